@@ -1,0 +1,109 @@
+//! The shape of every engine.
+
+use crate::{Addr, Crypto, Datagram, Time};
+use keytoll_trace::{Fact, Protocol, Trace};
+
+/// What an engine may know of the outside world, lent for the length of one call.
+pub struct Ctx<'a> {
+    /// Now.
+    pub now: Time,
+    /// Every cryptographic primitive.
+    pub crypto: &'a mut dyn Crypto,
+    /// Where to leave facts.
+    pub trace: &'a mut dyn Trace,
+}
+
+impl Ctx<'_> {
+    /// Notes that something arrived that cannot be used.
+    pub fn discard(&mut self, protocol: Protocol, why: &'static str) {
+        self.trace.record(Fact::Discarded { protocol, why: why.into() });
+    }
+}
+
+impl std::fmt::Debug for Ctx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ctx").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+/// A protocol endpoint with timers and peers: IKE, RADIUS, Diameter, HIP, 802.11 – and a whole host.
+pub trait Engine {
+    /// What its owner may ask of it.
+    type Command;
+    /// What it tells its owner.
+    type Event;
+
+    /// Takes one input. Bad input is a traced fact, never a panic and never the caller's error.
+    fn handle(&mut self, input: Input<'_, Self::Command>, cx: &mut Ctx<'_>);
+
+    /// One ordered queue of what came of it, to be drained after every [`Engine::handle`].
+    fn poll(&mut self) -> Option<Output<Self::Event>>;
+
+    /// When it wants an [`Input::Tick`], if at all. A late tick is harmless, an early one does nothing.
+    fn deadline(&self) -> Option<Deadline>;
+}
+
+/// What goes into an engine.
+#[derive(Debug)]
+pub enum Input<'a, C> {
+    /// A datagram arrived.
+    Packet {
+        /// Its sender.
+        from: Addr,
+        /// The local address it was sent to.
+        to: Addr,
+        /// The transport's payload.
+        bytes: &'a [u8],
+    },
+    /// The owner wants something.
+    Command(C),
+    /// The deadline has come.
+    Tick,
+}
+
+/// What comes out of an engine.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output<E> {
+    /// A datagram to send.
+    Packet(Datagram),
+    /// Something the owner should know.
+    Event(E),
+}
+
+/// A wake-up an engine asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline {
+    /// When.
+    pub at: Time,
+    /// Why, for traces and debuggers.
+    pub why: &'static str,
+}
+
+impl Deadline {
+    /// The earlier of two optional deadlines.
+    pub fn earlier(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// A lock-step conversation somebody else carries and retransmits: EAP peer, server and methods.
+pub trait Method {
+    /// Takes the other side's message (none: begin) and says what happens next.
+    fn step(&mut self, inbound: Option<&[u8]>, cx: &mut Ctx<'_>) -> Step;
+}
+
+/// What a [`Method`] wants after one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Send this and wait for the answer.
+    Send(Vec<u8>),
+    /// The message was not for us or not valid; wait on as if it had never come.
+    Ignore,
+    /// Done; the last message, if the method still has one to send.
+    Done(Option<Vec<u8>>),
+    /// Failed, with a name analysis groups by.
+    Failed(&'static str),
+}

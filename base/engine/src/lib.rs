@@ -1,0 +1,28 @@
+//! The vocabulary every protocol engine speaks, and the doors through which it meets the world.
+//!
+//! An [`Engine`] is a sans-I/O state machine: datagrams, commands and ticks go in, datagrams and events come out, and
+//! everything else it may know (time, crypto, a place to leave facts) is lent to it in a [`Ctx`] for the length of one
+//! call. It reads no clock, opens no socket and asks no operating system for randomness.
+//!
+//! ```text
+//!   Input::{Packet, Command, Tick} --> handle(.., &mut Ctx) --> poll() --> Output::{Packet, Event}
+//!                                                          '--> deadline(): when it wants a Tick, and why
+//! ```
+
+pub mod addr;
+pub mod algorithm;
+pub mod credentials;
+pub mod crypto;
+pub mod engine;
+pub mod map;
+pub mod rng;
+pub mod suite;
+pub mod time;
+pub mod wire;
+
+pub use addr::{Addr, Datagram, Transport};
+pub use crypto::{Crypto, Phase};
+pub use engine::{Ctx, Deadline, Engine, Input, Method, Output, Step};
+pub use keytoll_trace as trace;
+pub use rng::{Rng, Seed};
+pub use time::Time;

@@ -1,0 +1,134 @@
+//! Named random streams: a draw added in one place shifts nothing elsewhere.
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng};
+use zeroize::Zeroizing;
+
+/// The root of all streams of a run (from the experiment's seed) or of a live daemon (from the operating system).
+#[derive(Clone)]
+pub struct Seed(Zeroizing<[u8; 32]>);
+
+impl Seed {
+    /// A root from full-strength bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The stream with this name, e.g. `gateway/3/ike`: ChaCha20 keyed with the root, the name's hash as stream number,
+    /// gives the stream its own key.
+    pub fn stream(&self, name: &str) -> Rng {
+        let mut root = ChaCha20Rng::from_seed(*self.0);
+        root.set_stream(fnv1a(name.as_bytes()));
+        let mut key = Zeroizing::new([0; 32]);
+        root.fill_bytes(key.as_mut());
+        Rng(ChaCha20Rng::from_seed(*key))
+    }
+}
+
+impl From<u64> for Seed {
+    fn from(number: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        Self::from_bytes(bytes)
+    }
+}
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed(..)")
+    }
+}
+
+/// One random stream.
+pub struct Rng(ChaCha20Rng);
+
+impl Rng {
+    /// The stream `name` under the root `seed`.
+    pub fn named(seed: u64, name: &str) -> Self {
+        Seed::from(seed).stream(name)
+    }
+
+    /// Fills a buffer.
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        self.0.fill_bytes(buffer);
+    }
+
+    /// An array of random bytes.
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+
+    /// A random number.
+    pub fn u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A random number below `limit`, 0 if `limit` is 0. The bias is below 2⁻³² for limits below 2³².
+    pub fn below(&mut self, limit: u64) -> u64 {
+        let wide = u128::from(self.u64()) * u128::from(limit);
+        u64::try_from(wide >> 64).expect("the high half of a 128-bit product fits 64 bits")
+    }
+
+    /// True once in `1 / probability` draws; draws nothing for 0.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.unit() < probability
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        const ULP: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.u64() >> 11) as f64 * ULP
+    }
+
+    /// Standard normal, by the Box–Muller transform.
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+}
+
+impl std::fmt::Debug for Rng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rng(..)")
+    }
+}
+
+/// FNV-1a, 64 bit: names a stream, protects nothing.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_depend_on_seed_and_name_only() {
+        let draw = |seed, name| Rng::named(seed, name).u64();
+        assert_eq!(draw(1, "ue/ike"), draw(1, "ue/ike"));
+        assert_ne!(draw(1, "ue/ike"), draw(2, "ue/ike"));
+        assert_ne!(draw(1, "ue/ike"), draw(1, "gw/ike"));
+    }
+
+    #[test]
+    fn below_stays_below_and_reaches_everything() {
+        let mut rng = Rng::named(7, "below");
+        let mut seen = [0; 5];
+        (0..1000).for_each(|_| seen[usize::try_from(rng.below(5)).unwrap()] += 1);
+        assert!(seen.iter().all(|&n| n > 150), "{seen:?}");
+        assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn normal_has_mean_zero_and_variance_one() {
+        let mut rng = Rng::named(7, "normal");
+        let draws: Vec<f64> = (0..20_000).map(|_| rng.normal()).collect();
+        let mean = draws.iter().sum::<f64>() / 20_000.0;
+        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
+        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.04, "{mean} {variance}");
+    }
+}

@@ -1,0 +1,59 @@
+//! What a run cost on this machine: measured, so never reproducible to the last digit.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Node;
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Cost {
+    /// How cycles were counted: once, first.
+    Clock {
+        /// Ticks of the cycle counter per second.
+        ticks_hz: f64,
+        /// Frequency of the CPU profile that cycles are expressed in, per node.
+        profile_hz: Vec<(Node, f64)>,
+    },
+    /// What one authentication cost one node.
+    Sample(SampleCost),
+    /// What one operation cost over the whole row.
+    Operation(OperationCost),
+}
+
+/// What one authentication cost one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleCost {
+    /// The authentication.
+    pub sample: u32,
+    /// The node.
+    pub node: Node,
+    /// CPU time of the host this ran on.
+    pub cpu_ns: u64,
+    /// The part of it spent in crypto operations.
+    pub crypto_ns: u64,
+    /// Highest heap use of the node so far minus what it held before it was built, in bytes.
+    pub heap_peak_bytes: u64,
+    /// Heap that the established SA pair keeps, in bytes; None where it was not measured.
+    pub idle_sa_bytes: Option<u64>,
+}
+
+/// What one operation cost over the whole row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationCost {
+    /// The node.
+    pub node: Node,
+    /// The phase of the protocol, e.g. `ike-sa-init`.
+    pub phase: Cow<'static, str>,
+    /// The operation, e.g. `agree`.
+    pub operation: Cow<'static, str>,
+    /// The algorithm, e.g. `x25519`.
+    pub algorithm: Cow<'static, str>,
+    /// How often.
+    pub count: u64,
+    /// Time in all, nanoseconds of the host.
+    pub ns: u64,
+    /// Bytes worked on.
+    pub bytes: u64,
+}

@@ -1,0 +1,36 @@
+//! What a run leaves behind: the facts an authentication went through, and what they cost.
+//!
+//! Two streams, because one must be reproducible and the other is measured:
+//!
+//! * [`Record`]s of [`Fact`]s in virtual time. Same plan, same seed, deterministic crypto: the same bytes.
+//! * [`Cost`]s: CPU, heap and crypto operations as this machine spent them. Never the same twice.
+//!
+//! [`file`] writes and reads both, versioned. Nothing here knows a protocol beyond the names in [`names`].
+
+pub mod cost;
+pub mod fact;
+pub mod file;
+pub mod names;
+
+pub use cost::{Cost, OperationCost, SampleCost};
+pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
+
+/// Where engines leave facts; the driver adds time, node and sample.
+pub trait Trace {
+    /// Notes one fact.
+    fn record(&mut self, fact: Fact);
+}
+
+/// A trace that keeps nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct NoTrace;
+
+impl Trace for NoTrace {
+    fn record(&mut self, _fact: Fact) {}
+}
+
+impl Trace for Vec<Fact> {
+    fn record(&mut self, fact: Fact) {
+        self.push(fact);
+    }
+}
