@@ -1,1 +1,33 @@
-//! (to be written)
+//! Runs third-party daemons beside keytoll: two network namespaces joined by a cable, Debian's strongSwan in one or
+//! both of them, and what it takes to look inside. Nothing of the host is touched; everything goes away on drop.
+//!
+//! ```text
+//!   namespace ue   10.99.1.1 ---- veth ---- 10.99.1.2   namespace gw
+//!   inner          10.98.1.1                10.98.2.1   inner; virtual addresses 10.98.3.0/24
+//! ```
+//!
+//! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`): real packets pass through
+//! real SAs although the kernel has no ESP. The price is that ESP always travels in UDP port 4500 (RFC 3948), so the
+//! IKE peer has to float there (RFC 7296 §2.23).
+//!
+//! The tests need root, namespaces and the packages of `interop/setup.sh`, and run when `KEYTOLL_INTEROP=1`.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the harness waits for other programs, which takes real time; no engine is in here"
+)]
+
+pub mod charon;
+pub mod lab;
+pub mod pki;
+pub mod require;
+pub mod run;
+pub mod status;
+pub mod swanctl;
+
+pub use charon::Charon;
+pub use lab::{Lab, Node};
+pub use pki::{KeyKind, Pki};
+pub use require::lab_or_skip;
+pub use run::Trouble;
+pub use swanctl::{Auth, Inner, Terms};

@@ -1,0 +1,60 @@
+//! Whether the interoperability tests can run here, and what is said if not: a notice on a developer's machine, a
+//! failure in CI, because a test that is silently skipped there proves nothing.
+
+use std::env;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::lab::Lab;
+use crate::run::{finish, words};
+
+/// Programs that must be there, and the package that brings each.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("/usr/sbin/charon-systemd", "charon-systemd"),
+    ("/usr/sbin/swanctl", "strongswan-swanctl"),
+    ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
+    ("/usr/bin/openssl", "openssl"),
+    ("/usr/bin/unshare", "util-linux"),
+    ("/usr/bin/setpriv", "util-linux"),
+];
+
+/// A fresh lab; or nothing, with a printed notice, where the tests were not asked for or cannot run.
+///
+/// # Panics
+/// In CI (`CI=true`), when they were asked for and cannot run.
+pub fn lab_or_skip() -> Option<Lab> {
+    if env::var_os("KEYTOLL_INTEROP").is_none_or(|asked| asked != "1") {
+        notice("interoperability tests run with KEYTOLL_INTEROP=1 (as .ci/run does)");
+        return None;
+    }
+    match obstacle().map_or_else(|| Lab::new().map_err(|trouble| trouble.to_string()), Err) {
+        Ok(lab) => Some(lab),
+        Err(why) => {
+            assert!(
+                env::var_os("CI").is_none_or(|ci| ci != "true"),
+                "interoperability tests cannot run: {why}"
+            );
+            notice(&why);
+            None
+        }
+    }
+}
+
+/// Past libtest's capture, which would swallow the notice of a test that passes.
+fn notice(why: &str) {
+    // A notice that cannot be written is no reason to fail.
+    let _ = writeln!(io::stderr(), "skipped: {why}");
+}
+
+/// The first thing that is missing, as a sentence.
+pub fn obstacle() -> Option<String> {
+    let missing = PROGRAMS.iter().find(|(path, _)| !Path::new(path).exists());
+    if let Some((path, package)) = missing {
+        return Some(format!("{path} is missing (package {package}); run interop/setup.sh as root"));
+    }
+    if !Path::new("/dev/net/tun").exists() {
+        return Some("/dev/net/tun is missing; strongSwan's user-space ESP needs it".into());
+    }
+    let root = finish(&mut words("id -u")).is_ok_and(|id| id.trim() == "0");
+    (!root).then(|| "only root may make network namespaces".into())
+}

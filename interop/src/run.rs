@@ -1,0 +1,127 @@
+//! Running other programs: one function that runs to the end, one that waits for something to become true.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What can go wrong with somebody else's program.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// It cannot even be started.
+    #[error("start `{command}`: {source}")]
+    Start {
+        /// What was to be run.
+        command: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It ended with an error.
+    #[error("run `{command}`: {output}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+    /// Something did not happen in time.
+    #[error("{what} not within {limit:?}: {detail}")]
+    Late {
+        /// What was awaited.
+        what: String,
+        /// How long.
+        limit: Duration,
+        /// What is known about the reason.
+        detail: String,
+    },
+    /// A file could not be read or written.
+    #[error("{what}: {source}")]
+    File {
+        /// Which, and what was to be done with it.
+        what: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The words of a command as one line, for messages.
+pub fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs to the end; gives what was printed on stdout, or both streams if it failed.
+pub fn finish(command: &mut Command) -> Result<String, Trouble> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| Trouble::Start { command: line(command), source })?;
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Trouble::Failed {
+        command: line(command),
+        output: format!("{}{}", stdout.trim_end(), stderr.trim_end()),
+    })
+}
+
+/// A program with its arguments in one line, split at blanks.
+pub fn words(text: &str) -> Command {
+    let mut words = text.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+/// Asks every 20 ms until `ready` gives something; after `limit` fails with `detail`'s words.
+pub fn wait_for<T>(
+    what: &str,
+    limit: Duration,
+    mut ready: impl FnMut() -> Option<T>,
+    detail: impl FnOnce() -> String,
+) -> Result<T, Trouble> {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = ready() {
+            return Ok(found);
+        }
+        if begin.elapsed() > limit {
+            return Err(Trouble::Late { what: what.into(), limit, detail: detail() });
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_comes_back_and_failure_carries_both_streams() {
+        assert_eq!(finish(&mut words("echo a b")).unwrap(), "a b\n");
+        let mut shell = Command::new("sh");
+        let failed = finish(shell.args(["-c", "echo out; echo err >&2; exit 3"])).unwrap_err().to_string();
+        assert!(failed.contains("out") && failed.contains("err"), "{failed}");
+        assert!(matches!(finish(&mut words("/no/such/program")), Err(Trouble::Start { .. })));
+    }
+
+    #[test]
+    fn waiting_ends_with_what_was_found_or_with_the_reason() {
+        let mut left = 3;
+        let counted = wait_for(
+            "zero",
+            Duration::from_secs(5),
+            || {
+                left -= 1;
+                (left == 0).then_some("now")
+            },
+            String::new,
+        );
+        assert_eq!(counted.unwrap(), "now");
+        let late =
+            wait_for("never", Duration::ZERO, || None::<()>, || "no log".into()).unwrap_err().to_string();
+        assert!(late.starts_with("never not within") && late.ends_with("no log"), "{late}");
+    }
+}
