@@ -1,0 +1,332 @@
+//! The plan of a run: everything a scenario says, resolved, owned, and in units that cannot be mistaken.
+//!
+//! A plan names nothing that has to be looked up again: networks carry their numbers, suites their algorithms. It can
+//! be printed as a scenario file ([`Plan::to_toml`]) that reads back as the same plan.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Node;
+
+use crate::catalogue::{Method, Topology};
+use crate::quantity::Probability;
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// One line on what it is about.
+    pub title: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Authentications per row.
+    pub samples: u32,
+    /// Time from the trigger of one authentication to the trigger of the next, while the last one lasted no longer.
+    pub interval: Duration,
+    /// Who computes.
+    pub crypto: CryptoMode,
+    /// How long MODP exponents are.
+    pub exponents: Exponents,
+    /// Which world the hosts live in.
+    pub world: WorldKind,
+    /// The CPU of every node.
+    pub cpus: BTreeMap<Node, CpuProfile>,
+    /// The rows of the table, in the order of the scenario.
+    pub rows: Vec<RowPlan>,
+}
+
+impl Plan {
+    /// How many authentications the whole plan triggers.
+    pub fn authentications(&self) -> u64 {
+        self.rows.len() as u64 * u64::from(self.samples)
+    }
+}
+
+/// One row of the result: one method over one network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowPlan {
+    /// How the device and the gateway authenticate each other.
+    pub method: Method,
+    /// What distinguishes the row from others of the same method and network: `chain=4,4`; often empty.
+    pub variant: String,
+    /// The link between device and gateway.
+    pub network: Network,
+    /// Which nodes there are.
+    pub topology: Topology,
+    /// Suites offered for the IKE SA, in order of preference; at least one.
+    pub ike_suites: Vec<Suite>,
+    /// Suites offered for ESP, in order of preference; at least one.
+    pub esp_suites: Vec<Suite>,
+    /// Everything else.
+    pub options: Options,
+}
+
+/// Which provider stands behind the crypto door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CryptoMode {
+    /// Computes.
+    Real,
+    /// Costs nothing, lengths and agreement stay true.
+    Null,
+}
+
+impl CryptoMode {
+    /// Every mode.
+    pub const ALL: [Self; 2] = [Self::Real, Self::Null];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// How long the private exponents of MODP groups are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exponents {
+    /// Twice the group's strength, as libraries do today.
+    Short,
+    /// As long as the modulus, as the measurements of the papers need.
+    Full,
+}
+
+impl Exponents {
+    /// Both lengths.
+    pub const ALL: [Self; 2] = [Self::Short, Self::Full];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// Where the hosts live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorldKind {
+    /// Virtual time, every node in one process.
+    Sim,
+}
+
+impl WorldKind {
+    /// Every world.
+    pub const ALL: [Self; 1] = [Self::Sim];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+        }
+    }
+}
+
+/// The processor of a node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuProfile {
+    /// The name in the catalogue, or the scenario's own.
+    pub name: String,
+    /// Clock frequency in Hz; none: the machine keytoll runs on, unscaled.
+    pub hz: Option<f64>,
+    /// How many inputs the node can handle at a time.
+    pub cores: u16,
+}
+
+/// A link between the device and the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// The name in the catalogue, or the scenario's own.
+    pub name: String,
+    /// From the gateway to the device.
+    pub down: Direction,
+    /// From the device to the gateway.
+    pub up: Direction,
+    /// Longest IP packet, header included.
+    pub mtu_bytes: u16,
+    /// Where the numbers come from.
+    pub source: String,
+    /// How well founded they are.
+    pub basis: Basis,
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Direction {
+    /// One-way delay without serialisation.
+    pub delay: Duration,
+    /// Standard deviation of the delay (normal distribution, as netem's).
+    pub jitter: Duration,
+    /// Serialisation rate; none: no limit.
+    pub rate_bits_per_s: Option<u64>,
+    /// What the sender may have waiting for the link; more is dropped.
+    pub queue_bytes_max: u64,
+    /// Chance of a packet to be lost.
+    pub loss: Probability,
+    /// Chance of a packet to be overtaken.
+    pub reorder: Probability,
+    /// Chance of a packet to arrive twice.
+    pub duplicate: Probability,
+    /// Chance of a packet to arrive with a flipped bit.
+    pub corrupt: Probability,
+}
+
+/// How well founded the numbers of a network are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// Printed in a paper or published with a tool.
+    Printed,
+    /// Fitted so that a paper's figures come out.
+    Calibrated,
+    /// Concluded from measurements that others published.
+    Derived,
+    /// What such networks typically do; no one measurement behind it.
+    Typical,
+    /// Nobody measured it.
+    Hypothetical,
+    /// Given by the scenario.
+    Custom,
+}
+
+impl Basis {
+    /// Every basis, the best founded first.
+    pub const ALL: [Self; 6] =
+        [Self::Printed, Self::Calibrated, Self::Derived, Self::Typical, Self::Hypothetical, Self::Custom];
+
+    /// The name used in scenarios and on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Calibrated => "calibrated",
+            Self::Derived => "derived",
+            Self::Typical => "typical",
+            Self::Hypothetical => "hypothetical",
+            Self::Custom => "custom",
+        }
+    }
+}
+
+/// What a row can vary besides method, network and topology.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// How long the gateway lets an authentication count (RFC 4478 AUTH_LIFETIME), whole seconds.
+    pub reauth_lifetime: Duration,
+    /// Certificate chains; only for methods with certificates.
+    pub chain: Chain,
+    /// What ESP protects.
+    pub mode: Mode,
+    /// Whether the IKE SA is set up without a child (RFC 6023).
+    pub childless: bool,
+    /// Longest IP packet with an IKE fragment (RFC 7383); none: no fragmentation by IKE.
+    pub fragment_bytes: Option<u16>,
+    /// When the gateway asks for a cookie.
+    pub cookies: CookiePolicy,
+    /// How many half-open IKE SAs the gateway keeps.
+    pub half_open_max: u32,
+    /// When the IKE SA is given new keys; none: never.
+    pub rekey_ike: Option<Duration>,
+    /// When the child SA is given new keys; none: never.
+    pub rekey_child: Option<Duration>,
+    /// Whether the device asks for an address inside.
+    pub virtual_address: bool,
+    /// When a request is repeated.
+    pub retransmission: Retransmission,
+    /// Whether the packets between device and gateway are IPv6, as in paper 000.
+    pub ipv6: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            reauth_lifetime: Duration::from_secs(8),
+            chain: Chain { initiator: 2, responder: 2 },
+            mode: Mode::Tunnel,
+            childless: false,
+            fragment_bytes: Some(1280),
+            cookies: CookiePolicy::Auto,
+            half_open_max: 1000,
+            rekey_ike: None,
+            rekey_child: None,
+            virtual_address: false,
+            retransmission: Retransmission::default(),
+            ipv6: true,
+        }
+    }
+}
+
+/// Certificates from the end entity's to the trust anchor's, both counted: 2 is an end entity that the anchor signed.
+/// The trust anchor's certificate itself is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chain {
+    /// Of the device.
+    pub initiator: u8,
+    /// Of the gateway.
+    pub responder: u8,
+}
+
+/// What ESP protects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Whole IP packets.
+    Tunnel,
+    /// The payload of packets between the two ends.
+    Transport,
+}
+
+impl Mode {
+    /// Both modes.
+    pub const ALL: [Self; 2] = [Self::Tunnel, Self::Transport];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tunnel => "tunnel",
+            Self::Transport => "transport",
+        }
+    }
+}
+
+/// When a responder asks for a cookie (RFC 7296 §2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CookiePolicy {
+    /// Never.
+    Never,
+    /// When too many IKE SAs are half open.
+    Auto,
+    /// Always.
+    Always,
+}
+
+impl CookiePolicy {
+    /// Every policy.
+    pub const ALL: [Self; 3] = [Self::Never, Self::Auto, Self::Always];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Auto => "auto",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// When a request is repeated: after `first · base^n`, at most `tries` times, then it has failed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retransmission {
+    /// Wait before the first repetition.
+    pub first: Duration,
+    /// What every further wait is multiplied with.
+    pub base: f64,
+    /// How many repetitions.
+    pub tries: u8,
+}
+
+impl Default for Retransmission {
+    /// strongSwan's `retransmit_timeout`, `retransmit_base` and `retransmit_tries`: 4 s · 1.8^n, 5 tries.
+    fn default() -> Self {
+        Self { first: Duration::from_secs(4), base: 1.8, tries: 5 }
+    }
+}

@@ -1,0 +1,273 @@
+//! Quantities with units, `20 ms`, `384 kbit/s`, `0.1 %`, read and printed exactly: decimal arithmetic, no floats.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A chance, in parts per billion so that it can be compared and printed exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Probability(u32);
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0);
+    /// Always.
+    pub const ONE: Self = Self(1_000_000_000);
+
+    /// So many parts per billion; more than a billion is [`Self::ONE`].
+    pub const fn from_parts_per_billion(parts: u32) -> Self {
+        if parts > Self::ONE.0 { Self::ONE } else { Self(parts) }
+    }
+
+    /// Parts per billion.
+    pub const fn parts_per_billion(self) -> u32 {
+        self.0
+    }
+
+    /// Between 0 and 1.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::ONE.0)
+    }
+}
+
+/// What a quantity measures, with the units it may be given in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// In nanoseconds.
+    Duration,
+    /// In bits per second.
+    Rate,
+    /// In parts per billion.
+    Probability,
+    /// In bytes.
+    Size,
+    /// In hertz.
+    Frequency,
+}
+
+/// A unit and how many base units it is.
+type Unit = (&'static str, u64);
+
+impl Kind {
+    /// The units, smallest first; those that are no power of ten are read but not printed.
+    const fn units(self) -> &'static [Unit] {
+        match self {
+            Self::Duration => &[
+                ("ns", 1),
+                ("us", 1_000),
+                ("ms", 1_000_000),
+                ("s", 1_000_000_000),
+                ("min", 60_000_000_000),
+                ("h", 3_600_000_000_000),
+            ],
+            Self::Rate => {
+                &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)]
+            }
+            Self::Probability => &[("%", 10_000_000)],
+            Self::Size => &[("B", 1), ("kB", 1_000), ("KiB", 1024), ("MB", 1_000_000), ("MiB", 1_048_576)],
+            Self::Frequency => &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
+        }
+    }
+
+    /// What to call it in a sentence.
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Duration => "a duration",
+            Self::Rate => "a rate",
+            Self::Probability => "a probability",
+            Self::Size => "a size",
+            Self::Frequency => "a frequency",
+        }
+    }
+
+    /// An example to show.
+    pub(crate) const fn example(self) -> &'static str {
+        match self {
+            Self::Duration => "20 ms",
+            Self::Rate => "384 kbit/s",
+            Self::Probability => "0.1 %",
+            Self::Size => "64 kB",
+            Self::Frequency => "1.6 GHz",
+        }
+    }
+
+    /// The units as a list for people.
+    pub(crate) fn unit_names(self) -> String {
+        self.units().iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Why a text is no quantity of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum QuantityError {
+    /// It does not start with a decimal number.
+    NoNumber,
+    /// No unit follows the number.
+    NoUnit,
+    /// The unit is not one of the kind's.
+    UnknownUnit(String),
+    /// It is no whole number of the smallest unit.
+    TooFine(&'static str),
+    /// It does not fit.
+    TooLarge,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber => f.write_str("no decimal number at its start"),
+            Self::NoUnit => f.write_str("no unit after the number"),
+            Self::UnknownUnit(unit) => write!(f, "unknown unit `{unit}`"),
+            Self::TooFine(step) => write!(f, "it is finer than {step}"),
+            Self::TooLarge => f.write_str("it is too large"),
+        }
+    }
+}
+
+/// Reads a quantity into the base unit of its kind.
+pub(crate) fn read(kind: Kind, text: &str) -> Result<u64, QuantityError> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (digits, decimals) = mantissa(&text[..end])?;
+    let scale = unit(kind, text[end..].trim_start())?;
+    let scaled = digits.checked_mul(u128::from(scale)).ok_or(QuantityError::TooLarge)?;
+    let divisor = 10_u128.checked_pow(decimals).ok_or(QuantityError::TooLarge)?;
+    if !scaled.is_multiple_of(divisor) {
+        return Err(QuantityError::TooFine(finest(kind)));
+    }
+    u64::try_from(scaled / divisor).map_err(|_| QuantityError::TooLarge)
+}
+
+/// `12.50` as 1250 with two decimals.
+fn mantissa(number: &str) -> Result<(u128, u32), QuantityError> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
+        return Err(QuantityError::NoNumber);
+    }
+    let digits = format!("{whole}{fraction}").parse().map_err(|_| QuantityError::TooLarge)?;
+    Ok((digits, u32::try_from(fraction.len()).map_err(|_| QuantityError::TooLarge)?))
+}
+
+fn unit(kind: Kind, name: &str) -> Result<u64, QuantityError> {
+    if name.is_empty() {
+        return Err(QuantityError::NoUnit);
+    }
+    let found = kind.units().iter().find(|(unit, _)| *unit == name);
+    found.map(|(_, scale)| *scale).ok_or_else(|| QuantityError::UnknownUnit(name.to_owned()))
+}
+
+const fn finest(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Duration => "1 ns",
+        Kind::Rate => "1 bit/s",
+        Kind::Probability => "0.0000001 %",
+        Kind::Size => "1 B",
+        Kind::Frequency => "1 Hz",
+    }
+}
+
+/// Prints base units in the largest decimal unit that leaves a number of at least one.
+pub(crate) fn print(kind: Kind, value: u64) -> String {
+    let decimal = kind.units().iter().filter(|(_, scale)| is_decimal(*scale));
+    let fitting = decimal.clone().rev().find(|(_, scale)| *scale <= value);
+    let (name, scale) = fitting.or_else(|| decimal.clone().next()).expect("every kind has a decimal unit");
+    let (whole, rest) = (value / scale, value % scale);
+    if rest == 0 {
+        return format!("{whole} {name}");
+    }
+    let width = scale.ilog10() as usize;
+    let fraction = format!("{rest:0width$}");
+    format!("{whole}.{} {name}", fraction.trim_end_matches('0'))
+}
+
+const fn is_decimal(scale: u64) -> bool {
+    10_u64.pow(scale.ilog10()) == scale
+}
+
+/// A duration as scenarios write it; what is longer than 584 years is cut.
+pub fn duration(value: Duration) -> String {
+    print(Kind::Duration, u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A rate as scenarios write it.
+pub fn rate(bits_per_s: u64) -> String {
+    print(Kind::Rate, bits_per_s)
+}
+
+/// A size as scenarios write it.
+pub fn size(bytes: u64) -> String {
+    print(Kind::Size, bytes)
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&print(Kind::Probability, u64::from(self.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(kind: Kind, text: &str, expected: Result<u64, QuantityError>) {
+        assert_eq!(read(kind, text), expected, "{text}");
+    }
+
+    #[test]
+    fn quantities_are_read_exactly() {
+        check(Kind::Duration, "20 ms", Ok(20_000_000));
+        check(Kind::Duration, "1.5ms", Ok(1_500_000));
+        check(Kind::Duration, "8 s", Ok(8_000_000_000));
+        check(Kind::Duration, "0.5 us", Ok(500));
+        check(Kind::Duration, "1.5 min", Ok(90_000_000_000));
+        check(Kind::Rate, "7.2 Mbit/s", Ok(7_200_000));
+        check(Kind::Probability, "0.1 %", Ok(1_000_000));
+        check(Kind::Probability, "100%", Ok(1_000_000_000));
+        check(Kind::Size, "64 KiB", Ok(65_536));
+        check(Kind::Frequency, "1.6 GHz", Ok(1_600_000_000));
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_why() {
+        use QuantityError::{NoNumber, NoUnit, TooFine, TooLarge, UnknownUnit};
+        check(Kind::Duration, "", Err(NoNumber));
+        check(Kind::Duration, "ms", Err(NoNumber));
+        check(Kind::Duration, "-1 ms", Err(NoNumber));
+        check(Kind::Duration, "1.2.3 ms", Err(NoNumber));
+        check(Kind::Duration, "1. ms", Err(NoNumber));
+        check(Kind::Duration, "20", Err(NoUnit));
+        check(Kind::Duration, "20 sec", Err(UnknownUnit("sec".into())));
+        check(Kind::Duration, "1e3 ms", Err(UnknownUnit("e3 ms".into())));
+        check(Kind::Rate, "2 mbit/s", Err(UnknownUnit("mbit/s".into())));
+        check(Kind::Duration, "0.5 ns", Err(TooFine("1 ns")));
+        check(Kind::Duration, "999999999999 h", Err(TooLarge));
+        check(Kind::Size, &"9".repeat(60), Err(TooLarge));
+    }
+
+    #[test]
+    fn quantities_print_in_the_unit_people_use() {
+        assert_eq!(print(Kind::Duration, 1_500_000), "1.5 ms");
+        assert_eq!(print(Kind::Duration, 0), "0 ns");
+        assert_eq!(print(Kind::Duration, 90_000_000_000), "90 s");
+        assert_eq!(print(Kind::Rate, 384_000), "384 kbit/s");
+        assert_eq!(print(Kind::Probability, 1_000_000), "0.1 %");
+        assert_eq!(print(Kind::Probability, 0), "0 %");
+        assert_eq!(print(Kind::Size, 65_536), "65.536 kB");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(value: u64) {
+            for kind in [Kind::Duration, Kind::Rate, Kind::Probability, Kind::Size, Kind::Frequency] {
+                prop_assert_eq!(read(kind, &print(kind, value)), Ok(value));
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            for kind in [Kind::Duration, Kind::Rate, Kind::Probability, Kind::Size, Kind::Frequency] {
+                let _ = read(kind, &text);
+            }
+        }
+    }
+}
