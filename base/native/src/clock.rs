@@ -1,0 +1,255 @@
+//! The clocks, the CPU's identity and the operating system's randomness, for the few places that may know them.
+//!
+//! Three rulers, by price (this project's reference machine): [`ticks`] costs 17 ns and may stand around a single
+//! primitive once [`empty_span_ticks`] is subtracted; [`monotonic_ns`] costs 21 ns and is for the wall clock of a live
+//! run; [`thread_cpu_ns`] is a system call of 365 ns and belongs around whole roles or batches, never around one
+//! operation. One tick is not one core cycle: [`core_hz`] says how fast the core really runs.
+
+use std::hint::black_box;
+use std::io;
+use std::sync::OnceLock;
+
+/// The CPU's time-stamp counter: constant rate, never behind the instructions before it.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn ticks() -> u64 {
+    let mut core = 0;
+    // SAFETY: every x86_64 CPU made since 2008 has RDTSCP; it writes the core's number to `core` and nothing else.
+    unsafe { core::arch::x86_64::__rdtscp(&raw mut core) }
+}
+
+/// The CPU's virtual counter: constant rate, never behind the instructions before it.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub fn ticks() -> u64 {
+    let value;
+    // SAFETY: Linux lets user space read CNTVCT_EL0; ISB keeps the read behind the instructions before it.
+    unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nostack, nomem)) };
+    value
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC_RAW, where no counter can be read directly.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline]
+pub fn ticks() -> u64 {
+    read(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// How many [`ticks`] there are in a second: measured once per process against CLOCK_MONOTONIC_RAW over 5 ms, and
+/// rounded to 100 kHz (less than the error of the measurement) so that processes on one machine agree.
+pub fn ticks_hz() -> f64 {
+    static HZ: OnceLock<f64> = OnceLock::new();
+    *HZ.get_or_init(|| (calibrate() / 1e5).round() * 1e5)
+}
+
+/// A span of [`ticks`] in nanoseconds.
+pub fn ticks_to_ns(ticks: u64) -> f64 {
+    ticks as f64 * (1e9 / ticks_hz())
+}
+
+/// The price of the meter itself: the median span between two [`ticks`] with nothing in between.
+pub fn empty_span_ticks() -> u64 {
+    static TICKS: OnceLock<u64> = OnceLock::new();
+    *TICKS.get_or_init(|| {
+        let mut spans = [0; 1001];
+        // Twice, because the first round warms the instruction cache.
+        for _ in 0..2 {
+            spans.fill_with(|| {
+                let start = ticks();
+                ticks() - start
+            });
+        }
+        median(spans)
+    })
+}
+
+/// CPU time this thread has used, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Nanoseconds since some moment at or before start-up, never going back.
+pub fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Seconds since 1970-01-01T00:00:00Z.
+pub fn unix_seconds() -> u64 {
+    read(libc::CLOCK_REALTIME) / 1_000_000_000
+}
+
+/// The frequency at which this core runs right now, in Hz: a chain of dependent additions takes one cycle each. The
+/// fastest of five rounds of about 0.2 ms, because interruptions only ever make a round slower.
+pub fn core_hz() -> f64 {
+    (0..5).map(|_| add_chain_hz()).fold(0.0, f64::max)
+}
+
+/// The CPU's name as `/proc/cpuinfo` has it, or `unknown`.
+pub fn cpu_model() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(field, _)| matches!(field.trim(), "model name" | "Processor" | "cpu model"))
+        .map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// Name, release and machine of the running kernel, e.g. `Linux 6.1.0 x86_64`.
+pub fn kernel() -> String {
+    // SAFETY: utsname is plain arrays of bytes, for which all zeroes is a value; uname(2) fills them.
+    let names = unsafe {
+        let mut names: libc::utsname = std::mem::zeroed();
+        libc::uname(&raw mut names);
+        names
+    };
+    format!("{} {} {}", text(&names.sysname), text(&names.release), text(&names.machine))
+}
+
+/// Fills a buffer with randomness of the operating system, waiting at early boot until there is some.
+///
+/// # Errors
+/// When getrandom(2) is missing or forbidden.
+pub fn os_random(buffer: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let rest = &mut buffer[filled..];
+        // SAFETY: the pointer and length are those of a slice we may write to.
+        let count = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+        filled += match usize::try_from(count) {
+            Ok(count) => count,
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => 0,
+            Err(_) => return Err(io::Error::last_os_error()),
+        };
+    }
+    Ok(())
+}
+
+/// One clock in nanoseconds.
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a timespec we own; the clocks named in this file exist on every Linux since 2.6.28.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Ticks per second over five milliseconds. An interruption in between does no harm, because both clocks go on.
+fn calibrate() -> f64 {
+    let (first_tick, first_ns) = moment();
+    while read(libc::CLOCK_MONOTONIC_RAW) - first_ns < 5_000_000 {}
+    let (last_tick, last_ns) = moment();
+    (last_tick - first_tick) as f64 * 1e9 / (last_ns - first_ns) as f64
+}
+
+/// A tick and the nanosecond it belongs to. Of eight attempts the quickest counts: it was not interrupted.
+fn moment() -> (u64, u64) {
+    let attempt = || {
+        let before = ticks();
+        let ns = read(libc::CLOCK_MONOTONIC_RAW);
+        let after = ticks();
+        (after - before, (before + (after - before) / 2, ns))
+    };
+    (0..8).map(|_| attempt()).min_by_key(|&(width, _)| width).expect("eight attempts were made").1
+}
+
+/// Additions per second of a chain in which each needs the one before it.
+fn add_chain_hz() -> f64 {
+    const ROUNDS: u32 = 30_000;
+    const PER_ROUND: u32 = 20;
+    let start = ticks();
+    let mut sum = black_box(1_u64);
+    for _ in 0..ROUNDS {
+        sum = twenty_additions(sum);
+    }
+    black_box(sum);
+    f64::from(ROUNDS * PER_ROUND) * 1e9 / ticks_to_ns(ticks() - start)
+}
+
+/// Twenty dependent additions of registers, which no compiler can fold and no CPU can rename away.
+#[inline(always)]
+fn twenty_additions(mut sum: u64) -> u64 {
+    macro_rules! twenty {
+        ($instruction:literal) => {
+            concat!(
+                $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction,
+                "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n",
+                $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction,
+                "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n",
+                $instruction, "\n", $instruction
+            )
+        };
+    }
+    let step = black_box(3_u64);
+    // SAFETY: only the named registers are touched.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!(twenty!("add {0}, {1}"), inout(reg) sum, in(reg) step, options(nostack, nomem, pure));
+    }
+    // SAFETY: only the named registers are touched.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!(twenty!("add {0}, {0}, {1}"), inout(reg) sum, in(reg) step, options(nostack, nomem, pure));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    for _ in 0..20 {
+        sum = black_box(sum.wrapping_add(step));
+    }
+    sum
+}
+
+/// The middle one of an odd number of values.
+fn median<T: PartialOrd + Copy, const N: usize>(mut values: [T; N]) -> T {
+    values.sort_by(|a, b| a.partial_cmp(b).expect("clocks give no NaN"));
+    values[N / 2]
+}
+
+/// A C string in a fixed field.
+fn text(field: &[libc::c_char]) -> String {
+    field.iter().take_while(|&&c| c != 0).map(|&c| char::from(c as u8)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_agree_with_the_monotonic_clock() {
+        let (from, start) = (ticks(), monotonic_ns());
+        while monotonic_ns() - start < 20_000_000 {}
+        let (by_ticks, by_clock) = (ticks_to_ns(ticks() - from), (monotonic_ns() - start) as f64);
+        assert!((by_ticks / by_clock - 1.0).abs() < 0.01, "{by_ticks} ns by ticks, {by_clock} ns by the clock");
+    }
+
+    #[test]
+    fn an_empty_span_is_short_and_not_negative() {
+        assert!((0.0..1000.0).contains(&ticks_to_ns(empty_span_ticks())), "{} ticks", empty_span_ticks());
+    }
+
+    #[test]
+    fn thread_time_passes_while_computing() {
+        let start = thread_cpu_ns();
+        black_box(core_hz());
+        let computed = thread_cpu_ns() - start;
+        assert!(computed > 100_000, "{computed} ns");
+    }
+
+    #[test]
+    fn the_core_runs_at_a_believable_frequency() {
+        let hz = core_hz();
+        assert!((2e8..8e9).contains(&hz), "{hz} Hz");
+    }
+
+    #[test]
+    fn the_machine_has_names() {
+        assert!(kernel().starts_with("Linux "), "{}", kernel());
+        assert!(!cpu_model().is_empty());
+        assert!(unix_seconds() > 1_700_000_000);
+    }
+
+    #[test]
+    fn os_random_fills_large_buffers_differently_each_time() {
+        let (mut a, mut b) = (vec![0; 1000], vec![0; 1000]);
+        os_random(&mut a).unwrap();
+        os_random(&mut b).unwrap();
+        assert_ne!(a, b);
+        assert!(a[990..].iter().any(|&byte| byte != 0), "the end is filled too");
+    }
+}
