@@ -1,1 +1,29 @@
-//! (to be written)
+//! The deterministic network simulator: virtual time, an event queue, links and busy nodes. It knows no protocol.
+//!
+//! ```text
+//!   command ──┐
+//!   tick ─────┤    ┌────────────── node ──────────────┐      ┌────────── link ───────────┐
+//!   datagram ─┴──▶ │ waits for a core ─▶ handle, poll │ ───▶ │ rate, loss, delay, …      │ ──▶ the other node
+//!                  └──────── busy: Meter ─────────────┘      └───────────────────────────┘
+//! ```
+//!
+//! A [`World`] owns hosts (any [`keytoll_engine::Engine`]), each with its crypto provider, and the links between them.
+//! [`World::run_until`] steps from one host event to the next. What is handled at one moment leaves the node when the
+//! computation ends, which is at once with the [`Free`] meter: then the same seed gives the same records, byte for byte.
+
+mod links;
+mod meter;
+mod net;
+mod node;
+mod queue;
+mod recorder;
+mod slab;
+mod world;
+
+pub use links::loss::Loss;
+pub use links::reorder::Reorder;
+pub use links::{Direction, LinkConfig};
+pub use meter::{Free, Meter};
+pub use node::{NodeConfig, NodeIndex};
+pub use recorder::Recorder;
+pub use world::{Limits, World};

@@ -1,0 +1,30 @@
+//! Datagrams that arrive with a flipped bit (as if the transport's checksum had not noticed).
+
+use keytoll_engine::Rng;
+use keytoll_engine::trace::Fate;
+
+use super::{Direction, Impairment, Passage};
+
+pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+    let probability = direction.corrupt;
+    (probability > 0.0).then(|| Box::new(Corrupting { probability, rng: stream("corrupt") }) as _)
+}
+
+struct Corrupting {
+    probability: f64,
+    rng: Rng,
+}
+
+impl Impairment for Corrupting {
+    fn apply(&mut self, passage: &mut Passage<'_>) {
+        let hit = (0..passage.on_wire.packets).filter(|_| self.rng.chance(self.probability)).count();
+        if hit > 0 && !passage.payload.is_empty() {
+            flip(passage.payload, self.rng.below(passage.payload.len() as u64 * 8));
+            passage.fate = Fate::Corrupted;
+        }
+    }
+}
+
+fn flip(payload: &mut [u8], bit: u64) {
+    payload[(bit / 8) as usize] ^= 1 << (bit % 8);
+}

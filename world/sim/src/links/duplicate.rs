@@ -1,0 +1,23 @@
+//! Datagrams that arrive twice, the second directly behind the first.
+
+use keytoll_engine::Rng;
+
+use super::{Direction, Impairment, Passage};
+
+pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+    let probability = direction.duplicate;
+    (probability > 0.0).then(|| Box::new(Duplicating { probability, rng: stream("duplicate") }) as _)
+}
+
+struct Duplicating {
+    probability: f64,
+    rng: Rng,
+}
+
+impl Impairment for Duplicating {
+    fn apply(&mut self, passage: &mut Passage<'_>) {
+        if self.rng.chance(self.probability) {
+            passage.copy = Some(passage.payload.to_vec());
+        }
+    }
+}

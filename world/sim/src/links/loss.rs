@@ -1,0 +1,69 @@
+//! Packets that never arrive, one by one or in bursts. A datagram is lost with any of its IP packets.
+
+use keytoll_engine::Rng;
+use keytoll_engine::trace::Fate;
+
+use super::{Direction, Impairment, Passage};
+
+/// How IP packets get lost. All numbers are probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Loss {
+    /// None does.
+    #[default]
+    None,
+    /// Each by itself.
+    Uniform(f64),
+    /// In bursts: the Gilbert–Elliott model, as `netem loss gemodel p r 1-h 1-k`.
+    GilbertElliott {
+        /// From the good state to the bad one, a packet (netem's p).
+        to_bad: f64,
+        /// From the bad state to the good one, a packet (netem's r).
+        to_good: f64,
+        /// Loss in the bad state (netem's 1-h, by default 1).
+        loss_in_bad: f64,
+        /// Loss in the good state (netem's 1-k, by default 0).
+        loss_in_good: f64,
+    },
+}
+
+pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+    match direction.loss {
+        Loss::None | Loss::Uniform(0.0) => None,
+        Loss::Uniform(probability) => {
+            let rng = stream("loss");
+            Some(Box::new(Losing { to_bad: 0.0, to_good: 0.0, loss: [probability; 2], bad: false, rng }))
+        }
+        Loss::GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } => {
+            let rng = stream("loss");
+            Some(Box::new(Losing { to_bad, to_good, loss: [loss_in_good, loss_in_bad], bad: false, rng }))
+        }
+    }
+}
+
+/// Uniform loss is the model that never leaves the good state.
+struct Losing {
+    to_bad: f64,
+    to_good: f64,
+    /// In the good state, in the bad state.
+    loss: [f64; 2],
+    bad: bool,
+    rng: Rng,
+}
+
+impl Impairment for Losing {
+    fn apply(&mut self, passage: &mut Passage<'_>) {
+        // Every packet is drawn for, also after one is lost: the state goes on with each of them.
+        let lost = (0..passage.on_wire.packets).filter(|_| self.loses_a_packet()).count();
+        if lost > 0 {
+            passage.fate = Fate::Lost;
+        }
+    }
+}
+
+impl Losing {
+    fn loses_a_packet(&mut self) -> bool {
+        let turns = if self.bad { self.to_good } else { self.to_bad };
+        self.bad ^= self.rng.chance(turns);
+        self.rng.chance(self.loss[usize::from(self.bad)])
+    }
+}

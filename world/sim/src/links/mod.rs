@@ -1,0 +1,171 @@
+//! Links: what can happen to a datagram between two nodes. One file an impairment, one line in [`IMPAIRMENTS`] each.
+
+pub(crate) mod corrupt;
+pub(crate) mod delay;
+pub(crate) mod duplicate;
+pub(crate) mod loss;
+pub(crate) mod mtu;
+pub(crate) mod rate;
+pub(crate) mod reorder;
+
+use std::time::Duration;
+
+use keytoll_engine::trace::{Fate, Link};
+use keytoll_engine::{Datagram, Rng, Time};
+
+use loss::Loss;
+use mtu::OnWire;
+use reorder::Reorder;
+
+/// A link between two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkConfig {
+    /// From the node named first to the other.
+    pub a_to_b: Direction,
+    /// The way back.
+    pub b_to_a: Direction,
+    /// The longest IP packet, in bytes; taken as 68 if less (RFC 791 §3.2).
+    pub mtu_bytes: u16,
+}
+
+impl LinkConfig {
+    /// The same both ways, with an MTU of 1500 bytes.
+    pub fn symmetric(direction: Direction) -> Self {
+        Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500 }
+    }
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self::symmetric(Direction::default())
+    }
+}
+
+/// One direction of a link. The default is perfect: no delay, no limit, no loss.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Direction {
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Standard deviation of the delay: normally distributed, truncated at 0, as `netem delay D J distribution normal`.
+    /// Unlike netem's it does not reorder: a packet waits for those sent before it.
+    pub jitter: Duration,
+    /// How fast bits leave the sender; None: at once.
+    pub rate_bits_per_s: Option<u64>,
+    /// How many bytes may wait for the sender; used only with a rate.
+    pub queue_bytes_max: u64,
+    /// Packets that never arrive.
+    pub loss: Loss,
+    /// Datagrams that arrive out of order.
+    pub reorder: Option<Reorder>,
+    /// Probability that a datagram arrives twice.
+    pub duplicate: f64,
+    /// Probability that an IP packet has a bit of its payload flipped.
+    pub corrupt: f64,
+}
+
+impl Default for Direction {
+    fn default() -> Self {
+        Self {
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            rate_bits_per_s: None,
+            // 1000 full packets, as many as netem's default limit.
+            queue_bytes_max: 1000 * 1500,
+            loss: Loss::None,
+            reorder: None,
+            duplicate: 0.0,
+            corrupt: 0.0,
+        }
+    }
+}
+
+/// Makes an impairment if the direction asks for it. `stream` gives the impairment its own random stream by name.
+type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>;
+
+/// Every impairment, in the order a datagram meets them.
+const IMPAIRMENTS: [Make; 6] =
+    [rate::make, loss::make, delay::make, reorder::make, duplicate::make, corrupt::make];
+
+/// Something that can happen to a datagram on a link.
+pub(crate) trait Impairment: Send {
+    /// Lets it happen, or not. Called only while the datagram is still on its way.
+    fn apply(&mut self, passage: &mut Passage<'_>);
+}
+
+/// A datagram's way over one link.
+#[derive(Debug)]
+pub(crate) struct Passage<'a> {
+    /// When it was handed to the link.
+    pub(crate) handed: Time,
+    /// How many IP packets it is, how long with all headers.
+    pub(crate) on_wire: OnWire,
+    /// What is carried.
+    pub(crate) payload: &'a mut [u8],
+    /// When it will arrive.
+    pub(crate) arrives: Time,
+    /// It neither overtakes nor is overtaken.
+    pub(crate) in_order: bool,
+    /// What becomes of it.
+    pub(crate) fate: Fate,
+    /// A second copy, if there is one.
+    pub(crate) copy: Option<Vec<u8>>,
+}
+
+/// What a link made of a datagram.
+#[derive(Debug)]
+pub(crate) struct Carriage {
+    /// When it arrives; if it does not, when it was lost.
+    pub(crate) arrives: Time,
+    /// What became of it.
+    pub(crate) fate: Fate,
+    /// The payload of a second copy.
+    pub(crate) copy: Option<Vec<u8>>,
+}
+
+/// One direction of a link at work.
+pub(crate) struct Channel {
+    /// The link, for the records.
+    pub(crate) link: Link,
+    mtu_bytes: u16,
+    impairments: Vec<Box<dyn Impairment>>,
+    last_arrival: Time,
+}
+
+impl Channel {
+    pub(crate) fn new(
+        link: Link,
+        direction: &Direction,
+        mtu_bytes: u16,
+        stream: &dyn Fn(&str) -> Rng,
+    ) -> Self {
+        let impairments = IMPAIRMENTS.iter().filter_map(|make| make(direction, stream)).collect();
+        Self { link, mtu_bytes, impairments, last_arrival: Time::ZERO }
+    }
+
+    /// How a datagram looks on this link; None if IP cannot carry it.
+    pub(crate) fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
+        mtu::on_wire(datagram, self.mtu_bytes)
+    }
+
+    /// Carries a payload.
+    pub(crate) fn carry(&mut self, handed: Time, on_wire: OnWire, payload: &mut [u8]) -> Carriage {
+        let (fate, copy) = (Fate::Delivered, None);
+        let mut passage = Passage { handed, on_wire, payload, arrives: handed, in_order: true, fate, copy };
+        for impairment in &mut self.impairments {
+            impairment.apply(&mut passage);
+            if matches!(passage.fate, Fate::Lost | Fate::QueueFull) {
+                return Carriage { arrives: passage.arrives, fate: passage.fate, copy: None };
+            }
+        }
+        let arrives = self.keep_order(passage.arrives, passage.in_order);
+        Carriage { arrives, fate: passage.fate, copy: passage.copy }
+    }
+
+    fn keep_order(&mut self, arrives: Time, in_order: bool) -> Time {
+        if !in_order {
+            return arrives;
+        }
+        self.last_arrival = self.last_arrival.max(arrives);
+        self.last_arrival
+    }
+}

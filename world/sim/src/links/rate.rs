@@ -1,0 +1,52 @@
+//! A sender that puts bits on the link at a given rate, and the queue in front of it.
+//!
+//! The queue is a drop-tail queue counted in bytes that have not left yet, those of the packet being sent included. A
+//! datagram that finds the sender idle is always taken.
+
+use std::time::Duration;
+
+use keytoll_engine::trace::Fate;
+use keytoll_engine::{Rng, Time};
+
+use super::{Direction, Impairment, Passage};
+
+pub(crate) fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+    let bits_per_s = direction.rate_bits_per_s?.max(1);
+    Some(Box::new(Sender { bits_per_s, queue_bytes_max: direction.queue_bytes_max, idle_from: Time::ZERO }))
+}
+
+struct Sender {
+    bits_per_s: u64,
+    queue_bytes_max: u64,
+    /// When everything taken so far has left.
+    idle_from: Time,
+}
+
+impl Impairment for Sender {
+    fn apply(&mut self, passage: &mut Passage<'_>) {
+        let bytes = u64::from(passage.on_wire.bytes);
+        let backlog = self.backlog_bytes(passage.handed);
+        if backlog > 0 && backlog.saturating_add(bytes) > self.queue_bytes_max {
+            passage.fate = Fate::QueueFull;
+            return;
+        }
+        self.idle_from = self.idle_from.max(passage.handed) + self.serialisation(bytes);
+        passage.arrives += self.idle_from.since(passage.handed);
+    }
+}
+
+impl Sender {
+    /// Rounded up: never faster than the rate.
+    fn serialisation(&self, bytes: u64) -> Duration {
+        // At most 2³² bytes × 8 bits × 10⁹: does not fit 64 bits, and must not wrap.
+        let nanos = (u128::from(bytes) * 8 * 1_000_000_000).div_ceil(u128::from(self.bits_per_s));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Bytes taken that have not left, rounded up.
+    fn backlog_bytes(&self, now: Time) -> u64 {
+        let left = self.idle_from.since(now);
+        let bytes = (left.as_nanos() * u128::from(self.bits_per_s)).div_ceil(8 * 1_000_000_000);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}

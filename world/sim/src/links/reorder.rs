@@ -1,0 +1,36 @@
+//! Datagrams that arrive out of order.
+
+use std::time::Duration;
+
+use keytoll_engine::Rng;
+
+use super::{Direction, Impairment, Passage};
+
+/// Some datagrams leave the order of the others: they need not wait for those before them (which jitter may have held
+/// up), nor do those behind wait for them, and they are late by `extra_delay`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reorder {
+    /// The probability that a datagram leaves the order.
+    pub probability: f64,
+    /// How much later such a datagram arrives. With 0 it can only overtake, not be overtaken.
+    pub extra_delay: Duration,
+}
+
+pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+    let reorder = direction.reorder.filter(|reorder| reorder.probability > 0.0)?;
+    Some(Box::new(Reordering { reorder, rng: stream("reorder") }))
+}
+
+struct Reordering {
+    reorder: Reorder,
+    rng: Rng,
+}
+
+impl Impairment for Reordering {
+    fn apply(&mut self, passage: &mut Passage<'_>) {
+        if self.rng.chance(self.reorder.probability) {
+            passage.in_order = false;
+            passage.arrives += self.reorder.extra_delay;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A node: a host, its crypto provider, and the cores that its inputs wait for.
+
+use std::collections::VecDeque;
+
+use keytoll_engine::trace::{Fact, Node, Protocol};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+
+/// Which node of a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeIndex(u32);
+
+impl NodeIndex {
+    pub(crate) fn new(place: usize) -> Self {
+        Self(u32::try_from(place).expect("a world has fewer than 2³² nodes"))
+    }
+
+    pub(crate) const fn place(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Nodes are numbered from 0 in the order they were added.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// What kind of machine a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeConfig {
+    /// Its name in the records; several nodes may share one.
+    pub name: Node,
+    /// How many inputs it can work on at once; at least one.
+    pub cores: u32,
+    /// How many datagrams may wait for a core; those beyond are discarded.
+    pub queue_datagrams_max: usize,
+}
+
+impl NodeConfig {
+    /// One core and a queue of 4096 datagrams.
+    pub const fn new(name: Node) -> Self {
+        Self { name, cores: 1, queue_datagrams_max: 4096 }
+    }
+}
+
+/// An input on its way into a host.
+#[derive(Debug)]
+pub(crate) enum Pending<C> {
+    /// A datagram.
+    Packet(Datagram),
+    /// A command of the caller.
+    Command(C),
+    /// A deadline has come.
+    Tick,
+}
+
+/// An input and when it reached the node.
+#[derive(Debug)]
+pub(crate) struct Arrived<C> {
+    /// When.
+    pub(crate) at: Time,
+    /// What.
+    pub(crate) input: Pending<C>,
+}
+
+/// What came of one input.
+#[derive(Debug)]
+pub(crate) struct Work<E> {
+    /// What the host noted.
+    pub(crate) facts: Vec<Fact>,
+    /// What it said.
+    pub(crate) outputs: Vec<Output<E>>,
+}
+
+impl<E> Default for Work<E> {
+    fn default() -> Self {
+        Self { facts: Vec::new(), outputs: Vec::new() }
+    }
+}
+
+/// A node of the world.
+pub(crate) struct NodeState<H: Engine, C> {
+    pub(crate) config: NodeConfig,
+    /// The how many-th node of its name it is, from 0.
+    pub(crate) ordinal: u32,
+    pub(crate) host: H,
+    pub(crate) crypto: C,
+    /// How many cores are busy.
+    computing: u32,
+    waiting: VecDeque<Arrived<H::Command>>,
+    waiting_datagrams: usize,
+    tick_waits: bool,
+}
+
+impl<H: Engine, C: Crypto> NodeState<H, C> {
+    pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: C) -> Self {
+        let waiting = VecDeque::new();
+        Self { config, ordinal, host, crypto, computing: 0, waiting, waiting_datagrams: 0, tick_waits: false }
+    }
+
+    /// Whether an input that comes now is handled now.
+    pub(crate) fn is_free(&self) -> bool {
+        self.computing < self.config.cores.max(1)
+    }
+
+    /// Occupies a core.
+    pub(crate) fn occupy(&mut self) {
+        self.computing += 1;
+    }
+
+    /// Frees a core.
+    pub(crate) fn vacate(&mut self) {
+        self.computing -= 1;
+    }
+
+    /// Whether the host wants a tick now.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.host.deadline().is_some_and(|deadline| deadline.at <= now)
+    }
+
+    /// When the host wants its next tick; nothing new while one waits for a core already.
+    pub(crate) fn next_tick(&self) -> Option<Time> {
+        if self.tick_waits { None } else { self.host.deadline().map(|deadline| deadline.at) }
+    }
+
+    /// Lets an input wait for a core. A datagram that finds the queue full is dropped; its protocol is returned.
+    pub(crate) fn enqueue(&mut self, arrived: Arrived<H::Command>) -> Result<(), Protocol> {
+        match &arrived.input {
+            Pending::Packet(datagram) if self.waiting_datagrams >= self.config.queue_datagrams_max => {
+                return Err(datagram.protocol);
+            }
+            Pending::Packet(_) => self.waiting_datagrams += 1,
+            Pending::Tick => self.tick_waits = true,
+            Pending::Command(_) => {}
+        }
+        self.waiting.push_back(arrived);
+        Ok(())
+    }
+
+    /// The input that has waited longest.
+    pub(crate) fn dequeue(&mut self) -> Option<Arrived<H::Command>> {
+        let arrived = self.waiting.pop_front()?;
+        match arrived.input {
+            Pending::Packet(_) => self.waiting_datagrams -= 1,
+            Pending::Tick => self.tick_waits = false,
+            Pending::Command(_) => {}
+        }
+        Some(arrived)
+    }
+
+    /// Gives the host an input and collects what comes of it.
+    pub(crate) fn handle(&mut self, input: Pending<H::Command>, now: Time, work: &mut Work<H::Event>) {
+        let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.facts };
+        match input {
+            Pending::Packet(Datagram { from, to, bytes, .. }) => {
+                self.host.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+            }
+            Pending::Command(command) => self.host.handle(Input::Command(command), &mut cx),
+            Pending::Tick => self.host.handle(Input::Tick, &mut cx),
+        }
+        work.outputs.extend(std::iter::from_fn(|| self.host.poll()));
+    }
+}

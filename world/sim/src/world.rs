@@ -1,0 +1,349 @@
+//! The world: nodes, links, and the loop that lets one thing happen after the other.
+//!
+//! An input that reaches a node waits until one of its cores is free. Then the host handles it, and the meter says how
+//! long that took; the core is busy until then, and only then do the host's datagrams, events and facts come out (the
+//! fact `Triggered` with the moment its input arrived, because from then on somebody waits). On several cores hosts work on
+//! inputs one after the other all the same, in the order they were begun; only their time overlaps.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::trace::{Fact, Fate, Node, Record};
+use keytoll_engine::{Crypto, Datagram, Engine, Output, Seed, Time};
+
+use crate::links::Channel;
+use crate::links::mtu::OnWire;
+use crate::net::{End, Net, Parcel};
+use crate::node::{Arrived, NodeState, Pending, Work};
+use crate::queue::{Queue, What};
+use crate::slab::Slab;
+use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Recorder};
+
+/// How much a world may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Datagrams on all links together; those beyond are dropped with `Fate::QueueFull`.
+    pub datagrams_in_flight_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { datagrams_in_flight_max: 1 << 20 }
+    }
+}
+
+/// A host that still wants a tick right after one gets it this much later: several timers due at one moment fire in
+/// time, and a host that never lets go of its deadline cannot stop the clock.
+const TICK_AGAIN: Duration = Duration::from_micros(1);
+
+/// A simulated network of hosts `H` with crypto providers `C`, whose computation a meter `M` charges for.
+pub struct World<H: Engine, C, M = Free> {
+    now: Time,
+    sample: u32,
+    seed: Seed,
+    limits: Limits,
+    meter: M,
+    nodes: Vec<NodeState<H, C>>,
+    /// How many nodes have each name.
+    names: BTreeMap<Node, u32>,
+    net: Net,
+    queue: Queue,
+    parcels: Slab<Parcel>,
+    commands: Slab<(NodeIndex, H::Command)>,
+    jobs: Slab<Job<H::Event>>,
+    /// Emptied [`Work`]s, so that none is allocated for each event.
+    spare: Vec<Work<H::Event>>,
+    events: VecDeque<(Time, NodeIndex, H::Event)>,
+}
+
+/// A computation of which the result is known but not yet out.
+struct Job<E> {
+    node: NodeIndex,
+    arrived: Time,
+    busy: Duration,
+    sample: u32,
+    work: Work<E>,
+}
+
+impl<H: Engine, C: Crypto, M: Meter> World<H, C, M> {
+    /// A world without nodes at time zero. The seed decides everything the links draw.
+    pub fn new(seed: impl Into<Seed>, meter: M) -> Self {
+        Self {
+            now: Time::ZERO,
+            sample: 0,
+            seed: seed.into(),
+            limits: Limits::default(),
+            meter,
+            nodes: Vec::new(),
+            names: BTreeMap::new(),
+            net: Net::default(),
+            queue: Queue::default(),
+            parcels: Slab::default(),
+            commands: Slab::default(),
+            jobs: Slab::default(),
+            spare: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Changes how much the world may hold.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Adds a host. It has no address yet.
+    pub fn add_node(&mut self, config: NodeConfig, host: H, crypto: C) -> NodeIndex {
+        let index = NodeIndex::new(self.nodes.len());
+        let namesakes = self.names.entry(config.name).or_default();
+        self.nodes.push(NodeState::new(config, *namesakes, host, crypto));
+        *namesakes += 1;
+        self.arm(index, self.now);
+        index
+    }
+
+    /// Gives an address to a node; a node may have many, an address has one node, the last it was given to.
+    pub fn add_address(&mut self, node: NodeIndex, ip: IpAddr) {
+        self.net.assign(ip, node);
+    }
+
+    /// Joins two nodes by a link, in place of one that joined them before.
+    pub fn add_link(&mut self, a: NodeIndex, b: NodeIndex, config: &LinkConfig) {
+        let (a, b) = (self.end(a), self.end(b));
+        self.net.join(a, b, config, &self.seed);
+    }
+
+    /// Now.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Records from now on belong to this sample.
+    pub fn set_sample(&mut self, sample: u32) {
+        self.sample = sample;
+    }
+
+    /// The host at a node.
+    pub fn host(&self, node: NodeIndex) -> &H {
+        &self.nodes[node.place()].host
+    }
+
+    /// Lends the host at a node, to look at it, change it or put another in its place.
+    pub fn with_host<R>(&mut self, node: NodeIndex, change: impl FnOnce(&mut H) -> R) -> R {
+        let result = change(&mut self.nodes[node.place()].host);
+        self.arm(node, self.now);
+        result
+    }
+
+    /// The crypto provider of a node.
+    pub fn crypto(&self, node: NodeIndex) -> &C {
+        &self.nodes[node.place()].crypto
+    }
+
+    /// The crypto provider of a node, to read its meters or prepare keys.
+    pub fn crypto_mut(&mut self, node: NodeIndex) -> &mut C {
+        &mut self.nodes[node.place()].crypto
+    }
+
+    /// The meter.
+    pub fn meter_mut(&mut self) -> &mut M {
+        &mut self.meter
+    }
+
+    /// Gives a host a command now (when the world runs on).
+    pub fn command(&mut self, node: NodeIndex, command: H::Command) {
+        self.command_at(self.now, node, command);
+    }
+
+    /// Gives a host a command at a moment, now if that is past.
+    pub fn command_at(&mut self, at: Time, node: NodeIndex, command: H::Command) {
+        let place = self.commands.insert((node, command));
+        self.queue.push(at.max(self.now), What::Command(place));
+    }
+
+    /// When the next thing happens; None: nothing ever will without a command.
+    pub fn next_at(&self) -> Option<Time> {
+        if self.events.is_empty() { self.queue.next_at() } else { Some(self.now) }
+    }
+
+    /// Runs until a host has an event, and gives it with its time and node; None once nothing is left to happen up to
+    /// and including `until`. Then `until` is now, unless it is [`Time::MAX`].
+    pub fn run_until(
+        &mut self,
+        until: Time,
+        recorder: &mut dyn Recorder,
+    ) -> Option<(Time, NodeIndex, H::Event)> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let Some((at, what)) = self.queue.pop(until) else { break };
+            self.now = at;
+            self.happen(what, recorder);
+        }
+        if until < Time::MAX {
+            self.now = self.now.max(until);
+        }
+        None
+    }
+
+    fn happen(&mut self, what: What, recorder: &mut dyn Recorder) {
+        match what {
+            What::Arrive(place) => {
+                let Parcel { node, datagram } = self.parcels.take(place);
+                self.admit(node, Pending::Packet(datagram), recorder);
+            }
+            What::Command(place) => {
+                let (node, command) = self.commands.take(place);
+                self.admit(node, Pending::Command(command), recorder);
+            }
+            What::Tick(node) => self.tick(node, recorder),
+            What::Done(place) => {
+                let job = self.jobs.take(place);
+                self.finish(job, recorder);
+            }
+        }
+    }
+
+    fn tick(&mut self, node: NodeIndex, recorder: &mut dyn Recorder) {
+        if self.nodes[node.place()].is_due(self.now) {
+            self.admit(node, Pending::Tick, recorder);
+        } else {
+            self.arm(node, self.now);
+        }
+    }
+
+    /// Lets an input into a node: to a core if one is free, else into the queue if there is room.
+    fn admit(&mut self, index: NodeIndex, input: Pending<H::Command>, recorder: &mut dyn Recorder) {
+        let arrived = Arrived { at: self.now, input };
+        let node = &mut self.nodes[index.place()];
+        if node.is_free() {
+            self.compute(index, arrived, recorder);
+        } else if let Err(protocol) = node.enqueue(arrived) {
+            let fact = Fact::Discarded { protocol, why: "node queue full".into() };
+            self.note(index, self.sample, fact, recorder);
+        }
+    }
+
+    /// Lets a host handle an input; what comes of it is out when the computation ends.
+    fn compute(&mut self, index: NodeIndex, arrived: Arrived<H::Command>, recorder: &mut dyn Recorder) {
+        let mut work = self.spare.pop().unwrap_or_default();
+        let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
+        let node = &mut self.nodes[index.place()];
+        self.meter.begin(index);
+        node.handle(arrived.input, self.now, &mut work);
+        let busy = self.meter.end(index);
+        self.arm(index, again);
+        let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
+        if busy.is_zero() {
+            self.release(job, recorder);
+        } else {
+            self.nodes[index.place()].occupy();
+            let place = self.jobs.insert(job);
+            self.queue.push(self.now + busy, What::Done(place));
+        }
+    }
+
+    /// A computation ends: its core takes what waits.
+    fn finish(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
+        let index = job.node;
+        self.release(job, recorder);
+        self.nodes[index.place()].vacate();
+        while self.nodes[index.place()].is_free() {
+            let Some(arrived) = self.nodes[index.place()].dequeue() else { break };
+            if matches!(arrived.input, Pending::Tick) && !self.nodes[index.place()].is_due(self.now) {
+                self.arm(index, self.now);
+            } else {
+                self.compute(index, arrived, recorder);
+            }
+        }
+    }
+
+    /// Lets out what came of an input.
+    fn release(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
+        let Job { node, arrived, busy, sample, mut work } = job;
+        if !busy.is_zero() {
+            let busy_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+            self.note(node, sample, Fact::Computed { busy_ns }, recorder);
+        }
+        for fact in work.facts.drain(..) {
+            let at = if fact == Fact::Triggered { arrived } else { self.now };
+            self.note_at(at, node, sample, fact, recorder);
+        }
+        for output in work.outputs.drain(..) {
+            match output {
+                Output::Packet(datagram) => self.send(node, sample, datagram, recorder),
+                Output::Event(event) => self.events.push_back((self.now, node, event)),
+            }
+        }
+        self.spare.push(work);
+    }
+
+    /// Hands a datagram to the link that leads to its receiver.
+    fn send(&mut self, from: NodeIndex, sample: u32, mut datagram: Datagram, recorder: &mut dyn Recorder) {
+        let protocol = datagram.protocol;
+        let Some((to, channel)) = self.net.route(from, datagram.to.ip) else {
+            let fact = Fact::Discarded { protocol, why: "no route to host".into() };
+            return self.note(from, sample, fact, recorder);
+        };
+        let Some(on_wire) = channel.on_wire(&datagram) else {
+            let fact = Fact::Discarded { protocol, why: "message too long".into() };
+            return self.note(from, sample, fact, recorder);
+        };
+        let carried = carried_by(channel, on_wire, &datagram);
+        if self.parcels.len() >= self.limits.datagrams_in_flight_max {
+            return self.note(from, sample, carried(Duration::ZERO, Fate::QueueFull), recorder);
+        }
+        let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
+        let transit = carriage.arrives.since(self.now);
+        self.note(from, sample, carried(transit, carriage.fate), recorder);
+        let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
+        if matches!(carriage.fate, Fate::Delivered | Fate::Corrupted) {
+            self.dispatch(carriage.arrives, to, datagram);
+        }
+        if let Some(copy) = copy {
+            self.note(from, sample, carried(transit, Fate::Duplicate), recorder);
+            self.dispatch(carriage.arrives, to, copy);
+        }
+    }
+
+    fn dispatch(&mut self, arrives: Time, node: NodeIndex, datagram: Datagram) {
+        let place = self.parcels.insert(Parcel { node, datagram });
+        self.queue.push(arrives, What::Arrive(place));
+    }
+
+    /// Sees to the next tick of a node, at `earliest` or later.
+    fn arm(&mut self, index: NodeIndex, earliest: Time) {
+        if let Some(at) = self.nodes[index.place()].next_tick() {
+            self.queue.arm(index, at.max(earliest));
+        }
+    }
+
+    fn note(&self, node: NodeIndex, sample: u32, fact: Fact, recorder: &mut dyn Recorder) {
+        self.note_at(self.now, node, sample, fact, recorder);
+    }
+
+    fn note_at(&self, at: Time, node: NodeIndex, sample: u32, fact: Fact, recorder: &mut dyn Recorder) {
+        let node = self.nodes[node.place()].config.name;
+        recorder.record(Record { at_ns: at.as_nanos(), node, sample, fact });
+    }
+
+    fn end(&self, index: NodeIndex) -> End {
+        let node = &self.nodes[index.place()];
+        End { index, name: node.config.name, ordinal: node.ordinal }
+    }
+}
+
+/// What the records say of a datagram on a channel, but for when it arrives and whether.
+fn carried_by(
+    channel: &Channel,
+    on_wire: OnWire,
+    datagram: &Datagram,
+) -> impl Fn(Duration, Fate) -> Fact + use<> {
+    let (link, protocol) = (channel.link, datagram.protocol);
+    let OnWire { packets, bytes } = on_wire;
+    move |transit, fate| {
+        let transit_ns = u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX);
+        Fact::Carried { link, protocol, packets, bytes, transit_ns, fate }
+    }
+}

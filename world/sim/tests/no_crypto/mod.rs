@@ -1,0 +1,58 @@
+//! A crypto provider for hosts that use none: every call is a mistake of the test.
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Rng};
+
+/// Provides nothing.
+pub struct NoCrypto;
+
+impl Crypto for NoCrypto {
+    fn hash(&mut self, _: Hash, _: &[&[u8]]) -> Digest {
+        unreachable!("toy hosts hash nothing")
+    }
+
+    fn prf(&mut self, _: Prf, _: &[u8], _: &[&[u8]]) -> Digest {
+        unreachable!("toy hosts derive nothing")
+    }
+
+    fn mac(&mut self, _: Integrity, _: &[u8], _: &[&[u8]]) -> Digest {
+        unreachable!("toy hosts protect nothing")
+    }
+
+    fn verify_mac(&mut self, _: Integrity, _: &[u8], _: &[&[u8]], _: &[u8]) -> Result<(), Rejected> {
+        unreachable!("toy hosts check nothing")
+    }
+
+    fn encrypt(&mut self, _: Encryption, _: &[u8], _: &[u8], _: &[u8], _: &mut [u8], _: &mut [u8]) {
+        unreachable!("toy hosts encrypt nothing")
+    }
+
+    fn decrypt(
+        &mut self,
+        _: Encryption,
+        _: &[u8],
+        _: &[u8],
+        _: &[u8],
+        _: &mut [u8],
+        _: &[u8],
+    ) -> Result<(), Rejected> {
+        unreachable!("toy hosts decrypt nothing")
+    }
+
+    fn generate(&mut self, _: Group, _: &mut Rng) -> KeyPair {
+        unreachable!("toy hosts have no keys")
+    }
+
+    fn agree(&mut self, _: &PrivateKey, _: &[u8]) -> Result<Secret, Rejected> {
+        unreachable!("toy hosts agree on nothing")
+    }
+
+    fn sign(&mut self, _: &SigningKey, _: SignatureScheme, _: &[&[u8]]) -> Vec<u8> {
+        unreachable!("toy hosts sign nothing")
+    }
+
+    fn verify(&mut self, _: &[u8], _: SignatureScheme, _: &[&[u8]], _: &[u8]) -> Result<(), Rejected> {
+        unreachable!("toy hosts verify nothing")
+    }
+}
