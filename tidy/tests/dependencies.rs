@@ -1,0 +1,192 @@
+//! Dependency directions between the crates, as the design draws them, and where crypto libraries may appear.
+
+use keytoll_tidy::manifest::{Manifest, all};
+use keytoll_tidy::none;
+
+/// A crate, the crates it may know, and why no others.
+struct Allowed {
+    package: &'static str,
+    knows: &'static [&'static str],
+    because: &'static str,
+}
+
+const fn allow(package: &'static str, knows: &'static [&'static str], because: &'static str) -> Allowed {
+    Allowed { package, knows, because }
+}
+
+const ALLOWED: &[Allowed] = &[
+    allow("trace", &[], "facts are read by every later step and must not drag any of the earlier ones along"),
+    allow("engine", &["trace"], "the vocabulary of all engines stays free of what it is about"),
+    allow(
+        "native",
+        &[],
+        "everything unsafe (FFI, allocator, cycle counter) stays small enough to be audited alone",
+    ),
+    allow(
+        "crypto",
+        &["engine", "native"],
+        "it implements the engine's crypto door over native libraries, nothing else",
+    ),
+    allow("pki", &["engine"], "certificates reach the engines through `Trust` and `Credential` alone"),
+    allow("scenario", &["engine"], "a plan is data; reading it must not need a protocol or a world"),
+    allow("ike", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow("eap", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow(
+        "radius",
+        &["engine"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow(
+        "diameter",
+        &["engine"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow("hip", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow("wlan", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow("esp", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow(
+        "hosts",
+        &["engine", "ike", "eap", "radius", "diameter", "hip", "wlan", "esp"],
+        "hosts wire engines together and run in every world, so they know none",
+    ),
+    allow("sim", &["engine"], "the simulator knows no protocol: a new one needs no change there"),
+    allow(
+        "live",
+        &["engine", "native", "crypto", "hosts"],
+        "the live driver carries hosts, it does not look inside their protocols",
+    ),
+    allow(
+        "lab",
+        &["trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "hosts", "sim", "live"],
+        "the lab builds hosts and runs them; results come later and from the trace alone",
+    ),
+    allow(
+        "analysis",
+        &["trace"],
+        "findings are pure functions of the trace, so they can be made again from the file",
+    ),
+    allow("report", &["analysis"], "a report shows findings and computes nothing"),
+    allow(
+        "cli",
+        &["native", "scenario", "lab", "analysis", "report"],
+        "the program calls the steps of the straight line, one verb each",
+    ),
+    allow("tidy", &[], "rules about the code must build when the code does not"),
+    allow(
+        "interop",
+        &["engine", "native", "crypto", "pki", "ike", "esp", "hosts", "live"],
+        "interoperability runs the live world against foreign daemons",
+    ),
+];
+
+fn directions(manifest: &Manifest) -> Vec<String> {
+    let Some(name) = manifest.package.strip_prefix("keytoll-") else {
+        return vec![format!("{}: package {:?} lacks the prefix keytoll-", manifest.path, manifest.package)];
+    };
+    let Some(rule) = ALLOWED.iter().find(|rule| rule.package == name) else {
+        return vec![format!(
+            "{}: say in tidy/tests/dependencies.rs what {name} may know, and why",
+            manifest.path
+        )];
+    };
+    let ours = manifest.dependencies.iter().filter_map(|dependency| dependency.strip_prefix("keytoll-"));
+    let wrong = ours.filter(|dependency| !rule.knows.contains(dependency));
+    wrong
+        .map(|other| format!("{}: {name} must not depend on {other}: {}", manifest.path, rule.because))
+        .collect()
+}
+
+/// Beginnings of the names of crypto libraries.
+const CRYPTO_FAMILIES: &[&str] =
+    &["aws-lc", "openssl", "boring", "libcrux", "p256", "p384", "p521", "crypto-"];
+
+/// Names of crypto libraries.
+const CRYPTO_LIBRARIES: &[&str] = &[
+    "aead",
+    "aes",
+    "aes-gcm",
+    "block-modes",
+    "cbc",
+    "ccm",
+    "chacha20",
+    "chacha20poly1305",
+    "cipher",
+    "cmac",
+    "ctr",
+    "curve25519-dalek",
+    "des",
+    "digest",
+    "ecdsa",
+    "ed25519-dalek",
+    "elliptic-curve",
+    "graviola",
+    "hmac",
+    "k256",
+    "md-5",
+    "md4",
+    "md5",
+    "ml-kem",
+    "orion",
+    "poly1305",
+    "rc4",
+    "ring",
+    "rsa",
+    "rustls",
+    "sha-1",
+    "sha1",
+    "sha2",
+    "sha3",
+    "x25519-dalek",
+    "x448",
+];
+
+fn crypto(manifest: &Manifest) -> Vec<String> {
+    if manifest.package == "keytoll-native" {
+        return Vec::new();
+    }
+    let is_crypto = |name: &&String| {
+        CRYPTO_LIBRARIES.contains(&name.as_str())
+            || CRYPTO_FAMILIES.iter().any(|family| name.starts_with(family))
+    };
+    let found = manifest.dependencies.iter().filter(is_crypto);
+    let because = "crypto libraries stop at base/native, so that every operation passes the metered door";
+    found.map(|name| format!("{}: {name} may only be a dev-dependency: {because}", manifest.path)).collect()
+}
+
+#[test]
+fn crates_know_only_what_the_design_lets_them() {
+    none(&all().unwrap().iter().flat_map(directions).collect::<Vec<_>>());
+}
+
+#[test]
+fn crypto_libraries_stop_at_native() {
+    none(&all().unwrap().iter().flat_map(crypto).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    // native allows `unsafe`, which an inherited `forbid` cannot be softened to.
+    let loose = |manifest: &Manifest| !manifest.inherits_lints && manifest.package != "keytoll-native";
+    let found = all().unwrap().into_iter().filter(loose);
+    none(
+        &found.map(|manifest| format!("{}: add [lints] workspace = true", manifest.path)).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn the_rules_bite() {
+    let manifest = |package: &str, dependency: &str| Manifest {
+        path: "x/Cargo.toml".into(),
+        package: package.into(),
+        dependencies: vec![dependency.into()],
+        inherits_lints: true,
+    };
+    assert_eq!(directions(&manifest("keytoll-ike", "keytoll-engine")), [""; 0]);
+    let wrong = directions(&manifest("keytoll-ike", "keytoll-esp"));
+    assert!(wrong[0].contains("ike must not depend on esp: a protocol knows neither"), "{wrong:?}");
+    assert_eq!(directions(&manifest("keytoll-new", "serde")).len(), 1);
+    assert_eq!(directions(&manifest("other", "serde")).len(), 1);
+    assert_eq!(crypto(&manifest("keytoll-ike", "aws-lc-rs")).len(), 1);
+    assert_eq!(crypto(&manifest("keytoll-pki", "sha2")).len(), 1);
+    assert_eq!(crypto(&manifest("keytoll-native", "aws-lc-sys")), [""; 0]);
+}

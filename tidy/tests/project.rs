@@ -1,0 +1,75 @@
+//! Rules for what is not Rust: the README's commands, the scenario files, the changelog.
+
+use keytoll_tidy::{files, none, root, shown, text};
+
+/// The lines inside fenced blocks of a Markdown text.
+fn fenced(markdown: &str) -> Vec<&str> {
+    let odd_parts = markdown.split("\n```").skip(1).step_by(2);
+    odd_parts
+        .flat_map(|block| block.lines().skip(1))
+        .map(|line| line.trim_start_matches("$ ").trim())
+        .collect()
+}
+
+fn is_run(command: &str) -> bool {
+    command.starts_with("cargo run ")
+        && command.split(" -- ").nth(1).is_some_and(|args| args.starts_with("run"))
+}
+
+#[test]
+fn the_readme_shows_the_two_commands() {
+    let readme = text(&root().join("README.md")).unwrap();
+    let commands = fenced(&readme);
+    assert!(
+        commands.iter().any(|line| is_run(line)),
+        "README.md must show `cargo run … -- run` in a fenced block"
+    );
+    assert!(
+        commands.iter().any(|line| line.starts_with("cargo test --workspace")),
+        "README.md must show `cargo test --workspace` in a fenced block"
+    );
+}
+
+#[test]
+fn every_scenario_says_what_it_shows() {
+    let opens =
+        |text: &str| text.lines().take_while(|line| line.starts_with('#')).any(|line| line.len() > 20);
+    let scenarios = files(&root().join("scenarios"), "toml");
+    let silent = scenarios.iter().filter(|path| !text(path).is_ok_and(|text| opens(&text)));
+    none(
+        &silent
+            .map(|path| format!("{}: open with a paragraph on what it shows", shown(path)))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn the_papers_a_project_needs_are_there() {
+    let needed =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+    let missing = needed.iter().filter(|name| !text(&root().join(name)).is_ok_and(|text| text.len() > 100));
+    none(&missing.map(|name| format!("{name} is missing or next to empty")).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_gate_runs_everything() {
+    let gate = text(&root().join(".ci/run")).unwrap();
+    let commands = [
+        "cargo test --workspace",
+        "cargo fmt --all --check",
+        "cargo clippy --workspace --all-targets -- -D warnings",
+        "cargo doc --workspace --no-deps",
+        "cargo deny",
+        "cargo test -p keytoll-interop",
+    ];
+    let missing = commands.iter().filter(|command| !gate.contains(**command));
+    none(&missing.map(|command| format!(".ci/run lacks `{command}`")).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_rules_bite() {
+    let commands =
+        fenced("text\n```sh\n$ cargo run --release -- run\n```\ncargo test --workspace\n```\nlast\n```\n");
+    assert_eq!(commands, ["cargo run --release -- run", "last"]);
+    assert!(is_run(commands[0]) && !is_run("cargo run -- list") && !is_run("cargo runs"));
+}
