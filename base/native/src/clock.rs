@@ -169,11 +169,45 @@ fn twenty_additions(mut sum: u64) -> u64 {
     macro_rules! twenty {
         ($instruction:literal) => {
             concat!(
-                $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction,
-                "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n",
-                $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction,
-                "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n", $instruction, "\n",
-                $instruction, "\n", $instruction
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction,
+                "\n",
+                $instruction
             )
         };
     }
@@ -215,7 +249,10 @@ mod tests {
         let (from, start) = (ticks(), monotonic_ns());
         while monotonic_ns() - start < 20_000_000 {}
         let (by_ticks, by_clock) = (ticks_to_ns(ticks() - from), (monotonic_ns() - start) as f64);
-        assert!((by_ticks / by_clock - 1.0).abs() < 0.01, "{by_ticks} ns by ticks, {by_clock} ns by the clock");
+        assert!(
+            (by_ticks / by_clock - 1.0).abs() < 0.01,
+            "{by_ticks} ns by ticks, {by_clock} ns by the clock"
+        );
     }
 
     #[test]
