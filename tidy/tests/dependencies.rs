@@ -80,7 +80,10 @@ const ALLOWED: &[Allowed] = &[
 ];
 
 fn directions(manifest: &Manifest) -> Vec<String> {
-    let Some(name) = manifest.package.strip_prefix("keytoll-") else {
+    // The program itself is called as its users call it.
+    let name =
+        if manifest.package == "keytoll" { Some("cli") } else { manifest.package.strip_prefix("keytoll-") };
+    let Some(name) = name else {
         return vec![format!("{}: package {:?} lacks the prefix keytoll-", manifest.path, manifest.package)];
     };
     let Some(rule) = ALLOWED.iter().find(|rule| rule.package == name) else {
