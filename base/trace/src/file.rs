@@ -69,7 +69,8 @@ impl<R: Recorded, W: Write> Writer<R, W> {
     pub fn write(&mut self, record: &R) -> io::Result<()> {
         self.scratch.clear();
         self.scratch.extend_from_slice(&[0, 0]);
-        let mut buffer = postcard::to_extend(record, std::mem::take(&mut self.scratch)).map_err(io::Error::other)?;
+        let mut buffer =
+            postcard::to_extend(record, std::mem::take(&mut self.scratch)).map_err(io::Error::other)?;
         let length = u16::try_from(buffer.len() - 2).map_err(io::Error::other)?;
         buffer[..2].copy_from_slice(&length.to_le_bytes());
         self.out.write_all(&buffer)?;

@@ -10,6 +10,7 @@
 pub mod cost;
 pub mod fact;
 pub mod file;
+pub mod manifest;
 pub mod names;
 
 pub use cost::{Cost, OperationCost, SampleCost};

@@ -1,1 +1,19 @@
-//! (to be written)
+//! From the trace of a run to its findings. Pure functions but for [`directory`], which opens the files.
+//!
+//! ```text
+//! records, costs --metrics--> Sample (one per authentication) --metrics::Tally--> statistics --summary--> Summary
+//! ```
+//!
+//! * [`metrics`] turns the records and costs of a row into one [`Sample`] per authentication, streaming.
+//! * [`stats`] is the arithmetic: Welford, quantiles, Student t.
+//! * [`summary`] is the public, versioned `summary.json`.
+//! * [`directory`] does all of it for a run directory.
+
+pub mod directory;
+pub mod metrics;
+pub mod stats;
+pub mod summary;
+
+pub use directory::{Findings, RowFindings};
+pub use metrics::{Meter, Outcome, Sample, Samples, Tally};
+pub use summary::Summary;

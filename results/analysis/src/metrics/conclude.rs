@@ -1,0 +1,221 @@
+//! What the records of one authentication say, once all of them are there.
+//!
+//! The authentication begins with `Triggered` and ends with the device's `Usable` or `Failed`, whichever
+//! is first. What was handed to a link until then belongs to it, also if it arrives later; what is sent
+//! afterwards (deletes, liveness, rekeying) is counted apart.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Fact, Fate, Link, Message, Node, Protocol, Record};
+
+use super::cover::Cover;
+use super::messages::Part;
+use super::{LinkCount, Outcome, Sample, Split, Tally};
+
+/// Which links each protocol has been seen to take from each node.
+#[derive(Debug, Default)]
+pub(super) struct Routes(BTreeMap<(Protocol, Node), Link>);
+
+impl Routes {
+    /// Remembers the first link that a protocol takes at each of the link's ends.
+    pub(super) fn learn(&mut self, fact: &Fact) {
+        if let Fact::Carried { link, protocol, .. } = *fact {
+            self.0.entry((protocol, link.0)).or_insert(link);
+            self.0.entry((protocol, link.1)).or_insert(link);
+        }
+    }
+
+    fn usual(&self, node: Node, protocol: Protocol) -> Option<Link> {
+        self.0.get(&(protocol, node)).copied()
+    }
+}
+
+/// Measures one authentication from its records in order of time. None if nothing triggered it: then it is a
+/// leftover of another. Message kinds and reasons of discards go to the tally at once.
+pub(super) fn conclude(
+    number: u32,
+    records: &[Record],
+    routes: &Routes,
+    tally: &mut Tally,
+) -> Option<Sample> {
+    let Some(span) = Span::of(records) else {
+        tally.without_trigger += u64::from(!records.is_empty());
+        return None;
+    };
+    let mut sample = span.sample(number, records);
+    let pairs = pairs(records);
+    for at in 0..records.len() {
+        let inside = span.holds(records, sent_at(records, &pairs, at));
+        match &records[at].fact {
+            Fact::Sent(message) => {
+                let node = records[at].node;
+                let link = link_at(records, pairs[at]).or_else(|| routes.usual(node, message.protocol));
+                tally.messages.add(node, link, message, Part::of(inside));
+                counter(&mut sample, inside, link).add(&of_message(message));
+            }
+            Fact::Carried { link, packets, bytes, fate, .. } => {
+                counter(&mut sample, inside, Some(*link)).add(&of_packets(*packets, *bytes, *fate));
+            }
+            Fact::Discarded { protocol, why } => {
+                sample.discards += 1;
+                *tally.discards.entry((*protocol, why.to_string())).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    Some(sample)
+}
+
+/// For each message its datagram and for each datagram its message, by place in the records. A node hands its
+/// datagrams to the links in the order in which it sent the messages, but it may have reached its outcome
+/// in between: the pair tells that such a datagram is still part of the authentication.
+fn pairs(records: &[Record]) -> Vec<Option<usize>> {
+    let mut pairs = vec![None; records.len()];
+    let mut sent: Vec<(Node, Protocol, usize)> = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        match record.fact {
+            Fact::Sent(ref message) => {
+                // What was sent at an earlier time and never reached a link never will.
+                sent.retain(|&(node, _, earlier)| {
+                    node != record.node || records[earlier].at_ns == record.at_ns
+                });
+                sent.push((record.node, message.protocol, at));
+            }
+            Fact::Carried { protocol, fate, .. } if fate != Fate::Duplicate => {
+                let is_its = |&(node, of, _): &(Node, Protocol, usize)| (node, of) == (record.node, protocol);
+                let Some(place) = sent.iter().position(is_its) else { continue };
+                let (_, _, message) = sent.remove(place);
+                (pairs[at], pairs[message]) = (Some(message), Some(at));
+            }
+            _ => {}
+        }
+    }
+    pairs
+}
+
+/// The place that says when a record was decided on: for a datagram that of its message.
+fn sent_at(records: &[Record], pairs: &[Option<usize>], at: usize) -> usize {
+    match records[at].fact {
+        Fact::Carried { .. } => pairs[at].unwrap_or(at),
+        _ => at,
+    }
+}
+
+fn link_at(records: &[Record], place: Option<usize>) -> Option<Link> {
+    match records[place?].fact {
+        Fact::Carried { link, .. } => Some(link),
+        _ => None,
+    }
+}
+
+/// From the trigger to the outcome.
+struct Span {
+    start_ns: u64,
+    /// Place in the records and time of the outcome.
+    end: Option<(usize, u64)>,
+    outcome: Outcome,
+}
+
+impl Span {
+    fn of(records: &[Record]) -> Option<Self> {
+        let start_ns = records.iter().find(|record| record.fact == Fact::Triggered)?.at_ns;
+        let ended = |record: &Record| record.node == Node::Ue && outcome(&record.fact).is_some();
+        let end = records.iter().position(ended);
+        let outcome = match end {
+            Some(place) => outcome(&records[place].fact).expect("position looked for an outcome"),
+            None => elsewhere(records),
+        };
+        Some(Self { start_ns, end: end.map(|place| (place, records[place].at_ns)), outcome })
+    }
+
+    /// Whether what happened at that place of the records is part of the authentication.
+    fn holds(&self, records: &[Record], place: usize) -> bool {
+        records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end)
+    }
+
+    fn delay_ns(&self) -> Option<u64> {
+        let (_, end_ns) = self.end.filter(|_| self.outcome == Outcome::Established)?;
+        Some(end_ns.saturating_sub(self.start_ns))
+    }
+
+    fn sample(&self, number: u32, records: &[Record]) -> Sample {
+        let delay_ns = self.delay_ns();
+        let first_packet = records.iter().find(|record| record.fact == Fact::FirstPacket);
+        Sample {
+            sample: number,
+            triggered_at_ns: self.start_ns,
+            outcome: self.outcome.clone(),
+            delay_ns,
+            first_packet_ns: first_packet.map(|record| record.at_ns.saturating_sub(self.start_ns)),
+            split: delay_ns.map(|delay_ns| split(records, self.start_ns, delay_ns)),
+            links: BTreeMap::new(),
+            after: LinkCount::default(),
+            discards: 0,
+            charged: records.iter().any(|record| matches!(record.fact, Fact::Computed { .. })),
+            disturbed: records.iter().any(|record| record.fact == Fact::Disturbed),
+            nodes: BTreeMap::new(),
+        }
+    }
+}
+
+fn outcome(fact: &Fact) -> Option<Outcome> {
+    match fact {
+        Fact::Usable => Some(Outcome::Established),
+        Fact::Failed { why } => Some(Outcome::Failed { why: why.to_string() }),
+        _ => None,
+    }
+}
+
+/// The device never said how it ended; if another node gave up, that is why.
+fn elsewhere(records: &[Record]) -> Outcome {
+    let failed = records.iter().filter_map(|record| outcome(&record.fact));
+    failed.into_iter().find(|outcome| outcome.failure().is_some()).unwrap_or(Outcome::Unfinished)
+}
+
+/// Where the delay went. Time with a datagram under way is network, whatever is computed meanwhile: that
+/// computation delays nobody. In a lock-step exchange nothing overlaps, and the parts are plain sums.
+fn split(records: &[Record], start_ns: u64, delay_ns: u64) -> Split {
+    let clip = |at_ns: u64| at_ns.saturating_sub(start_ns).min(delay_ns);
+    let mut cover = Cover::default();
+    let mut split = Split::default();
+    for record in records {
+        if let Fact::Carried { transit_ns, fate: Fate::Delivered, .. } = record.fact {
+            split.network_ns += cover.add(clip(record.at_ns), clip(record.at_ns.saturating_add(transit_ns)));
+        }
+    }
+    for record in records {
+        if let Fact::Computed { busy_ns } = record.fact {
+            let new = cover.add(clip(record.at_ns.saturating_sub(busy_ns)), clip(record.at_ns));
+            *split.computation_ns.entry(record.node).or_default() += new;
+        }
+    }
+    split.waiting_ns = delay_ns - split.network_ns - split.computation_total_ns();
+    split
+}
+
+/// Where to count: on the link if it is part of the authentication. A message that never reached a
+/// link (no route, too long) was not sent over any.
+fn counter(sample: &mut Sample, inside: bool, link: Option<Link>) -> &mut LinkCount {
+    match link {
+        Some(link) if inside => sample.links.entry(link).or_default(),
+        _ => &mut sample.after,
+    }
+}
+
+fn of_message(message: &Message) -> LinkCount {
+    let first = u64::from(message.fragment <= 1);
+    match message.retransmission {
+        true => LinkCount { retransmissions: first, ..LinkCount::default() },
+        false => LinkCount { messages: first, ..LinkCount::default() },
+    }
+}
+
+fn of_packets(packets: u16, bytes: u32, fate: Fate) -> LinkCount {
+    let sent = LinkCount { packets: packets.into(), bytes: bytes.into(), ..LinkCount::default() };
+    match fate {
+        Fate::Delivered => sent,
+        Fate::Lost | Fate::Corrupted => LinkCount { lost_packets: packets.into(), ..sent },
+        Fate::QueueFull => LinkCount { lost_packets: packets.into(), ..LinkCount::default() },
+        Fate::Duplicate => LinkCount::default(),
+    }
+}

@@ -1,0 +1,154 @@
+//! The kinds of messages of a row, in the order in which they first appeared.
+
+use keytoll_trace::{Link, Message, Node, Payloads, Protocol, names};
+
+/// More kinds than this are not told apart: a row under attack or heavy loss could make new ones without end.
+const KINDS_MAX: usize = 512;
+
+/// Whether a message belongs to an authentication or to the life of the SA after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Between trigger and outcome.
+    Authentication,
+    /// Outside that span: deletes, liveness, rekeying.
+    After,
+}
+
+impl Part {
+    pub(super) fn of(inside: bool) -> Self {
+        if inside { Self::Authentication } else { Self::After }
+    }
+
+    /// `authentication` or `after`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Authentication => "authentication",
+            Self::After => "after",
+        }
+    }
+}
+
+/// Messages that look alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageKind {
+    /// Part of the authentication or not.
+    pub part: Part,
+    /// The sender.
+    pub from: Node,
+    /// The other end of the link; None if it never reached one.
+    pub to: Option<Node>,
+    /// The first such message.
+    pub example: Message,
+    /// How many were sent, retransmissions not counted.
+    pub count: u64,
+    /// How many of them were sent again.
+    pub retransmissions: u64,
+    /// Their bytes without transport and IP headers, all fragments of a message added.
+    pub bytes: u64,
+}
+
+impl MessageKind {
+    /// `IKE_SA_INIT request`.
+    pub fn name(&self) -> String {
+        names::message(&self.example)
+    }
+
+    /// `SA KE Nonce`.
+    pub fn payloads(&self) -> String {
+        names::payloads(&self.example)
+    }
+
+    /// Mean length of a message in bytes.
+    pub fn bytes_mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.bytes as f64 / self.count as f64)
+    }
+
+    fn is(&self, part: Part, from: Node, to: Option<Node>, key: &Key) -> bool {
+        self.part == part && self.from == from && self.to == to && Key::of(&self.example) == *key
+    }
+}
+
+#[derive(PartialEq)]
+struct Key {
+    protocol: Protocol,
+    kind: u8,
+    response: bool,
+    payloads: Payloads,
+}
+
+impl Key {
+    fn of(message: &Message) -> Self {
+        let Message { protocol, kind, response, payloads, .. } = *message;
+        Self { protocol, kind, response, payloads }
+    }
+}
+
+/// The kinds of messages of a row.
+#[derive(Debug, Clone, Default)]
+pub struct Messages {
+    kinds: Vec<MessageKind>,
+    left_out: u64,
+}
+
+impl Messages {
+    /// The kinds, in order of first appearance.
+    pub fn kinds(&self) -> &[MessageKind] {
+        &self.kinds
+    }
+
+    /// Messages of kinds beyond the number that is told apart.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    pub(super) fn add(&mut self, from: Node, link: Option<Link>, message: &Message, part: Part) {
+        let to = link.map(|link| if link.0 == from { link.1 } else { link.0 });
+        let found = match message.fragment {
+            0 | 1 => self.find_or_open(part, from, to, message),
+            _ => self.whole_of(from, message),
+        };
+        match found {
+            Some(kind) => count(kind, message),
+            None => self.left_out += 1,
+        }
+    }
+
+    fn find_or_open(
+        &mut self,
+        part: Part,
+        from: Node,
+        to: Option<Node>,
+        message: &Message,
+    ) -> Option<&mut MessageKind> {
+        let key = Key::of(message);
+        let known = self.kinds.iter().position(|kind| kind.is(part, from, to, &key));
+        if known.is_none() && self.kinds.len() < KINDS_MAX {
+            let example = message.clone();
+            self.kinds.push(MessageKind { part, from, to, example, count: 0, retransmissions: 0, bytes: 0 });
+            return self.kinds.last_mut();
+        }
+        known.map(|place| &mut self.kinds[place])
+    }
+
+    /// The kind of the message that this is a later fragment of: only the first fragment names its payloads.
+    fn whole_of(&mut self, from: Node, fragment: &Message) -> Option<&mut MessageKind> {
+        let alike = |kind: &&mut MessageKind| {
+            let whole = &kind.example;
+            kind.from == from
+                && (whole.protocol, whole.kind, whole.response)
+                    == (fragment.protocol, fragment.kind, fragment.response)
+                && whole.fragment == 1
+        };
+        self.kinds.iter_mut().rev().find(alike)
+    }
+}
+
+fn count(kind: &mut MessageKind, message: &Message) {
+    let first = u64::from(message.fragment <= 1);
+    if message.retransmission {
+        kind.retransmissions += first;
+    } else {
+        kind.count += first;
+        kind.bytes += u64::from(message.bytes);
+    }
+}

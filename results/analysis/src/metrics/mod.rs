@@ -1,0 +1,217 @@
+//! From the records and costs of one row to one [`Sample`] per authentication, and their statistics.
+//!
+//! ```text
+//! Record --\            +-- conclude --> Sample --> Tally (statistics of the row)
+//!           Meter: open authentications       '---> sink (a file, or the rows that Samples keeps)
+//! Cost ----/
+//! ```
+//!
+//! Only authentications in flight are held, so memory does not grow with the length of a run. An
+//! authentication is concluded [`LINGER`] samples after its outcome, when what was still in flight has
+//! long arrived; those that never end are concluded at the end of the row.
+
+mod conclude;
+mod cover;
+mod messages;
+mod sample;
+mod tally;
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Cost, Fact, Node, Protocol, Record, SampleCost};
+
+use conclude::Routes;
+pub use messages::{MessageKind, Messages, Part};
+pub use sample::{LinkCount, NodeCost, Outcome, Sample, Split};
+pub use tally::{LinkTotal, NodeTally, Tally};
+
+/// An authentication with an outcome waits for this many later ones before it is concluded.
+const LINGER: u32 = 64;
+
+/// More authentications than this in flight at once: the oldest is concluded as unfinished.
+const OPEN_MAX: usize = 65_536;
+
+/// [`Samples`] keeps this many of the first authentications.
+pub const KEPT_MAX: usize = 10_000;
+
+/// The authentications of a row and their statistics.
+#[derive(Debug, Clone, Default)]
+pub struct Samples {
+    /// The first [`KEPT_MAX`], in the order in which they were concluded.
+    pub kept: Vec<Sample>,
+    /// How many are only in the statistics.
+    pub left_out: u64,
+    /// Statistics over all of them.
+    pub tally: Tally,
+}
+
+/// Measures a row and keeps its first [`KEPT_MAX`] authentications.
+pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterator<Item = Cost>) -> Samples {
+    let mut samples = Samples::default();
+    let keep = |sample: &Sample| {
+        if samples.kept.len() < KEPT_MAX {
+            samples.kept.push(sample.clone());
+        } else {
+            samples.left_out += 1;
+        }
+    };
+    let mut meter = Meter::new(keep);
+    meter.feed(records, costs);
+    let tally = meter.finish();
+    Samples { tally, ..samples }
+}
+
+/// Takes the records and costs of a row as they come and hands out authentications as they end.
+#[derive(Debug)]
+pub struct Meter<S> {
+    open: BTreeMap<u32, Open>,
+    /// Samples below this have been looked at for closing and are gone unless they never ended.
+    newest: u32,
+    closed_below: u32,
+    routes: Routes,
+    tally: Tally,
+    spare: Vec<Vec<Record>>,
+    sink: S,
+}
+
+/// One authentication that may still get records.
+#[derive(Debug, Default)]
+struct Open {
+    records: Vec<Record>,
+    costs: BTreeMap<Node, NodeCost>,
+    ended: bool,
+}
+
+impl<S: FnMut(&Sample)> Meter<S> {
+    /// An empty row; `sink` gets every authentication once.
+    pub fn new(sink: S) -> Self {
+        Self {
+            open: BTreeMap::new(),
+            newest: 0,
+            closed_below: 0,
+            routes: Routes::default(),
+            tally: Tally::default(),
+            spare: Vec::new(),
+            sink,
+        }
+    }
+
+    /// Takes whole streams, the costs of an authentication with its records.
+    pub fn feed(&mut self, records: impl IntoIterator<Item = Record>, costs: impl IntoIterator<Item = Cost>) {
+        let mut costs = costs.into_iter();
+        let mut early = None;
+        for record in records {
+            let sample = record.sample;
+            self.record(record);
+            self.costs_until(sample, &mut costs, &mut early);
+        }
+        early.into_iter().chain(costs).for_each(|cost| self.cost(cost));
+    }
+
+    /// Takes the next record.
+    pub fn record(&mut self, record: Record) {
+        if is_traffic_of_users(&record.fact) {
+            return;
+        }
+        self.routes.learn(&record.fact);
+        self.advance(record.sample);
+        let ends = record.node == Node::Ue && matches!(record.fact, Fact::Usable | Fact::Failed { .. });
+        let Some(open) = self.open_mut(record.sample) else {
+            self.tally.late_records += 1;
+            return;
+        };
+        open.ended |= ends;
+        open.records.push(record);
+    }
+
+    /// Takes the next cost.
+    pub fn cost(&mut self, cost: Cost) {
+        match cost {
+            Cost::Clock { profile_hz, .. } => self.tally.profile_hz.extend(profile_hz),
+            Cost::Operation(operation) => self.tally.operations.push(operation),
+            Cost::Sample(cost) => self.sample_cost(&cost),
+        }
+    }
+
+    /// Concludes what is still open and gives the statistics.
+    pub fn finish(mut self) -> Tally {
+        while let Some((&sample, _)) = self.open.first_key_value() {
+            self.close(sample);
+        }
+        self.tally
+    }
+
+    fn sample_cost(&mut self, cost: &SampleCost) {
+        self.advance(cost.sample);
+        match self.open_mut(cost.sample) {
+            Some(open) => _ = open.costs.insert(cost.node, NodeCost::of(cost)),
+            None => self.tally.late_records += 1,
+        }
+    }
+
+    /// The open authentication of that number; None if it was concluded before.
+    fn open_mut(&mut self, sample: u32) -> Option<&mut Open> {
+        if sample < self.closed_below && !self.open.contains_key(&sample) {
+            return None;
+        }
+        let spare = &mut self.spare;
+        let fresh = || Open { records: spare.pop().unwrap_or_default(), ..Open::default() };
+        Some(self.open.entry(sample).or_insert_with(fresh))
+    }
+
+    /// A later authentication begins: concludes those that have lingered long enough.
+    fn advance(&mut self, sample: u32) {
+        if sample <= self.newest {
+            return;
+        }
+        self.newest = sample;
+        self.closed_below = self.closed_below.max(sample.saturating_sub(LINGER));
+        let ended = self.open.range(..self.closed_below).filter(|(_, open)| open.ended);
+        let ended: Vec<u32> = ended.map(|(&sample, _)| sample).collect();
+        ended.into_iter().for_each(|sample| self.close(sample));
+        while self.open.len() >= OPEN_MAX {
+            let (&oldest, _) = self.open.first_key_value().expect("OPEN_MAX is above zero");
+            self.closed_below = self.closed_below.max(oldest + 1);
+            self.close(oldest);
+        }
+    }
+
+    fn close(&mut self, number: u32) {
+        let Some(mut open) = self.open.remove(&number) else { return };
+        open.records.sort_by_key(|record| record.at_ns);
+        let concluded = conclude::conclude(number, &open.records, &self.routes, &mut self.tally);
+        if let Some(sample) = concluded {
+            let sample = Sample { nodes: open.costs, ..sample };
+            self.tally.add(&sample);
+            (self.sink)(&sample);
+        }
+        open.records.clear();
+        self.spare.push(open.records);
+    }
+
+    /// Takes the costs that belong to `sample` and before; the first that does not waits in `early`.
+    fn costs_until(&mut self, sample: u32, costs: &mut impl Iterator<Item = Cost>, early: &mut Option<Cost>) {
+        while let Some(cost) = early.take().or_else(|| costs.next()) {
+            match cost {
+                Cost::Sample(later) if later.sample > sample => {
+                    *early = Some(Cost::Sample(later));
+                    return;
+                }
+                cost => self.cost(cost),
+            }
+        }
+    }
+}
+
+/// What flows through an SA, or would have, is no part of an authentication and may be endless.
+fn is_traffic_of_users(fact: &Fact) -> bool {
+    let protocol = match fact {
+        Fact::Sent(message) => message.protocol,
+        Fact::Carried { protocol, .. } => *protocol,
+        _ => return false,
+    };
+    matches!(protocol, Protocol::Esp | Protocol::Icmp)
+}
+
+#[cfg(test)]
+mod tests;

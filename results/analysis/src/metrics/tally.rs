@@ -1,0 +1,125 @@
+//! The statistics of a row: grows with its nodes, links and reasons, never with its length.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Link, Node, OperationCost, Protocol};
+
+use super::{LinkCount, Messages, NodeCost, Outcome, Sample};
+use crate::stats::{Distribution, Welford};
+
+/// Statistics over the authentications of a row.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// All of them.
+    pub n: u64,
+    /// Those that ended with a usable SA.
+    pub established: u64,
+    /// The others, by reason.
+    pub failures: BTreeMap<String, u64>,
+    /// Those during which the driver lost the CPU.
+    pub disturbed: u64,
+    /// Whether computation was charged to virtual time.
+    pub charged: bool,
+    /// Delay of those established, in nanoseconds.
+    pub delay_ns: Distribution,
+    /// Time to first packet, in nanoseconds.
+    pub first_packet_ns: Distribution,
+    /// Network part of the delay.
+    pub network_ns: Welford,
+    /// Computation part of the delay, at all nodes.
+    pub computation_ns: Welford,
+    /// The same per node, summed over the samples of `computation_ns`.
+    pub computation_by_node_ns: BTreeMap<Node, u64>,
+    /// What is left of the delay.
+    pub waiting_ns: Welford,
+    /// What the authentications sent over each link, summed over all of them.
+    pub links: BTreeMap<Link, LinkTotal>,
+    /// What they sent outside the authentication, summed.
+    pub after: LinkCount,
+    /// What they cost each node.
+    pub nodes: BTreeMap<Node, NodeTally>,
+    /// Frequency of the CPU profile that cycles are expressed in.
+    pub profile_hz: BTreeMap<Node, f64>,
+    /// What arrived and could not be used, by protocol and reason.
+    pub discards: BTreeMap<(Protocol, String), u64>,
+    /// The crypto operations of the row.
+    pub operations: Vec<OperationCost>,
+    /// The kinds of messages of the row.
+    pub messages: Messages,
+    /// Records and costs of authentications that had been concluded before; not counted anywhere else.
+    pub late_records: u64,
+    /// Sample numbers with records that nothing triggered; not counted anywhere else.
+    pub without_trigger: u64,
+}
+
+/// What went over one link, summed.
+pub type LinkTotal = LinkCount;
+
+/// What the authentications cost one node.
+#[derive(Debug, Clone, Default)]
+pub struct NodeTally {
+    /// CPU time of those undisturbed.
+    pub cpu_ns: Welford,
+    /// The part of it spent in crypto operations.
+    pub crypto_ns: Welford,
+    /// Sample number and heap peak of the first authentication measured.
+    pub heap_peak_first: Option<(u32, u64)>,
+    /// Heap that an idle SA pair keeps.
+    pub idle_sa_bytes: Welford,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, sample: &Sample) {
+        self.n += 1;
+        self.disturbed += u64::from(sample.disturbed);
+        self.charged |= sample.charged;
+        self.add_outcome(sample);
+        if sample.delay_is_sound() {
+            self.add_delay(sample);
+        }
+        for (link, count) in &sample.links {
+            self.links.entry(*link).or_default().add(count);
+        }
+        self.after.add(&sample.after);
+        for (node, cost) in &sample.nodes {
+            self.nodes.entry(*node).or_default().add(sample, cost);
+        }
+    }
+
+    fn add_outcome(&mut self, sample: &Sample) {
+        self.established += u64::from(sample.outcome == Outcome::Established);
+        if let Some(why) = sample.outcome.failure() {
+            *self.failures.entry(why.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn add_delay(&mut self, sample: &Sample) {
+        if let Some(delay_ns) = sample.delay_ns {
+            self.delay_ns.add(delay_ns);
+        }
+        if let Some(first_packet_ns) = sample.first_packet_ns {
+            self.first_packet_ns.add(first_packet_ns);
+        }
+        let Some(split) = &sample.split else { return };
+        self.network_ns.add(split.network_ns as f64);
+        self.computation_ns.add(split.computation_total_ns() as f64);
+        self.waiting_ns.add(split.waiting_ns as f64);
+        for (node, ns) in &split.computation_ns {
+            *self.computation_by_node_ns.entry(*node).or_default() += ns;
+        }
+    }
+}
+
+impl NodeTally {
+    fn add(&mut self, sample: &Sample, cost: &NodeCost) {
+        if !sample.disturbed {
+            self.cpu_ns.add(cost.cpu_ns as f64);
+            self.crypto_ns.add(cost.crypto_ns as f64);
+        }
+        let peak = (sample.sample, cost.heap_peak_bytes);
+        self.heap_peak_first = Some(self.heap_peak_first.map_or(peak, |first| first.min(peak)));
+        if let Some(bytes) = cost.idle_sa_bytes {
+            self.idle_sa_bytes.add(bytes as f64);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The arithmetic behind every number: sums that do not drift, quantiles, intervals.
+
+mod distribution;
+mod interval;
+mod quantile;
+mod student;
+mod welford;
+
+pub use distribution::Distribution;
+pub use interval::{Interval, interval95};
+pub use quantile::Quantiles;
+pub use student::two_sided_quantile;
+pub use welford::Welford;

@@ -1,0 +1,315 @@
+//! `summary.json`: the public, versioned account of a run. Fields are only ever added.
+//!
+//! What is not known is absent, never zero: a node that was not measured, the spread of a single sample,
+//! the delay of a row in which nothing was established.
+//!
+//! `n` is every authentication of the row. Delays are over those established; links and CPU over all n, the failed ones
+//! included. Authentications during which the driver lost the CPU (`disturbed`) are left out of the
+//! CPU figures, and of the delays where computation is charged to virtual time; the `n` beside a mean says what remains.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::manifest::{Manifest, ManifestRow};
+use keytoll_trace::{Link, Node};
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{LinkTotal, NodeTally, Tally};
+use crate::stats::{Distribution, Welford, interval95};
+
+/// The format of [`Summary`].
+pub const FORMAT: u32 = 1;
+
+/// The whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The title of the scenario.
+    pub title: String,
+    /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
+    pub seed: String,
+    /// False if the run was interrupted: rows have fewer samples than planned.
+    pub complete: bool,
+    /// The rows, in the order of the plan.
+    pub rows: Vec<SummaryRow>,
+}
+
+/// One method over one network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRow {
+    /// The method's name in the catalogue.
+    pub method: String,
+    /// What differs from the method's default.
+    pub variant: String,
+    /// The network's name.
+    pub network: String,
+    /// The topology's name.
+    pub topology: String,
+    /// `sim` or `live`.
+    pub world: String,
+    /// `real`, `null` or `table`.
+    pub crypto: String,
+    /// Authentications measured.
+    pub n: u64,
+    /// Those that ended with a usable SA.
+    pub succeeded: u64,
+    /// The others by reason.
+    pub failures: BTreeMap<String, u64>,
+    /// From the trigger to a usable SA, over those that succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<Delay>,
+    /// Where the delay went, means over the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_split_ms: Option<DelaySplit>,
+    /// What went over each link, means over all n.
+    pub links: BTreeMap<String, LinkMeans>,
+    /// What it cost each node, means over all n that were not disturbed.
+    pub cpu: BTreeMap<String, Cpu>,
+    /// Heap of each node.
+    pub memory_bytes: BTreeMap<String, Memory>,
+    /// From the trigger until the packet that caused it came back through the SA.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_packet_ms: Option<Delay>,
+    /// What was sent outside the authentication (deletes, liveness, rekeying), means over all n.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<LinkMeans>,
+    /// Messages that arrived and could not be used, by `protocol: reason`, in all.
+    pub discards: BTreeMap<String, u64>,
+    /// Authentications during which the driver lost the CPU.
+    pub disturbed: u64,
+    /// Whether computation takes virtual time.
+    pub charged: bool,
+    /// Authentications that the plan asked for.
+    pub planned: u64,
+    /// What a reader of this row should know.
+    pub notes: Vec<String>,
+}
+
+/// A distribution of delays in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Lower end of the 95 % two-sided Student-t interval of the mean; absent below two values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci95_high: Option<f64>,
+    /// Least.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Greatest.
+    pub max: f64,
+    /// Standard deviation of the sample; absent below two values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
+    /// How many values this is over.
+    pub n: u64,
+}
+
+impl Delay {
+    /// Half the width of the interval: the number after ±.
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.ci95_high? - self.ci95_low?) / 2.0)
+    }
+}
+
+/// The parts of the delay in milliseconds; they add up to its mean.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DelaySplit {
+    /// Datagrams were under way.
+    pub network: f64,
+    /// Nodes were computing, and no datagram was under way.
+    pub computation: f64,
+    /// Neither.
+    pub waiting: f64,
+    /// `computation` per node.
+    pub computation_by_node: BTreeMap<String, f64>,
+}
+
+/// Means per authentication of what went over a link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkMeans {
+    /// Protocol messages, retransmissions apart.
+    pub messages: f64,
+    /// IP packets after fragmentation, retransmissions included.
+    pub packets: f64,
+    /// Bytes of these packets with all headers.
+    pub bytes: f64,
+    /// Messages sent again.
+    pub retransmissions: f64,
+    /// Packets lost, damaged, or refused by a full queue.
+    pub lost_packets: f64,
+}
+
+/// What an authentication cost a node, means.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// CPU time of this machine in nanoseconds.
+    pub ns: f64,
+    /// The same in cycles of the node's CPU profile; absent where its frequency is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<f64>,
+    /// The part of `ns` spent in crypto operations.
+    pub crypto_ns: f64,
+    /// Lower end of the 95 % interval of `ns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns_ci95_high: Option<f64>,
+    /// How many authentications this is over.
+    pub n: u64,
+}
+
+/// Heap of a node in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Highest use during initialisation and the first authentication.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<u64>,
+    /// What an idle SA pair keeps, mean; absent where it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_sa: Option<f64>,
+}
+
+/// Writes up a run: one row of the summary for each row of the manifest that has statistics.
+pub fn summarise<'a>(
+    manifest: &Manifest,
+    rows: impl IntoIterator<Item = (&'a ManifestRow, &'a Tally)>,
+) -> Summary {
+    Summary {
+        format: FORMAT,
+        title: manifest.title.clone(),
+        seed: manifest.seed.clone(),
+        complete: manifest.complete,
+        rows: rows.into_iter().map(|(row, tally)| summarise_row(row, tally)).collect(),
+    }
+}
+
+/// Writes up one row.
+pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
+    SummaryRow {
+        method: row.method.clone(),
+        variant: row.variant.clone(),
+        network: row.network.clone(),
+        topology: row.topology.clone(),
+        world: row.world.clone(),
+        crypto: row.crypto.clone(),
+        n: tally.n,
+        succeeded: tally.established,
+        failures: tally.failures.clone(),
+        delay_ms: delay(&tally.delay_ns),
+        delay_split_ms: delay_split(tally),
+        links: tally.links.iter().map(|(link, total)| (link_name(*link), means(total, tally.n))).collect(),
+        cpu: tally
+            .nodes
+            .iter()
+            .filter_map(|(&node, costs)| Some((name(node), cpu(node, costs, tally)?)))
+            .collect(),
+        memory_bytes: tally.nodes.iter().map(|(&node, costs)| (name(node), memory(costs))).collect(),
+        first_packet_ms: delay(&tally.first_packet_ns),
+        after: (tally.n > 0).then(|| means(&tally.after, tally.n)),
+        discards: discards(tally),
+        disturbed: tally.disturbed,
+        charged: tally.charged,
+        planned: row.samples_planned.into(),
+        notes: notes(row, tally),
+    }
+}
+
+fn name(node: Node) -> String {
+    node.name().to_owned()
+}
+
+fn link_name(link: Link) -> String {
+    link.name()
+}
+
+const NS_PER_MS: f64 = 1e6;
+
+fn delay(values: &Distribution) -> Option<Delay> {
+    let moments = values.moments();
+    let interval = values.interval95();
+    let [p50, p95, p99] = values.quantiles([0.50, 0.95, 0.99])?.map(|ns| ns / NS_PER_MS);
+    Some(Delay {
+        mean: moments.mean()? / NS_PER_MS,
+        ci95_low: interval.map(|interval| interval.low / NS_PER_MS),
+        ci95_high: interval.map(|interval| interval.high / NS_PER_MS),
+        min: moments.min()? / NS_PER_MS,
+        p50,
+        p95,
+        p99,
+        max: moments.max()? / NS_PER_MS,
+        stddev: moments.stddev().map(|ns| ns / NS_PER_MS),
+        n: moments.n(),
+    })
+}
+
+fn delay_split(tally: &Tally) -> Option<DelaySplit> {
+    let n = tally.computation_ns.n() as f64;
+    let per_node = tally.computation_by_node_ns.iter();
+    Some(DelaySplit {
+        network: tally.network_ns.mean()? / NS_PER_MS,
+        computation: tally.computation_ns.mean()? / NS_PER_MS,
+        waiting: tally.waiting_ns.mean()? / NS_PER_MS,
+        computation_by_node: per_node.map(|(&node, &ns)| (name(node), ns as f64 / n / NS_PER_MS)).collect(),
+    })
+}
+
+fn means(total: &LinkTotal, n: u64) -> LinkMeans {
+    let mean = |total: u64| total as f64 / n as f64;
+    LinkMeans {
+        messages: mean(total.messages),
+        packets: mean(total.packets),
+        bytes: mean(total.bytes),
+        retransmissions: mean(total.retransmissions),
+        lost_packets: mean(total.lost_packets),
+    }
+}
+
+fn cpu(node: Node, costs: &NodeTally, tally: &Tally) -> Option<Cpu> {
+    let ns = costs.cpu_ns.mean()?;
+    let interval = interval95(&costs.cpu_ns);
+    Some(Cpu {
+        ns,
+        cycles: tally.profile_hz.get(&node).map(|hz| ns * 1e-9 * hz),
+        crypto_ns: costs.crypto_ns.mean()?,
+        ns_ci95_low: interval.map(|interval| interval.low),
+        ns_ci95_high: interval.map(|interval| interval.high),
+        n: costs.cpu_ns.n(),
+    })
+}
+
+fn memory(costs: &NodeTally) -> Memory {
+    Memory { peak: costs.heap_peak_first.map(|(_, bytes)| bytes), idle_sa: mean_of(&costs.idle_sa_bytes) }
+}
+
+fn mean_of(values: &Welford) -> Option<f64> {
+    values.mean()
+}
+
+fn discards(tally: &Tally) -> BTreeMap<String, u64> {
+    let named = |((protocol, why), count): (&(_, String), &u64)| {
+        let protocol: keytoll_trace::Protocol = *protocol;
+        (format!("{}: {why}", protocol.name()), *count)
+    };
+    tally.discards.iter().map(named).collect()
+}
+
+/// The plan's notes, and what the measurement itself has to confess.
+fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
+    let confessions = [
+        (tally.late_records, "records of authentications concluded before were not counted"),
+        (tally.without_trigger, "sample numbers without a trigger were not counted"),
+        (tally.messages.left_out(), "messages of further kinds are not in messages.csv"),
+    ];
+    let confessed = confessions.into_iter().filter(|(count, _)| *count > 0);
+    row.notes.iter().cloned().chain(confessed.map(|(count, what)| format!("{count} {what}"))).collect()
+}
