@@ -1,1 +1,32 @@
-//! (to be written)
+//! The providers behind [`keytoll_engine::Crypto`]: real, null, and a meter around either.
+//!
+//! ```text
+//!   engine --> Metered<Provider> --> Provider::Real --> keytoll-native (AWS-LC)
+//!              counts, ticks, bytes           '--> Null: right lengths, no work
+//! ```
+//!
+//! The library's primitives come from `keytoll-native`; what is built from them here (HMAC, CMAC, XCBC, CCM, the checks
+//! of public values) is safe code without allocation. Keys for signatures are made, imported and exported by [`keys`].
+
+pub mod keys;
+
+mod agreement;
+mod cbc_mac;
+mod ccm;
+mod cipher;
+mod hmac;
+mod metered;
+mod null;
+#[cfg(feature = "ossl")]
+mod ossl;
+mod provider;
+mod real;
+mod signature;
+
+pub use agreement::Exponents;
+pub use metered::{Metered, Row};
+pub use null::Null;
+#[cfg(feature = "ossl")]
+pub use ossl::Ossl;
+pub use provider::Provider;
+pub use real::Real;

@@ -1,0 +1,149 @@
+//! Signature keys: made from a random stream, imported from and exported to PKCS #8 (RFC 5208), or only pretended.
+
+use std::sync::Arc;
+
+use keytoll_engine::Rng;
+use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_engine::crypto::SigningKey;
+use keytoll_native::awslc::ec::Curve;
+use keytoll_native::awslc::key::{Kind, PrivateKey};
+use zeroize::Zeroizing;
+
+/// Why bytes are not a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Not a PKCS #8 PrivateKeyInfo, or one whose numbers contradict each other.
+    #[error("not an unencrypted PKCS #8 private key")]
+    Malformed,
+    /// A sound key that no [`KeyKind`] describes, e.g. RSA with 1536 bits.
+    #[error("a kind of key that keytoll does not know")]
+    Unknown,
+}
+
+/// Makes a key; one seed gives one key on every machine.
+pub fn generate(kind: KeyKind, rng: &mut Rng) -> SigningKey {
+    wrap(kind, PrivateKey::generate(native(kind), &mut |bytes| rng.fill(bytes)))
+}
+
+/// Loads a key from PKCS #8 DER.
+pub fn from_pkcs8(der: &[u8]) -> Result<SigningKey, KeyError> {
+    let key = PrivateKey::from_pkcs8(der).ok_or(KeyError::Malformed)?;
+    let kind = KeyKind::ALL.iter().copied().find(|&kind| native(kind) == key.kind());
+    Ok(wrap(kind.ok_or(KeyError::Unknown)?, key))
+}
+
+/// Writes a key as PKCS #8 DER; none for a pretended key, which has nothing to write.
+pub fn to_pkcs8(key: &SigningKey) -> Option<Zeroizing<Vec<u8>>> {
+    key.inner().map(|private: &PrivateKey| Zeroizing::new(private.to_pkcs8()))
+}
+
+/// A pretended key for [`crate::Null`], with the public half of a real one.
+pub fn null(kind: KeyKind, spki: &[u8]) -> SigningKey {
+    SigningKey::new(kind, spki, Arc::new(()))
+}
+
+/// A pretended key with a public half of its own that parses and is as long as a real one; RSA costs no prime search.
+pub fn generate_null(kind: KeyKind, rng: &mut Rng) -> SigningKey {
+    match kind.rsa_bits() {
+        Some(bits) => null(kind, &rsa_spki(&random_modulus(bits, rng))),
+        None => null(kind, &generate(kind, rng).spki),
+    }
+}
+
+/// The kind of key in a SubjectPublicKeyInfo, told by its length alone: enough for books and for pretending. All RSA
+/// keys made here have the exponent 65537, and so have nearly all others.
+pub fn kind_of_spki(spki: &[u8]) -> Option<KeyKind> {
+    KeyKind::ALL.iter().copied().find(|&kind| spki_len(kind) == spki.len())
+}
+
+/// Length of the SubjectPublicKeyInfo of a kind of key.
+pub const fn spki_len(kind: KeyKind) -> usize {
+    match kind {
+        KeyKind::Rsa1024 => 162,
+        KeyKind::Rsa2048 => 294,
+        KeyKind::Rsa3072 => 422,
+        KeyKind::Rsa4096 => 550,
+        KeyKind::EcdsaP256 => 91,
+        KeyKind::EcdsaP384 => 120,
+        KeyKind::EcdsaP521 => 158,
+        KeyKind::Ed25519 => 44,
+    }
+}
+
+/// Length of a signature. An ECDSA signature in DER has no fixed length; this is the likeliest (71, 103, 139 bytes).
+pub const fn signature_len(kind: KeyKind, scheme: SignatureScheme) -> usize {
+    let raw = matches!(scheme, SignatureScheme::EcdsaRaw(_));
+    match kind {
+        KeyKind::Rsa1024 => 128,
+        KeyKind::Rsa2048 => 256,
+        KeyKind::Rsa3072 => 384,
+        KeyKind::Rsa4096 => 512,
+        KeyKind::EcdsaP256 => if raw { 64 } else { 71 },
+        KeyKind::EcdsaP384 => if raw { 96 } else { 103 },
+        KeyKind::EcdsaP521 => if raw { 132 } else { 139 },
+        KeyKind::Ed25519 => 64,
+    }
+}
+
+/// The scheme a kind of key usually signs with (RFC 7427, RFC 8420): the hash that fits its strength.
+pub const fn usual_scheme(kind: KeyKind) -> SignatureScheme {
+    match kind {
+        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
+            SignatureScheme::RsaPkcs1(Hash::Sha256)
+        }
+        KeyKind::EcdsaP256 => SignatureScheme::EcdsaDer(Hash::Sha256),
+        KeyKind::EcdsaP384 => SignatureScheme::EcdsaDer(Hash::Sha384),
+        KeyKind::EcdsaP521 => SignatureScheme::EcdsaDer(Hash::Sha512),
+        KeyKind::Ed25519 => SignatureScheme::Ed25519,
+    }
+}
+
+fn wrap(kind: KeyKind, key: PrivateKey) -> SigningKey {
+    let spki = key.spki();
+    SigningKey::new(kind, &spki, Arc::new(key))
+}
+
+const fn native(kind: KeyKind) -> Kind {
+    match kind {
+        KeyKind::Rsa1024 => Kind::Rsa(1024),
+        KeyKind::Rsa2048 => Kind::Rsa(2048),
+        KeyKind::Rsa3072 => Kind::Rsa(3072),
+        KeyKind::Rsa4096 => Kind::Rsa(4096),
+        KeyKind::EcdsaP256 => Kind::Ecdsa(Curve::P256),
+        KeyKind::EcdsaP384 => Kind::Ecdsa(Curve::P384),
+        KeyKind::EcdsaP521 => Kind::Ecdsa(Curve::P521),
+        KeyKind::Ed25519 => Kind::Ed25519,
+    }
+}
+
+/// An odd number of exactly `bits` bits, which is all that can be seen of a modulus from outside.
+fn random_modulus(bits: usize, rng: &mut Rng) -> Vec<u8> {
+    let mut modulus = vec![0; bits / 8];
+    rng.fill(&mut modulus);
+    modulus[0] |= 0x80;
+    modulus[bits / 8 - 1] |= 1;
+    modulus
+}
+
+/// RFC 3279 §2.3.1: SEQUENCE { SEQUENCE { rsaEncryption, NULL }, BIT STRING { SEQUENCE { modulus, 65537 } } }.
+fn rsa_spki(modulus: &[u8]) -> Vec<u8> {
+    const RSA_ENCRYPTION: &[u8] = b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
+    const EXPONENT: &[u8] = b"\x02\x03\x01\x00\x01";
+    let modulus = der(0x02, &[&[0], modulus]);
+    let key = der(0x30, &[&modulus, EXPONENT]);
+    der(0x30, &[RSA_ENCRYPTION, &der(0x03, &[&[0], &key])])
+}
+
+/// X.690 §8.1.3: tag, length of contents in the shortest form, contents.
+fn der(tag: u8, contents: &[&[u8]]) -> Vec<u8> {
+    let contents = contents.concat();
+    let length = contents.len().to_be_bytes();
+    let significant = &length[length.iter().take_while(|&&byte| byte == 0).count()..];
+    let mut out = vec![tag];
+    if contents.len() >= 0x80 {
+        out.push(0x80 | significant.len() as u8);
+    }
+    out.extend_from_slice(significant);
+    out.extend_from_slice(&contents);
+    out
+}

@@ -1,0 +1,224 @@
+//! The books: how often, how long and over how many bytes each operation ran, by phase of the protocol.
+
+mod slot;
+
+use std::borrow::Cow;
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_native::clock;
+
+use slot::Slot;
+
+/// A provider whose every operation is booked.
+#[derive(Debug)]
+pub struct Metered<C> {
+    provider: C,
+    timing: Timing,
+    phase: Phase,
+    books: [Option<Box<Book>>; Phase::ALL.len()],
+    ticks_total: u64,
+}
+
+/// One line of the books.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The phase of the protocol.
+    pub phase: Phase,
+    /// The operation, e.g. `agree`.
+    pub operation: &'static str,
+    /// The algorithm, e.g. `x25519`.
+    pub algorithm: Cow<'static, str>,
+    /// How often.
+    pub count: u64,
+    /// Ticks of [`clock::ticks`] in all, the meter's own subtracted.
+    pub ticks: u64,
+    /// Bytes worked on in all.
+    pub bytes: u64,
+}
+
+/// Whether the clock is read.
+#[derive(Debug, Clone, Copy)]
+enum Timing {
+    /// Reading it twice costs this much, which is subtracted.
+    On { empty_ticks: u64 },
+    Off,
+}
+
+/// The sums of one phase.
+type Book = [Sums; Slot::COUNT];
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    count: u64,
+    ticks: u64,
+    bytes: u64,
+}
+
+impl<C> Metered<C> {
+    /// Counts and times.
+    pub fn new(provider: C) -> Self {
+        Self::with(provider, Timing::On { empty_ticks: clock::empty_span_ticks() })
+    }
+
+    /// Counts only: for a provider whose operations cost less than reading the clock.
+    pub fn count_only(provider: C) -> Self {
+        Self::with(provider, Timing::Off)
+    }
+
+    fn with(provider: C, timing: Timing) -> Self {
+        Self { provider, timing, phase: Phase::Setup, books: Default::default(), ticks_total: 0 }
+    }
+
+    /// The provider inside.
+    pub fn provider(&self) -> &C {
+        &self.provider
+    }
+
+    /// Ticks spent in all operations since the last reset; 0 if only counting.
+    pub fn crypto_ticks_total(&self) -> u64 {
+        self.ticks_total
+    }
+
+    /// Forgets all sums; the phase stays.
+    pub fn reset(&mut self) {
+        self.books.iter_mut().flatten().for_each(|book| **book = [Sums::default(); Slot::COUNT]);
+        self.ticks_total = 0;
+    }
+
+    /// The sums so far: a row for each operation that happened, ordered by phase, operation and algorithm.
+    pub fn snapshot(&self) -> Vec<Row> {
+        Phase::ALL
+            .into_iter()
+            .zip(&self.books)
+            .filter_map(|(phase, book)| Some((phase, book.as_deref()?)))
+            .flat_map(|(phase, book)| rows(phase, book))
+            .collect()
+    }
+
+    /// Runs an operation and books it.
+    fn book<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
+        let (result, ticks) = match self.timing {
+            Timing::On { empty_ticks } => timed(empty_ticks, || operation(&mut self.provider)),
+            Timing::Off => (operation(&mut self.provider), 0),
+        };
+        let book = self.books[self.phase as usize].get_or_insert_with(empty_book);
+        let sums = &mut book[slot.index()];
+        sums.count += 1;
+        sums.ticks += ticks;
+        sums.bytes += bytes as u64;
+        self.ticks_total += ticks;
+        result
+    }
+}
+
+fn timed<T>(empty_ticks: u64, operation: impl FnOnce() -> T) -> (T, u64) {
+    let start = clock::ticks();
+    let result = operation();
+    // Counters of two cores may differ by a few ticks when a thread moves between them.
+    let span = clock::ticks().saturating_sub(start);
+    (result, span.saturating_sub(empty_ticks))
+}
+
+fn empty_book() -> Box<Book> {
+    Box::new([Sums::default(); Slot::COUNT])
+}
+
+fn rows(phase: Phase, book: &Book) -> impl Iterator<Item = Row> + '_ {
+    Slot::all().zip(book).filter(|(_, sums)| sums.count > 0).map(move |((operation, algorithm), sums)| Row {
+        phase,
+        operation,
+        algorithm,
+        count: sums.count,
+        ticks: sums.ticks,
+        bytes: sums.bytes,
+    })
+}
+
+fn total(parts: &[&[u8]]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
+}
+
+impl<C: Crypto> Crypto for Metered<C> {
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.provider.enter(phase);
+    }
+
+    fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        self.book(Slot::hash(algorithm), total(parts), |provider| provider.hash(algorithm, parts))
+    }
+
+    fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
+        self.book(Slot::prf(algorithm), total(parts), |provider| provider.prf(algorithm, key, parts))
+    }
+
+    fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
+        self.book(Slot::mac(algorithm), total(parts), |provider| provider.mac(algorithm, key, parts))
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        key: &[u8],
+        parts: &[&[u8]],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        self.book(Slot::verify_mac(algorithm), total(parts), |provider| {
+            provider.verify_mac(algorithm, key, parts, tag)
+        })
+    }
+
+    fn encrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        self.book(Slot::encrypt(algorithm), data.len() + aad.len(), |provider| {
+            provider.encrypt(algorithm, key, iv, aad, data, tag);
+        });
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        self.book(Slot::decrypt(algorithm), data.len() + aad.len(), |provider| {
+            provider.decrypt(algorithm, key, iv, aad, data, tag)
+        })
+    }
+
+    fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
+        self.book(Slot::generate(group), group.public_len(), |provider| provider.generate(group, rng))
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        self.book(Slot::agree(private.group), peer.len(), |provider| provider.agree(private, peer))
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
+        self.book(Slot::sign(key.kind, scheme), total(parts), |provider| provider.sign(key, scheme, parts))
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        self.book(Slot::verify(spki, scheme), total(parts), |provider| {
+            provider.verify(spki, scheme, parts, signature)
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Where in the flat table each operation is booked, and what it is called there.
+
+use std::borrow::Cow;
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+
+use crate::keys::kind_of_spki;
+
+/// The place of one operation with one algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot(usize);
+
+// Each operation's algorithms follow those of the operation before it.
+const PRF: usize = Hash::ALL.len();
+const MAC: usize = PRF + Prf::ALL.len();
+const VERIFY_MAC: usize = MAC + Integrity::ALL.len();
+const ENCRYPT: usize = VERIFY_MAC + Integrity::ALL.len();
+const DECRYPT: usize = ENCRYPT + Encryption::ALL.len();
+const GENERATE: usize = DECRYPT + Encryption::ALL.len();
+const AGREE: usize = GENERATE + Group::ALL.len();
+const SIGN: usize = AGREE + Group::ALL.len();
+const VERIFY: usize = SIGN + SIGNATURES;
+
+/// RSA and ECDSA sign in two ways over each hash, Ed25519 in one; every pair of kind and way gets a place, so that
+/// looking it up needs no search. One more place for keys of unknown kind.
+const SIGNATURES: usize = KeyKind::ALL.len() * WAYS + 1;
+const WAYS: usize = 2 * Hash::ALL.len();
+
+impl Slot {
+    /// How many there are.
+    pub(super) const COUNT: usize = VERIFY + SIGNATURES;
+
+    /// Where in the table.
+    pub(super) const fn index(self) -> usize {
+        self.0
+    }
+
+    pub(super) const fn hash(algorithm: Hash) -> Self {
+        Self(algorithm as usize)
+    }
+
+    pub(super) const fn prf(algorithm: Prf) -> Self {
+        Self(PRF + algorithm as usize)
+    }
+
+    pub(super) const fn mac(algorithm: Integrity) -> Self {
+        Self(MAC + algorithm as usize)
+    }
+
+    pub(super) const fn verify_mac(algorithm: Integrity) -> Self {
+        Self(VERIFY_MAC + algorithm as usize)
+    }
+
+    pub(super) const fn encrypt(algorithm: Encryption) -> Self {
+        Self(ENCRYPT + algorithm as usize)
+    }
+
+    pub(super) const fn decrypt(algorithm: Encryption) -> Self {
+        Self(DECRYPT + algorithm as usize)
+    }
+
+    pub(super) const fn generate(group: Group) -> Self {
+        Self(GENERATE + group as usize)
+    }
+
+    pub(super) const fn agree(group: Group) -> Self {
+        Self(AGREE + group as usize)
+    }
+
+    pub(super) const fn sign(kind: KeyKind, scheme: SignatureScheme) -> Self {
+        Self(SIGN + signature(Some(kind), scheme))
+    }
+
+    pub(super) fn verify(spki: &[u8], scheme: SignatureScheme) -> Self {
+        Self(VERIFY + signature(kind_of_spki(spki), scheme))
+    }
+
+    /// Operation and algorithm of every place, in their order.
+    pub(super) fn all() -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+        simple("hash", Hash::ALL, |a| a.name())
+            .chain(simple("prf", Prf::ALL, |a| a.name()))
+            .chain(simple("mac", Integrity::ALL, |a| a.name()))
+            .chain(simple("verify-mac", Integrity::ALL, |a| a.name()))
+            .chain(simple("encrypt", Encryption::ALL, |a| a.name()))
+            .chain(simple("decrypt", Encryption::ALL, |a| a.name()))
+            .chain(simple("generate", Group::ALL, |a| a.name()))
+            .chain(simple("agree", Group::ALL, |a| a.name()))
+            .chain(signatures("sign"))
+            .chain(signatures("verify"))
+    }
+}
+
+const fn signature(kind: Option<KeyKind>, scheme: SignatureScheme) -> usize {
+    let Some(kind) = kind else { return SIGNATURES - 1 };
+    let way = match scheme {
+        SignatureScheme::RsaPkcs1(hash) | SignatureScheme::EcdsaDer(hash) => hash as usize,
+        SignatureScheme::RsaPss(hash) | SignatureScheme::EcdsaRaw(hash) => Hash::ALL.len() + hash as usize,
+        SignatureScheme::Ed25519 => 0,
+    };
+    kind as usize * WAYS + way
+}
+
+fn simple<A: Copy>(
+    operation: &'static str,
+    algorithms: &'static [A],
+    name: fn(&A) -> &'static str,
+) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+    algorithms.iter().map(move |algorithm| (operation, Cow::Borrowed(name(algorithm))))
+}
+
+fn signatures(operation: &'static str) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+    KeyKind::ALL
+        .iter()
+        .flat_map(|&kind| (0..WAYS).map(move |way| signature_name(kind, way)))
+        .chain(std::iter::once(Cow::Borrowed("unknown")))
+        .map(move |algorithm| (operation, algorithm))
+}
+
+/// E.g. `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
+fn signature_name(kind: KeyKind, way: usize) -> Cow<'static, str> {
+    let (second, hash) = (way >= Hash::ALL.len(), Hash::ALL[way % Hash::ALL.len()]);
+    match (kind, second) {
+        (KeyKind::Ed25519, _) => Cow::Borrowed(kind.name()),
+        (_, false) if kind.rsa_bits().is_some() => format!("{kind}-pkcs1-{hash}").into(),
+        (_, true) if kind.rsa_bits().is_some() => format!("{kind}-pss-{hash}").into(),
+        (_, false) => format!("{kind}-{hash}").into(),
+        (_, true) => format!("{kind}-raw-{hash}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_has_one_name_and_every_name_its_place() {
+        let names: Vec<_> = Slot::all().collect();
+        assert_eq!(names.len(), Slot::COUNT);
+        let at = |slot: Slot| (names[slot.index()].0, names[slot.index()].1.as_ref());
+        assert_eq!(at(Slot::hash(Hash::Sha512)), ("hash", "sha512"));
+        assert_eq!(at(Slot::prf(Prf::HmacMd5)), ("prf", "prfmd5"));
+        assert_eq!(at(Slot::mac(Integrity::AesCmac96)), ("mac", "aescmac"));
+        assert_eq!(at(Slot::verify_mac(Integrity::HmacMd5_96)), ("verify-mac", "md5"));
+        assert_eq!(at(Slot::encrypt(Encryption::Null)), ("encrypt", "null"));
+        assert_eq!(at(Slot::decrypt(Encryption::ChaCha20Poly1305)), ("decrypt", "chacha20poly1305"));
+        assert_eq!(at(Slot::generate(Group::X448)), ("generate", "x448"));
+        assert_eq!(at(Slot::agree(Group::Modp1024)), ("agree", "modp1024"));
+    }
+
+    #[test]
+    fn signatures_are_told_apart_by_key_scheme_and_hash() {
+        let names: Vec<_> = Slot::all().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
+        let sign = |kind, scheme| names[Slot::sign(kind, scheme).index()].as_str();
+        assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1(Hash::Md5)), "sign rsa1024-pkcs1-md5");
+        assert_eq!(sign(KeyKind::Rsa4096, SignatureScheme::RsaPss(Hash::Sha512)), "sign rsa4096-pss-sha512");
+        assert_eq!(sign(KeyKind::EcdsaP384, SignatureScheme::EcdsaDer(Hash::Sha384)), "sign ecdsa-p384-sha384");
+        assert_eq!(sign(KeyKind::EcdsaP521, SignatureScheme::EcdsaRaw(Hash::Sha512)), "sign ecdsa-p521-raw-sha512");
+        assert_eq!(sign(KeyKind::Ed25519, SignatureScheme::Ed25519), "sign ed25519");
+        let verify = |spki: &[u8]| names[Slot::verify(spki, SignatureScheme::RsaPkcs1(Hash::Sha1)).index()].as_str();
+        assert_eq!(verify(&[0; 294]), "verify rsa2048-pkcs1-sha1");
+        assert_eq!(verify(&[0; 7]), "verify unknown");
+    }
+}

@@ -1,0 +1,103 @@
+//! The provider that computes nothing: every length and every agreement is true, no bit is secret.
+//!
+//! What remains of a protocol run is its skeleton: parsing, state, memory, messages. Digests, tags, secrets and
+//! signatures are zeros; encryption leaves the data as it is.
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Rng};
+
+use crate::keys::{kind_of_spki, signature_len};
+
+/// No cryptography.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Null;
+
+impl Crypto for Null {
+    fn hash(&mut self, algorithm: Hash, _parts: &[&[u8]]) -> Digest {
+        Digest::zeroed(algorithm.len())
+    }
+
+    fn prf(&mut self, algorithm: Prf, _key: &[u8], _parts: &[&[u8]]) -> Digest {
+        Digest::zeroed(algorithm.output_len())
+    }
+
+    fn mac(&mut self, algorithm: Integrity, _key: &[u8], _parts: &[&[u8]]) -> Digest {
+        Digest::zeroed(algorithm.tag_len())
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        _key: &[u8],
+        _parts: &[&[u8]],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        accept(is_zero(tag, algorithm.tag_len()))
+    }
+
+    fn encrypt(
+        &mut self,
+        _algorithm: Encryption,
+        _key: &[u8],
+        _iv: &[u8],
+        _aad: &[u8],
+        _data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        tag.fill(0);
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        _key: &[u8],
+        _iv: &[u8],
+        _aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        let whole = data.len().is_multiple_of(algorithm.block_len());
+        accept(whole && is_zero(tag, algorithm.tag_len()))
+    }
+
+    fn generate(&mut self, group: Group, _rng: &mut Rng) -> KeyPair {
+        let private = PrivateKey { group, secret: Secret::default() };
+        KeyPair { private, public: vec![0; group.public_len()] }
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        let group = private.group;
+        accept(peer.len() == group.public_len()).map(|()| Secret::new(vec![0; group.secret_len()]))
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, _parts: &[&[u8]]) -> Vec<u8> {
+        vec![0; signature_len(key.kind, scheme)]
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        _parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        let kind = kind_of_spki(spki).ok_or(Rejected)?;
+        accept(is_plausible(kind, scheme, signature.len()))
+    }
+}
+
+/// Whether a signature of this length can come from this key, real ones in certificates included: in DER each of the
+/// two numbers of ECDSA may be a byte longer or shorter than likeliest.
+fn is_plausible(kind: KeyKind, scheme: SignatureScheme, len: usize) -> bool {
+    let tolerance = if matches!(scheme, SignatureScheme::EcdsaDer(_)) { 3 } else { 0 };
+    len.abs_diff(signature_len(kind, scheme)) <= tolerance
+}
+
+fn is_zero(tag: &[u8], len: usize) -> bool {
+    tag.len() == len && tag.iter().all(|&byte| byte == 0)
+}
+
+fn accept(condition: bool) -> Result<(), Rejected> {
+    condition.then_some(()).ok_or(Rejected)
+}

@@ -1,0 +1,110 @@
+//! Whichever provider a run was told to use, as one type that needs no box.
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Phase, Rng};
+
+use crate::{Null, Real};
+
+/// A provider.
+#[derive(Debug, Clone, Copy)]
+pub enum Provider {
+    /// Computes.
+    Real(Real),
+    /// Pretends.
+    Null(Null),
+}
+
+impl Provider {
+    /// The name a run is labelled with.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Real(_) => "real",
+            Self::Null(_) => "null",
+        }
+    }
+}
+
+/// Hands a call to the provider in question.
+macro_rules! each {
+    ($self:ident.$operation:ident($($argument:expr),*)) => {
+        match $self {
+            Self::Real(real) => real.$operation($($argument),*),
+            Self::Null(null) => null.$operation($($argument),*),
+        }
+    };
+}
+
+impl Crypto for Provider {
+    fn enter(&mut self, phase: Phase) {
+        each!(self.enter(phase));
+    }
+
+    fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        each!(self.hash(algorithm, parts))
+    }
+
+    fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
+        each!(self.prf(algorithm, key, parts))
+    }
+
+    fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
+        each!(self.mac(algorithm, key, parts))
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        key: &[u8],
+        parts: &[&[u8]],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        each!(self.verify_mac(algorithm, key, parts, tag))
+    }
+
+    fn encrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        each!(self.encrypt(algorithm, key, iv, aad, data, tag));
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        each!(self.decrypt(algorithm, key, iv, aad, data, tag))
+    }
+
+    fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
+        each!(self.generate(group, rng))
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        each!(self.agree(private, peer))
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
+        each!(self.sign(key, scheme, parts))
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        each!(self.verify(spki, scheme, parts, signature))
+    }
+}

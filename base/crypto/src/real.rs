@@ -1,0 +1,122 @@
+//! The provider that computes, with AWS-LC.
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Rng};
+use keytoll_native::awslc::{const_time_eq, key};
+
+use crate::agreement::{self, Exponents};
+use crate::cipher::Keyed;
+use crate::{cbc_mac, hmac, signature};
+
+/// Real cryptography.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Real {
+    exponents: Exponents,
+}
+
+impl Real {
+    /// A provider that draws private MODP exponents of the given length.
+    pub const fn new(exponents: Exponents) -> Self {
+        Self { exponents }
+    }
+
+    /// Whether the library has the group: all but X448.
+    pub const fn supports(group: Group) -> bool {
+        agreement::supports(group)
+    }
+
+    /// The length of private MODP exponents.
+    pub const fn exponents(&self) -> Exponents {
+        self.exponents
+    }
+}
+
+impl Crypto for Real {
+    fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        hmac::hash(algorithm, parts)
+    }
+
+    fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
+        match algorithm {
+            Prf::HmacMd5 => hmac::hmac(Hash::Md5, key, parts),
+            Prf::HmacSha1 => hmac::hmac(Hash::Sha1, key, parts),
+            Prf::HmacSha256 => hmac::hmac(Hash::Sha256, key, parts),
+            Prf::HmacSha384 => hmac::hmac(Hash::Sha384, key, parts),
+            Prf::HmacSha512 => hmac::hmac(Hash::Sha512, key, parts),
+            Prf::AesXcbc128 => cbc_mac::xcbc_prf(key, parts),
+            Prf::AesCmac128 => cbc_mac::cmac_prf(key, parts),
+        }
+    }
+
+    fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
+        let mut tag = match algorithm {
+            Integrity::HmacMd5_96 => hmac::hmac(Hash::Md5, key, parts),
+            Integrity::HmacSha1_96 => hmac::hmac(Hash::Sha1, key, parts),
+            Integrity::HmacSha256_128 => hmac::hmac(Hash::Sha256, key, parts),
+            Integrity::HmacSha384_192 => hmac::hmac(Hash::Sha384, key, parts),
+            Integrity::HmacSha512_256 => hmac::hmac(Hash::Sha512, key, parts),
+            Integrity::AesXcbc96 => cbc_mac::xcbc(key, parts),
+            Integrity::AesCmac96 => cbc_mac::cmac(key, parts),
+        };
+        tag.truncate(algorithm.tag_len());
+        tag
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        key: &[u8],
+        parts: &[&[u8]],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        const_time_eq(&self.mac(algorithm, key, parts), tag).then_some(()).ok_or(Rejected)
+    }
+
+    fn encrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        Keyed::new(algorithm, key, iv).encrypt(aad, data, tag);
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        Keyed::new(algorithm, key, iv).decrypt(aad, data, tag)
+    }
+
+    fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
+        agreement::generate(group, self.exponents, rng)
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        agreement::agree(private, peer)
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
+        let private: &key::PrivateKey = key.inner().expect("the key was made or loaded by keytoll_crypto::keys");
+        signature::sign(private, scheme, parts).expect("the scheme fits the key")
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        signature::verify(spki, scheme, parts, signature)
+    }
+}

@@ -1,0 +1,67 @@
+//! AWS-LC's libcrypto behind safe functions: no algorithm is composed here, none is chosen here.
+//!
+//! Raw `aws-lc-sys` is needed because the safe crate `aws-lc-rs` lacks MODP groups, CBC, CTR, 3DES, MD5, 1024-bit RSA
+//! and short exponents. Each submodule wraps one family; what must be freed is owned by a type, what held a secret is
+//! wiped, and a check that fails is `None` or `false`, with the library's error queue cleared behind it.
+
+mod owned;
+
+pub mod aead;
+pub mod aes;
+pub mod bn;
+pub mod des;
+pub mod ec;
+pub mod hash;
+pub mod key;
+pub mod modp;
+pub mod rsa;
+pub mod x25519;
+
+use std::ffi::c_int;
+
+/// Compares two secrets without telling by its duration where they differ; lengths are public.
+pub fn const_time_eq(a: &[u8], b: &[u8]) -> bool {
+    // SAFETY: both pointers are valid for `a.len()` bytes, which the first operand has checked to be equal.
+    a.len() == b.len()
+        && unsafe { aws_lc_sys::CRYPTO_memcmp(a.as_ptr().cast(), b.as_ptr().cast(), a.len()) } == 0
+}
+
+/// Overwrites bytes with zeros in a way the optimiser does not remove.
+pub fn wipe(bytes: &mut [u8]) {
+    // SAFETY: the pointer is valid for writing `bytes.len()` bytes.
+    unsafe { aws_lc_sys::OPENSSL_cleanse(bytes.as_mut_ptr().cast(), bytes.len()) }
+}
+
+/// Overwrites a plain C structure with zeros.
+fn wipe_struct<T: Copy>(value: &mut T) {
+    // SAFETY: the pointer is valid for writing `size_of::<T>()` bytes; T is a plain C structure of integers, arrays
+    // and pointers that its owner never reads again.
+    unsafe { aws_lc_sys::OPENSSL_cleanse(std::ptr::from_mut(value).cast(), size_of::<T>()) }
+}
+
+/// Whether the library said yes; clears what it put into its error queue otherwise.
+fn succeeded(status: c_int) -> bool {
+    if status != 1 {
+        // SAFETY: no arguments; works on the calling thread's own queue.
+        unsafe { aws_lc_sys::ERR_clear_error() };
+    }
+    status == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparison_sees_every_bit_and_the_length() {
+        assert!(const_time_eq(b"", b"") && const_time_eq(b"abc", b"abc"));
+        assert!(!const_time_eq(b"abc", b"abd") && !const_time_eq(b"abc", b"ab"));
+    }
+
+    #[test]
+    fn wiping_leaves_zeros() {
+        let mut bytes = [7; 33];
+        wipe(&mut bytes);
+        assert_eq!(bytes, [0; 33]);
+    }
+}

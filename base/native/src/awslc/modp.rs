@@ -1,0 +1,164 @@
+//! Exponentiation modulo the primes of RFC 3526 and RFC 7296 appendix B, in time that does not depend on the exponent.
+
+use std::sync::OnceLock;
+
+use aws_lc_sys as sys;
+
+use super::bn::{Bn, Scratch};
+use super::owned::owned;
+
+/// A safe-prime group with generator 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prime {
+    /// RFC 7296 B.2.
+    Bits1024,
+    /// RFC 3526 §2.
+    Bits1536,
+    /// RFC 3526 §3.
+    Bits2048,
+    /// RFC 3526 §4.
+    Bits3072,
+    /// RFC 3526 §5.
+    Bits4096,
+    /// RFC 3526 §6.
+    Bits6144,
+    /// RFC 3526 §7.
+    Bits8192,
+}
+
+owned! {
+    /// The Montgomery form of a prime.
+    Montgomery(sys::BN_MONT_CTX), sys::BN_MONT_CTX_free
+}
+
+/// A prime with everything that can be computed before the first exponent is known.
+struct Modulus {
+    prime: Bn,
+    two: Bn,
+    largest: Bn,
+    montgomery: Montgomery,
+}
+
+// SAFETY: after construction every field is only read, through const pointers.
+unsafe impl Send for Modulus {}
+// SAFETY: as above.
+unsafe impl Sync for Modulus {}
+
+impl Prime {
+    /// Length of the prime, and of every value written, in bytes.
+    pub const fn len(self) -> usize {
+        match self {
+            Self::Bits1024 => 128,
+            Self::Bits1536 => 192,
+            Self::Bits2048 => 256,
+            Self::Bits3072 => 384,
+            Self::Bits4096 => 512,
+            Self::Bits6144 => 768,
+            Self::Bits8192 => 1024,
+        }
+    }
+
+    /// The prime, big-endian.
+    pub fn bytes(self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len()];
+        assert!(self.modulus().prime.write_be(&mut bytes), "the prime fits its own length");
+        bytes
+    }
+
+    /// Writes 2^exponent.
+    ///
+    /// # Panics
+    /// If `out` is shorter than the prime.
+    pub fn power_of_two(self, exponent: &[u8], out: &mut [u8]) {
+        let modulus = self.modulus();
+        modulus.power(&modulus.two, exponent, out);
+    }
+
+    /// Writes base^exponent. RFC 6989 §2.1: false unless 1 < base < p − 1.
+    ///
+    /// # Panics
+    /// If `out` is shorter than the prime.
+    pub fn power(self, base: &[u8], exponent: &[u8], out: &mut [u8]) -> bool {
+        let (modulus, base) = (self.modulus(), Bn::from_be(base));
+        let valid = modulus.contains(&base);
+        if valid {
+            modulus.power(&base, exponent, out);
+        }
+        valid
+    }
+
+    /// Computed once per process.
+    fn modulus(self) -> &'static Modulus {
+        static MODULI: [OnceLock<Modulus>; 7] = [const { OnceLock::new() }; 7];
+        MODULI[self as usize].get_or_init(|| Modulus::new(self.number()))
+    }
+
+    fn number(self) -> Bn {
+        let number = Bn::zero();
+        let into = number.as_ptr();
+        // SAFETY: each function writes its constant into the valid number given.
+        unsafe {
+            match self {
+                Self::Bits1024 => return Bn::from_be(&OAKLEY_2),
+                Self::Bits1536 => sys::BN_get_rfc3526_prime_1536(into),
+                Self::Bits2048 => sys::BN_get_rfc3526_prime_2048(into),
+                Self::Bits3072 => sys::BN_get_rfc3526_prime_3072(into),
+                Self::Bits4096 => sys::BN_get_rfc3526_prime_4096(into),
+                Self::Bits6144 => sys::BN_get_rfc3526_prime_6144(into),
+                Self::Bits8192 => sys::BN_get_rfc3526_prime_8192(into),
+            };
+        }
+        number
+    }
+}
+
+impl Modulus {
+    fn new(prime: Bn) -> Self {
+        let (scratch, largest) = (Scratch::new(), Bn::zero());
+        // SAFETY: all pointers are valid numbers or scratch space.
+        let montgomery = unsafe {
+            sys::BN_sub(largest.as_ptr(), prime.as_ptr(), Bn::from_word(1).as_ptr());
+            sys::BN_MONT_CTX_new_for_modulus(prime.as_ptr(), scratch.as_ptr())
+        };
+        let montgomery = Montgomery::own(montgomery).expect("the modulus is odd");
+        Self { prime, two: Bn::from_word(2), largest, montgomery }
+    }
+
+    /// Whether 1 < value < p − 1.
+    fn contains(&self, value: &Bn) -> bool {
+        // SAFETY: valid numbers, only read.
+        unsafe {
+            sys::BN_cmp(value.as_ptr(), sys::BN_value_one()) > 0
+                && sys::BN_cmp(value.as_ptr(), self.largest.as_ptr()) < 0
+        }
+    }
+
+    fn power(&self, base: &Bn, exponent: &[u8], out: &mut [u8]) {
+        let (result, exponent, scratch) = (Bn::zero(), Bn::from_be(exponent), Scratch::new());
+        // SAFETY: valid numbers and scratch space; the Montgomery form is that of the prime; base < p.
+        let done = unsafe {
+            sys::BN_mod_exp_mont_consttime(
+                result.as_ptr(),
+                base.as_ptr(),
+                exponent.as_ptr(),
+                self.prime.as_ptr(),
+                scratch.as_ptr(),
+                self.montgomery.as_ptr(),
+            )
+        };
+        assert!(super::succeeded(done), "exponentiation fails only without memory");
+        assert!(result.write_be(out), "a residue is no longer than its prime");
+    }
+}
+
+/// RFC 7296 B.2, which the library does not have: 2^1024 − 2^960 − 1 + 2^64 · { ⌊2^894 π⌋ + 129093 }.
+const OAKLEY_2: [u8; 128] = [
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xc9, 0x0f, 0xda, 0xa2, 0x21, 0x68, 0xc2, 0x34, 0xc4,
+    0xc6, 0x62, 0x8b, 0x80, 0xdc, 0x1c, 0xd1, 0x29, 0x02, 0x4e, 0x08, 0x8a, 0x67, 0xcc, 0x74, 0x02, 0x0b,
+    0xbe, 0xa6, 0x3b, 0x13, 0x9b, 0x22, 0x51, 0x4a, 0x08, 0x79, 0x8e, 0x34, 0x04, 0xdd, 0xef, 0x95, 0x19,
+    0xb3, 0xcd, 0x3a, 0x43, 0x1b, 0x30, 0x2b, 0x0a, 0x6d, 0xf2, 0x5f, 0x14, 0x37, 0x4f, 0xe1, 0x35, 0x6d,
+    0x6d, 0x51, 0xc2, 0x45, 0xe4, 0x85, 0xb5, 0x76, 0x62, 0x5e, 0x7e, 0xc6, 0xf4, 0x4c, 0x42, 0xe9, 0xa6,
+    0x37, 0xed, 0x6b, 0x0b, 0xff, 0x5c, 0xb6, 0xf4, 0x06, 0xb7, 0xed, 0xee, 0x38, 0x6b, 0xfb, 0x5a, 0x89,
+    0x9f, 0xa5, 0xae, 0x9f, 0x24, 0x11, 0x7c, 0x4b, 0x1f, 0xe6, 0x49, 0x28, 0x66, 0x51, 0xec, 0xe6, 0x53,
+    0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+];
