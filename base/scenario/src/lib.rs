@@ -1,7 +1,37 @@
 //! Scenario files: what to run, over which networks, how often. TOML in, a resolved [`Plan`] out.
+//!
+//! ```text
+//!   Source::{file, builtin, text} --> plan(&Overrides) --> Plan, or a ScenarioError that shows the line
+//! ```
 
 pub mod catalogue;
+mod diagnostic;
+mod overrides;
 pub mod plan;
+mod print;
 pub mod quantity;
+mod resolve;
+mod source;
+mod tree;
 
+use std::path::Path;
+
+pub use diagnostic::ScenarioError;
+pub use overrides::Overrides;
 pub use plan::Plan;
+pub use source::Source;
+
+/// Reads a scenario file.
+pub fn read(path: &Path) -> Result<Plan, ScenarioError> {
+    Source::file(path)?.plan(&Overrides::default())
+}
+
+/// Reads a scenario from a text; errors call it `name`.
+pub fn parse(name: &str, text: &str) -> Result<Plan, ScenarioError> {
+    Source::text(name, text).plan(&Overrides::default())
+}
+
+/// Reads a scenario that comes with keytoll.
+pub fn builtin(name: &str) -> Result<Plan, ScenarioError> {
+    Source::builtin(name)?.plan(&Overrides::default())
+}

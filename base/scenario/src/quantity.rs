@@ -165,10 +165,11 @@ const fn finest(kind: Kind) -> &'static str {
     }
 }
 
-/// Prints base units in the largest decimal unit that leaves a number of at least one.
+/// Prints base units in the largest decimal unit that leaves a number of at least one; sizes without decimals.
 pub(crate) fn print(kind: Kind, value: u64) -> String {
     let decimal = kind.units().iter().filter(|(_, scale)| is_decimal(*scale));
-    let fitting = decimal.clone().rev().find(|(_, scale)| *scale <= value);
+    let whole = |scale: u64| kind != Kind::Size || value.is_multiple_of(scale);
+    let fitting = decimal.clone().rev().find(|(_, scale)| *scale <= value && whole(*scale));
     let (name, scale) = fitting.or_else(|| decimal.clone().next()).expect("every kind has a decimal unit");
     let (whole, rest) = (value / scale, value % scale);
     if rest == 0 {
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(print(Kind::Rate, 384_000), "384 kbit/s");
         assert_eq!(print(Kind::Probability, 1_000_000), "0.1 %");
         assert_eq!(print(Kind::Probability, 0), "0 %");
-        assert_eq!(print(Kind::Size, 65_536), "65.536 kB");
+        assert_eq!(print(Kind::Size, 65_536), "65536 B");
     }
 
     proptest! {

@@ -1,7 +1,14 @@
 //! Everything a scenario can name, each list in one place and each entry with its source.
 
+pub(crate) mod cpus;
+mod groups;
 mod methods;
+pub mod networks;
+pub mod scenarios;
+pub mod suites;
 mod topologies;
+
+use keytoll_engine::algorithm::Group;
 
 pub use methods::Method;
 pub use topologies::Topology;
@@ -15,6 +22,64 @@ pub struct Entry {
     pub summary: String,
     /// Where it is specified, or its numbers come from.
     pub source: String,
-    /// `weak`, `broken`, `hypothetical`, …; empty if there is nothing to warn of.
+    /// `weak`, `broken`, `hypothetical`, …; empty if there is nothing to say.
     pub standing: &'static str,
+}
+
+/// The lists of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum List {
+    /// Authentication methods.
+    Methods,
+    /// Links between device and gateway.
+    Networks,
+    /// Arrangements of nodes.
+    Topologies,
+    /// Groups for key agreement.
+    Groups,
+    /// Suites for the IKE SA.
+    Suites,
+    /// Processors.
+    Cpus,
+    /// Scenarios that come with keytoll.
+    Scenarios,
+}
+
+impl List {
+    /// Every list.
+    pub const ALL: [Self; 7] = [
+        Self::Methods,
+        Self::Networks,
+        Self::Topologies,
+        Self::Groups,
+        Self::Suites,
+        Self::Cpus,
+        Self::Scenarios,
+    ];
+
+    /// The name used on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Methods => "methods",
+            Self::Networks => "networks",
+            Self::Topologies => "topologies",
+            Self::Groups => "groups",
+            Self::Suites => "suites",
+            Self::Cpus => "cpus",
+            Self::Scenarios => "scenarios",
+        }
+    }
+
+    /// What is in it.
+    pub fn entries(self) -> Vec<Entry> {
+        match self {
+            Self::Methods => Method::ALL.into_iter().map(Method::entry).collect(),
+            Self::Networks => networks::all().iter().map(networks::entry).collect(),
+            Self::Topologies => Topology::ALL.into_iter().map(Topology::entry).collect(),
+            Self::Groups => Group::ALL.iter().copied().map(groups::entry).collect(),
+            Self::Suites => suites::entries(),
+            Self::Cpus => cpus::ALL.iter().map(cpus::Cpu::entry).collect(),
+            Self::Scenarios => scenarios::BUILTIN.iter().map(scenarios::Builtin::entry).collect(),
+        }
+    }
 }

@@ -1,0 +1,289 @@
+//! Links between device and gateway, with the source of every number.
+//!
+//! Delays are one-way and constant up to the jitter, rates are what a user gets, not what the radio can do. Queue
+//! lengths are keytoll's own choice (nobody printed them): 64 kB, and 1 MB above 10 Mbit/s; an authentication never
+//! fills either.
+
+use std::time::Duration;
+
+use super::Entry;
+use crate::plan::{Basis, Direction, Network};
+use crate::quantity::{Probability, duration, rate};
+
+/// A preset in the units of the literature.
+struct Preset {
+    name: &'static str,
+    /// Bits per second to and from the device; 0: no limit.
+    rates: [u64; 2],
+    /// One-way delay to and from the device.
+    delays_us: [u64; 2],
+    jitter_us: u64,
+    loss_ppm: u32,
+    basis: Basis,
+    source: &'static str,
+}
+
+const K: u64 = 1_000;
+const M: u64 = 1_000_000;
+/// Where the presets named `atc` and their like are from.
+const ATC: &str = "facebookarchive/augmented-traffic-control, utils/profiles";
+
+/// Every preset, in the order of the catalogue.
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "loopback",
+        rates: [0, 0],
+        delays_us: [0, 0],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Typical,
+        source: "an ideal link; what remains is computation",
+    },
+    Preset {
+        name: "wifi-11g",
+        rates: [24 * M, 24 * M],
+        delays_us: [1500, 1500],
+        jitter_us: 700,
+        loss_ppm: 1000,
+        basis: Basis::Calibrated,
+        source: "paper 003: 7 ms in two round trips of HIP DEX",
+    },
+    Preset {
+        name: "wifi-11g-good",
+        rates: [27 * M, 27 * M],
+        delays_us: [600, 600],
+        jitter_us: 300,
+        loss_ppm: 200,
+        basis: Basis::Calibrated,
+        source: "paper 000: IKEv2 with PSK in 25 ms, computation included",
+    },
+    Preset {
+        name: "hspa-2010",
+        rates: [7200 * K, 384 * K],
+        delays_us: [50 * K, 50 * K],
+        jitter_us: 8 * K,
+        loss_ppm: 1000,
+        basis: Basis::Calibrated,
+        source: "paper 003: HSDPA 7.2 down, UMTS 384 kbit/s up",
+    },
+    Preset {
+        name: "umts-r99-384",
+        rates: [384 * K, 384 * K],
+        delays_us: [90 * K, 90 * K],
+        jitter_us: 15 * K,
+        loss_ppm: 1000,
+        basis: Basis::Typical,
+        source: "Release 99 packet service: round trips of 150 to 250 ms",
+    },
+    Preset {
+        name: "umts-r99-64",
+        rates: [384 * K, 64 * K],
+        delays_us: [120 * K, 120 * K],
+        jitter_us: 20 * K,
+        loss_ppm: 2000,
+        basis: Basis::Calibrated,
+        source: "paper 000: EAP-TLS with long chains in over 6 s",
+    },
+    Preset {
+        name: "3g-atc-average",
+        rates: [780 * K, 330 * K],
+        delays_us: [100 * K, 100 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "3g-atc-good",
+        rates: [850 * K, 420 * K],
+        delays_us: [90 * K, 100 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "edge-atc-good",
+        rates: [250 * K, 200 * K],
+        delays_us: [350 * K, 370 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "edge-atc-average",
+        rates: [240 * K, 200 * K],
+        delays_us: [400 * K, 440 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "edge-atc-lossy",
+        rates: [240 * K, 200 * K],
+        delays_us: [400 * K, 400 * K],
+        jitter_us: 0,
+        loss_ppm: 10_000,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "2g-rural",
+        rates: [20 * K, 18 * K],
+        delays_us: [650 * K, 650 * K],
+        jitter_us: 0,
+        loss_ppm: 20_000,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "2g-urban",
+        rates: [35 * K, 32 * K],
+        delays_us: [650 * K, 650 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "dsl",
+        rates: [2 * M, 256 * K],
+        delays_us: [5 * K, 5 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "cable",
+        rates: [6 * M, M],
+        delays_us: [2 * K, 2 * K],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Printed,
+        source: ATC,
+    },
+    Preset {
+        name: "hspa+-2014",
+        rates: [10 * M, 2 * M],
+        delays_us: [60 * K, 60 * K],
+        jitter_us: 10 * K,
+        loss_ppm: 1000,
+        basis: Basis::Derived,
+        source: "fiercewireless.com on OpenSignal 2014: T-Mobile HSPA just under 150 ms",
+    },
+    Preset {
+        name: "lte",
+        rates: [40 * M, 15 * M],
+        delays_us: [20 * K, 20 * K],
+        jitter_us: 5 * K,
+        loss_ppm: 500,
+        basis: Basis::Derived,
+        source: "round trips of 40 ms in the field; 11 to 22 ms in the laboratory (Holma, Toskala)",
+    },
+    Preset {
+        name: "5g-nsa",
+        rates: [300 * M, 50 * M],
+        delays_us: [8 * K, 15 * K],
+        jitter_us: 3 * K,
+        loss_ppm: 100,
+        basis: Basis::Derived,
+        source: "Rohde & Schwarz 2022, Munich: one-way 7 to 9 ms down, 12 to 18 ms up",
+    },
+    Preset {
+        name: "5g-sa-urllc",
+        rates: [300 * M, 100 * M],
+        delays_us: [3 * K, 3 * K],
+        jitter_us: K,
+        loss_ppm: 10,
+        basis: Basis::Hypothetical,
+        source: "design targets; nobody measured it",
+    },
+];
+
+impl Preset {
+    fn network(&self) -> Network {
+        Network {
+            name: self.name.to_owned(),
+            down: self.direction(0),
+            up: self.direction(1),
+            mtu_bytes: 1500,
+            source: self.source.to_owned(),
+            basis: self.basis,
+        }
+    }
+
+    fn direction(&self, index: usize) -> Direction {
+        let rate = self.rates[index];
+        Direction {
+            delay: Duration::from_micros(self.delays_us[index]),
+            jitter: Duration::from_micros(self.jitter_us),
+            rate_bits_per_s: (rate > 0).then_some(rate),
+            queue_bytes_max: if rate > 10 * M { M } else { 64 * K },
+            loss: Probability::from_parts_per_billion(self.loss_ppm * 1000),
+            ..Direction::IDEAL
+        }
+    }
+}
+
+impl Direction {
+    /// No delay, no limit, nothing lost.
+    pub const IDEAL: Self = Self {
+        delay: Duration::ZERO,
+        jitter: Duration::ZERO,
+        rate_bits_per_s: None,
+        queue_bytes_max: 64 * K,
+        loss: Probability::ZERO,
+        reorder: Probability::ZERO,
+        duplicate: Probability::ZERO,
+        corrupt: Probability::ZERO,
+    };
+}
+
+/// The names, in the order of the catalogue.
+pub fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|preset| preset.name).collect()
+}
+
+/// The preset with this name.
+pub fn named(name: &str) -> Option<Network> {
+    PRESETS.iter().find(|preset| preset.name == name).map(Preset::network)
+}
+
+/// Every preset.
+pub fn all() -> Vec<Network> {
+    PRESETS.iter().map(Preset::network).collect()
+}
+
+/// How the list shows a network.
+pub(super) fn entry(network: &Network) -> Entry {
+    Entry {
+        name: network.name.clone(),
+        summary: summary(network),
+        source: network.source.clone(),
+        standing: network.basis.name(),
+    }
+}
+
+/// `384 / 64 kbit/s, 120 ± 20 ms, loss 0.2 %`: rates down and up, one-way delay, loss.
+pub fn summary(network: &Network) -> String {
+    let (down, up) = (&network.down, &network.up);
+    let rates = match (down.rate_bits_per_s, up.rate_bits_per_s) {
+        (None, None) => "no rate limit".to_owned(),
+        (down, up) if down == up => optional_rate(down),
+        (down, up) => format!("{} down, {} up", optional_rate(down), optional_rate(up)),
+    };
+    let delays = if down.delay == up.delay {
+        duration(down.delay)
+    } else {
+        format!("{} down, {} up", duration(down.delay), duration(up.delay))
+    };
+    let jitter = if down.jitter.is_zero() { String::new() } else { format!(" ± {}", duration(down.jitter)) };
+    format!("{rates}; {delays}{jitter}; loss {}; MTU {}", down.loss, network.mtu_bytes)
+}
+
+fn optional_rate(bits_per_s: Option<u64>) -> String {
+    bits_per_s.map_or_else(|| "unlimited".to_owned(), rate)
+}

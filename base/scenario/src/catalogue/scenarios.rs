@@ -1,0 +1,36 @@
+//! The scenarios that come with keytoll, from the folder `scenarios/`.
+
+use super::Entry;
+use crate::overrides::Overrides;
+use crate::source::Source;
+
+/// A scenario compiled into the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    /// The name of its file without `.toml`.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+/// Every one, the default first.
+pub const BUILTIN: &[Builtin] = &[
+    Builtin { name: "quickstart", text: include_str!("../../../../scenarios/quickstart.toml") },
+    Builtin { name: "lossy", text: include_str!("../../../../scenarios/lossy.toml") },
+    Builtin { name: "suites", text: include_str!("../../../../scenarios/suites.toml") },
+    Builtin { name: "fragmentation", text: include_str!("../../../../scenarios/fragmentation.toml") },
+];
+
+impl Builtin {
+    /// How the list shows it.
+    pub(super) fn entry(&self) -> Entry {
+        let plan = Source::text(self.name, self.text).plan(&Overrides::default());
+        let plan = plan.expect("a test resolves every scenario that is compiled in");
+        Entry {
+            name: self.name.to_owned(),
+            summary: format!("{} ({} rows, {} samples)", plan.title, plan.rows.len(), plan.samples),
+            source: format!("scenarios/{}.toml", self.name),
+            standing: "",
+        }
+    }
+}

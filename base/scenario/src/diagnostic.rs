@@ -1,0 +1,135 @@
+//! What is wrong with a scenario, where, and what would be right: one sentence, the line, a hint.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+/// Why there is no plan. Printed by itself it is one sentence; as a [`Diagnostic`] it shows the line and a hint.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct ScenarioError(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    message: String,
+    hint: Option<String>,
+    place: Option<Place>,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    spot: Spot,
+    source: NamedSource<Arc<str>>,
+    label: String,
+}
+
+impl ScenarioError {
+    /// An error that no line can be blamed for.
+    pub(crate) fn nowhere(message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { message: message.into(), hint: None, place: None }))
+    }
+
+    /// What to do instead.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Name of the source, line and column, both from 1.
+    pub fn location(&self) -> Option<(&str, usize, usize)> {
+        let spot = &self.0.place.as_ref()?.spot;
+        let before = spot.text.text.get(..spot.span.start)?;
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        Some((&spot.text.name, line, before[line_start..].chars().count() + 1))
+    }
+
+    /// What to do instead, if there is something to say.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+}
+
+impl Diagnostic for ScenarioError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.0.hint.as_ref().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.place.as_ref().map(|place| &place.source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let place = self.0.place.as_ref()?;
+        let label = LabeledSpan::new_with_span(Some(place.label.clone()), place.spot.span.clone());
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// A text with the name people know it by.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// Path, name of a built-in scenario, or `command line`.
+    pub(crate) name: String,
+    /// All of it.
+    pub(crate) text: Arc<str>,
+}
+
+/// A place in a text.
+#[derive(Debug, Clone)]
+pub(crate) struct Spot {
+    pub(crate) text: Arc<Text>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Spot {
+    /// The start of the text, for what is missing in all of it.
+    pub(crate) fn start(&self) -> Self {
+        Self { text: Arc::clone(&self.text), span: 0..0 }
+    }
+
+    /// An error here; the label stands under the line.
+    pub(crate) fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ScenarioError {
+        let source = NamedSource::new(&self.text.name, Arc::clone(&self.text.text));
+        let place = Place { spot: self.clone(), source, label: label.into() };
+        ScenarioError(Box::new(Inner { message: message.into(), hint: None, place: Some(place) }))
+    }
+
+    /// An error about a name that is not one of `allowed`.
+    pub(crate) fn unknown(&self, noun: &str, name: &str, allowed: &[&str]) -> ScenarioError {
+        self.error(format!("unknown {noun} `{name}`"), format!("no such {noun}")).hint(choice(name, allowed))
+    }
+}
+
+/// "did you mean `a`? allowed: `a`, `b`".
+pub(crate) fn choice(name: &str, allowed: &[&str]) -> String {
+    let list = allowed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match nearest(name, allowed) {
+        Some(nearest) => format!("did you mean `{nearest}`? allowed: {list}"),
+        None => format!("allowed: {list}"),
+    }
+}
+
+/// The name that a typing error or two away from `name`, if there is one.
+pub(crate) fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
+    let best = allowed.iter().copied().min_by_key(|other| distance(other))?;
+    // A third of the letters may be wrong; more is another word.
+    (distance(best) <= name.chars().count().max(3) / 3).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_far_ones_are_not() {
+        let names = ["ikev2-psk", "ikev2-rsa2048", "ikev2-ecdsa-p256"];
+        assert_eq!(nearest("ikev2-pks", &names), Some("ikev2-psk"));
+        assert_eq!(nearest("IKEv2-RSA-2048", &names), Some("ikev2-rsa2048"));
+        assert_eq!(nearest("kerberos", &names), None);
+        assert_eq!(nearest("", &names), None);
+    }
+}

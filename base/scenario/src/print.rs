@@ -1,0 +1,88 @@
+//! A plan as a scenario file, with every row written out; reading it gives the same plan.
+
+use std::fmt::{self, Write};
+
+use crate::plan::{CpuProfile, Network, Plan, RowPlan};
+use crate::quantity::{self, Kind};
+use crate::resolve::cpu::HOST;
+use crate::resolve::network::{PROPERTIES, UNLIMITED};
+use crate::resolve::settings::{SETTINGS, Settings};
+
+impl Plan {
+    /// The plan as a scenario file in which nothing is left to a default.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        write_plan(&mut text, self).expect("a String takes everything");
+        text
+    }
+}
+
+fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
+    writeln!(out, "title = {}", string(&plan.title))?;
+    writeln!(out, "seed = {}", seed(plan.seed))?;
+    writeln!(out, "samples = {}", plan.samples)?;
+    writeln!(out, "interval = \"{}\"", quantity::duration(plan.interval))?;
+    writeln!(out, "crypto = \"{}\"", plan.crypto.name())?;
+    writeln!(out, "exponents = \"{}\"", plan.exponents.name())?;
+    writeln!(out, "world = \"{}\"", plan.world.name())?;
+    writeln!(out, "\n[cpus]")?;
+    for (node, profile) in &plan.cpus {
+        writeln!(out, "{} = {}", node.name(), cpu(profile))?;
+    }
+    plan.rows.iter().try_for_each(|row| write_row(out, row))
+}
+
+/// TOML's integers end at 2^63; larger seeds stand in a string.
+fn seed(seed: u64) -> String {
+    i64::try_from(seed).map_or_else(|_| format!("\"{seed}\""), |seed| seed.to_string())
+}
+
+fn cpu(profile: &CpuProfile) -> String {
+    let hz = |hz: f64| quantity::print(Kind::Frequency, hz as u64);
+    let frequency = profile.hz.map_or_else(|| HOST.to_owned(), hz);
+    let name = string(&profile.name);
+    format!("{{ name = {name}, frequency = \"{frequency}\", cores = {} }}", profile.cores)
+}
+
+fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {
+    writeln!(out, "\n[[row]]")?;
+    writeln!(out, "method = \"{}\"", row.method.name())?;
+    writeln!(out, "variant = {}", string(&row.variant))?;
+    writeln!(out, "topology = \"{}\"", row.topology.name())?;
+    writeln!(out, "\n[row.network]")?;
+    write_network(out, &row.network)?;
+    writeln!(out, "\n[row.options]")?;
+    let settings = Settings {
+        options: row.options.clone(),
+        ike_suites: row.ike_suites.clone(),
+        esp_suites: row.esp_suites.clone(),
+    };
+    SETTINGS.iter().try_for_each(|setting| writeln!(out, "{} = {}", setting.key, (setting.print)(&settings)))
+}
+
+fn write_network(out: &mut String, network: &Network) -> fmt::Result {
+    writeln!(out, "name = {}", string(&network.name))?;
+    writeln!(out, "source = {}", string(&network.source))?;
+    writeln!(out, "basis = \"{}\"", network.basis.name())?;
+    writeln!(out, "down = \"{}\"", rate(network.down.rate_bits_per_s))?;
+    writeln!(out, "up = \"{}\"", rate(network.up.rate_bits_per_s))?;
+    writeln!(out, "mtu = {}", network.mtu_bytes)?;
+    for property in PROPERTIES {
+        let (down, up) = ((property.print)(&network.down), (property.print)(&network.up));
+        if down == up {
+            writeln!(out, "{} = {down}", property.key)?;
+        } else {
+            writeln!(out, "{0}_down = {down}\n{0}_up = {up}", property.key)?;
+        }
+    }
+    Ok(())
+}
+
+fn rate(bits_per_s: Option<u64>) -> String {
+    bits_per_s.map_or_else(|| UNLIMITED.to_owned(), quantity::rate)
+}
+
+/// A string in quotes, with what needs escaping escaped.
+fn string(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

@@ -1,0 +1,82 @@
+//! `[cpus]`: a processor for a node, by name or in numbers.
+
+use std::collections::BTreeMap;
+
+use keytoll_engine::trace::Node;
+
+use crate::catalogue::{Topology, cpus};
+use crate::diagnostic::{ScenarioError, choice};
+use crate::plan::CpuProfile;
+use crate::quantity::Kind;
+use crate::tree::{Item, Table, Value};
+
+/// From 1 kHz to 1 THz.
+const HZ: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
+
+/// What a frequency is called that is not scaled.
+pub(crate) const HOST: &str = "host";
+
+/// The processor of every node there can be; the host where nothing is said.
+pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>, ScenarioError> {
+    let mut cpus = nodes().map(|node| (node, CpuProfile::default())).collect::<BTreeMap<_, _>>();
+    let Some(item) = item else {
+        return Ok(cpus);
+    };
+    let table = item.table()?;
+    table.only("`cpus`", &nodes().map(Node::name).collect::<Vec<_>>())?;
+    for (node, cpu) in &mut cpus {
+        if let Some(item) = table.get(node.name()) {
+            *cpu = profile(item)?;
+        }
+    }
+    Ok(cpus)
+}
+
+/// The nodes of the topologies.
+fn nodes() -> impl Iterator<Item = Node> {
+    Node::ALL.into_iter().filter(|node| Topology::ALL.iter().any(|topology| topology.nodes().contains(node)))
+}
+
+fn profile(item: &Item) -> Result<CpuProfile, ScenarioError> {
+    match &item.value {
+        Value::Text(name) => preset(item, name),
+        Value::Table(table) => custom(table),
+        _ => Err(item.wrong("the name of a cpu or a table")),
+    }
+}
+
+fn preset(item: &Item, name: &str) -> Result<CpuProfile, ScenarioError> {
+    let cpu = cpus::named(name).ok_or_else(|| item.spot.unknown("cpu", name, &names()))?;
+    Ok(CpuProfile { name: name.to_owned(), hz: cpu.hz.map(|hz| hz as f64), cores: 1 })
+}
+
+fn names() -> Vec<&'static str> {
+    cpus::ALL.iter().map(|cpu| cpu.name).collect()
+}
+
+/// A name alone is looked up; a name with a frequency is the scenario's own.
+fn custom(table: &Table) -> Result<CpuProfile, ScenarioError> {
+    table.only("a cpu", &["name", "frequency", "cores"])?;
+    let Some(name_item) = table.get("name") else {
+        return Err(table.spot.error("a cpu without `name`", "`name` is missing"));
+    };
+    let name = super::label(name_item, 40)?;
+    let hz = match table.get("frequency") {
+        Some(item) => frequency(item)?,
+        None => preset(name_item, &name).map_err(|error| needs_frequency(&name, error))?.hz,
+    };
+    let cores = super::or(table, "cores", 1, |item| item.integer(1..=1024))? as u16;
+    Ok(CpuProfile { name, hz, cores })
+}
+
+fn needs_frequency(name: &str, error: ScenarioError) -> ScenarioError {
+    let hint = format!("a cpu of your own needs a `frequency`; {}", choice(name, &names()));
+    error.hint(hint)
+}
+
+fn frequency(item: &Item) -> Result<Option<f64>, ScenarioError> {
+    if matches!(&item.value, Value::Text(text) if text == HOST) {
+        return Ok(None);
+    }
+    item.quantity(Kind::Frequency, HZ).map(|hz| Some(hz as f64))
+}

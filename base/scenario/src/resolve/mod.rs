@@ -1,0 +1,232 @@
+//! From a document to a plan: names become numbers, products become rows, everything is checked on the way.
+//!
+//! ```text
+//!   methods x networks x topologies x sweep --.
+//!   [[row]] ----------------------------------+--> rows, each with its settings --> Plan
+//! ```
+
+pub(crate) mod cpu;
+pub(crate) mod network;
+pub(crate) mod settings;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::catalogue::{Method, Topology};
+use crate::diagnostic::ScenarioError;
+use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, WorldKind};
+use crate::quantity::Kind;
+use crate::tree::{Item, Table};
+use settings::{Settings, Variation};
+
+/// The keys of a scenario.
+const KEYS: &[&str] = &[
+    "title",
+    "seed",
+    "samples",
+    "interval",
+    "crypto",
+    "exponents",
+    "world",
+    "methods",
+    "networks",
+    "topologies",
+    "suites",
+    "options",
+    "sweep",
+    "cpus",
+    "row",
+];
+
+/// The keys that make rows by multiplication, which explicit rows exclude.
+const PRODUCT_KEYS: &[&str] = &["methods", "networks", "topologies", "suites", "sweep"];
+
+/// The keys of a row.
+const ROW_KEYS: &[&str] = &["method", "network", "topology", "variant", "options"];
+
+/// More rows than this are a mistake in a sweep.
+const ROWS_MAX: usize = 10_000;
+
+/// Resolves a scenario.
+pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> {
+    document.only("a scenario", KEYS)?;
+    Ok(Plan {
+        title: title(document, name)?,
+        seed: or(document, "seed", 1, seed)?,
+        samples: or(document, "samples", 30, samples)?,
+        interval: or(document, "interval", Duration::from_secs(10), interval)?,
+        crypto: or(document, "crypto", CryptoMode::Real, |item| {
+            item.pick("crypto mode", &CryptoMode::ALL, CryptoMode::name)
+        })?,
+        exponents: or(document, "exponents", Exponents::Short, |item| {
+            item.pick("exponent length", &Exponents::ALL, Exponents::name)
+        })?,
+        world: or(document, "world", WorldKind::Sim, |item| {
+            item.pick("world", &WorldKind::ALL, WorldKind::name)
+        })?,
+        cpus: cpu::resolve(document.get("cpus"))?,
+        rows: rows(document)?,
+    })
+}
+
+/// The value of a key, or what it is without the key.
+fn or<T>(
+    table: &Table,
+    key: &str,
+    default: T,
+    read: impl FnOnce(&Item) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    table.get(key).map_or(Ok(default), read)
+}
+
+/// Without a title a scenario is called as its file.
+fn title(document: &Table, name: &str) -> Result<String, ScenarioError> {
+    let stem =
+        Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    or(document, "title", stem, |item| label(item, 200))
+}
+
+/// A string of one line.
+fn label(item: &Item, chars_max: usize) -> Result<String, ScenarioError> {
+    let text = item.text("a string")?;
+    if text.chars().any(char::is_control) || text.chars().count() > chars_max {
+        let message = format!("expected one line of at most {chars_max} characters");
+        return Err(item.spot.error(message, "too long or with control characters"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Seeds beyond TOML's integers may stand in a string.
+fn seed(item: &Item) -> Result<u64, ScenarioError> {
+    match item.text("an integer").ok().map(str::parse) {
+        Some(Ok(seed)) => Ok(seed),
+        _ => item.integer(0..=u64::MAX),
+    }
+}
+
+fn samples(item: &Item) -> Result<u32, ScenarioError> {
+    item.integer(1..=1_000_000_000).map(|samples| samples as u32)
+}
+
+/// From a millisecond to a week.
+fn interval(item: &Item) -> Result<Duration, ScenarioError> {
+    item.quantity(Kind::Duration, 1_000_000..=604_800_000_000_000).map(Duration::from_nanos)
+}
+
+/// The rows, explicit or multiplied.
+fn rows(document: &Table) -> Result<Vec<RowPlan>, ScenarioError> {
+    let base = Settings::default().changed_by(document.get("options"))?;
+    let Some(rows) = document.get("row") else {
+        return product(document, &base);
+    };
+    let rival = document.entries.iter().find(|entry| PRODUCT_KEYS.contains(&entry.key.as_str()));
+    if let Some(rival) = rival {
+        let message = format!("`{}` and `[[row]]` exclude each other", rival.key);
+        return Err(rival.key_spot.error(message, "remove this, or every `[[row]]`"));
+    }
+    rows.some_elements("row")?.iter().map(|row| explicit(row.table()?, &base)).collect()
+}
+
+/// A row that is written out.
+fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
+    row.only("a row", ROW_KEYS)?;
+    let method = method(required(row, "method")?)?;
+    let network_item = required(row, "network")?;
+    let network = network::resolve(network_item)?;
+    let topology = or(row, "topology", Topology::Raw, topology)?;
+    let settings = base.clone().changed_by(row.get("options"))?.fitted_to(method);
+    settings.check(row.get("options").unwrap_or(network_item), network_item, &network)?;
+    let variant = or(row, "variant", settings.variant(&[]), |item| label(item, 200))?;
+    Ok(row_plan(method, network, topology, variant, settings))
+}
+
+fn required<'a>(row: &'a Table, key: &str) -> Result<&'a Item, ScenarioError> {
+    row.get(key)
+        .ok_or_else(|| row.spot.error(format!("a row without `{key}`"), format!("`{key}` is missing")))
+}
+
+/// Every method over every network in every topology with every variation, in the order written.
+fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioError> {
+    let methods = each(document, "methods", "method", method)?;
+    let networks = each(document, "networks", "network", |item| Ok((item, network::resolve(item)?)))?;
+    let topologies = or(document, "topologies", vec![Topology::Raw], |item| {
+        item.some_elements("topology")?.iter().map(topology).collect()
+    })?;
+    let variations = settings::variations(document, base)?;
+    limit(document, methods.len() * networks.len() * topologies.len() * variations.len())?;
+    let mut rows = Vec::new();
+    for &method in &methods {
+        for (item, network) in &networks {
+            for &topology in &topologies {
+                multiply(&mut rows, method, (item, network), topology, &variations)?;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Adds a row for every variation that makes a difference to the method.
+fn multiply(
+    rows: &mut Vec<RowPlan>,
+    method: Method,
+    (item, network): (&Item, &Network),
+    topology: Topology,
+    variations: &[Variation<'_>],
+) -> Result<(), ScenarioError> {
+    let first = rows.len();
+    for variation in variations {
+        let settings = variation.settings.clone().fitted_to(method);
+        settings.check(variation.blame.unwrap_or(item), item, network)?;
+        let variant = settings.variant(&variation.swept_for(method));
+        let row = row_plan(method, network.clone(), topology, variant, settings);
+        // Chain lengths do not distinguish methods without certificates: such a row would be there twice.
+        if !rows[first..].contains(&row) {
+            rows.push(row);
+        }
+    }
+    Ok(())
+}
+
+fn row_plan(
+    method: Method,
+    network: Network,
+    topology: Topology,
+    variant: String,
+    settings: Settings,
+) -> RowPlan {
+    let Settings { options, ike_suites, esp_suites } = settings;
+    RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }
+}
+
+/// The elements of a list that must be there.
+fn each<'a, T>(
+    document: &'a Table,
+    key: &str,
+    noun: &str,
+    read: impl Fn(&'a Item) -> Result<T, ScenarioError>,
+) -> Result<Vec<T>, ScenarioError> {
+    let missing = || {
+        let spot = document.spot.start();
+        spot.error(format!("a scenario without `{key}`"), format!("`{key}` is missing"))
+            .hint(format!("`keytoll list {key}` shows what there is"))
+    };
+    let item = document.get(key).ok_or_else(missing)?;
+    item.some_elements(noun)?.iter().map(read).collect()
+}
+
+fn limit(document: &Table, rows: usize) -> Result<(), ScenarioError> {
+    if rows <= ROWS_MAX {
+        return Ok(());
+    }
+    let spot = document.entry("sweep").map_or_else(|| document.spot.start(), |entry| entry.key_spot.clone());
+    let message = format!("{rows} rows are more than {ROWS_MAX}");
+    Err(spot.error(message, "the product of all lists").hint("split the scenario"))
+}
+
+fn method(item: &Item) -> Result<Method, ScenarioError> {
+    item.pick("method", &Method::ALL, Method::name)
+}
+
+fn topology(item: &Item) -> Result<Topology, ScenarioError> {
+    item.pick("topology", &Topology::ALL, Topology::name)
+}

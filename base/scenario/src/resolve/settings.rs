@@ -1,0 +1,368 @@
+//! `[options]` and `[sweep]`: what a row can vary. One line in [`SETTINGS`] adds a key to both, to the variant's name and
+//! to the printed plan.
+
+use std::time::Duration;
+
+use keytoll_engine::algorithm::Encryption;
+use keytoll_engine::suite::{Suite, SuiteError};
+
+use crate::catalogue::Method;
+use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
+use crate::diagnostic::{ScenarioError, nearest};
+use crate::plan::{Chain, CookiePolicy, Mode, Network, Options};
+use crate::quantity::{self, Kind};
+use crate::tree::{Item, Table, Value};
+
+/// Options and suites of a row while it is being resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) options: Options,
+    pub(crate) ike_suites: Vec<Suite>,
+    pub(crate) esp_suites: Vec<Suite>,
+}
+
+/// A key of `[options]`: how it is read, and printed.
+pub(crate) struct Setting {
+    pub(crate) key: &'static str,
+    read: fn(&mut Settings, &Item) -> Result<(), ScenarioError>,
+    /// As a TOML value.
+    pub(crate) print: fn(&Settings) -> String,
+}
+
+/// Every key, in the order it is printed.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "suite",
+        read: |s, item| set(&mut s.ike_suites, suites(item, Suite::ike, ike_fit)),
+        print: |s| list(&s.ike_suites),
+    },
+    Setting {
+        key: "esp_suite",
+        read: |s, item| set(&mut s.esp_suites, suites(item, Suite::esp, any_fit)),
+        print: |s| list(&s.esp_suites),
+    },
+    Setting { key: CHAIN, read: |s, item| set(&mut s.options.chain, chain(item)), print: print_chain },
+    Setting {
+        key: "mode",
+        read: |s, item| set(&mut s.options.mode, item.pick("mode", &Mode::ALL, Mode::name)),
+        print: |s| quoted(s.options.mode.name()),
+    },
+    Setting {
+        key: "childless",
+        read: |s, item| set(&mut s.options.childless, item.boolean()),
+        print: |s| s.options.childless.to_string(),
+    },
+    Setting {
+        key: "fragmentation",
+        read: |s, item| set(&mut s.options.fragment_bytes, fragmentation(item)),
+        print: |s| {
+            s.options.fragment_bytes.map_or("false".into(), |bytes| quoted(&quantity::size(bytes.into())))
+        },
+    },
+    Setting {
+        key: "cookies",
+        read: |s, item| {
+            set(&mut s.options.cookies, item.pick("cookie policy", &CookiePolicy::ALL, CookiePolicy::name))
+        },
+        print: |s| quoted(s.options.cookies.name()),
+    },
+    Setting {
+        key: "half_open_max",
+        read: |s, item| set(&mut s.options.half_open_max, item.integer(1..=10_000_000).map(|max| max as u32)),
+        print: |s| s.options.half_open_max.to_string(),
+    },
+    Setting {
+        key: "reauth_lifetime",
+        read: |s, item| set(&mut s.options.reauth_lifetime, whole_seconds(item)),
+        print: |s| quoted(&quantity::duration(s.options.reauth_lifetime)),
+    },
+    Setting {
+        key: "rekey_ike",
+        read: |s, item| set(&mut s.options.rekey_ike, rekey(item)),
+        print: |s| print_rekey(s.options.rekey_ike),
+    },
+    Setting {
+        key: "rekey_child",
+        read: |s, item| set(&mut s.options.rekey_child, rekey(item)),
+        print: |s| print_rekey(s.options.rekey_child),
+    },
+    Setting {
+        key: "virtual_address",
+        read: |s, item| set(&mut s.options.virtual_address, item.boolean()),
+        print: |s| s.options.virtual_address.to_string(),
+    },
+    Setting {
+        key: "retransmit_first",
+        read: |s, item| set(&mut s.options.retransmission.first, wait(item)),
+        print: |s| quoted(&quantity::duration(s.options.retransmission.first)),
+    },
+    Setting {
+        key: "retransmit_base",
+        read: |s, item| set(&mut s.options.retransmission.base, item.number(&(1.0..=10.0))),
+        print: |s| format!("{:?}", s.options.retransmission.base),
+    },
+    Setting {
+        key: "retransmit_tries",
+        read: |s, item| set(&mut s.options.retransmission.tries, item.integer(0..=100).map(|n| n as u8)),
+        print: |s| s.options.retransmission.tries.to_string(),
+    },
+    Setting {
+        key: "ipv6",
+        read: |s, item| set(&mut s.options.ipv6, item.boolean()),
+        print: |s| s.options.ipv6.to_string(),
+    },
+];
+
+/// The one setting that means nothing to methods without certificates.
+const CHAIN: &str = "chain";
+
+/// What a switched-off rekeying is called.
+const NEVER: &str = "never";
+
+impl Default for Settings {
+    fn default() -> Self {
+        let ike = Suite::ike(DEFAULT_IKE).expect("a test parses the default suite");
+        let esp = Suite::esp(DEFAULT_ESP).expect("a test parses the default suite");
+        Self { options: Options::default(), ike_suites: vec![ike], esp_suites: vec![esp] }
+    }
+}
+
+impl Settings {
+    /// With the values of an `[options]` table.
+    pub(super) fn changed_by(mut self, item: Option<&Item>) -> Result<Self, ScenarioError> {
+        let Some(item) = item else {
+            return Ok(self);
+        };
+        let table = item.table()?;
+        table.only("`options`", &keys())?;
+        for entry in &table.entries {
+            self.change(&entry.key, &entry.item)?;
+        }
+        Ok(self)
+    }
+
+    fn change(&mut self, key: &str, item: &Item) -> Result<(), ScenarioError> {
+        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        setting.map_or(Ok(()), |setting| (setting.read)(self, item))
+    }
+
+    /// Without what means nothing to the method.
+    pub(super) fn fitted_to(mut self, method: Method) -> Self {
+        if method.key_kind().is_none() {
+            self.options.chain = Options::default().chain;
+        }
+        self
+    }
+
+    /// Refuses what does not go together.
+    pub(super) fn check(
+        &self,
+        blame: &Item,
+        network_item: &Item,
+        network: &Network,
+    ) -> Result<(), ScenarioError> {
+        // RFC 8200 §5: every IPv6 link has an MTU of at least 1280 bytes.
+        if self.options.ipv6 && network.mtu_bytes < 1280 {
+            let message = format!("an MTU of {} bytes is too small for IPv6", network.mtu_bytes);
+            let hint = "an `mtu` of at least 1280, or `ipv6 = false` in `[options]`";
+            return Err(network_item.spot.error(message, "this network").hint(hint));
+        }
+        if self.options.virtual_address && self.options.mode == Mode::Transport {
+            let message = "a virtual address needs tunnel mode";
+            return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
+        }
+        Ok(())
+    }
+
+    /// What differs from the default, and what was swept: `chain=4,4 suite=…`.
+    pub(super) fn variant(&self, swept: &[&str]) -> String {
+        let default = Self::default();
+        let named = SETTINGS.iter().filter(|setting| {
+            swept.contains(&setting.key) || (setting.print)(self) != (setting.print)(&default)
+        });
+        let words = named.map(|setting| format!("{}={}", setting.key, plain((setting.print)(self))));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A TOML value without its punctuation: `["a", "b"]` is `a,b`.
+fn plain(mut toml: String) -> String {
+    toml.retain(|c| !"[]\" ".contains(c));
+    toml
+}
+
+fn keys() -> Vec<&'static str> {
+    SETTINGS.iter().map(|setting| setting.key).collect()
+}
+
+/// One combination of a sweep.
+pub(super) struct Variation<'a> {
+    pub(super) settings: Settings,
+    /// What to show if the combination is refused.
+    pub(super) blame: Option<&'a Item>,
+    swept: Vec<&'static str>,
+}
+
+impl Variation<'_> {
+    /// The keys to name in the variant.
+    pub(super) fn swept_for(&self, method: Method) -> Vec<&'static str> {
+        let tells = |key: &&str| *key != CHAIN || method.key_kind().is_some();
+        self.swept.iter().copied().filter(tells).collect()
+    }
+}
+
+/// Every combination of the values in `suites` and `[sweep]`, the last key varying fastest.
+pub(super) fn variations<'a>(
+    document: &'a Table,
+    base: &Settings,
+) -> Result<Vec<Variation<'a>>, ScenarioError> {
+    let blame = document.get("options");
+    let mut variations = vec![Variation { settings: base.clone(), blame, swept: Vec::new() }];
+    if let Some(item) = document.get("suites") {
+        variations = vary(&variations, "suite", item)?;
+    }
+    let Some(sweep) = document.get("sweep") else {
+        return Ok(variations);
+    };
+    let sweep = sweep.table()?;
+    sweep.only("`sweep`", &keys())?;
+    for entry in &sweep.entries {
+        let setting = SETTINGS.iter().find(|setting| setting.key == entry.key);
+        let key = setting.map(|setting| setting.key).expect("the keys were just checked");
+        variations = vary(&variations, key, &entry.item)?;
+        super::limit(document, variations.len())?;
+    }
+    Ok(variations)
+}
+
+/// Multiplies the combinations with the values of one more key.
+fn vary<'a>(
+    variations: &[Variation<'a>],
+    key: &'static str,
+    values: &'a Item,
+) -> Result<Vec<Variation<'a>>, ScenarioError> {
+    let Value::List(_) = &values.value else {
+        return Err(values.wrong("a list of values to try"));
+    };
+    let mut product = Vec::new();
+    for variation in variations {
+        for value in values.some_elements("value")? {
+            let mut settings = variation.settings.clone();
+            settings.change(key, value)?;
+            let swept = variation.swept.iter().copied().chain([key]).collect();
+            product.push(Variation { settings, blame: Some(value), swept });
+        }
+    }
+    Ok(product)
+}
+
+/// One suite or several, in order of preference.
+fn suites(
+    item: &Item,
+    parse: fn(&str) -> Result<Suite, SuiteError>,
+    fit: fn(&Suite) -> Result<(), &'static str>,
+) -> Result<Vec<Suite>, ScenarioError> {
+    item.some_elements("suite")?.iter().map(|item| suite(item, parse, fit)).collect()
+}
+
+fn suite(
+    item: &Item,
+    parse: fn(&str) -> Result<Suite, SuiteError>,
+    fit: fn(&Suite) -> Result<(), &'static str>,
+) -> Result<Suite, ScenarioError> {
+    let text = item.text("a suite")?;
+    let refused = |why: String| item.spot.error(format!("`{text}` is no suite: {why}"), "this suite");
+    let suite = parse(text).map_err(|error| refused(error.to_string()).hint(advice(&error)))?;
+    fit(&suite).map_err(|why| refused(why.to_owned()))?;
+    Ok(suite)
+}
+
+/// RFC 7296 §3.3.2: an IKE SA must be encrypted.
+fn ike_fit(suite: &Suite) -> Result<(), &'static str> {
+    if suite.encryption == Encryption::Null { Err("an IKE SA must be encrypted") } else { Ok(()) }
+}
+
+fn any_fit(_: &Suite) -> Result<(), &'static str> {
+    Ok(())
+}
+
+fn advice(error: &SuiteError) -> String {
+    let form = format!("written like `{DEFAULT_IKE}` (ESP: `{DEFAULT_ESP}`); see `keytoll list suites`");
+    let near = match error {
+        SuiteError::Unknown(word) => nearest(word, &words()),
+        _ => None,
+    };
+    near.map_or_else(|| form.clone(), |near| format!("did you mean `{near}`? {form}"))
+}
+
+/// `4` for both, or `[2, 4]` for device and gateway. Paper 000 has chains of two and four; longer ones are not made.
+fn chain(item: &Item) -> Result<Chain, ScenarioError> {
+    let length = |item: &Item| item.integer(1..=4).map(|length| length as u8);
+    match item.elements() {
+        [both] => Ok(Chain { initiator: length(both)?, responder: length(both)? }),
+        [initiator, responder] => Ok(Chain { initiator: length(initiator)?, responder: length(responder)? }),
+        _ => Err(item
+            .spot
+            .error("expected one or two chain lengths", "one for both, or the device's and the gateway's")),
+    }
+}
+
+fn print_chain(settings: &Settings) -> String {
+    let Chain { initiator, responder } = settings.options.chain;
+    format!("[{initiator}, {responder}]")
+}
+
+/// `false`, `true`, or the longest IP packet.
+fn fragmentation(item: &Item) -> Result<Option<u16>, ScenarioError> {
+    match &item.value {
+        Value::Boolean(true) => Ok(Some(1280)),
+        Value::Boolean(false) => Ok(None),
+        Value::Text(_) => item.quantity(Kind::Size, 576..=65_535).map(|bytes| Some(bytes as u16)),
+        _ => Err(item.wrong("`true`, `false` or a size like `\"1280 B\"`")),
+    }
+}
+
+/// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.
+fn whole_seconds(item: &Item) -> Result<Duration, ScenarioError> {
+    const SECOND: u64 = 1_000_000_000;
+    let nanos = item.quantity(Kind::Duration, SECOND..=u64::from(u32::MAX) * SECOND)?;
+    if !nanos.is_multiple_of(SECOND) {
+        return Err(item.spot.error("AUTH_LIFETIME counts whole seconds", "a fraction of a second"));
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+/// `"never"`, or from a tenth of a second to a year.
+fn rekey(item: &Item) -> Result<Option<Duration>, ScenarioError> {
+    match &item.value {
+        Value::Text(text) if text == NEVER => Ok(None),
+        _ => {
+            let range = 100_000_000..=31_536_000_000_000_000;
+            item.quantity(Kind::Duration, range).map(|nanos| Some(Duration::from_nanos(nanos)))
+        }
+    }
+}
+
+fn print_rekey(after: Option<Duration>) -> String {
+    after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
+}
+
+/// From a millisecond to ten minutes.
+fn wait(item: &Item) -> Result<Duration, ScenarioError> {
+    item.quantity(Kind::Duration, 1_000_000..=600_000_000_000).map(Duration::from_nanos)
+}
+
+fn set<T>(slot: &mut T, value: Result<T, ScenarioError>) -> Result<(), ScenarioError> {
+    *slot = value?;
+    Ok(())
+}
+
+/// Suites as a TOML list.
+fn list(suites: &[Suite]) -> String {
+    let quoted = suites.iter().map(|suite| quoted(&suite.to_string())).collect::<Vec<_>>();
+    format!("[{}]", quoted.join(", "))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}

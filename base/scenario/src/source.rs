@@ -1,0 +1,77 @@
+//! Where scenarios come from: a file, the ones built in, or a text at hand.
+
+use std::fs;
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalogue::scenarios::BUILTIN;
+use crate::diagnostic::{ScenarioError, Text, choice};
+use crate::overrides::Overrides;
+use crate::plan::Plan;
+use crate::{resolve, tree};
+
+/// A scenario's text, not yet looked at.
+#[derive(Debug, Clone)]
+pub struct Source(Arc<Text>);
+
+impl Source {
+    /// A text at hand; the name is what errors call it.
+    pub fn text(name: &str, text: &str) -> Self {
+        Self(Arc::new(Text { name: name.to_owned(), text: text.into() }))
+    }
+
+    /// A file.
+    pub fn file(path: &Path) -> Result<Self, ScenarioError> {
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let offset = error.utf8_error().valid_up_to();
+            ScenarioError::nowhere(format!("`{}` is not UTF-8 text: byte {offset}", path.display()))
+                .hint("a scenario is a TOML file")
+        })?;
+        Ok(Self::text(&path.display().to_string(), &text))
+    }
+
+    /// One of the scenarios that come with keytoll.
+    pub fn builtin(name: &str) -> Result<Self, ScenarioError> {
+        let found = BUILTIN.iter().find(|builtin| builtin.name == name);
+        let names = || BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>();
+        let unknown =
+            || ScenarioError::nowhere(format!("unknown scenario `{name}`")).hint(choice(name, &names()));
+        let builtin = found.ok_or_else(unknown)?;
+        Ok(Self::text(&format!("scenarios/{name}.toml"), builtin.text))
+    }
+
+    /// A built-in scenario if one has this name, else the file.
+    pub fn find(argument: &str) -> Result<Self, ScenarioError> {
+        let path = Path::new(argument);
+        let is_path = path.exists() || argument.contains(['/', '\\', '.']);
+        match Self::builtin(argument) {
+            Err(_) if is_path => Self::file(path),
+            Err(unknown) => {
+                let hint = format!("{}; or the path of a file", unknown.advice().unwrap_or_default());
+                Err(unknown.hint(hint))
+            }
+            found => found,
+        }
+    }
+
+    /// Resolves it, with some values replaced.
+    pub fn plan(&self, overrides: &Overrides) -> Result<Plan, ScenarioError> {
+        let mut document = tree::document(&self.0)?;
+        overrides.apply(&mut document)?;
+        resolve::plan(&document, &self.0.name)
+    }
+}
+
+fn unreadable(path: &Path, error: &Error) -> ScenarioError {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => ScenarioError::nowhere(format!("no file `{shown}`"))
+            .hint("`keytoll list scenarios` shows those built in"),
+        ErrorKind::IsADirectory => {
+            ScenarioError::nowhere(format!("`{shown}` is a directory, not a scenario file"))
+        }
+        _ => ScenarioError::nowhere(format!("`{shown}` cannot be read: {error}")),
+    }
+}

@@ -1,0 +1,298 @@
+//! A TOML document in which every key and value knows its place, and readers that blame that place.
+//!
+//! Overrides from the command line are put into the same tree, so that they are judged like the file itself.
+
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use crate::diagnostic::{ScenarioError, Spot, Text, choice};
+use crate::quantity::{self, Kind, QuantityError};
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    pub(crate) spot: Spot,
+    pub(crate) value: Value,
+}
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    List(Vec<Item>),
+    Table(Table),
+    Date,
+}
+
+/// A table; entries in the order of the text.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) spot: Spot,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key with its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_spot: Spot,
+    pub(crate) item: Item,
+}
+
+/// Reads a document.
+pub(crate) fn document(text: &Arc<Text>) -> Result<Table, ScenarioError> {
+    let place = Origin { text, offset: 0 };
+    let table = DeTable::parse(&text.text).map_err(|error| place.syntax(&error))?;
+    place.table(table.span(), table.get_ref())
+}
+
+/// Reads one value that begins at `offset` and goes to the end of the text.
+pub(crate) fn value(text: &Arc<Text>, offset: usize) -> Result<Item, ScenarioError> {
+    let place = Origin { text, offset };
+    let value = DeValue::parse(&text.text[offset..]).map_err(|error| place.syntax(&error))?;
+    place.item(&value)
+}
+
+/// Where the text that is being parsed stands.
+struct Origin<'a> {
+    text: &'a Arc<Text>,
+    offset: usize,
+}
+
+impl Origin<'_> {
+    fn spot(&self, span: Range<usize>) -> Spot {
+        let span = span.start + self.offset..span.end + self.offset;
+        Spot { text: Arc::clone(self.text), span }
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
+        let spot = self.spot(error.span().unwrap_or(0..0));
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        spot.error(format!("not TOML: {message}"), "here").hint("the format is described at https://toml.io")
+    }
+
+    fn table(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<Table, ScenarioError> {
+        let entries = table.iter().map(|(key, value)| self.entry(key.span(), key.get_ref(), value));
+        let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by_key(|entry| entry.key_spot.span.start);
+        Ok(Table { spot: self.spot(span), entries })
+    }
+
+    fn entry(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Entry, ScenarioError> {
+        Ok(Entry { key: key.to_owned(), key_spot: self.spot(span), item: self.item(value)? })
+    }
+
+    fn list(&self, list: &DeArray<'_>) -> Result<Vec<Item>, ScenarioError> {
+        list.iter().map(|value| self.item(value)).collect()
+    }
+
+    fn item(&self, value: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
+        let spot = self.spot(value.span());
+        let value = match value.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => Value::Integer(integer(&spot, number.as_str(), number.radix())?),
+            DeValue::Float(number) => Value::Float(float(&spot, number.as_str())?),
+            DeValue::Boolean(value) => Value::Boolean(*value),
+            DeValue::Datetime(_) => Value::Date,
+            DeValue::Array(list) => Value::List(self.list(list)?),
+            DeValue::Table(table) => Value::Table(self.table(value.span(), table)?),
+        };
+        Ok(Item { spot, value })
+    }
+}
+
+fn integer(spot: &Spot, digits: &str, radix: u32) -> Result<i128, ScenarioError> {
+    let parsed = i128::from_str_radix(digits, radix);
+    parsed.map_err(|_| spot.error("an integer that is far too large", "this number"))
+}
+
+fn float(spot: &Spot, digits: &str) -> Result<f64, ScenarioError> {
+    digits.parse().map_err(|_| spot.error(format!("`{digits}` is no number"), "this number"))
+}
+
+impl Value {
+    /// What to call it in a sentence.
+    const fn noun(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a decimal number",
+            Self::Boolean(_) => "a boolean",
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+            Self::Date => "a date",
+        }
+    }
+}
+
+impl Item {
+    /// An error that this is not what was expected.
+    pub(crate) fn wrong(&self, expected: &str) -> ScenarioError {
+        let noun = self.value.noun();
+        self.spot.error(format!("expected {expected}, found {noun}"), format!("{noun}, not {expected}"))
+    }
+
+    /// A string.
+    pub(crate) fn text(&self, expected: &str) -> Result<&str, ScenarioError> {
+        match &self.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.wrong(expected)),
+        }
+    }
+
+    /// A table.
+    pub(crate) fn table(&self) -> Result<&Table, ScenarioError> {
+        match &self.value {
+            Value::Table(table) => Ok(table),
+            _ => Err(self.wrong("a table")),
+        }
+    }
+
+    /// The elements of a list; anything else counts as a list of one.
+    pub(crate) fn elements(&self) -> &[Self] {
+        match &self.value {
+            Value::List(list) => list,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// The elements of a list that must not be empty.
+    pub(crate) fn some_elements(&self, of: &str) -> Result<&[Self], ScenarioError> {
+        match self.elements() {
+            [] => Err(self.spot.error(format!("no {of} in the list"), format!("at least one {of}"))),
+            elements => Ok(elements),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&self) -> Result<bool, ScenarioError> {
+        match &self.value {
+            Value::Boolean(value) => Ok(*value),
+            _ => Err(self.wrong("`true` or `false`")),
+        }
+    }
+
+    /// An integer between two others.
+    pub(crate) fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        let Value::Integer(value) = &self.value else {
+            return Err(self.wrong("an integer"));
+        };
+        let fitting = u64::try_from(*value).ok().filter(|value| range.contains(value));
+        fitting.ok_or_else(|| self.out_of_range(&value.to_string(), &range.start(), &range.end()))
+    }
+
+    /// A decimal number between two others.
+    pub(crate) fn number(&self, range: &RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+        let value = match &self.value {
+            Value::Float(value) => *value,
+            Value::Integer(value) => *value as f64,
+            _ => return Err(self.wrong("a decimal number")),
+        };
+        let fitting = range.contains(&value).then_some(value);
+        fitting.ok_or_else(|| self.out_of_range(&value.to_string(), range.start(), range.end()))
+    }
+
+    /// A quantity with a unit, between two others, in the base unit of its kind.
+    pub(crate) fn quantity(&self, kind: Kind, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        let expected = format!("{} like `\"{}\"`", kind.noun(), kind.example());
+        let text = self.text(&expected)?;
+        let value = quantity::read(kind, text).map_err(|error| self.bad_quantity(kind, text, &error))?;
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let bound = |value: &u64| quantity::print(kind, *value);
+        Err(self.out_of_range(text, &bound(range.start()), &bound(range.end())))
+    }
+
+    fn bad_quantity(&self, kind: Kind, text: &str, error: &QuantityError) -> ScenarioError {
+        let message = format!("`{text}` is not {}: {error}", kind.noun());
+        let hint =
+            format!("a number and one of the units {}, like `\"{}\"`", kind.unit_names(), kind.example());
+        self.spot.error(message, format!("not {}", kind.noun())).hint(hint)
+    }
+
+    fn out_of_range(
+        &self,
+        value: &str,
+        low: &dyn std::fmt::Display,
+        high: &dyn std::fmt::Display,
+    ) -> ScenarioError {
+        self.spot
+            .error(format!("`{value}` is out of range"), "out of range")
+            .hint(format!("from {low} to {high}"))
+    }
+
+    /// One of some named values.
+    pub(crate) fn pick<T: Copy>(
+        &self,
+        noun: &str,
+        all: &[T],
+        name: fn(T) -> &'static str,
+    ) -> Result<T, ScenarioError> {
+        let text = self.text(&format!("the name of a {noun}"))?;
+        let found = all.iter().copied().find(|value| name(*value) == text);
+        let names = || all.iter().map(|value| name(*value)).collect::<Vec<_>>();
+        found.ok_or_else(|| self.spot.unknown(noun, text, &names()))
+    }
+}
+
+impl Table {
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
+        self.entry(key).map(|entry| &entry.item)
+    }
+
+    /// A key with its value.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Refuses keys that are not in `allowed`.
+    pub(crate) fn only(&self, what: &str, allowed: &[&str]) -> Result<(), ScenarioError> {
+        let unknown = self.entries.iter().find(|entry| !allowed.contains(&entry.key.as_str()));
+        unknown.map_or(Ok(()), |entry| {
+            let message = format!("unknown key `{}` in {what}", entry.key);
+            Err(entry.key_spot.error(message, "no such key").hint(choice(&entry.key, allowed)))
+        })
+    }
+
+    /// Puts a value under a path of keys, making tables on the way.
+    pub(crate) fn set(&mut self, path: &[(String, Spot)], item: Item) -> Result<(), ScenarioError> {
+        let [(key, key_spot), rest @ ..] = path else {
+            return Ok(());
+        };
+        let position = self.entries.iter().position(|entry| entry.key == *key);
+        let Some(position) = position else {
+            let item = nest(rest, item);
+            self.entries.push(Entry { key: key.clone(), key_spot: key_spot.clone(), item });
+            return Ok(());
+        };
+        let entry = &mut self.entries[position];
+        match &mut entry.item.value {
+            _ if rest.is_empty() => entry.item = item,
+            Value::Table(table) => table.set(rest, item)?,
+            _ => return Err(key_spot.error(format!("`{key}` is no table"), "has no keys in it")),
+        }
+        Ok(())
+    }
+}
+
+/// The item inside a table for every key of the path.
+fn nest(path: &[(String, Spot)], item: Item) -> Item {
+    path.iter().rev().fold(item, |item, (key, spot)| {
+        let entry = Entry { key: key.clone(), key_spot: spot.clone(), item };
+        let table = Table { spot: spot.clone(), entries: vec![entry] };
+        Item { spot: spot.clone(), value: Value::Table(table) }
+    })
+}
