@@ -58,7 +58,7 @@ fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
     Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
 }
 
-fn world(direction: Direction) -> World<Echo, NoCrypto> {
+fn world(direction: Direction, in_flight: u32) -> World<Echo, NoCrypto> {
     let mut world = World::new(1, Free);
     let nodes = [Node::Ue, Node::Gw].map(|name| {
         let echo = Echo { left: DATAGRAMS / 2, out: None, deadline: Time::MAX };
@@ -67,7 +67,7 @@ fn world(direction: Direction) -> World<Echo, NoCrypto> {
     (0..2).for_each(|i| world.add_address(nodes[i], ADDRESSES[i]));
     world.add_link(nodes[0], nodes[1], &LinkConfig::symmetric(direction));
     let [ue, gw] = ADDRESSES.map(|ip| Addr::new(ip, 500));
-    world.command(nodes[0], datagram(ue, gw, vec![7; 300]));
+    (0..in_flight).for_each(|_| world.command(nodes[0], datagram(ue, gw, vec![7; 300])));
     world
 }
 
@@ -75,16 +75,23 @@ fn run(mut world: World<Echo, NoCrypto>, recorder: &mut dyn Recorder) -> Option<
     world.run_until(Time::MAX, recorder)
 }
 
-fn bench(bencher: Bencher<'_, '_>, direction: &Direction) {
+fn bench(bencher: Bencher<'_, '_>, direction: &Direction, in_flight: u32) {
     bencher
         .counter(ItemsCount::new(DATAGRAMS))
-        .with_inputs(|| world(direction.clone()))
+        .with_inputs(|| world(direction.clone(), in_flight))
         .bench_values(|world| run(world, &mut NoTrace));
 }
 
 #[divan::bench]
 fn plain(bencher: Bencher<'_, '_>) {
-    bench(bencher, &Direction { delay: Duration::from_micros(5), ..Direction::default() });
+    bench(bencher, &Direction { delay: Duration::from_micros(5), ..Direction::default() }, 1);
+}
+
+/// As many datagrams under way as in a storm of a thousand devices: the event queue is deep.
+#[divan::bench]
+fn thousand_in_flight(bencher: Bencher<'_, '_>) {
+    let delay = Duration::from_millis(20);
+    bench(bencher, &Direction { delay, jitter: delay / 10, ..Direction::default() }, 1000);
 }
 
 #[divan::bench]
@@ -98,6 +105,7 @@ fn rate_jitter_loss(bencher: Bencher<'_, '_>) {
             loss: Loss::Uniform(1e-9),
             ..Direction::default()
         },
+        1,
     );
 }
 
@@ -105,6 +113,6 @@ fn rate_jitter_loss(bencher: Bencher<'_, '_>) {
 fn plain_recorded(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(DATAGRAMS))
-        .with_inputs(|| (world(Direction::default()), Vec::with_capacity(DATAGRAMS as usize)))
+        .with_inputs(|| (world(Direction::default(), 1), Vec::with_capacity(DATAGRAMS as usize)))
         .bench_values(|(world, mut records)| run(world, &mut records));
 }

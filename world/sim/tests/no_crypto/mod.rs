@@ -5,7 +5,7 @@ use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, Sign
 use keytoll_engine::{Crypto, Rng};
 
 /// Provides nothing.
-pub struct NoCrypto;
+pub(crate) struct NoCrypto;
 
 impl Crypto for NoCrypto {
     fn hash(&mut self, _: Hash, _: &[&[u8]]) -> Digest {

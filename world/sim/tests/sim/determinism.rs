@@ -1,0 +1,71 @@
+//! The same seed gives the same bytes, and one impairment's draws leave those of the others alone.
+
+use keytoll_engine::Time;
+use keytoll_engine::trace::file::Writer;
+use keytoll_engine::trace::{Fate, Record};
+use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+use proptest::prelude::*;
+
+use crate::toy::{Pair, millis};
+
+fn everything() -> Direction {
+    Direction {
+        delay: millis(20),
+        jitter: millis(5),
+        rate_bits_per_s: Some(2_000_000),
+        queue_bytes_max: 10_000,
+        loss: Loss::GilbertElliott { to_bad: 0.05, to_good: 0.3, loss_in_bad: 0.9, loss_in_good: 0.01 },
+        reorder: Some(Reorder { probability: 0.1, extra_delay: millis(3) }),
+        duplicate: 0.1,
+        corrupt: 0.1,
+    }
+}
+
+/// Sends datagrams of growing size to an echo; gives their records.
+fn exchange(direction: Direction, seed: u64) -> Pair {
+    let mut pair = Pair::over(&LinkConfig::symmetric(direction), seed);
+    pair.world.with_host(pair.gw, |gateway| gateway.echo = true);
+    for i in 0..300_usize {
+        pair.send_at(Time::from_nanos(i as u64 * 700_000), vec![i as u8; i * 11]);
+    }
+    pair.run();
+    pair
+}
+
+fn file(records: &[Record]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    writer.finish().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_seed_gives_the_same_bytes_again_and_another_one_others(seed: u64) {
+        let once = file(&exchange(everything(), seed).records);
+        prop_assert!(once == file(&exchange(everything(), seed).records));
+        prop_assert!(once != file(&exchange(everything(), seed.wrapping_add(1)).records));
+    }
+
+    #[test]
+    fn records_come_in_order_of_time(seed: u64) {
+        let records = exchange(everything(), seed).records;
+        prop_assert!(records.is_sorted_by_key(|record| record.at_ns));
+    }
+}
+
+#[test]
+fn duplication_and_corruption_do_not_change_what_is_lost() {
+    let lost = |direction| {
+        let mut pair = Pair::over(&LinkConfig { a_to_b: direction, ..LinkConfig::default() }, 5);
+        (0..500).for_each(|i| pair.send_at(Time::from_nanos(i), vec![0; 100]));
+        pair.run();
+        let originals = pair.fates().into_iter().filter(|&fate| fate != Fate::Duplicate);
+        originals.map(|fate| fate == Fate::Lost).collect::<Vec<_>>()
+    };
+    let loss = Loss::Uniform(0.2);
+    let alone = lost(Direction { loss, ..Direction::default() });
+    assert!(alone.contains(&true));
+    assert_eq!(alone, lost(Direction { loss, duplicate: 0.3, corrupt: 0.3, ..Direction::default() }));
+}

@@ -1,0 +1,158 @@
+//! A host that does as it is told, a world of two of them, and a meter that charges a fixed time.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::trace::{Fact, Fate, Node, Protocol, Record};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
+use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, World};
+
+use crate::no_crypto::NoCrypto;
+
+/// What a toy can be told.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Send(Datagram),
+    /// Have this deadline, or none.
+    WakeAt(Option<Time>),
+}
+
+/// What a toy tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Got(Vec<u8>),
+    Ticked,
+}
+
+/// Does as told; sends back what it gets if it is an echo. Notes `Triggered` for each command, `Usable` for each datagram.
+#[derive(Debug, Default)]
+pub(crate) struct Toy {
+    pub(crate) echo: bool,
+    /// Keeps its deadline when ticked, against all good manners.
+    pub(crate) clings: bool,
+    deadline: Option<Time>,
+    out: VecDeque<Output<News>>,
+}
+
+impl Engine for Toy {
+    type Command = Order;
+    type Event = News;
+
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Command(Order::Send(datagram)) => {
+                cx.trace.record(Fact::Triggered);
+                self.out.push_back(Output::Packet(datagram));
+            }
+            Input::Command(Order::WakeAt(at)) => self.deadline = at,
+            Input::Packet { from, to, bytes } => {
+                cx.trace.record(Fact::Usable);
+                if self.echo {
+                    self.out.push_back(Output::Packet(udp(to, from, bytes.to_vec())));
+                }
+                self.out.push_back(Output::Event(News::Got(bytes.to_vec())));
+            }
+            Input::Tick => {
+                self.deadline = self.deadline.filter(|_| self.clings);
+                self.out.push_back(Output::Event(News::Ticked));
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<News>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.deadline.map(|at| Deadline { at, why: "told so" })
+    }
+}
+
+/// Charges a node the same time for every input.
+#[derive(Debug, Default)]
+pub(crate) struct Fixed(pub(crate) Vec<Duration>);
+
+impl Meter for Fixed {
+    fn begin(&mut self, _node: NodeIndex) {}
+
+    fn end(&mut self, node: NodeIndex) -> Duration {
+        self.0.get(node.number() as usize).copied().unwrap_or_default()
+    }
+}
+
+pub(crate) fn udp(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
+    Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
+}
+
+pub(crate) fn addr(ip: &str) -> Addr {
+    Addr::new(ip.parse().unwrap(), 500)
+}
+
+pub(crate) fn ms(milliseconds: u64) -> Time {
+    Time::from_nanos(milliseconds * 1_000_000)
+}
+
+pub(crate) fn millis(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+pub(crate) const UE: [&str; 2] = ["10.0.0.1", "fd00::1"];
+pub(crate) const GW: [&str; 2] = ["10.0.0.2", "fd00::2"];
+
+/// A device and a gateway with an address of each IP version, joined by a link; the gateway's kind can be chosen.
+pub(crate) struct Pair<M: Meter = Free> {
+    pub(crate) world: World<Toy, NoCrypto, M>,
+    pub(crate) ue: NodeIndex,
+    pub(crate) gw: NodeIndex,
+    pub(crate) records: Vec<Record>,
+}
+
+impl Pair {
+    pub(crate) fn over(link: &LinkConfig, seed: u64) -> Self {
+        Self::metered(link, seed, Free, NodeConfig::new(Node::Gw))
+    }
+
+    /// A pair of which one sends to the other through this.
+    pub(crate) fn through(direction: Direction) -> Self {
+        Self::over(&LinkConfig { a_to_b: direction, ..LinkConfig::default() }, 1)
+    }
+}
+
+impl<M: Meter> Pair<M> {
+    pub(crate) fn metered(link: &LinkConfig, seed: u64, meter: M, gateway: NodeConfig) -> Self {
+        let mut world = World::new(seed, meter);
+        let ue = world.add_node(NodeConfig::new(Node::Ue), Toy::default(), NoCrypto);
+        let gw = world.add_node(gateway, Toy::default(), NoCrypto);
+        let addresses = UE.map(|ip| (ue, ip)).into_iter().chain(GW.map(|ip| (gw, ip)));
+        addresses.for_each(|(node, ip)| world.add_address(node, ip.parse::<IpAddr>().unwrap()));
+        world.add_link(ue, gw, link);
+        Self { world, ue, gw, records: Vec::new() }
+    }
+
+    /// Lets the device send a datagram to the gateway at a moment.
+    pub(crate) fn send_at(&mut self, at: Time, bytes: Vec<u8>) {
+        self.world.command_at(at, self.ue, Order::Send(udp(addr(UE[0]), addr(GW[0]), bytes)));
+    }
+
+    /// Runs until nothing is left to do; gives what was told, with time and node.
+    pub(crate) fn run(&mut self) -> Vec<(Time, NodeIndex, News)> {
+        let (world, records) = (&mut self.world, &mut self.records);
+        std::iter::from_fn(|| world.run_until(Time::MAX, records)).collect()
+    }
+
+    /// When datagrams reached the gateway, in nanoseconds.
+    pub(crate) fn arrivals_ns(&mut self) -> Vec<u64> {
+        let gw = self.gw;
+        self.run().into_iter().filter(|event| event.1 == gw).map(|event| event.0.as_nanos()).collect()
+    }
+
+    /// What became of every datagram, in the order they were handed to the link.
+    pub(crate) fn fates(&self) -> Vec<Fate> {
+        let fate = |record: &Record| match record.fact {
+            Fact::Carried { fate, .. } => Some(fate),
+            _ => None,
+        };
+        self.records.iter().filter_map(fate).collect()
+    }
+}
