@@ -1,0 +1,297 @@
+//! Identification payloads and identities as people write them, RFC 7296 §3.5.
+//!
+//!   ID Type(1) Reserved(3) Identification Data(*)
+//!
+//! The notation is strongSwan's: `gw.lab`, `ue@lab`, `192.0.2.1`, `2001:db8::1`, `keyid:text`, `asn1dn:#3010…`; a type in
+//! front (`fqdn:`, `email:`, …) forces that type, and `#` in front of the value makes it hexadecimal.
+
+use std::fmt::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+
+use crate::number::IdKind;
+
+/// An identity as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identification<'a> {
+    /// What kind of identity.
+    pub kind: IdKind,
+    /// The identity.
+    pub data: &'a [u8],
+}
+
+impl<'a> Identification<'a> {
+    /// A copy that outlives the message.
+    pub fn to_identity(&self) -> Identity {
+        Identity { kind: self.kind, data: self.data.to_vec() }
+    }
+
+    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let kind = IdKind(r.u8("ID type")?);
+        r.skip(3, "ID reserved")?;
+        let at = *r;
+        let data = r.rest();
+        // RFC 7296 §3.5: addresses are four or sixteen octets.
+        match (kind, data.len()) {
+            (IdKind::ID_IPV4_ADDR, 4) | (IdKind::ID_IPV6_ADDR, 16) => {}
+            (IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR, length) => {
+                return Err(at.error("identification data", Problem::Length(length as u64)));
+            }
+            _ => {}
+        }
+        Ok(Self { kind, data })
+    }
+
+    /// Writes the body of the payload: what AUTH covers as well (RFC 7296 §2.15, RestOfInitIDPayload).
+    pub fn write(&self, w: &mut Writer) {
+        w.bytes(&[self.kind.0, 0, 0, 0]);
+        w.bytes(self.data);
+    }
+}
+
+/// An identity.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    /// What kind of identity.
+    pub kind: IdKind,
+    /// The identity.
+    pub data: Vec<u8>,
+}
+
+/// Why a text is not an identity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    /// Nothing there.
+    #[error("an identity must not be empty")]
+    Empty,
+    /// Not hexadecimal after `#`.
+    #[error("`{0}` is not hexadecimal")]
+    Hex(String),
+    /// Not an address after `ipv4:` or `ipv6:`.
+    #[error("`{0}` is not an address of that family")]
+    Address(String),
+    /// A distinguished name as text.
+    #[error("distinguished names are given as DER: `asn1dn:#30…`, not `{0}`")]
+    DistinguishedName(String),
+}
+
+impl Identity {
+    /// An identity from its parts.
+    pub fn new(kind: IdKind, data: &[u8]) -> Self {
+        Self { kind, data: data.to_vec() }
+    }
+
+    /// A DER Name, as certificates carry it.
+    pub fn distinguished_name(der: &[u8]) -> Self {
+        Self::new(IdKind::ID_DER_ASN1_DN, der)
+    }
+
+    /// The payload's body.
+    pub fn as_payload(&self) -> Identification<'_> {
+        Identification { kind: self.kind, data: &self.data }
+    }
+
+    fn from_prefixed(text: &str) -> Option<Result<Self, IdentityError>> {
+        let (prefix, value) = text.split_once(':')?;
+        let (_, kind) = PREFIXES.into_iter().find(|&(known, _)| known == prefix)?;
+        Some(Self::of_kind(kind, value))
+    }
+
+    fn of_kind(kind: IdKind, value: &str) -> Result<Self, IdentityError> {
+        let not_an_address = || IdentityError::Address(value.to_owned());
+        let data = match (kind, value.strip_prefix('#')) {
+            (_, Some(hex)) => from_hex(hex)?,
+            (IdKind::ID_IPV4_ADDR, None) => {
+                value.parse::<Ipv4Addr>().map_err(|_| not_an_address())?.octets().to_vec()
+            }
+            (IdKind::ID_IPV6_ADDR, None) => {
+                value.parse::<Ipv6Addr>().map_err(|_| not_an_address())?.octets().to_vec()
+            }
+            (IdKind::ID_DER_ASN1_DN | IdKind::ID_DER_ASN1_GN, None) => {
+                return Err(IdentityError::DistinguishedName(value.to_owned()));
+            }
+            (_, None) => value.as_bytes().to_vec(),
+        };
+        let length_fits = match kind {
+            IdKind::ID_IPV4_ADDR => data.len() == 4,
+            IdKind::ID_IPV6_ADDR => data.len() == 16,
+            _ => !data.is_empty(),
+        };
+        if length_fits { Ok(Self { kind, data }) } else { Err(not_an_address()) }
+    }
+
+    /// The identity as text where it has one: names as they are, addresses as usual.
+    fn plain(&self) -> Option<String> {
+        match (self.kind, self.data.as_slice()) {
+            (IdKind::ID_IPV4_ADDR, data) => {
+                <[u8; 4]>::try_from(data).ok().map(|ip| Ipv4Addr::from(ip).to_string())
+            }
+            (IdKind::ID_IPV6_ADDR, data) => {
+                <[u8; 16]>::try_from(data).ok().map(|ip| Ipv6Addr::from(ip).to_string())
+            }
+            (IdKind::ID_DER_ASN1_DN | IdKind::ID_DER_ASN1_GN, _) => None,
+            (_, data) => {
+                let text = std::str::from_utf8(data).ok()?;
+                let printable = !text.starts_with('#') && text.chars().all(|c| !c.is_control());
+                printable.then(|| text.to_owned())
+            }
+        }
+    }
+}
+
+/// Types by the name that forces them; the first of a type is the one printed.
+const PREFIXES: [(&str, IdKind); 11] = [
+    ("ipv4", IdKind::ID_IPV4_ADDR),
+    ("ipv6", IdKind::ID_IPV6_ADDR),
+    ("fqdn", IdKind::ID_FQDN),
+    ("dns", IdKind::ID_FQDN),
+    ("email", IdKind::ID_RFC822_ADDR),
+    ("rfc822", IdKind::ID_RFC822_ADDR),
+    ("userfqdn", IdKind::ID_RFC822_ADDR),
+    ("asn1dn", IdKind::ID_DER_ASN1_DN),
+    ("asn1gn", IdKind::ID_DER_ASN1_GN),
+    ("keyid", IdKind::ID_KEY_ID),
+    ("null", IdKind::ID_NULL),
+];
+
+impl From<IpAddr> for Identity {
+    fn from(ip: IpAddr) -> Self {
+        match ip {
+            IpAddr::V4(ip) => Self::new(IdKind::ID_IPV4_ADDR, &ip.octets()),
+            IpAddr::V6(ip) => Self::new(IdKind::ID_IPV6_ADDR, &ip.octets()),
+        }
+    }
+}
+
+impl FromStr for Identity {
+    type Err = IdentityError;
+
+    fn from_str(text: &str) -> Result<Self, IdentityError> {
+        if text.is_empty() {
+            return Err(IdentityError::Empty);
+        }
+        if let Some(result) = Self::from_prefixed(text) {
+            return result;
+        }
+        if let Ok(ip) = text.parse::<IpAddr>() {
+            return Ok(ip.into());
+        }
+        match text.split_once('@') {
+            Some(("", name)) => Self::of_kind(IdKind::ID_FQDN, name),
+            Some(_) => Self::of_kind(IdKind::ID_RFC822_ADDR, text),
+            None if text.contains('=') => Err(IdentityError::DistinguishedName(text.to_owned())),
+            None => Self::of_kind(IdKind::ID_FQDN, text),
+        }
+    }
+}
+
+impl fmt::Display for Identity {
+    /// A text that reads back as this identity, the shortest there is; identities of unknown type as `type:#hex`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = self.plain();
+        if let Some(plain) = plain.as_deref().filter(|plain| plain.parse().as_ref() == Ok(self)) {
+            return f.pad(plain);
+        }
+        match PREFIXES.into_iter().find(|&(_, kind)| kind == self.kind) {
+            Some((prefix, _)) => write!(f, "{prefix}:")?,
+            None => write!(f, "{}:", self.kind)?,
+        }
+        match plain {
+            Some(plain) if !plain.is_empty() => f.write_str(&plain),
+            _ => write_hex(&self.data, f),
+        }
+    }
+}
+
+fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_char('#')?;
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>, IdentityError> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    match digits {
+        Some(digits) if digits.len() % 2 == 0 => {
+            Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+        }
+        _ => Err(IdentityError::Hex(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Payload;
+    use crate::wire::testing::{check_codec, with_generic_header};
+    use proptest::prelude::*;
+
+    fn check(text: &str, kind: IdKind, data: &[u8]) {
+        let identity: Identity = text.parse().unwrap();
+        assert_eq!(identity, Identity::new(kind, data), "{text}");
+        assert_eq!(identity.to_string().parse(), Ok(identity));
+    }
+
+    #[test]
+    fn identities_read_as_in_strongswan() {
+        check("gw.lab", IdKind::ID_FQDN, b"gw.lab");
+        check("@gw.lab", IdKind::ID_FQDN, b"gw.lab");
+        check("fqdn:192.0.2.1", IdKind::ID_FQDN, b"192.0.2.1");
+        check("ue@lab", IdKind::ID_RFC822_ADDR, b"ue@lab");
+        check("email:ue", IdKind::ID_RFC822_ADDR, b"ue");
+        check("192.0.2.1", IdKind::ID_IPV4_ADDR, &[192, 0, 2, 1]);
+        check("2001:db8::1", IdKind::ID_IPV6_ADDR, &[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        check("keyid:group", IdKind::ID_KEY_ID, b"group");
+        check("keyid:#00ff", IdKind::ID_KEY_ID, &[0, 0xff]);
+        check("asn1dn:#3000", IdKind::ID_DER_ASN1_DN, &[0x30, 0]);
+    }
+
+    #[test]
+    fn what_is_no_identity_says_why() {
+        let error = |text: &str| text.parse::<Identity>().unwrap_err().to_string();
+        assert_eq!(error(""), "an identity must not be empty");
+        assert_eq!(error("keyid:#0"), "`0` is not hexadecimal");
+        assert_eq!(error("ipv4:gw"), "`gw` is not an address of that family");
+        assert_eq!(
+            error("C=HU, CN=gw"),
+            "distinguished names are given as DER: `asn1dn:#30…`, not `C=HU, CN=gw`"
+        );
+    }
+
+    #[test]
+    fn the_layout_is_the_standards() {
+        let identity: Identity = "a.b".parse().unwrap();
+        let bytes = with_generic_header(&Payload::IdInitiator(identity.as_payload()));
+        assert_eq!(bytes, [0, 0, 0, 11, 2, 0, 0, 0, b'a', b'.', b'b']);
+        assert_eq!(identity.as_payload().to_identity(), identity);
+    }
+
+    #[test]
+    fn an_address_of_the_wrong_length_is_refused() {
+        let error = Identification::read(&mut Reader::new(&[1, 0, 0, 0, 10, 0, 0])).unwrap_err();
+        assert_eq!(error.to_string(), "identification data at offset 4: length 3 does not fit");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(kind in 6_u8.., data: Vec<u8>) {
+            let identification = Identification { kind: IdKind(kind), data: &data };
+            check_codec(&Payload::IdInitiator(identification));
+            check_codec(&Payload::IdResponder(identification));
+        }
+
+        #[test]
+        fn what_is_printed_reads_back(kind in prop_oneof![Just(2_u8), Just(3), Just(9), Just(11)], data in "[ -~é]{1,12}") {
+            let identity = Identity::new(IdKind(kind), data.as_bytes());
+            prop_assert_eq!(identity.to_string().parse(), Ok(identity));
+        }
+
+        #[test]
+        fn bytes_printed_read_back(kind in prop_oneof![Just(2_u8), Just(3), Just(9), Just(11)], data in proptest::collection::vec(any::<u8>(), 1..9)) {
+            let identity = Identity::new(IdKind(kind), &data);
+            prop_assert_eq!(identity.to_string().parse(), Ok(identity));
+        }
+    }
+}

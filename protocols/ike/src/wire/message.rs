@@ -1,0 +1,280 @@
+//! Whole messages: read into borrowed payloads, built in one buffer. RFC 7296 §2.5, §3.1, §3.2.
+//!
+//! A [`MessageBuilder`] writes header and payloads one after the other and patches the next-payload fields behind
+//! itself. For a protected message it leaves room for the headers and the IV of the Encrypted payload first, so that
+//! `v2::protect` encrypts the very bytes that were written:
+//!
+//! ```text
+//!   header  payload  payload …                              plain
+//!   header  generic header of SK  IV  payload  payload …    protected, before padding and integrity check value
+//! ```
+
+use keytoll_engine::trace::Payloads;
+use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+
+use super::payload::{Generic, Payload, Unknown, read_chain};
+use super::{
+    Configuration, ConfigurationAttribute, Header, Proposal, SecurityAssociation, TrafficSelector,
+    TrafficSelectors,
+};
+use crate::number::{ConfigurationType, PayloadType};
+
+/// A message as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The header.
+    pub header: Header,
+    /// The payloads, in order.
+    pub payloads: Vec<Payload<'a>>,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a whole datagram (without non-ESP marker).
+    pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        let header = Header::read(&mut r)?;
+        if header.major() != 2 {
+            return Err(DecodeError {
+                field: "major version",
+                offset: 17,
+                problem: Problem::Value(header.major().into()),
+            });
+        }
+        let payloads = read_chain(header.next_payload, &mut r)?;
+        Ok(Self { header, payloads })
+    }
+
+    /// Writes it again.
+    pub fn write(&self) -> Vec<u8> {
+        let mut builder = MessageBuilder::plain(&self.header);
+        self.payloads.iter().for_each(|payload| builder.push(payload));
+        builder.finish()
+    }
+
+    /// The first payload that must be understood and is not.
+    pub fn unknown_critical(&self) -> Option<PayloadType> {
+        unknown_critical(&self.payloads)
+    }
+}
+
+/// RFC 7296 §2.5: the first payload with the critical bit whose type is not known here.
+pub fn unknown_critical(payloads: &[Payload<'_>]) -> Option<PayloadType> {
+    payloads.iter().find_map(|payload| match payload {
+        Payload::Unknown(Unknown { kind, critical: true, .. }) => Some(*kind),
+        _ => None,
+    })
+}
+
+/// A message being built.
+#[derive(Debug)]
+pub struct MessageBuilder {
+    writer: Writer,
+    /// Where the type of the next payload goes.
+    next_at: usize,
+    /// Where the payloads begin that will be encrypted; none in a plain message.
+    inner_from: Option<usize>,
+    kinds: Payloads,
+}
+
+/// Room for a message without certificates; longer ones grow.
+const CAPACITY: usize = 512;
+/// Offset of the next-payload field in the header.
+const NEXT_AT: usize = 16;
+/// Offset of the length field in the header.
+const LENGTH_AT: usize = 24;
+
+impl MessageBuilder {
+    /// Begins a message that is not encrypted.
+    pub fn plain(header: &Header) -> Self {
+        let mut writer = Writer::with_capacity(CAPACITY);
+        header.write(&mut writer);
+        Self { writer, next_at: NEXT_AT, inner_from: None, kinds: Payloads::default() }
+    }
+
+    /// Begins a message whose payloads go into an Encrypted payload with an IV of `iv_len` bytes.
+    pub fn protected(header: &Header, iv_len: usize) -> Self {
+        let mut builder = Self::plain(header);
+        builder.begin(PayloadType::SK, false);
+        builder.writer.zeros(iv_len);
+        builder.inner_from = Some(builder.writer.len());
+        builder
+    }
+
+    /// Appends a payload.
+    pub fn push(&mut self, payload: &Payload<'_>) {
+        let critical = matches!(payload, Payload::Unknown(Unknown { critical: true, .. }));
+        let next = payload.first_inside();
+        self.append(payload.kind(), critical, |w| payload.write_body(w));
+        if let Some(next) = next {
+            self.writer.patch_u8(self.next_at, next.0);
+        }
+    }
+
+    /// Appends an SA payload.
+    pub fn security_association(&mut self, proposals: &[Proposal]) {
+        self.append(PayloadType::SA, false, |w| SecurityAssociation::write_proposals(proposals, w));
+    }
+
+    /// Appends TSi and TSr payloads.
+    pub fn traffic_selectors(&mut self, initiator: &[TrafficSelector], responder: &[TrafficSelector]) {
+        self.append(PayloadType::TS_I, false, |w| TrafficSelectors::write_selectors(initiator, w));
+        self.append(PayloadType::TS_R, false, |w| TrafficSelectors::write_selectors(responder, w));
+    }
+
+    /// Appends a Configuration payload.
+    pub fn configuration(&mut self, kind: ConfigurationType, attributes: &[ConfigurationAttribute<'_>]) {
+        self.append(PayloadType::CP, false, |w| Configuration::write_attributes(kind, attributes, w));
+    }
+
+    /// The payload types so far, those that will be encrypted included.
+    pub const fn payloads(&self) -> Payloads {
+        self.kinds
+    }
+
+    /// Bytes so far.
+    pub const fn len(&self) -> usize {
+        self.writer.len()
+    }
+
+    /// Whether there is no payload yet.
+    pub fn is_empty(&self) -> bool {
+        self.writer.len() == self.inner_from.unwrap_or(Header::LEN)
+    }
+
+    /// The finished plain message.
+    pub fn finish(mut self) -> Vec<u8> {
+        patch_length(&mut self.writer);
+        self.writer.finish()
+    }
+
+    /// The header, the type of the first payload inside and where the payloads to encrypt begin.
+    pub(crate) fn into_parts(self) -> (Writer, usize, Payloads) {
+        let inner_from = self.inner_from.expect("only messages begun as protected are sealed");
+        (self.writer, inner_from, self.kinds)
+    }
+
+    fn append(&mut self, kind: PayloadType, critical: bool, body: impl FnOnce(&mut Writer)) {
+        let start = self.begin(kind, critical);
+        body(&mut self.writer);
+        let length =
+            u16::try_from(self.writer.len() - start).expect("what we send fits a 16-bit payload length");
+        self.writer.patch_u16(start + 2, length);
+    }
+
+    /// Writes a generic header and links it to what is in front of it; gives its offset.
+    fn begin(&mut self, kind: PayloadType, critical: bool) -> usize {
+        let start = self.writer.len();
+        self.writer.bytes(&[0, if critical { Generic::CRITICAL } else { 0 }, 0, 0]);
+        self.writer.patch_u8(self.next_at, kind.0);
+        self.next_at = start;
+        self.kinds.push(kind.0);
+        start
+    }
+}
+
+/// Writes the length of the whole message into its header.
+pub(crate) fn patch_length(w: &mut Writer) {
+    w.patch_u32(LENGTH_AT, u32::try_from(w.len()).expect("messages fit UDP datagrams"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::{ExchangeType, NotifyType};
+    use crate::wire::{Encrypted, Flags, KeyExchange, Nonce, Notify};
+    use keytoll_engine::algorithm::Group;
+    use proptest::prelude::*;
+
+    fn header() -> Header {
+        Header::new((1, 2), ExchangeType::IKE_SA_INIT, Flags::new(true, false), 3)
+    }
+
+    fn sample() -> Vec<u8> {
+        let mut builder = MessageBuilder::plain(&header());
+        builder.push(&Payload::KeyExchange(KeyExchange::new(Group::X25519, &[5; 32])));
+        builder.push(&Payload::Nonce(Nonce { data: &[6; 32] }));
+        builder.push(&Payload::Notify(Notify::new(NotifyType::COOKIE, &[7; 8])));
+        builder.finish()
+    }
+
+    #[test]
+    fn payloads_are_chained_and_lengths_patched() {
+        let bytes = sample();
+        let message = Message::read(&bytes).unwrap();
+        assert_eq!(message.header.next_payload, PayloadType::KE);
+        assert_eq!(message.header.length, 28 + 40 + 36 + 16);
+        let kinds: Vec<_> = message.payloads.iter().map(Payload::kind).collect();
+        assert_eq!(kinds, [PayloadType::KE, PayloadType::NONCE, PayloadType::NOTIFY]);
+        assert_eq!(message.write(), bytes);
+    }
+
+    #[test]
+    fn a_message_cut_short_anywhere_is_an_error() {
+        let bytes = sample();
+        for cut in 0..bytes.len() {
+            let mut short = bytes[..cut].to_vec();
+            assert!(Message::read(&short).is_err(), "cut at {cut}");
+            if cut >= Header::LEN {
+                short[LENGTH_AT..Header::LEN].copy_from_slice(&u32::try_from(cut).unwrap().to_be_bytes());
+                assert!(Message::read(&short).is_err(), "cut at {cut}, length corrected");
+            }
+        }
+    }
+
+    #[test]
+    fn another_major_version_is_refused() {
+        let mut bytes = sample();
+        bytes[17] = 0x10;
+        assert_eq!(
+            Message::read(&bytes).unwrap_err().to_string(),
+            "major version at offset 17: value 1 is not allowed"
+        );
+    }
+
+    #[test]
+    fn the_type_of_what_is_inside_sk_survives() {
+        let mut builder = MessageBuilder::plain(&header());
+        builder.push(&Payload::Encrypted(Encrypted { first: PayloadType::ID_I, body: &[1, 2, 3] }));
+        let bytes = builder.finish();
+        let message = Message::read(&bytes).unwrap();
+        assert_eq!(
+            message.payloads,
+            [Payload::Encrypted(Encrypted { first: PayloadType::ID_I, body: &[1, 2, 3] })]
+        );
+        assert_eq!(message.write(), bytes);
+    }
+
+    #[test]
+    fn a_protected_message_knows_what_it_will_hide() {
+        let mut builder = MessageBuilder::protected(&header(), 8);
+        assert!(builder.is_empty());
+        builder.push(&Payload::Nonce(Nonce { data: &[6; 16] }));
+        assert_eq!(builder.payloads().as_slice(), [46, 40]);
+        let (writer, inner_from, _) = builder.into_parts();
+        assert_eq!((inner_from, writer.as_slice()[28]), (40, 40));
+    }
+
+    #[test]
+    fn the_first_unknown_critical_payload_is_found() {
+        let unknown =
+            |kind, critical| Payload::Unknown(Unknown { kind: PayloadType(kind), critical, body: &[] });
+        let mut builder = MessageBuilder::plain(&header());
+        [unknown(100, false), unknown(101, true), unknown(102, true)]
+            .iter()
+            .for_each(|one| builder.push(one));
+        let bytes = builder.finish();
+        assert_eq!(Message::read(&bytes).unwrap().unknown_critical(), Some(PayloadType(101)));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_messages_are_read_or_refused_but_never_panic(at in 0..120_usize, value: u8) {
+            let mut bytes = sample();
+            bytes[at] = value;
+            if let Ok(message) = Message::read(&bytes) {
+                let again = message.write();
+                prop_assert_eq!(Message::read(&again), Ok(message));
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Security Association payload with its proposals, RFC 7296 §3.3, §3.3.1.
+//!
+//!   proposal: Last(1) Reserved(1) Length(2) Number(1) Protocol ID(1) SPI Size(1) Num Transforms(1) SPI(*) Transforms(*)
+
+use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+
+use super::Transform;
+use crate::number::ProtocolId;
+
+/// An SA payload as it was read: checked, and walked again on demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecurityAssociation<'a> {
+    body: &'a [u8],
+}
+
+/// More proposals in one payload are refused: one per suite of the whole catalogue fits several times.
+pub const PROPOSALS_MAX: usize = 128;
+
+impl<'a> SecurityAssociation<'a> {
+    /// The proposals, in the order of preference of their sender.
+    pub fn proposals(&self) -> impl Iterator<Item = ProposalRef<'a>> + use<'a> {
+        let mut r = Reader::new(self.body);
+        std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
+    }
+
+    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut check = *r;
+        let mut proposals = 0;
+        while !check.is_empty() {
+            proposals += 1;
+            if proposals > PROPOSALS_MAX {
+                return Err(check.error("proposal count", Problem::Length(proposals as u64)));
+            }
+            ProposalRef::read(&mut check)?;
+        }
+        if proposals == 0 {
+            return Err(check.error("proposal", Problem::Missing));
+        }
+        Ok(Self { body: r.rest() })
+    }
+
+    pub(super) fn write(&self, w: &mut Writer) {
+        w.bytes(self.body);
+    }
+
+    /// Writes the body of an SA payload.
+    pub fn write_proposals(proposals: &[Proposal], w: &mut Writer) {
+        for (index, proposal) in proposals.iter().enumerate() {
+            proposal.write(index + 1 == proposals.len(), w);
+        }
+    }
+}
+
+/// A proposal as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProposalRef<'a> {
+    /// Its number, which the answer repeats.
+    pub number: u8,
+    /// The protocol it is for.
+    pub protocol: ProtocolId,
+    /// The SPI its sender receives on.
+    pub spi: Spi,
+    transforms: &'a [u8],
+}
+
+impl<'a> ProposalRef<'a> {
+    /// Last, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
+    const FIXED_LEN: usize = 8;
+    /// In the Last field: another proposal follows.
+    const MORE: u8 = 2;
+
+    /// The transforms, in the order of preference of their sender within each type.
+    pub fn transforms(&self) -> impl Iterator<Item = Transform> + use<'a> {
+        let mut r = Reader::new(self.transforms);
+        std::iter::from_fn(move || {
+            let last = is_last(&r);
+            if r.is_empty() { None } else { Transform::read(&mut r, last).ok() }
+        })
+    }
+
+    /// A copy that outlives the message.
+    pub fn to_owned(&self) -> Proposal {
+        let transforms = self.transforms().collect();
+        Proposal { number: self.number, protocol: self.protocol, spi: self.spi, transforms }
+    }
+
+    /// Reads the next of several proposals in one payload; the last one must end it.
+    fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut fixed = r.sub(Self::FIXED_LEN, "proposal")?;
+        let at_length = fixed;
+        let last = fixed.u8("last proposal")? == 0;
+        fixed.skip(1, "proposal reserved")?;
+        let rest_len = read_length(&mut fixed, Self::FIXED_LEN, "proposal length")?;
+        let number = fixed.u8("proposal number")?;
+        let protocol = ProtocolId(fixed.u8("proposal protocol ID")?);
+        let at_spi_size = fixed;
+        let spi_size = fixed.u8("proposal SPI size")?;
+        let transform_count = fixed.u8("number of transforms")?;
+        let mut rest = r.sub(rest_len, "proposal")?;
+        if last != r.is_empty() {
+            return Err(
+                at_length.error("last proposal", Problem::Value(if last { 0 } else { Self::MORE.into() }))
+            );
+        }
+        let spi = rest.take(usize::from(spi_size), "proposal SPI")?;
+        let spi = Spi::from_wire(protocol, spi)
+            .ok_or(at_spi_size.error("proposal SPI size", Problem::Length(spi_size.into())))?;
+        check_transforms(rest, transform_count)?;
+        Ok(Self { number, protocol, spi, transforms: rest.rest() })
+    }
+}
+
+/// Insists on exactly `count` transforms.
+fn check_transforms(mut r: Reader<'_>, count: u8) -> Result<(), DecodeError> {
+    for index in 1..=count {
+        Transform::read(&mut r, index == count)?;
+    }
+    r.end("transforms")
+}
+
+/// Whether the substructure that begins here says it is the last one.
+fn is_last(r: &Reader<'_>) -> bool {
+    let mut peek = *r;
+    peek.u8("last transform") == Ok(0)
+}
+
+/// Reads the Last and Reserved fields, which must say what is known: `more` if another one follows, otherwise 0.
+pub(super) fn read_more(
+    r: &mut Reader<'_>,
+    more: u8,
+    last: bool,
+    field: &'static str,
+) -> Result<(), DecodeError> {
+    let at = *r;
+    let value = r.u8(field)?;
+    if value != if last { 0 } else { more } {
+        return Err(at.error(field, Problem::Value(value.into())));
+    }
+    r.skip(1, field)
+}
+
+/// Reads a length field that counts `fixed_len` bytes of header too; gives the length of what follows them.
+pub(super) fn read_length(
+    r: &mut Reader<'_>,
+    fixed_len: usize,
+    field: &'static str,
+) -> Result<usize, DecodeError> {
+    let at = *r;
+    let length = r.u16(field)?;
+    usize::from(length).checked_sub(fixed_len).ok_or(at.error(field, Problem::Length(length.into())))
+}
+
+/// The security parameter index in a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spi {
+    /// None, in proposals for a first IKE SA.
+    None,
+    /// Of an ESP or AH SA.
+    Child(u32),
+    /// Of an IKE SA that replaces another.
+    Ike(u64),
+    /// Of a protocol that is not known here.
+    Foreign,
+}
+
+impl Spi {
+    // RFC 7296 §3.3.1: no SPI for a first IKE SA, 8 bytes for one that replaces another, 4 for ESP and AH.
+    fn from_wire(protocol: ProtocolId, bytes: &[u8]) -> Option<Self> {
+        match (protocol, bytes.len()) {
+            (ProtocolId::IKE, 0) => Some(Self::None),
+            (ProtocolId::IKE, _) => bytes.try_into().ok().map(u64::from_be_bytes).map(Self::Ike),
+            (ProtocolId::ESP | ProtocolId::AH, _) => {
+                bytes.try_into().ok().map(u32::from_be_bytes).map(Self::Child)
+            }
+            _ => Some(Self::Foreign),
+        }
+    }
+
+    const fn len(self) -> u8 {
+        match self {
+            Self::None | Self::Foreign => 0,
+            Self::Child(_) => 4,
+            Self::Ike(_) => 8,
+        }
+    }
+
+    fn write(self, w: &mut Writer) {
+        match self {
+            Self::None | Self::Foreign => {}
+            Self::Child(spi) => w.u32(spi),
+            Self::Ike(spi) => w.u64(spi),
+        }
+    }
+}
+
+/// A proposal of our own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its number, from 1.
+    pub number: u8,
+    /// The protocol it is for.
+    pub protocol: ProtocolId,
+    /// The SPI we receive on.
+    pub spi: Spi,
+    /// The transforms: alternatives where there are several of one type.
+    pub transforms: Vec<Transform>,
+}
+
+impl Proposal {
+    fn write(&self, last: bool, w: &mut Writer) {
+        let start = w.len();
+        let count = u8::try_from(self.transforms.len()).expect("a proposal has at most 255 transforms");
+        let more = if last { 0 } else { ProposalRef::MORE };
+        w.bytes(&[more, 0, 0, 0, self.number, self.protocol.0, self.spi.len(), count]);
+        self.spi.write(w);
+        for (index, transform) in self.transforms.iter().enumerate() {
+            transform.write(index + 1 == self.transforms.len(), w);
+        }
+        let length = w.len() - start;
+        w.patch_u16(
+            start + 2,
+            u16::try_from(length).expect("255 transforms of 12 bytes fit a 16-bit length"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::{PayloadType, TransformType};
+    use crate::wire::payload::read_chain;
+    use crate::wire::testing::check_codec;
+    use crate::wire::{Attribute, Payload};
+    use keytoll_engine::algorithm::{Encryption, Group, Prf};
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<Proposal> {
+        let transforms = vec![
+            Transform::encryption(Encryption::Aes128Gcm16),
+            Transform::of(Prf::HmacSha256),
+            Transform::of(Group::X25519),
+        ];
+        vec![Proposal { number: 1, protocol: ProtocolId::IKE, spi: Spi::None, transforms }]
+    }
+
+    fn body(proposals: &[Proposal]) -> Vec<u8> {
+        let mut w = Writer::default();
+        SecurityAssociation::write_proposals(proposals, &mut w);
+        w.finish()
+    }
+
+    fn refused(body: &[u8]) -> DecodeError {
+        let generic = [0, 0, 0, u8::try_from(body.len() + 4).unwrap()];
+        read_chain(PayloadType::SA, &mut Reader::new(&[&generic, body].concat())).unwrap_err()
+    }
+
+    #[test]
+    fn the_layout_is_the_standards() {
+        let expected = [
+            0, 0, 0, 36, 1, 1, 0, 3, 3, 0, 0, 12, 1, 0, 0, 20, 0x80, 14, 0, 128, 3, 0, 0, 8, 2, 0, 0, 5, 0,
+            0, 0, 8, 4, 0, 0, 31,
+        ];
+        assert_eq!(body(&sample()), expected);
+    }
+
+    #[test]
+    fn counts_and_last_fields_that_contradict_the_bytes_are_refused() {
+        let damaged = |at: usize, value: u8| {
+            let mut bytes = body(&sample());
+            bytes[at] = value;
+            refused(&bytes).field
+        };
+        assert_eq!(damaged(0, 2), "last proposal");
+        assert_eq!(damaged(3, 7), "proposal length");
+        assert_eq!(damaged(3, 37), "proposal");
+        assert_eq!(damaged(6, 4), "proposal SPI size");
+        assert_eq!(damaged(7, 2), "last transform");
+        assert_eq!(damaged(7, 4), "last transform");
+        assert_eq!(damaged(8, 0), "last transform");
+        assert_eq!(damaged(11, 7), "transform length");
+        assert_eq!(damaged(11, 13), "attribute type");
+    }
+
+    #[test]
+    fn no_proposals_and_too_many_are_refused() {
+        assert_eq!(refused(&[]).problem, Problem::Missing);
+        let mut many = [[2, 0, 0, 8, 1, 1, 0, 0]; 129].concat();
+        many[128 * 8] = 0;
+        let generic = u16::try_from(many.len() + 4).unwrap().to_be_bytes();
+        let bytes = [&[0, 0], &generic[..], &many].concat();
+        let error = read_chain(PayloadType::SA, &mut Reader::new(&bytes)).unwrap_err();
+        assert_eq!(error.field, "proposal count");
+    }
+
+    fn transforms() -> impl Strategy<Value = Vec<Transform>> {
+        let attribute = prop_oneof![Just(Attribute::None), any::<u16>().prop_map(Attribute::KeyLength)];
+        let transform = (any::<u8>(), any::<u16>(), attribute).prop_map(|(kind, id, attribute)| Transform {
+            kind: TransformType(kind),
+            id,
+            attribute,
+        });
+        proptest::collection::vec(transform, 0..12)
+    }
+
+    fn spis() -> impl Strategy<Value = (ProtocolId, Spi)> {
+        prop_oneof![
+            Just((ProtocolId::IKE, Spi::None)),
+            any::<u64>().prop_map(|spi| (ProtocolId::IKE, Spi::Ike(spi))),
+            any::<u32>().prop_map(|spi| (ProtocolId::ESP, Spi::Child(spi))),
+        ]
+    }
+
+    fn proposals() -> impl Strategy<Value = Vec<Proposal>> {
+        let proposal = (any::<u8>(), spis(), transforms())
+            .prop_map(|(number, (protocol, spi), transforms)| Proposal { number, protocol, spi, transforms });
+        proptest::collection::vec(proposal, 1..6)
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(proposals in proposals()) {
+            let body = body(&proposals);
+            let sa = SecurityAssociation { body: &body };
+            check_codec(&Payload::SecurityAssociation(sa));
+            let read: Vec<Proposal> = sa.proposals().map(|proposal| proposal.to_owned()).collect();
+            prop_assert_eq!(read, proposals);
+        }
+    }
+}
