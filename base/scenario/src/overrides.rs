@@ -35,7 +35,9 @@ impl Overrides {
             return Err(spot.error(format!("no value in `{argument}`"), "expected `key=value`"));
         };
         let path = path(&text, start, equals)?;
-        self.0.push(Override { path, item: value(&text, equals + 1)? });
+        let key = path.last().map_or("", |(key, _)| key.as_str());
+        let item = value(&text, key, equals + 1)?;
+        self.0.push(Override { path, item });
         Ok(())
     }
 
@@ -60,15 +62,15 @@ fn path(text: &Arc<Text>, mut start: usize, end: usize) -> Result<Vec<(String, S
 }
 
 /// A TOML value, or a string without its quotes: `10 s`, `wifi-11g`.
-fn value(text: &Arc<Text>, offset: usize) -> Result<Item, ScenarioError> {
+fn value(text: &Arc<Text>, key: &str, offset: usize) -> Result<Item, ScenarioError> {
     let raw = &text.text[offset..];
     let is_toml = raw.trim_start().starts_with(['"', '\'', '[', '{']);
-    match tree::value(text, offset) {
+    match tree::value(text, key, offset) {
         Ok(item) => Ok(item),
         Err(error) if is_toml => Err(error),
         Err(_) => {
             let spot = Spot { text: Arc::clone(text), span: offset..text.text.len() };
-            Ok(Item { spot, value: Value::Text(raw.trim().to_owned()) })
+            Ok(Item { name: key.to_owned(), spot, value: Value::Text(raw.trim().to_owned()) })
         }
     }
 }

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use keytoll_engine::algorithm::{KeyKind, Standing};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{Method, Topology};
+use crate::catalogue::{Method, Topology, suites};
 use crate::quantity::Probability;
 
 /// What to run.
@@ -59,6 +60,15 @@ pub struct RowPlan {
     pub esp_suites: Vec<Suite>,
     /// Everything else.
     pub options: Options,
+}
+
+impl RowPlan {
+    /// The standing of the worst algorithm in it, for the mark that goes with its name wherever it is shown.
+    pub fn standing(&self) -> Standing {
+        let key = self.method.key_kind().map(KeyKind::standing);
+        let suites = self.ike_suites.iter().chain(&self.esp_suites).map(suites::standing);
+        suites.chain(key).max().unwrap_or(Standing::Good)
+    }
 }
 
 /// Which provider stands behind the crypto door.

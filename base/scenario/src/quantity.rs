@@ -211,7 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(kind: Kind, text: &str, expected: Result<u64, QuantityError>) {
-        assert_eq!(read(kind, text), expected, "{text}");
+        assert_eq!((text, read(kind, text)), (text, expected));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::quantity::{self, Kind, QuantityError};
 /// A value and where it stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
+    /// The key it stands under, for sentences.
+    pub(crate) name: String,
     pub(crate) spot: Spot,
     pub(crate) value: Value,
 }
@@ -52,11 +54,11 @@ pub(crate) fn document(text: &Arc<Text>) -> Result<Table, ScenarioError> {
     place.table(table.span(), table.get_ref())
 }
 
-/// Reads one value that begins at `offset` and goes to the end of the text.
-pub(crate) fn value(text: &Arc<Text>, offset: usize) -> Result<Item, ScenarioError> {
+/// Reads one value, for `key`, that begins at `offset` and goes to the end of the text.
+pub(crate) fn value(text: &Arc<Text>, key: &str, offset: usize) -> Result<Item, ScenarioError> {
     let place = Origin { text, offset };
     let value = DeValue::parse(&text.text[offset..]).map_err(|error| place.syntax(&error))?;
-    place.item(&value)
+    place.item(key, &value)
 }
 
 /// Where the text that is being parsed stands.
@@ -72,9 +74,16 @@ impl Origin<'_> {
     }
 
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
-        let spot = self.spot(error.span().unwrap_or(0..0));
+        let text = &self.text.text[self.offset..];
+        let span = error.span().filter(|span| span.start < text.len()).unwrap_or_else(|| end_of(text));
+        let word = text[span.clone()].trim();
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        spot.error(format!("not TOML: {message}"), "here").hint("the format is described at https://toml.io")
+        let hint = if word.starts_with(char::is_alphabetic) && !error.message().contains("key") {
+            format!("a string stands in quotes: `\"{word}\"`")
+        } else {
+            "the format is described at https://toml.io".to_owned()
+        };
+        self.spot(span).error(format!("not TOML: {message}"), "here").hint(hint)
     }
 
     fn table(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<Table, ScenarioError> {
@@ -90,14 +99,14 @@ impl Origin<'_> {
         key: &str,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Entry, ScenarioError> {
-        Ok(Entry { key: key.to_owned(), key_spot: self.spot(span), item: self.item(value)? })
+        Ok(Entry { key: key.to_owned(), key_spot: self.spot(span), item: self.item(key, value)? })
     }
 
-    fn list(&self, list: &DeArray<'_>) -> Result<Vec<Item>, ScenarioError> {
-        list.iter().map(|value| self.item(value)).collect()
+    fn list(&self, key: &str, list: &DeArray<'_>) -> Result<Vec<Item>, ScenarioError> {
+        list.iter().map(|value| self.item(key, value)).collect()
     }
 
-    fn item(&self, value: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
+    fn item(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
         let spot = self.spot(value.span());
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
@@ -105,11 +114,18 @@ impl Origin<'_> {
             DeValue::Float(number) => Value::Float(float(&spot, number.as_str())?),
             DeValue::Boolean(value) => Value::Boolean(*value),
             DeValue::Datetime(_) => Value::Date,
-            DeValue::Array(list) => Value::List(self.list(list)?),
+            DeValue::Array(list) => Value::List(self.list(key, list)?),
             DeValue::Table(table) => Value::Table(self.table(value.span(), table)?),
         };
-        Ok(Item { spot, value })
+        Ok(Item { name: key.to_owned(), spot, value })
     }
+}
+
+/// The last character that can be seen.
+fn end_of(text: &str) -> Range<usize> {
+    let end = text.trim_end().len();
+    let start = text[..end].char_indices().next_back().map_or(0, |(start, _)| start);
+    start..end
 }
 
 fn integer(spot: &Spot, digits: &str, radix: u32) -> Result<i128, ScenarioError> {
@@ -140,7 +156,8 @@ impl Item {
     /// An error that this is not what was expected.
     pub(crate) fn wrong(&self, expected: &str) -> ScenarioError {
         let noun = self.value.noun();
-        self.spot.error(format!("expected {expected}, found {noun}"), format!("{noun}, not {expected}"))
+        let message = format!("`{}` must be {expected}, not {noun}", self.name);
+        self.spot.error(message, format!("{noun}, not {expected}"))
     }
 
     /// A string.
@@ -170,7 +187,9 @@ impl Item {
     /// The elements of a list that must not be empty.
     pub(crate) fn some_elements(&self, of: &str) -> Result<&[Self], ScenarioError> {
         match self.elements() {
-            [] => Err(self.spot.error(format!("no {of} in the list"), format!("at least one {of}"))),
+            [] => Err(self
+                .spot
+                .error(format!("`{}` is an empty list", self.name), format!("at least one {of}"))),
             elements => Ok(elements),
         }
     }
@@ -216,7 +235,7 @@ impl Item {
     }
 
     fn bad_quantity(&self, kind: Kind, text: &str, error: &QuantityError) -> ScenarioError {
-        let message = format!("`{text}` is not {}: {error}", kind.noun());
+        let message = format!("`{}` must be {}, not `{text}`: {error}", self.name, kind.noun());
         let hint =
             format!("a number and one of the units {}, like `\"{}\"`", kind.unit_names(), kind.example());
         self.spot.error(message, format!("not {}", kind.noun())).hint(hint)
@@ -228,9 +247,8 @@ impl Item {
         low: &dyn std::fmt::Display,
         high: &dyn std::fmt::Display,
     ) -> ScenarioError {
-        self.spot
-            .error(format!("`{value}` is out of range"), "out of range")
-            .hint(format!("from {low} to {high}"))
+        let message = format!("`{}` must be from {low} to {high}, not {value}", self.name);
+        self.spot.error(message, "out of range")
     }
 
     /// One of some named values.
@@ -293,6 +311,6 @@ fn nest(path: &[(String, Spot)], item: Item) -> Item {
     path.iter().rev().fold(item, |item, (key, spot)| {
         let entry = Entry { key: key.clone(), key_spot: spot.clone(), item };
         let table = Table { spot: spot.clone(), entries: vec![entry] };
-        Item { spot: spot.clone(), value: Value::Table(table) }
+        Item { name: key.clone(), spot: spot.clone(), value: Value::Table(table) }
     })
 }

@@ -1,0 +1,144 @@
+//! What people see when a scenario is wrong: one sentence, the line, what is allowed. Snapshots of the whole screen.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+
+use keytoll_scenario::{Overrides, ScenarioError, Source, parse, read};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+/// The error as the command line shows it, without colour.
+fn screen(error: &ScenarioError) -> String {
+    let mut out = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(100)
+        .with_word_splitter(textwrap::WordSplitter::NoHyphenation);
+    handler.render_report(&mut out, error).unwrap();
+    out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn wrong(text: &str) -> String {
+    screen(&parse("mine.toml", text).unwrap_err())
+}
+
+/// A good scenario with something after it.
+fn good_with(more: &str) -> String {
+    format!("methods = [\"ikev2-psk\"]\nnetworks = [\"wifi-11g\"]\n{more}\n")
+}
+
+#[test]
+fn unknown_names() {
+    let cases = [
+        "methods = [\"ikev2-psk\", \"ikev2-rsa-2048\"]\nnetworks = \"lte\"",
+        "methods = \"ikev2-psk\"\nnetworks = [\"wifi-11g\", \"umts\"]",
+        "methods = \"ikev2-psk\"\nnetworks = \"lte\"\ntopologies = [\"rwa\"]",
+        "method = [\"ikev2-psk\"]\nnetworks = [\"wifi-11g\"]",
+        "methods = \"ikev2-psk\"\n\n[[networks]]\nname = \"mine\"\nbase = \"umts-r99-46\"",
+        "methods = \"ikev2-psk\"\n\n[[networks]]\nname = \"mine\"\ndelays = \"1 ms\"",
+        &good_with("crypto = \"nul\""),
+        &good_with("suites = [\"aes128gcm-prfsha256-x25519\"]"),
+        &good_with("suites = [\"aes128gcm16-x25519\"]"),
+        &good_with("[options]\ncookie = \"always\""),
+        &good_with("[cpus]\nue = \"pentium-m-1.6\""),
+        &good_with("[cpus]\nue = { name = \"mine\" }"),
+        &good_with("[cpus]\nphone = \"host\""),
+    ];
+    insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
+}
+
+#[test]
+fn values_of_a_wrong_kind() {
+    let cases = [
+        good_with("samples = \"30\""),
+        good_with("samples = 0"),
+        good_with("seed = -1"),
+        good_with("seed = 1979-05-27"),
+        good_with("interval = 10"),
+        good_with("interval = \"10 sec\""),
+        good_with("interval = \"10\""),
+        good_with("interval = \"0 s\""),
+        good_with("[options]\nchain = [1, 2, 3]"),
+        good_with("[options]\nchain = 5"),
+        good_with("[options]\nreauth_lifetime = \"1.5 s\""),
+        good_with("[options]\nchildless = \"yes\""),
+        good_with("[options]\nretransmit_base = 0.5"),
+        good_with("[sweep]\nmode = \"tunnel\""),
+        good_with("[sweep]\nmode = []"),
+        good_with("title = \"two\\nlines\""),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
+#[test]
+fn what_does_not_go_together() {
+    let cases = [
+        "",
+        "methods = \"ikev2-psk\"",
+        "methods = []\nnetworks = \"lte\"",
+        "methods = \"ikev2-psk\"\nnetworks = { name = \"small\", mtu = 600 }",
+        "methods = \"ikev2-psk\"\nnetworks = { delay = \"1 ms\" }",
+        &good_with("[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\""),
+        "[[row]]\nmethod = \"ikev2-psk\"",
+        &good_with("[options]\nmode = \"transport\"\nvirtual_address = true"),
+        &good_with("[options]\nsuite = \"null-sha256-x25519\""),
+        &good_with(
+            "[sweep]\nhalf_open_max = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nretransmit_tries = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nchain = [1,2,3,4]\nchildless = [true, false]\nvirtual_address = [true, false]\ncookies = [\"always\", \"never\"]",
+        ),
+    ];
+    insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
+}
+
+#[test]
+fn what_is_not_toml() {
+    let cases = [
+        "methods = [\"ikev2-psk\"",
+        "methods = ikev2-psk",
+        "samples = 1\nsamples = 2",
+        "seed = 99999999999999999999999999999999999999999",
+    ];
+    insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = std::env::temp_dir().join(format!("keytoll-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let latin1 = folder.join("latin1.toml");
+    std::fs::write(&latin1, b"title = \"caf\xe9\"").unwrap();
+    let shown = |path: &Path| screen(&read(path).unwrap_err()).replace(folder.to_str().unwrap(), "FOLDER");
+    let screens = [shown(Path::new("missing.toml")), shown(&folder), shown(&latin1)];
+    std::fs::remove_dir_all(&folder).unwrap();
+    insta::assert_snapshot!(screens.join("\n\n"));
+}
+
+#[test]
+fn names_of_scenarios() {
+    let shown = |name| screen(&Source::find(name).unwrap_err());
+    insta::assert_snapshot!([shown("quikstart"), shown("storm"), shown("quickstart.tml")].join("\n\n"));
+}
+
+#[test]
+fn overrides_are_judged_like_the_file() {
+    let shown = |arguments: &[&str]| {
+        let source = Source::builtin("quickstart").unwrap();
+        screen(&Overrides::parse(arguments).and_then(|overrides| source.plan(&overrides)).unwrap_err())
+    };
+    let screens = [
+        shown(&["samples"]),
+        shown(&["samples=0"]),
+        shown(&["sampels=3"]),
+        shown(&["options.mode=tunel"]),
+        shown(&["samples=3", "networks=[\"lte\", \"wify-11g\"]"]),
+        shown(&["samples.a=3"]),
+        shown(&["options..a=3"]),
+        shown(&["methods=[\"ikev2-psk\""]),
+    ];
+    insta::assert_snapshot!(screens.join("\n\n"));
+}
+
+#[test]
+fn errors_know_their_line_and_column() {
+    let error = parse("mine.toml", "title = \"ü\"\nmethods = [\"nothing\"]").unwrap_err();
+    assert_eq!(error.location(), Some(("mine.toml", 2, 12)));
+    assert_eq!(error.to_string(), "unknown method `nothing`");
+}

@@ -1,0 +1,311 @@
+//! Plans as scenarios make them, and as they print and read back.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Node;
+use keytoll_scenario::catalogue::scenarios::BUILTIN;
+use keytoll_scenario::catalogue::{List, Method, Topology, networks};
+use keytoll_scenario::plan::{
+    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, Mode, Network, Options,
+    Retransmission, RowPlan, WorldKind,
+};
+use keytoll_scenario::quantity::Probability;
+use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
+use proptest::option;
+use proptest::prelude::*;
+
+/// `method network variant` of every row.
+fn rows(plan: &Plan) -> Vec<String> {
+    let line = |row: &RowPlan| format!("{} {} {}", row.method.name(), row.network.name, row.variant);
+    plan.rows.iter().map(|row| line(row).trim_end().to_owned()).collect()
+}
+
+#[test]
+fn every_scenario_in_the_folder_is_built_in_and_resolves() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut names = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect::<Vec<_>>();
+    let mut builtins = BUILTIN.iter().map(|builtin| builtin.name.to_owned()).collect::<Vec<_>>();
+    names.sort();
+    builtins.sort();
+    assert_eq!(names, builtins);
+    for scenario in BUILTIN {
+        let plan = builtin(scenario.name).unwrap();
+        assert!(scenario.text.starts_with("# "), "{} opens with a paragraph", scenario.name);
+        assert_eq!(parse(scenario.name, &plan.to_toml()).unwrap(), plan);
+    }
+}
+
+#[test]
+fn the_quickstart_is_what_the_readme_promises() {
+    let plan = builtin("quickstart").unwrap();
+    assert_eq!(plan.authentications(), 180);
+    assert_eq!(
+        rows(&plan),
+        [
+            "ikev2-psk wifi-11g",
+            "ikev2-psk umts-r99-64",
+            "ikev2-rsa2048 wifi-11g",
+            "ikev2-rsa2048 umts-r99-64",
+            "ikev2-ecdsa-p256 wifi-11g",
+            "ikev2-ecdsa-p256 umts-r99-64",
+        ]
+    );
+    let row = &plan.rows[1];
+    assert_eq!(row.network.up.rate_bits_per_s, Some(64_000));
+    assert_eq!(row.network.down.rate_bits_per_s, Some(384_000));
+    assert_eq!(row.network.up.delay, Duration::from_millis(120));
+    assert_eq!(row.network.up.loss.as_f64(), 0.002);
+    assert_eq!(row.options.reauth_lifetime, Duration::from_secs(8));
+}
+
+#[test]
+fn sweeps_multiply_and_name_their_rows() {
+    let text = "
+        methods = ['ikev2-psk', 'ikev2-rsa2048']
+        networks = 'lte'
+        suites = ['aes128gcm16-prfsha256-x25519', '3des-md5-modp1024']
+        [sweep]
+        chain = [2, [4, 1]]
+    ";
+    let plan = parse("sweep.toml", text).unwrap();
+    assert_eq!(
+        rows(&plan),
+        [
+            "ikev2-psk lte suite=aes128gcm16-prfsha256-x25519",
+            "ikev2-psk lte suite=3des-md5-prfmd5-modp1024",
+            "ikev2-rsa2048 lte suite=aes128gcm16-prfsha256-x25519 chain=2,2",
+            "ikev2-rsa2048 lte suite=aes128gcm16-prfsha256-x25519 chain=4,1",
+            "ikev2-rsa2048 lte suite=3des-md5-prfmd5-modp1024 chain=2,2",
+            "ikev2-rsa2048 lte suite=3des-md5-prfmd5-modp1024 chain=4,1",
+        ]
+    );
+    assert_eq!(plan.rows[3].options.chain, Chain { initiator: 4, responder: 1 });
+}
+
+#[test]
+fn networks_build_on_presets_and_directions_can_differ() {
+    let text = "
+        methods = 'ikev2-psk'
+        networks = { name = 'mine', base = 'umts-r99-64', delay = '30 ms', delay_up = '50 ms', loss_down = '1 %', down = 'unlimited', queue = '16 KiB' }
+        [options]
+        rekey_child = '1 min'
+    ";
+    let plan = parse("mine.toml", text).unwrap();
+    let network = &plan.rows[0].network;
+    assert_eq!(
+        (network.down.delay, network.up.delay),
+        (Duration::from_millis(30), Duration::from_millis(50))
+    );
+    assert_eq!((network.down.rate_bits_per_s, network.up.rate_bits_per_s), (None, Some(64_000)));
+    assert_eq!(network.down.loss, Probability::from_parts_per_billion(10_000_000));
+    assert_eq!(network.up.loss, networks::named("umts-r99-64").unwrap().up.loss);
+    assert_eq!(network.up.queue_bytes_max, 16_384);
+    assert_eq!(network.basis, Basis::Custom);
+    assert_eq!(plan.rows[0].variant, "rekey_child=60s");
+}
+
+#[test]
+fn overrides_replace_and_add() {
+    let source = Source::builtin("quickstart").unwrap();
+    let overrides = [
+        "samples=5",
+        "seed=18446744073709551615",
+        "networks=lte",
+        "options.mode=transport",
+        "options.chain=[4, 2]",
+        "cpus.ue=mips-125",
+        "interval=2 s",
+    ];
+    let plan = source.plan(&Overrides::parse(&overrides).unwrap()).unwrap();
+    assert_eq!((plan.samples, plan.seed, plan.rows.len()), (5, u64::MAX, 3));
+    assert_eq!(plan.interval, Duration::from_secs(2));
+    assert_eq!(plan.cpus[&Node::Ue].hz, Some(125e6));
+    assert_eq!(plan.rows[1].variant, "chain=4,2 mode=transport");
+    assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
+}
+
+#[test]
+fn every_name_in_the_catalogue_works_in_a_scenario() {
+    let names =
+        |list: List| list.entries().into_iter().map(|entry| format!("{:?}", entry.name)).collect::<Vec<_>>();
+    let text = format!(
+        "methods = [{}]\nnetworks = [{}]\ntopologies = [{}]\nsuites = [{}]",
+        names(List::Methods).join(", "),
+        names(List::Networks).join(", "),
+        names(List::Topologies).join(", "),
+        names(List::Suites).join(", "),
+    );
+    let plan = parse("all", &text).unwrap();
+    let expected =
+        [List::Methods, List::Networks, List::Topologies, List::Suites].map(|list| list.entries().len());
+    assert_eq!(plan.rows.len(), expected.iter().product::<usize>());
+    for cpu in names(List::Cpus) {
+        parse("cpu", &format!("methods='ikev2-psk'\nnetworks='lte'\n[cpus]\nue = {cpu}")).unwrap();
+    }
+    for group in List::Groups.entries() {
+        Suite::ike(&format!("aes128gcm16-prfsha256-{}", group.name)).unwrap();
+    }
+}
+
+#[test]
+fn every_entry_of_the_catalogue_has_a_source() {
+    for list in List::ALL {
+        for entry in list.entries() {
+            assert!(!entry.source.is_empty() && !entry.summary.is_empty(), "{}: {}", list.name(), entry.name);
+        }
+    }
+}
+
+/// Whole multiples of a unit, so that most of them print short, and some nanoseconds.
+fn durations(nanos_min: u64, nanos_max: u64) -> impl Strategy<Value = Duration> {
+    (nanos_min..=nanos_max).prop_map(Duration::from_nanos)
+}
+
+fn chances() -> impl Strategy<Value = Probability> {
+    (0..=1_000_000_000_u32).prop_map(Probability::from_parts_per_billion)
+}
+
+fn directions() -> impl Strategy<Value = Direction> {
+    let times = (durations(0, 60_000_000_000), durations(0, 60_000_000_000));
+    let sizes = (option::of(1_000..=10_000_000_000_000_u64), 1500..=1_000_000_000_000_u64);
+    (times, sizes, chances(), chances(), chances(), chances()).prop_map(
+        |((delay, jitter), (rate_bits_per_s, queue_bytes_max), loss, reorder, duplicate, corrupt)| {
+            Direction { delay, jitter, rate_bits_per_s, queue_bytes_max, loss, reorder, duplicate, corrupt }
+        },
+    )
+}
+
+fn networks() -> impl Strategy<Value = Network> {
+    let basis = prop::sample::select(&Basis::ALL[..]);
+    let directions = directions().prop_flat_map(|down| (Just(down), prop_oneof![Just(down), directions()]));
+    ("[^\\p{Cc}]{0,40}", directions, 1280..=u16::MAX, "[^\\p{Cc}]{0,60}", basis).prop_map(
+        |(name, (down, up), mtu_bytes, source, basis)| Network { name, down, up, mtu_bytes, source, basis },
+    )
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
+    let security = (
+        1..=4_u8,
+        1..=4_u8,
+        any::<bool>(),
+        option::of(576..=u16::MAX),
+        prop::sample::select(&CookiePolicy::ALL[..]),
+    );
+    let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32);
+    let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
+        .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
+    (security, life, retransmission, 0..3_u8, any::<bool>()).prop_map(
+        |((initiator, responder, childless, fragment_bytes, cookies), life, retransmission, mode, ipv6)| {
+            Options {
+                reauth_lifetime: Duration::from_secs(life.0.into()),
+                chain: Chain { initiator, responder },
+                mode: if mode == 0 { Mode::Transport } else { Mode::Tunnel },
+                childless,
+                fragment_bytes,
+                cookies,
+                half_open_max: life.3,
+                rekey_ike: life.1,
+                rekey_child: life.2,
+                virtual_address: mode == 1,
+                retransmission,
+                ipv6,
+            }
+        },
+    )
+}
+
+fn suites(parse: fn(&str) -> Suite, texts: &'static [&'static str]) -> impl Strategy<Value = Vec<Suite>> {
+    prop::collection::vec(prop::sample::select(texts).prop_map(parse), 1..4)
+}
+
+fn row_plans() -> impl Strategy<Value = RowPlan> {
+    let ike =
+        suites(|text| Suite::ike(text).unwrap(), &["aes128gcm16-prfsha256-x25519", "3des-md5-modp1024"]);
+    let esp =
+        suites(|text| Suite::esp(text).unwrap(), &["aes128gcm16", "aes256-sha512-ecp384-esn", "null-sha1"]);
+    let method = prop::sample::select(&Method::ALL[..]);
+    (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
+        |(method, variant, network, ike_suites, esp_suites, mut options)| {
+            if method.key_kind().is_none() {
+                options.chain = Options::default().chain;
+            }
+            RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
+        },
+    )
+}
+
+fn cpus() -> impl Strategy<Value = CpuProfile> {
+    ("[^\\p{Cc}]{0,40}", option::of(1_000..=1_000_000_000_000_u64), 1..=1024_u16)
+        .prop_map(|(name, hz, cores)| CpuProfile { name, hz: hz.map(|hz| hz as f64), cores })
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    let head =
+        ("[^\\p{Cc}]{0,80}", any::<u64>(), 1..=1_000_000_000_u32, durations(1_000_000, 604_800_000_000_000));
+    let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
+    (head, modes, cpus(), cpus(), prop::collection::vec(row_plans(), 1..4)).prop_map(
+        |((title, seed, samples, interval), (crypto, exponents), ue, gw, rows)| Plan {
+            title,
+            seed,
+            samples,
+            interval,
+            crypto,
+            exponents,
+            world: WorldKind::Sim,
+            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw)]),
+            rows,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_printed_plan_reads_back_as_itself(plan in plans()) {
+        let text = plan.to_toml();
+        let again = parse("printed.toml", &text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        prop_assert_eq!(again, plan);
+    }
+
+    #[test]
+    fn any_text_resolves_or_is_refused(text in "([a-z]{1,8}( = |\\.)?(\"[^\"]{0,9}\"|[0-9.]{1,6}|\\[|\\]|\\{|\\})\n?){0,12}") {
+        let _ = parse("any.toml", &text);
+    }
+
+    #[test]
+    fn any_value_under_a_known_key_resolves_or_is_refused(
+        key in "(title|seed|samples|interval|crypto|world|methods|networks|suites|options|sweep|cpus|row)(\\.(ue|chain|mode|suite|loss))?",
+        value in "(\"[^\"\\\\\\p{Cc}]{0,9}\"|-?[0-9]{1,25}|[0-9]\\.[0-9]|true|\\[\\]|\\[1, \"a\"\\]|\\{\\}|\\{ name = 1 \\}|1979-05-27)",
+    ) {
+        let source = Source::builtin("quickstart").unwrap();
+        let overrides = Overrides::parse(&[format!("{key}={value}")]);
+        if let Err(error) = overrides.and_then(|overrides| source.plan(&overrides)) {
+            prop_assert!(!error.to_string().is_empty());
+            prop_assert!(error.location().is_some(), "{}", error);
+        }
+    }
+}
+
+#[test]
+fn methods_know_their_keys() {
+    assert_eq!(Method::named("ikev2-rsa2048").unwrap().key_kind(), Some(KeyKind::Rsa2048));
+    assert_eq!(Method::Ikev2Psk.key_kind(), None);
+}
+
+#[test]
+fn rows_are_marked_by_their_worst_algorithm() {
+    let text = "methods = ['ikev2-psk', 'ikev2-rsa1024']\nnetworks = 'lte'\n[sweep]\nesp_suite = ['aes128gcm16', 'null-md5']";
+    let marks =
+        parse("marks", text).unwrap().rows.iter().map(|row| row.standing().mark()).collect::<Vec<_>>();
+    assert_eq!(marks, ["", "broken", "weak", "broken"]);
+}
