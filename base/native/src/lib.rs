@@ -1,3 +1,5 @@
 //! (to be written)
 
+pub mod awslc;
 pub mod clock;
+pub mod heap;
