@@ -11,9 +11,11 @@
 
 pub mod directory;
 pub mod metrics;
+mod named;
 pub mod stats;
 pub mod summary;
 
 pub use directory::{Findings, RowFindings};
 pub use metrics::{Meter, Outcome, Sample, Samples, Tally};
+pub use named::Named;
 pub use summary::Summary;

@@ -10,11 +10,12 @@
 use std::collections::BTreeMap;
 
 use keytoll_trace::manifest::{Manifest, ManifestRow};
-use keytoll_trace::{Link, Node};
+use keytoll_trace::{Node, Protocol};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{LinkTotal, NodeTally, Tally};
-use crate::stats::{Distribution, Welford, interval95};
+use crate::Named;
+use crate::metrics::{LinkCount, NodeTally, Tally};
+use crate::stats::{Distribution, interval95};
 
 /// The format of [`Summary`].
 pub const FORMAT: u32 = 1;
@@ -62,11 +63,11 @@ pub struct SummaryRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_split_ms: Option<DelaySplit>,
     /// What went over each link, means over all n.
-    pub links: BTreeMap<String, LinkMeans>,
+    pub links: Named<LinkMeans>,
     /// What it cost each node, means over all n that were not disturbed.
-    pub cpu: BTreeMap<String, Cpu>,
+    pub cpu: Named<Cpu>,
     /// Heap of each node.
-    pub memory_bytes: BTreeMap<String, Memory>,
+    pub memory_bytes: Named<Memory>,
     /// From the trigger until the packet that caused it came back through the SA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_packet_ms: Option<Delay>,
@@ -130,7 +131,7 @@ pub struct DelaySplit {
     /// Neither.
     pub waiting: f64,
     /// `computation` per node.
-    pub computation_by_node: BTreeMap<String, f64>,
+    pub computation_by_node: Named<f64>,
 }
 
 /// Means per authentication of what went over a link.
@@ -166,6 +167,13 @@ pub struct Cpu {
     pub ns_ci95_high: Option<f64>,
     /// How many authentications this is over.
     pub n: u64,
+}
+
+impl Cpu {
+    /// Half the width of the interval of `ns`.
+    pub fn ns_half_width(&self) -> Option<f64> {
+        Some((self.ns_ci95_high? - self.ns_ci95_low?) / 2.0)
+    }
 }
 
 /// Heap of a node in bytes.
@@ -207,7 +215,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         failures: tally.failures.clone(),
         delay_ms: delay(&tally.delay_ns),
         delay_split_ms: delay_split(tally),
-        links: tally.links.iter().map(|(link, total)| (link_name(*link), means(total, tally.n))).collect(),
+        links: tally.links.iter().map(|(link, total)| (link.name(), means(total, tally.n))).collect(),
         cpu: tally
             .nodes
             .iter()
@@ -226,10 +234,6 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
 
 fn name(node: Node) -> String {
     node.name().to_owned()
-}
-
-fn link_name(link: Link) -> String {
-    link.name()
 }
 
 const NS_PER_MS: f64 = 1e6;
@@ -263,7 +267,7 @@ fn delay_split(tally: &Tally) -> Option<DelaySplit> {
     })
 }
 
-fn means(total: &LinkTotal, n: u64) -> LinkMeans {
+fn means(total: &LinkCount, n: u64) -> LinkMeans {
     let mean = |total: u64| total as f64 / n as f64;
     LinkMeans {
         messages: mean(total.messages),
@@ -288,19 +292,12 @@ fn cpu(node: Node, costs: &NodeTally, tally: &Tally) -> Option<Cpu> {
 }
 
 fn memory(costs: &NodeTally) -> Memory {
-    Memory { peak: costs.heap_peak_first.map(|(_, bytes)| bytes), idle_sa: mean_of(&costs.idle_sa_bytes) }
-}
-
-fn mean_of(values: &Welford) -> Option<f64> {
-    values.mean()
+    Memory { peak: costs.heap_peak_first.map(|(_, bytes)| bytes), idle_sa: costs.idle_sa_bytes.mean() }
 }
 
 fn discards(tally: &Tally) -> BTreeMap<String, u64> {
-    let named = |((protocol, why), count): (&(_, String), &u64)| {
-        let protocol: keytoll_trace::Protocol = *protocol;
-        (format!("{}: {why}", protocol.name()), *count)
-    };
-    tally.discards.iter().map(named).collect()
+    let named = |protocol: Protocol, why: &str| format!("{}: {why}", protocol.name());
+    tally.discards.iter().map(|((protocol, why), &count)| (named(*protocol, why), count)).collect()
 }
 
 /// The plan's notes, and what the measurement itself has to confess.

@@ -1,1 +1,19 @@
-//! (to be written)
+//! Findings as people and programs read them. Nothing is computed here: every number comes from
+//! `keytoll-analysis`, and is only rounded and laid out.
+//!
+//! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
+//! * [`csv`] are the long tables: a row per authentication, per operation, per kind of message.
+//! * [`summary`] is `summary.json`.
+//! * [`directory`] writes all files of a run directory from its traces.
+
+pub mod csv;
+pub mod directory;
+mod groups;
+pub mod html;
+mod number;
+pub mod summary;
+mod svg;
+pub mod terminal;
+
+#[cfg(test)]
+mod example;

@@ -63,6 +63,9 @@ pub(super) fn conclude(
             _ => {}
         }
     }
+    for count in sample.links.values() {
+        sample.total.add(count);
+    }
     Some(sample)
 }
 
@@ -149,6 +152,7 @@ impl Span {
             first_packet_ns: first_packet.map(|record| record.at_ns.saturating_sub(self.start_ns)),
             split: delay_ns.map(|delay_ns| split(records, self.start_ns, delay_ns)),
             links: BTreeMap::new(),
+            total: LinkCount::default(),
             after: LinkCount::default(),
             discards: 0,
             charged: records.iter().any(|record| matches!(record.fact, Fact::Computed { .. })),

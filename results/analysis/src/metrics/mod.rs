@@ -23,7 +23,7 @@ use keytoll_trace::{Cost, Fact, Node, Protocol, Record, SampleCost};
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
 pub use sample::{LinkCount, NodeCost, Outcome, Sample, Split};
-pub use tally::{LinkTotal, NodeTally, Tally};
+pub use tally::{NodeTally, Tally};
 
 /// An authentication with an outcome waits for this many later ones before it is concluded.
 const LINGER: u32 = 64;

@@ -21,6 +21,8 @@ pub struct Sample {
     pub split: Option<Split>,
     /// What it sent over each link, from the trigger to the outcome.
     pub links: BTreeMap<Link, LinkCount>,
+    /// The same over all links.
+    pub total: LinkCount,
     /// What the sample sent outside that span: deletes, liveness, rekeying.
     pub after: LinkCount,
     /// Messages that arrived and could not be used, at all nodes.

@@ -33,7 +33,7 @@ pub struct Tally {
     /// What is left of the delay.
     pub waiting_ns: Welford,
     /// What the authentications sent over each link, summed over all of them.
-    pub links: BTreeMap<Link, LinkTotal>,
+    pub links: BTreeMap<Link, LinkCount>,
     /// What they sent outside the authentication, summed.
     pub after: LinkCount,
     /// What they cost each node.
@@ -51,9 +51,6 @@ pub struct Tally {
     /// Sample numbers with records that nothing triggered; not counted anywhere else.
     pub without_trigger: u64,
 }
-
-/// What went over one link, summed.
-pub type LinkTotal = LinkCount;
 
 /// What the authentications cost one node.
 #[derive(Debug, Clone, Default)]

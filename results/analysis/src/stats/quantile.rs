@@ -59,9 +59,14 @@ fn histogram_of(values: &[u64]) -> Histogram<u64> {
     histogram
 }
 
+/// The most that the buckets of a histogram can name: 292 years in nanoseconds.
+const HISTOGRAM_MAX: u64 = i64::MAX as u64;
+
 fn record(histogram: &mut Histogram<u64>, value: u64) {
-    // Half of u64 is the most its buckets can name: 292 years in nanoseconds.
-    histogram.saturating_record(value.min(i64::MAX as u64));
+    if histogram.record(value.min(HISTOGRAM_MAX)).is_err() {
+        // It cannot grow that far where usize has 32 bits: the value counts as the greatest it can name.
+        histogram.saturating_record(value);
+    }
 }
 
 /// Type 7: the value at rank (n − 1)·p, interpolated between its neighbours.

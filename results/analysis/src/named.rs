@@ -1,0 +1,83 @@
+//! A map that keeps its order, for JSON objects in which `ue` comes before `gw`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Values by name, in the order in which they were put in. A name occurs once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named<T>(Vec<(String, T)>);
+
+impl<T> Named<T> {
+    /// The value of that name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Names and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The same, values to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+}
+
+impl<T> FromIterator<(String, T)> for Named<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(InOrder(PhantomData))
+    }
+}
+
+struct InOrder<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+    type Value = Named<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
+        let mut values = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            values.push(entry);
+        }
+        Ok(Named(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_survives_json() {
+        let text = r#"{"ue":1,"gw":2,"aaa":3}"#;
+        let named: Named<u32> = serde_json::from_str(text).unwrap();
+        assert_eq!(named.names().collect::<Vec<_>>(), ["ue", "gw", "aaa"]);
+        assert_eq!((named.get("gw"), named.get("hss")), (Some(&2), None));
+        assert_eq!(serde_json::to_string(&named).unwrap(), text);
+    }
+}

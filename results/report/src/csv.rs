@@ -1,0 +1,256 @@
+//! The long tables. Units are in the names of the columns; what is not known is an empty cell, never a zero.
+//!
+//! Every table begins with the same columns, which name the row of the run. Columns are only ever added, at the end.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample};
+use keytoll_analysis::{Findings, RowFindings};
+use keytoll_trace::manifest::ManifestRow;
+use keytoll_trace::{Link, Node};
+
+/// The columns that name the row of the run.
+const IDENTITY: [&str; 6] = ["method", "variant", "network", "topology", "world", "crypto"];
+
+/// The links that have columns of their own in `samples.csv`.
+const LINKS: [Link; 6] = [
+    Link(Node::Ue, Node::Gw),
+    Link(Node::Gw, Node::Aaa),
+    Link(Node::Aaa, Node::Hss),
+    Link(Node::Gw, Node::Hss),
+    Link(Node::Ue, Node::Ap),
+    Link(Node::Aaa, Node::Ap),
+];
+
+fn identity(row: &ManifestRow) -> [String; 6] {
+    [&row.method, &row.variant, &row.network, &row.topology, &row.world, &row.crypto].map(Clone::clone)
+}
+
+/// `samples.csv`: a row per authentication, written as they come.
+#[derive(Debug)]
+pub struct Samples<W: Write>(csv::Writer<W>);
+
+impl<W: Write> Samples<W> {
+    /// Writes the names of the columns.
+    pub fn new(out: W) -> io::Result<Self> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(sample_columns())?;
+        Ok(Self(csv))
+    }
+
+    /// Writes one authentication.
+    pub fn write(&mut self, row: &ManifestRow, sample: &Sample) -> io::Result<()> {
+        let links = LINKS.iter().flat_map(|link| link_cells(sample.links.get(link)));
+        let nodes = Node::ALL.iter().flat_map(|node| node_cells(sample.nodes.get(node)));
+        let cells = identity(row).into_iter().chain(sample_cells(sample)).chain(links).chain(nodes);
+        Ok(self.0.write_record(cells)?)
+    }
+
+    /// Flushes.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn sample_columns() -> Vec<String> {
+    let own = IDENTITY.into_iter().chain(SAMPLE_COLUMNS).map(str::to_owned);
+    let links = LINKS.iter().flat_map(|link| {
+        let link = link.name().replace('-', "_");
+        LINK_COLUMNS.map(|column| format!("{link}_{column}"))
+    });
+    let nodes =
+        Node::ALL.iter().flat_map(|node| NODE_COLUMNS.map(|column| format!("{}_{column}", node.name())));
+    own.chain(links).chain(nodes).collect()
+}
+
+const SAMPLE_COLUMNS: [&str; 20] = [
+    "sample",
+    "triggered_at_ns",
+    "outcome",
+    "failure",
+    "delay_ns",
+    "first_packet_ns",
+    "network_ns",
+    "computation_ns",
+    "waiting_ns",
+    "messages",
+    "packets",
+    "bytes",
+    "retransmissions",
+    "lost_packets",
+    "after_messages",
+    "after_packets",
+    "after_bytes",
+    "discards",
+    "charged",
+    "disturbed",
+];
+
+fn sample_cells(sample: &Sample) -> [String; 20] {
+    let split = sample.split.as_ref();
+    let total = &sample.total;
+    [
+        sample.sample.to_string(),
+        sample.triggered_at_ns.to_string(),
+        sample.outcome.name().to_owned(),
+        sample.outcome.failure().unwrap_or_default().to_owned(),
+        known(sample.delay_ns),
+        known(sample.first_packet_ns),
+        known(split.map(|split| split.network_ns)),
+        known(split.map(|split| split.computation_total_ns())),
+        known(split.map(|split| split.waiting_ns)),
+        total.messages.to_string(),
+        total.packets.to_string(),
+        total.bytes.to_string(),
+        total.retransmissions.to_string(),
+        total.lost_packets.to_string(),
+        sample.after.messages.to_string(),
+        sample.after.packets.to_string(),
+        sample.after.bytes.to_string(),
+        sample.discards.to_string(),
+        sample.charged.to_string(),
+        sample.disturbed.to_string(),
+    ]
+}
+
+const LINK_COLUMNS: [&str; 4] = ["messages", "packets", "bytes", "retransmissions"];
+
+fn link_cells(count: Option<&LinkCount>) -> [String; 4] {
+    [
+        known(count.map(|count| count.messages)),
+        known(count.map(|count| count.packets)),
+        known(count.map(|count| count.bytes)),
+        known(count.map(|count| count.retransmissions)),
+    ]
+}
+
+const NODE_COLUMNS: [&str; 4] = ["cpu_ns", "crypto_ns", "heap_peak_bytes", "idle_sa_bytes"];
+
+fn node_cells(cost: Option<&NodeCost>) -> [String; 4] {
+    [
+        known(cost.map(|cost| cost.cpu_ns)),
+        known(cost.map(|cost| cost.crypto_ns)),
+        known(cost.map(|cost| cost.heap_peak_bytes)),
+        known(cost.and_then(|cost| cost.idle_sa_bytes)),
+    ]
+}
+
+fn known(value: Option<u64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// `operations.csv`: a row per operation of a row of the run, summed over its authentications.
+pub fn operations(findings: &Findings, out: impl Write) -> io::Result<()> {
+    const COLUMNS: [&str; 8] =
+        ["node", "phase", "operation", "algorithm", "count", "ns_total", "bytes_total", "authentications"];
+    table(findings, &COLUMNS, out, |row| {
+        let cells = row.tally.operations.iter().map(|operation| {
+            vec![
+                operation.node.name().to_owned(),
+                operation.phase.to_string(),
+                operation.operation.to_string(),
+                operation.algorithm.to_string(),
+                operation.count.to_string(),
+                operation.ns.to_string(),
+                operation.bytes.to_string(),
+                row.tally.n.to_string(),
+            ]
+        });
+        cells.collect()
+    })
+}
+
+/// `messages.csv`: a row per kind of message, in order of first appearance, summed over the authentications.
+pub fn messages(findings: &Findings, out: impl Write) -> io::Result<()> {
+    const COLUMNS: [&str; 11] = [
+        "order",
+        "message",
+        "payloads",
+        "direction",
+        "from",
+        "to",
+        "count",
+        "bytes_mean",
+        "retransmissions",
+        "part",
+        "authentications",
+    ];
+    table(findings, &COLUMNS, out, |row| {
+        let cells = row.tally.messages.kinds().iter().enumerate().map(|(order, kind)| {
+            let to = kind.to.map(Node::name).unwrap_or_default();
+            vec![
+                (order + 1).to_string(),
+                kind.name(),
+                kind.payloads(),
+                format!("{}>{to}", kind.from.name()),
+                kind.from.name().to_owned(),
+                to.to_owned(),
+                kind.count.to_string(),
+                kind.bytes_mean().map(|bytes| format!("{bytes:.1}")).unwrap_or_default(),
+                kind.retransmissions.to_string(),
+                kind.part.name().to_owned(),
+                row.tally.n.to_string(),
+            ]
+        });
+        cells.collect()
+    })
+}
+
+fn table(
+    findings: &Findings,
+    columns: &[&str],
+    out: impl Write,
+    cells_of: impl Fn(&RowFindings) -> Vec<Vec<String>>,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(IDENTITY.iter().chain(columns))?;
+    for row in &findings.rows {
+        for cells in cells_of(row) {
+            csv.write_record(identity(&row.row).into_iter().chain(cells))?;
+        }
+    }
+    csv.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn operations_of_an_example() {
+        insta::assert_snapshot!(written(|out| operations(&example::findings(), out).unwrap()));
+    }
+
+    #[test]
+    fn messages_of_an_example() {
+        insta::assert_snapshot!(written(|out| messages(&example::findings(), out).unwrap()));
+    }
+
+    #[test]
+    fn samples_of_an_example() {
+        let (rows, samples) = example::measured();
+        let text = written(|out| {
+            let mut csv = Samples::new(out).unwrap();
+            for (row, samples) in rows.iter().zip(&samples).take(1) {
+                samples.kept.iter().for_each(|sample| csv.write(row, sample).unwrap());
+            }
+            csv.finish().unwrap();
+        });
+        // One column a line: the names are an interface.
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let columns = reader.headers().unwrap().clone();
+        let rows: Vec<_> = reader.records().map(|row| row.unwrap()).collect();
+        let lines = columns.iter().enumerate().map(|(place, column)| {
+            let cells: Vec<_> = rows.iter().map(|row| &row[place]).collect();
+            format!("{column}: {}", cells.join(" | ")).trim_end().to_owned()
+        });
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    }
+}

@@ -1,0 +1,297 @@
+//! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
+//! No script, nothing loaded from elsewhere; readable in light and dark.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::Findings;
+use keytoll_analysis::summary::{Summary, SummaryRow};
+
+use crate::groups::{Group, groups, label};
+use crate::number::{known, plain, uncertain};
+use crate::svg::{Bar, Chart};
+
+/// Writes the page.
+pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
+    let summary = &findings.summary;
+    let title = escaped(&summary.title);
+    writeln!(
+        out,
+        r#"<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">"#
+    )?;
+    writeln!(out, "<title>{title} – keytoll</title>\n<style>{STYLE}</style></head>\n<body><h1>{title}</h1>")?;
+    headline(findings, &mut out)?;
+    for group in groups(summary) {
+        section(&group, &mut out)?;
+    }
+    failures(summary, &mut out)?;
+    footnotes(&mut out)?;
+    machine(findings, &mut out)?;
+    writeln!(out, "</body></html>")
+}
+
+/// Text as HTML shows it, in elements and in quoted attributes.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    let n: u64 = findings.summary.rows.iter().map(|row| row.n).sum();
+    let (seed, version) = (escaped(&findings.summary.seed), escaped(&findings.manifest.keytoll_version));
+    writeln!(
+        out,
+        "<p>{n} authentications, seed {seed}, keytoll {version}, {}.</p>",
+        escaped(&findings.manifest.machine.cpu)
+    )?;
+    if !findings.summary.complete {
+        writeln!(
+            out,
+            r#"<p class="warning">The run was interrupted: this is what was measured until then.</p>"#
+        )?;
+    }
+    Ok(())
+}
+
+fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "<h2>{}</h2>", escaped(&group.heading))?;
+    legend(
+        &[("network", "network"), ("computation", "computation"), ("waiting", "waiting")],
+        "Delay of an authentication, ms",
+        out,
+    )?;
+    let delays = group.rows.iter().filter_map(|row| delay_bar(row)).collect();
+    Chart { title: "Delay of an authentication", unit: "ms", bars: delays }.write(out)?;
+    legend(
+        &[("crypto", "crypto"), ("rest", "everything else")],
+        "CPU time of an authentication per node, µs",
+        out,
+    )?;
+    let cpu = group.rows.iter().flat_map(|row| cpu_bars(row)).collect();
+    Chart { title: "CPU time of an authentication", unit: "µs", bars: cpu }.write(out)?;
+    delay_table(group, out)?;
+    node_table(group, out)
+}
+
+fn legend(entries: &[(&str, &str)], title: &str, out: &mut impl Write) -> io::Result<()> {
+    write!(out, r#"<p class="legend"><b>{title}</b>"#)?;
+    for (class, name) in entries {
+        write!(out, r#" <span class="key {class}"></span> {name}"#)?;
+    }
+    writeln!(out, " <span class=\"whisker\">├─┤</span> 95 % interval of the mean</p>")
+}
+
+fn delay_bar(row: &SummaryRow) -> Option<Bar> {
+    let delay = row.delay_ms?;
+    let split = row.delay_split_ms.as_ref()?;
+    Some(Bar {
+        label: label(row),
+        parts: vec![
+            ("network", "network", split.network),
+            ("computation", "computation", split.computation),
+            ("waiting", "waiting", split.waiting),
+        ],
+        interval: delay.ci95_low.zip(delay.ci95_high),
+        text: uncertain(delay.mean, delay.half_width()),
+    })
+}
+
+fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar> {
+    row.cpu.iter().map(|(node, cpu)| Bar {
+        label: format!("{}, {node}", label(row)),
+        parts: vec![
+            ("crypto", "crypto", cpu.crypto_ns / 1e3),
+            ("rest", "everything else", (cpu.ns - cpu.crypto_ns).max(0.0) / 1e3),
+        ],
+        interval: cpu.ns_ci95_low.zip(cpu.ns_ci95_high).map(|(low, high)| (low / 1e3, high / 1e3)),
+        text: uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3)),
+    })
+}
+
+const DELAY_HEAD: [&str; 13] = [
+    "method",
+    "ok/n",
+    "delay ms",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "first packet ms",
+    "link",
+    "messages",
+    "packets",
+    "bytes",
+    "retransmissions",
+    "lost packets",
+];
+
+fn delay_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    table(&DELAY_HEAD, group.rows.iter().flat_map(|row| delay_lines(row)), out)
+}
+
+fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    let delay = row.delay_ms;
+    let first = vec![
+        label(row),
+        format!("{}/{}", row.succeeded, row.n),
+        delay.map_or_else(|| known(None), |delay| uncertain(delay.mean, delay.half_width())),
+        known(delay.map(|delay| delay.p50)),
+        known(delay.map(|delay| delay.p95)),
+        known(delay.map(|delay| delay.p99)),
+        known(row.first_packet_ms.map(|delay| delay.mean)),
+    ];
+    let links = row.links.iter().enumerate().map(|(place, (link, means))| {
+        let before = if place == 0 { first.clone() } else { vec![String::new(); first.len()] };
+        let numbers = [means.messages, means.packets, means.bytes, means.retransmissions, means.lost_packets];
+        before.into_iter().chain([link.to_owned()]).chain(numbers.map(plain)).collect()
+    });
+    let links: Vec<Vec<String>> = links.collect();
+    if links.is_empty() { vec![first] } else { links }
+}
+
+const NODE_HEAD: [&str; 8] =
+    ["method", "node", "cpu µs", "crypto µs", "Mcycles", "n", "heap peak KiB", "idle SA bytes"];
+
+fn node_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    let lines = group.rows.iter().flat_map(|row| {
+        row.memory_bytes.names().enumerate().map(|(place, node)| {
+            let name = if place == 0 { label(row) } else { String::new() };
+            std::iter::once(name).chain(node_cells(row, node)).collect()
+        })
+    });
+    table(&NODE_HEAD, lines, out)
+}
+
+fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
+    let (cpu, memory) = (row.cpu.get(node), row.memory_bytes.get(node));
+    let us = |cpu: &keytoll_analysis::summary::Cpu| {
+        uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
+    };
+    vec![
+        node.to_owned(),
+        cpu.map_or_else(|| known(None), us),
+        known(cpu.map(|cpu| cpu.crypto_ns / 1e3)),
+        known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
+        cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
+        known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
+        known(memory.and_then(|memory| memory.idle_sa).map(f64::round)),
+    ]
+}
+
+fn table(head: &[&str], lines: impl Iterator<Item = Vec<String>>, out: &mut impl Write) -> io::Result<()> {
+    write!(out, r#"<div class="wide"><table><thead><tr>"#)?;
+    for name in head {
+        write!(out, "<th>{}</th>", escaped(name))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for cells in lines {
+        write!(out, "<tr>")?;
+        for cell in cells {
+            write!(out, "<td>{}</td>", escaped(&cell))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let failed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.failures.is_empty()).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<h2>Not established</h2>")?;
+    let lines = failed.iter().flat_map(|row| {
+        row.failures
+            .iter()
+            .map(|(why, count)| vec![label(row), row.network.clone(), count.to_string(), why.clone()])
+    });
+    table(&["method", "network", "how many", "why"], lines, out)
+}
+
+fn footnotes(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, r#"<div class="notes">"#)?;
+    for note in crate::terminal::NOTES {
+        writeln!(out, "<p>{}</p>", escaped(note))?;
+    }
+    writeln!(out, "<p>{}</p></div>", escaped(SPLIT))
+}
+
+const SPLIT: &str = "network: a datagram that arrived was under way; computation: none was, and a node was computing; \
+                     waiting: neither, so timers ran or a datagram was lost.";
+
+fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    let machine = &findings.manifest.machine;
+    writeln!(out, "<h2>Machine and plan</h2>")?;
+    let lines = [
+        ("cpu", machine.cpu.clone()),
+        ("logical CPUs", machine.cores.to_string()),
+        ("core frequency, GHz", plain(machine.core_hz / 1e9)),
+        ("cycle counter, GHz", plain(machine.ticks_hz / 1e9)),
+        ("kernel", machine.kernel.clone()),
+        ("keytoll", findings.manifest.keytoll_version.clone()),
+        ("seed", findings.manifest.seed.clone()),
+    ];
+    table(&["what", "value"], lines.into_iter().map(|(what, value)| vec![what.to_owned(), value]), out)?;
+    let plan = escaped(&findings.manifest.plan);
+    writeln!(
+        out,
+        "<details><summary>The resolved plan, which repeats this run</summary><pre>{plan}</pre></details>"
+    )
+}
+
+/// Okabe and Ito's colours, which colour-blind readers can tell apart.
+const STYLE: &str = include_str!("style.css");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    fn page() -> String {
+        let mut out = Vec::new();
+        write(&example::findings(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn it_needs_nothing_from_elsewhere() {
+        let page = page();
+        for word in ["http:", "https:", "<script", "src=", "@import", "url("] {
+            assert!(!page.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_element_is_closed_in_order() {
+        let mut open = Vec::new();
+        for tag in page().split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
+            let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
+            match tag {
+                _ if tag.starts_with('!') || name == "meta" || tag.ends_with('/') => {}
+                _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name.to_owned())),
+                _ => open.push(name.to_owned()),
+            }
+        }
+        assert_eq!(open, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_plan_says_is_text_not_markup() {
+        let page = page();
+        assert!(page.contains("example &lt;one&gt;") && !page.contains("<one>"));
+    }
+
+    #[test]
+    fn one_bar_for_each_delay_and_each_node() {
+        // Two rows in each of two groups: a whisker for each delay, and one for each of two nodes.
+        assert_eq!(page().matches(r#"<path class="interval""#).count(), 4 + 8);
+    }
+}

@@ -1,0 +1,58 @@
+//! Numbers as they are shown: as many digits as they deserve.
+
+/// A value with three to four significant digits, whole numbers as they are.
+pub(crate) fn plain(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e12 {
+        return format!("{value:.0}");
+    }
+    format!("{value:.*}", decimals_of(value))
+}
+
+/// A mean and half the width of its interval, the latter with two significant digits: `6.123 ± 0.045`.
+/// Without an interval there is nothing after the mean.
+pub(crate) fn uncertain(mean: f64, half_width: Option<f64>) -> String {
+    match half_width {
+        None => plain(mean),
+        Some(half) if half > 0.0 => {
+            let decimals = (1 - half.log10().floor() as i32).clamp(0, 4) as usize;
+            format!("{mean:.decimals$} ± {half:.decimals$}")
+        }
+        Some(_) => format!("{} ± 0", plain(mean)),
+    }
+}
+
+/// A value that may not be known.
+pub(crate) fn known(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), plain)
+}
+
+fn decimals_of(value: f64) -> usize {
+    match value.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_digits_as_they_deserve() {
+        let shown = [0.0, 4.0, 0.12345, 6.1234, 123.456, 12345.6].map(plain);
+        assert_eq!(shown, ["0", "4", "0.123", "6.12", "123.5", "12346"]);
+    }
+
+    #[test]
+    fn the_doubt_decides_on_the_digits() {
+        assert_eq!(uncertain(6.12345, Some(0.04567)), "6.123 ± 0.046");
+        assert_eq!(uncertain(6123.45, Some(45.67)), "6123 ± 46");
+        assert_eq!(uncertain(6123.47, Some(4.567)), "6123.5 ± 4.6");
+        assert_eq!(uncertain(6.5, Some(0.0)), "6.50 ± 0");
+        assert_eq!(uncertain(6.5, Some(1e-9)), "6.5000 ± 0.0000");
+        assert_eq!(uncertain(6.5, None), "6.50");
+        assert_eq!(known(None), "–");
+    }
+}

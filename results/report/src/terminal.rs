@@ -1,0 +1,311 @@
+//! The table on the screen: 100 columns, readable without colour, every number with its unit and its doubt.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::summary::{Cpu, LinkMeans, Summary, SummaryRow};
+
+use crate::groups::{Group, groups, label};
+use crate::number::{known, plain, uncertain};
+
+/// No line is longer.
+const WIDTH: usize = 100;
+
+/// Writes the tables of a run.
+pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
+    let groups = groups(summary);
+    headline(summary, &mut out)?;
+    section("Delay and traffic", &DELAY_HEAD, &groups, delay_lines, &mut out)?;
+    section("CPU and memory", &CPU_HEAD, &groups, cpu_lines, &mut out)?;
+    failures(summary, &mut out)?;
+    footnotes(summary, &mut out)
+}
+
+fn headline(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let n: u64 = summary.rows.iter().map(|row| row.n).sum();
+    let title = format!("{}: {n} authentications, seed {}", summary.title, summary.seed);
+    writeln!(out, "{}", fitted(&title, WIDTH))?;
+    if !summary.complete {
+        writeln!(out, "The run was interrupted: this is what was measured until then.")?;
+    }
+    Ok(())
+}
+
+/// Head of a column, and whether it is aligned to the right.
+type Head = (&'static str, bool);
+const DELAY_HEAD: [Head; 10] = [
+    ("", false),
+    ("ok/n", true),
+    ("delay ms", true),
+    ("p95 ms", true),
+    ("packet ms", true),
+    ("link", false),
+    ("msgs", true),
+    ("pkts", true),
+    ("bytes", true),
+    ("retr", true),
+];
+const CPU_HEAD: [Head; 8] = [
+    ("", false),
+    ("node", false),
+    ("cpu µs", true),
+    ("crypto µs", true),
+    ("Mcycles", true),
+    ("n", true),
+    ("heap KiB", true),
+    ("idle SA bytes", true),
+];
+
+/// A line of a table: its cells, or a text across all columns.
+enum Line {
+    Cells(Vec<String>),
+    Text(String),
+}
+
+fn section(
+    title: &str,
+    head: &[Head],
+    groups: &[Group<'_>],
+    lines_of: fn(&SummaryRow) -> Vec<Vec<String>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = groups.iter().flat_map(|group| group.rows.iter().flat_map(|row| lines_of(row)));
+    let label_max = label_max(head, rows);
+    let mut lines = vec![Line::Cells(heads)];
+    for group in groups {
+        lines.push(Line::Text(group.heading.clone()));
+        for row in &group.rows {
+            lines.extend(labelled(row, lines_of(row), label_max));
+        }
+    }
+    writeln!(out, "\n{title}")?;
+    table(head, &lines, out)
+}
+
+/// How much room the other columns leave for labels, two blanks between columns.
+fn label_max(head: &[Head], rows: impl Iterator<Item = Vec<String>>) -> usize {
+    let mut widths: Vec<usize> = head[1..].iter().map(|(name, _)| name.chars().count()).collect();
+    for cells in rows {
+        for (width, cell) in widths.iter_mut().zip(&cells) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let others: usize = widths.iter().map(|width| width + 2).sum();
+    WIDTH.saturating_sub(others)
+}
+
+/// The lines of a row behind its label; a label that is too long stands alone.
+fn labelled(row: &SummaryRow, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line> {
+    let label = format!("  {}", label(row));
+    let alone = label.chars().count() > label_max;
+    let mut lines = Vec::new();
+    if alone {
+        lines.push(Line::Text(label.clone()));
+    }
+    for (place, cells) in cells.into_iter().enumerate() {
+        let first = if place == 0 && !alone { label.clone() } else { String::new() };
+        lines.push(Line::Cells(std::iter::once(first).chain(cells).collect()));
+    }
+    lines
+}
+
+/// One line per link; the first says how long it took.
+fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    let mut lines: Vec<Vec<String>> = row.links.iter().map(link_cells).collect();
+    if lines.is_empty() {
+        lines.push(vec![String::new(); 5]);
+    }
+    let delay = row.delay_ms.as_ref();
+    let head = [
+        format!("{}/{}", row.succeeded, row.n),
+        delay.map_or_else(|| known(None), |delay| uncertain(delay.mean, delay.half_width())),
+        known(delay.map(|delay| delay.p95)),
+        known(row.first_packet_ms.map(|delay| delay.mean)),
+    ];
+    let first = lines.iter_mut().enumerate();
+    first.for_each(|(place, line)| {
+        let before = if place == 0 { head.to_vec() } else { vec![String::new(); head.len()] };
+        line.splice(0..0, before);
+    });
+    lines
+}
+
+fn link_cells((link, means): (&str, &LinkMeans)) -> Vec<String> {
+    let numbers = [means.messages, means.packets, means.bytes, means.retransmissions];
+    std::iter::once(link.to_owned()).chain(numbers.map(plain)).collect()
+}
+
+/// One line per node.
+fn cpu_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    // Heap is measured wherever CPU is, and also where every sample was disturbed.
+    row.memory_bytes.names().map(|node| node_cells(row, node)).collect()
+}
+
+fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
+    let cpu = row.cpu.get(node);
+    let memory = row.memory_bytes.get(node);
+    vec![
+        node.to_owned(),
+        cpu.map_or_else(|| known(None), cpu_us),
+        known(cpu.map(|cpu| cpu.crypto_ns / 1e3)),
+        known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
+        cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
+        known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
+        known(memory.and_then(|memory| memory.idle_sa).map(f64::round)),
+    ]
+}
+
+fn cpu_us(cpu: &Cpu) -> String {
+    uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
+}
+
+/// Writes lines with columns as wide as their widest cell, two blanks apart.
+fn table(head: &[Head], lines: &[Line], out: &mut impl Write) -> io::Result<()> {
+    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(lines, column)).collect();
+    for line in lines {
+        let text = match line {
+            Line::Cells(cells) => aligned(head, &widths, cells),
+            Line::Text(text) => text.clone(),
+        };
+        writeln!(out, "{}", fitted(text.trim_end(), WIDTH))?;
+    }
+    Ok(())
+}
+
+fn width_of(lines: &[Line], column: usize) -> usize {
+    let cells = lines.iter().filter_map(|line| match line {
+        Line::Cells(cells) => cells.get(column),
+        Line::Text(_) => None,
+    });
+    cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+}
+
+fn aligned(head: &[Head], widths: &[usize], cells: &[String]) -> String {
+    let cells = cells.iter().zip(head).zip(widths).map(|((cell, (_, right)), &width)| match right {
+        true => format!("{cell:>width$}"),
+        false => format!("{cell:<width$}"),
+    });
+    cells.collect::<Vec<_>>().join("  ")
+}
+
+/// At most `width` characters, the cut marked.
+fn fitted(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
+}
+
+fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let failed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.failures.is_empty()).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNot established")?;
+    for row in failed {
+        let reasons = row.failures.iter().map(|(why, count)| format!("{count} {why}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        wrapped(&format!("  {}, {}: {reasons}", label(row), row.network), out)?;
+    }
+    Ok(())
+}
+
+fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out)?;
+    for note in NOTES {
+        wrapped(note, out)?;
+    }
+    wrapped(charged(summary), out)?;
+    let disturbed: u64 = summary.rows.iter().map(|row| row.disturbed).sum();
+    if disturbed > 0 {
+        wrapped(&format!("{disturbed} authentications {DISTURBED}"), out)?;
+    }
+    for row in summary.rows.iter().filter(|row| !row.notes.is_empty()) {
+        wrapped(&format!("{}, {}: {}", label(row), row.network, row.notes.join("; ")), out)?;
+    }
+    Ok(())
+}
+
+pub(crate) const NOTES: [&str; 3] = [
+    "ok/n: established of all measured. delay: trigger to usable SA, mean of those established ± half the 95 % \
+     interval (Student t). packet: mean time until the packet that caused it came back through the SA.",
+    "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
+     after fragmentation, headers and retransmissions included.",
+    "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles at the frequency of \
+     the node's CPU profile. heap: highest use during start and the first authentication.",
+];
+const DISTURBED: &str = "were disturbed (the driver lost the CPU) and are not in the cpu figures, nor in the delays \
+                         where computation is charged.";
+
+fn charged(summary: &Summary) -> &'static str {
+    match (summary.rows.iter().all(|row| row.charged), summary.rows.iter().any(|row| row.charged)) {
+        (true, true) => "Computation is charged to virtual time: delays contain it.",
+        (_, false) => {
+            "Computation is not charged to virtual time: delays are those of the network and of timers."
+        }
+        (false, true) => {
+            "Computation is charged to virtual time in some rows only (`charged` in summary.json)."
+        }
+    }
+}
+
+/// Breaks a text into lines that fit, at blanks, continued lines indented.
+fn wrapped(text: &str, out: &mut impl Write) -> io::Result<()> {
+    let indent = text.len() - text.trim_start().len();
+    let mut line = " ".repeat(indent);
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{line}")?;
+            (line, empty) = (" ".repeat(indent + 2), true);
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(&fitted(word, WIDTH - indent - 2));
+        empty = false;
+    }
+    writeln!(out, "{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use proptest::prelude::*;
+
+    fn shown(summary: &Summary) -> String {
+        let mut out = Vec::new();
+        write(summary, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_table_of_an_example() {
+        insta::assert_snapshot!(shown(&example::findings().summary));
+    }
+
+    #[test]
+    fn an_empty_run_says_so() {
+        let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
+        let text = shown(&summary);
+        assert!(text.contains("0 authentications") && text.contains("interrupted"), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_the_screen(
+            method in "[a-z0-9-]{1,60}", variant in "[a-zé=, -]{0,140}", mean in 0.0..1e9f64, bytes in 0.0..1e9f64,
+        ) {
+            let mut summary = example::findings().summary;
+            let row = &mut summary.rows[0];
+            (row.method, row.variant) = (method, variant);
+            row.notes = vec!["x".repeat(300)];
+            row.delay_ms.as_mut().unwrap().mean = mean;
+            row.links.values_mut().for_each(|link| link.bytes = bytes);
+            for line in shown(&summary).lines() {
+                prop_assert!(line.chars().count() <= WIDTH, "{}", line);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! From the traces of a run directory to its files, as `keytoll run` and `keytoll report` do it.
+
+#[path = "../src/example.rs"]
+mod example;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use keytoll_analysis::Summary;
+use keytoll_report::directory::render;
+use keytoll_trace::file::{Recorded, Writer};
+use keytoll_trace::manifest::Manifest;
+
+/// A fresh directory under `target/tmp`, where the files can be looked at afterwards.
+fn fresh(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("report-{name}"));
+    _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(directory.join("trace")).unwrap();
+    fs::create_dir_all(directory.join("costs")).unwrap();
+    directory
+}
+
+fn write<R: Recorded>(path: &Path, records: Vec<R>) {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    fs::write(path, writer.finish().unwrap()).unwrap();
+}
+
+fn leave_a_run(directory: &Path, manifest: &Manifest) {
+    manifest.write(File::create(directory.join("manifest.json")).unwrap()).unwrap();
+    for (index, row) in manifest.rows.iter().enumerate() {
+        write(&directory.join(&row.trace), example::records_of(index));
+        write(&directory.join(&row.costs), example::costs_of(index));
+    }
+}
+
+#[test]
+fn a_run_directory_gets_all_its_files() {
+    let directory = fresh("whole");
+    let wanted = example::findings();
+    leave_a_run(&directory, &wanted.manifest);
+    let found = render(&directory).unwrap();
+    assert_eq!(found.summary, wanted.summary);
+    let summary: Summary =
+        serde_json::from_str(&fs::read_to_string(directory.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary, wanted.summary);
+    let lines = |name: &str| fs::read_to_string(directory.join(name)).unwrap().lines().count();
+    assert_eq!(
+        (lines("samples.csv"), lines("operations.csv"), lines("messages.csv")),
+        (1 + 16, 1 + 4, 1 + 20)
+    );
+    assert!(lines("report.html") > 50);
+}
+
+#[test]
+fn an_interrupted_run_shows_what_it_has() {
+    let directory = fresh("interrupted");
+    let manifest = Manifest { complete: false, ..example::findings().manifest };
+    leave_a_run(&directory, &manifest);
+    fs::remove_file(directory.join(&manifest.rows[3].trace)).unwrap();
+    let torn = directory.join(&manifest.rows[2].trace);
+    let bytes = fs::read(&torn).unwrap();
+    fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
+    let found = render(&directory).unwrap();
+    assert_eq!(found.summary.rows.iter().map(|row| row.n).collect::<Vec<_>>(), [4, 4, 4]);
+    assert!(!found.summary.complete);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_file() {
+    let directory = fresh("damaged");
+    let message = render(&directory).unwrap_err().to_string();
+    assert!(message.contains("cannot open") && message.contains("manifest.json"), "{message}");
+
+    let manifest = example::findings().manifest;
+    leave_a_run(&directory, &manifest);
+    let torn = directory.join(&manifest.rows[1].trace);
+    let bytes = fs::read(&torn).unwrap();
+    fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
+    let message = render(&directory).unwrap_err().to_string();
+    assert!(message.contains("001.trace"), "{message}");
+}
