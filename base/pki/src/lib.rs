@@ -1,1 +1,21 @@
-//! (to be written)
+//! Certificates: a laboratory authority that issues them, trust anchors that judge them, files that hold them.
+//!
+//! ```text
+//!   authority::Authority --issue--> Credential (our chain and key)       pem: files <--> DER
+//!   trust::Anchors <--chain-- the peer; gives PeerCertificate or CertificateError
+//! ```
+//!
+//! Every signature is made and checked through the [`keytoll_engine::Crypto`] that the caller lends, so it is metered
+//! and can be null. Read RFC 5280 (certificates and paths) and RFC 4945 §5 (what IKE makes of them) first.
+
+pub mod authority;
+pub mod pem;
+pub mod trust;
+
+mod algorithms;
+mod certificate;
+mod der;
+
+pub use authority::{Authority, Request, Validity};
+pub use certificate::describe;
+pub use trust::Anchors;
