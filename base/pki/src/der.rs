@@ -54,8 +54,7 @@ pub(crate) fn named_bits(bits: u8) -> Vec<u8> {
 /// A date as certificates write it.
 pub(crate) fn time(unix_seconds: u64) -> Vec<u8> {
     let (year, month, day) = civil(unix_seconds / 86_400);
-    let (hour, minute, second) =
-        (unix_seconds / 3600 % 24, unix_seconds / 60 % 60, unix_seconds % 60);
+    let (hour, minute, second) = (unix_seconds / 3600 % 24, unix_seconds / 60 % 60, unix_seconds % 60);
     let rest = format!("{month:02}{day:02}{hour:02}{minute:02}{second:02}Z");
     // RFC 5280 §4.1.2.5: UTCTime through the year 2049, GeneralizedTime from 2050.
     if year < 2050 {

@@ -148,7 +148,7 @@ fn sections(mut text: &[u8]) -> Result<Vec<(SectionKind, Vec<u8>)>, FileProblem>
 fn plain(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
-            format!("no line {}", String::from_utf8_lossy(end_marker).trim_end())
+            format!("no line -----END {}-----", String::from_utf8_lossy(end_marker))
         }
         pem::Error::IllegalSectionStart { line } => {
             format!("strange line {}", String::from_utf8_lossy(line).trim_end())
