@@ -118,7 +118,7 @@ fn nothing_at_all_is_a_block_too() {
     // SAFETY: this allocator gives even empty blocks an address of their own; nothing is read or written.
     unsafe {
         let block = HEAP.alloc(layout);
-        assert!(!block.is_null() && block as usize % 64 == 0);
+        assert!(!block.is_null() && (block as usize).is_multiple_of(64));
         HEAP.dealloc(block, layout);
     }
     assert_eq!((live(10), allocations(10)), (0, 1));

@@ -249,7 +249,7 @@ fn authorities_are_named_as_openssl_names_them() {
     let directory = directory("authorities");
     let root = authority(KeyKind::EcdsaP256, 1).anchor();
     let (pem_file, spki) = (directory.join("root.pem"), directory.join("spki.pem"));
-    pem::write_certificates(&pem_file, &[root.clone()]).unwrap();
+    pem::write_certificates(&pem_file, std::slice::from_ref(&root)).unwrap();
     let public = openssl(&["x509", "-in", pem_file.to_str().unwrap(), "-pubkey", "-noout"]);
     std::fs::write(&spki, public).unwrap();
     let der = directory.join("spki.der");

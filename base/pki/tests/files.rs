@@ -14,7 +14,7 @@ use keytoll_pki::pem::{self, FileProblem};
 use proptest::prelude::*;
 
 fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
+    path.to_str().expect("paths in the target directory are UTF-8")
 }
 
 /// A key in OpenSSL's default form (PKCS #8) and one of the older ones, made from each other.

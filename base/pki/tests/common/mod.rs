@@ -64,7 +64,7 @@ pub(crate) fn verify(anchor: &[u8], chain: &[Vec<u8>]) -> Result<PeerCertificate
 pub(crate) fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pki-{test}"));
     let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
+    std::fs::create_dir_all(&path).expect("the target directory can be written");
     path
 }
 
