@@ -1,0 +1,308 @@
+//! What every provider must keep: Real and Null agree on all lengths, nonsense is rejected and never panics, keys come
+//! back as they went, and the meter's books are right.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use keytoll_crypto::keys::{self, KeyError};
+use keytoll_crypto::{Metered, Null, Provider, Real};
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::crypto::SigningKey;
+use keytoll_engine::{Crypto, Phase, Rng};
+use proptest::prelude::*;
+
+fn providers() -> [Provider; 2] {
+    [Provider::Real(Real::default()), Provider::Null(Null)]
+}
+
+fn rng() -> Rng {
+    Rng::named(1, "test")
+}
+
+/// Every scheme a kind of key can sign with.
+fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
+    let over = |scheme: fn(Hash) -> SignatureScheme| Hash::ALL.iter().map(move |&hash| scheme(hash));
+    match kind {
+        KeyKind::Ed25519 => vec![SignatureScheme::Ed25519],
+        KeyKind::EcdsaP256 | KeyKind::EcdsaP384 | KeyKind::EcdsaP521 => {
+            over(SignatureScheme::EcdsaDer).chain(over(SignatureScheme::EcdsaRaw)).collect()
+        }
+        // RFC 8017 §9.1.1: hash, salt of the same length and two bytes must fit; SHA-512 does not fit 1024 bits.
+        KeyKind::Rsa1024 => over(SignatureScheme::RsaPkcs1)
+            .chain(over(SignatureScheme::RsaPss).filter(|&scheme| scheme != SignatureScheme::RsaPss(Hash::Sha512)))
+            .collect(),
+        _ => over(SignatureScheme::RsaPkcs1).chain(over(SignatureScheme::RsaPss)).collect(),
+    }
+}
+
+/// Kinds that are quick to make.
+const QUICK: [KeyKind; 5] =
+    [KeyKind::Rsa1024, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519];
+
+#[test]
+fn digests_have_the_lengths_their_algorithms_say() {
+    for mut provider in providers() {
+        for &hash in Hash::ALL {
+            assert_eq!(provider.hash(hash, &[b"a", b"b"]).len(), hash.len(), "{hash}");
+        }
+        for &prf in Prf::ALL {
+            assert_eq!(provider.prf(prf, b"key of any length", &[b"a"]).len(), prf.output_len(), "{prf}");
+        }
+        for &integrity in Integrity::ALL {
+            let key = vec![7; integrity.key_len()];
+            let tag = provider.mac(integrity, &key, &[b"a", b"b"]);
+            assert_eq!(tag.len(), integrity.tag_len(), "{integrity}");
+            assert_eq!(provider.verify_mac(integrity, &key, &[b"ab"], &tag), Ok(()), "{integrity}");
+            assert!(provider.verify_mac(integrity, &key, &[b"ab"], &tag[1..]).is_err(), "{integrity}");
+            assert!(provider.verify_mac(integrity, &key, &[b"ab"], &[1; 12]).is_err(), "{integrity}");
+        }
+    }
+}
+
+#[test]
+fn ciphers_come_back_and_refuse_what_is_not_theirs() {
+    for mut provider in providers() {
+        for &algorithm in Encryption::ALL {
+            let key = vec![7; algorithm.key_len()];
+            let iv = vec![9; algorithm.iv_len()];
+            let plain: Vec<u8> = (0..48).collect();
+            let (mut data, mut tag) = (plain.clone(), vec![0xaa; algorithm.tag_len()]);
+            provider.encrypt(algorithm, &key, &iv, b"aad", &mut data, &mut tag);
+            let mut again = data.clone();
+            assert_eq!(provider.decrypt(algorithm, &key, &iv, b"aad", &mut again, &tag), Ok(()), "{algorithm}");
+            assert_eq!(again, plain, "{algorithm}");
+            check_refusals(&mut provider, algorithm, [&key, &iv], &data, &tag);
+        }
+    }
+}
+
+fn check_refusals(provider: &mut Provider, algorithm: Encryption, keys: [&[u8]; 2], data: &[u8], tag: &[u8]) {
+    let mut refused = |data: &[u8], tag: &[u8]| {
+        provider.decrypt(algorithm, keys[0], keys[1], b"aad", &mut data.to_vec(), tag).is_err()
+    };
+    assert!(refused(data, &[tag, &[0]].concat()), "{algorithm}: longer tag");
+    if algorithm.block_len() > 1 {
+        assert!(refused(&data[1..], tag), "{algorithm}: broken block");
+    }
+    if algorithm.is_aead() {
+        assert!(refused(data, &tag[1..]), "{algorithm}: shorter tag");
+        assert!(refused(data, &tag.iter().map(|byte| byte ^ 0x55).collect::<Vec<_>>()), "{algorithm}: other tag");
+    }
+}
+
+#[test]
+fn both_sides_agree_in_every_group() {
+    for mut provider in providers() {
+        for &group in Group::ALL.iter().filter(|&&group| Real::supports(group)) {
+            let [ours, theirs] = ["ours", "theirs"].map(|name| provider.generate(group, &mut Rng::named(1, name)));
+            assert_eq!(ours.public.len(), group.public_len(), "{group}");
+            let secret = provider.agree(&ours.private, &theirs.public).unwrap();
+            assert_eq!(secret.len(), group.secret_len(), "{group}");
+            assert_eq!(secret, provider.agree(&theirs.private, &ours.public).unwrap(), "{group}");
+            for wrong in [&theirs.public[1..], &[theirs.public.as_slice(), &[0]].concat(), &[]] {
+                assert!(provider.agree(&ours.private, wrong).is_err(), "{group}: {} bytes", wrong.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn one_stream_gives_one_key_pair() {
+    let mut real = Real::default();
+    for &group in Group::ALL.iter().filter(|&&group| Real::supports(group)) {
+        let mut make = |seed| real.generate(group, &mut Rng::named(seed, "pair")).public;
+        assert_eq!(make(1), make(1), "{group}");
+        assert_ne!(make(1), make(2), "{group}");
+    }
+}
+
+#[test]
+fn points_off_the_curve_and_zero_secrets_are_refused() {
+    let mut real = Real::default();
+    for group in [Group::Ecp256, Group::Ecp384, Group::Ecp521] {
+        let pair = real.generate(group, &mut rng());
+        let mut off = pair.public.clone();
+        *off.last_mut().unwrap() ^= 1;
+        assert!(real.agree(&pair.private, &off).is_err(), "{group}");
+        assert!(real.agree(&pair.private, &vec![0; group.public_len()]).is_err(), "{group}: the point at infinity");
+    }
+    let pair = real.generate(Group::X25519, &mut rng());
+    assert!(real.agree(&pair.private, &[0; 32]).is_err(), "RFC 7748 §6.1: all-zero output");
+}
+
+#[test]
+fn signatures_verify_and_both_providers_make_them_equally_long() {
+    for kind in QUICK {
+        let key = keys::generate(kind, &mut rng());
+        for scheme in schemes(kind) {
+            let [real, null] = providers().map(|mut provider| {
+                let signature = provider.sign(&key, scheme, &[b"mess", b"age"]);
+                assert_eq!(provider.verify(&key.spki, scheme, &[b"message"], &signature), Ok(()), "{kind} {scheme}");
+                assert!(provider.verify(&key.spki, scheme, &[b"message"], &signature[5..]).is_err(), "{kind}");
+                assert!(provider.verify(b"no key", scheme, &[b"message"], &signature).is_err(), "{kind}");
+                signature.len()
+            });
+            let tolerance = if matches!(scheme, SignatureScheme::EcdsaDer(_)) { 3 } else { 0 };
+            assert!(real.abs_diff(null) <= tolerance, "{kind} {scheme}: {real} and {null} bytes");
+            assert_eq!(null, keys::signature_len(kind, scheme));
+        }
+    }
+}
+
+#[test]
+fn a_key_does_not_verify_what_another_signed() {
+    let mut real = Real::default();
+    for kind in QUICK {
+        let [ours, theirs] = ["ours", "theirs"].map(|name| keys::generate(kind, &mut Rng::named(1, name)));
+        let scheme = keys::usual_scheme(kind);
+        let signature = real.sign(&ours, scheme, &[b"message"]);
+        assert!(real.verify(&theirs.spki, scheme, &[b"message"], &signature).is_err(), "{kind}");
+        assert!(real.verify(&ours.spki, scheme, &[b"other"], &signature).is_err(), "{kind}");
+    }
+}
+
+/// RFC 8017 §8.2: what PKCS #1 v1.5 signs, opened with plain big numbers.
+#[test]
+fn rsa_signatures_open_to_the_padded_digest() {
+    let key = keys::generate(KeyKind::Rsa1024, &mut rng());
+    let mut real = Real::default();
+    let signature = real.sign(&key, SignatureScheme::RsaPkcs1(Hash::Sha1), &[b"message"]);
+    // The modulus stands between its header of 29 bytes and the exponent of 5.
+    let modulus = num_bigint::BigUint::from_bytes_be(&key.spki[29..29 + 128]);
+    let opened = num_bigint::BigUint::from_bytes_be(&signature).modpow(&65_537_u32.into(), &modulus);
+    let digest_info = b"\x30\x21\x30\x09\x06\x05\x2b\x0e\x03\x02\x1a\x05\x00\x04\x14";
+    let digest = real.hash(Hash::Sha1, &[b"message"]);
+    let padding = vec![0xff; 128 - 3 - digest_info.len() - digest.len()];
+    assert_eq!(opened.to_bytes_be(), [&[1], &padding[..], &[0], digest_info, &digest].concat());
+}
+
+#[test]
+fn keys_come_back_from_pkcs8() {
+    for kind in QUICK {
+        let key = keys::generate(kind, &mut rng());
+        let der = keys::to_pkcs8(&key).unwrap();
+        let again = keys::from_pkcs8(&der).unwrap();
+        assert_eq!((again.kind, &again.spki), (kind, &key.spki));
+        let scheme = keys::usual_scheme(kind);
+        let signature = Real::default().sign(&again, scheme, &[b"message"]);
+        assert_eq!(Real::default().verify(&key.spki, scheme, &[b"message"], &signature), Ok(()), "{kind}");
+        for cut in 0..der.len() {
+            assert_eq!(keys::from_pkcs8(&der[..cut]).unwrap_err(), KeyError::Malformed, "{kind} cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn one_stream_gives_one_signature_key() {
+    for kind in QUICK {
+        let make = |seed| keys::generate(kind, &mut Rng::named(seed, "key")).spki;
+        assert_eq!(make(1), make(1), "{kind}");
+        assert_ne!(make(1), make(2), "{kind}");
+    }
+}
+
+/// Fixed for ever: a key that changed with a version would change every recorded run.
+#[test]
+fn the_key_of_a_stream_does_not_change_with_the_version() {
+    let spki = keys::generate(KeyKind::Rsa1024, &mut Rng::named(1, "pinned")).spki;
+    let digest = Real::default().hash(Hash::Sha256, &[&spki]);
+    assert_eq!(format!("{:02x?}", &digest[..4]), "[a0, 7b, e7, 7d]");
+}
+
+#[test]
+fn pretended_keys_look_like_real_ones() {
+    for &kind in KeyKind::ALL {
+        let key = keys::generate_null(kind, &mut rng());
+        assert_eq!((key.kind, key.spki.len()), (kind, keys::spki_len(kind)));
+        assert_eq!(keys::kind_of_spki(&key.spki), Some(kind));
+        assert!(keytoll_native::awslc::key::PublicKey::from_spki(&key.spki).is_some(), "{kind}: the library parses it");
+        assert!(keys::to_pkcs8(&key).is_none());
+        let scheme = keys::usual_scheme(kind);
+        let signature = Null.sign(&key, scheme, &[b"message"]);
+        assert_eq!(Null.verify(&key.spki, scheme, &[b"message"], &signature), Ok(()), "{kind}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "made or loaded by keytoll_crypto::keys")]
+fn a_pretended_key_cannot_really_sign() {
+    let key = keys::generate_null(KeyKind::Ed25519, &mut rng());
+    Real::default().sign(&key, SignatureScheme::Ed25519, &[]);
+}
+
+#[test]
+fn the_meter_books_every_operation_under_its_phase() {
+    let mut metered = Metered::new(Real::default());
+    let key = keys::generate(KeyKind::EcdsaP256, &mut rng());
+    metered.enter(Phase::SaInit);
+    let pair = metered.generate(Group::X25519, &mut rng());
+    metered.agree(&pair.private, &pair.public).unwrap();
+    metered.enter(Phase::Auth);
+    let scheme = SignatureScheme::EcdsaDer(Hash::Sha256);
+    for _ in 0..2 {
+        let signature = metered.sign(&key, scheme, &[b"ab", b"c"]);
+        metered.verify(&key.spki, scheme, &[b"abc"], &signature).unwrap();
+    }
+    let booked: Vec<_> = metered
+        .snapshot()
+        .into_iter()
+        .map(|row| (row.phase, row.operation, row.algorithm.into_owned(), row.count, row.bytes))
+        .collect();
+    assert_eq!(
+        booked,
+        [
+            (Phase::SaInit, "generate", "x25519".to_owned(), 1, 32),
+            (Phase::SaInit, "agree", "x25519".to_owned(), 1, 32),
+            (Phase::Auth, "sign", "ecdsa-p256-sha256".to_owned(), 2, 6),
+            (Phase::Auth, "verify", "ecdsa-p256-sha256".to_owned(), 2, 6),
+        ]
+    );
+    let total: u64 = metered.snapshot().iter().map(|row| row.ticks).sum();
+    assert!(total > 0 && total == metered.crypto_ticks_total());
+    metered.reset();
+    assert!(metered.snapshot().is_empty() && metered.crypto_ticks_total() == 0);
+}
+
+#[test]
+fn counting_only_reads_no_clock() {
+    let mut metered = Metered::count_only(Null);
+    metered.hash(Hash::Sha1, &[b"abc"]);
+    let rows = metered.snapshot();
+    assert_eq!((rows.len(), rows[0].count, rows[0].bytes, rows[0].ticks), (1, 1, 3, 0));
+}
+
+proptest! {
+    #[test]
+    fn nonsense_is_rejected_and_never_panics(
+        noise in prop::collection::vec(any::<u8>(), 0..300),
+        tag in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        for mut provider in providers() {
+            for &kind in KeyKind::ALL {
+                let scheme = keys::usual_scheme(kind);
+                prop_assert!(provider.verify(&noise, scheme, &[b"message"], &tag).is_err());
+            }
+            prop_assert_eq!(keys::from_pkcs8(&noise).unwrap_err(), KeyError::Malformed);
+            let pair = provider.generate(Group::Ecp256, &mut rng());
+            prop_assert!(noise.len() == 64 || provider.agree(&pair.private, &noise).is_err());
+        }
+        for &algorithm in Encryption::ALL.iter().filter(|algorithm| algorithm.is_aead()) {
+            let (key, iv) = (vec![1; algorithm.key_len()], vec![2; algorithm.iv_len()]);
+            let mut data = noise.clone();
+            prop_assert!(Real::default().decrypt(algorithm, &key, &iv, &[], &mut data, &tag).is_err());
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_of_a_key_or_signature_is_rejected(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        let key = flip_key();
+        let signature = Real::default().sign(&key, SignatureScheme::Ed25519, &[b"message"]);
+        let mut flipped = [&key.spki[..], &signature].concat();
+        flipped[at.index(44 + 64)] ^= 1 << bit;
+        let (spki, signature) = flipped.split_at(44);
+        prop_assert!(Real::default().verify(spki, SignatureScheme::Ed25519, &[b"message"], signature).is_err());
+    }
+}
+
+fn flip_key() -> SigningKey {
+    keys::generate(KeyKind::Ed25519, &mut rng())
+}
