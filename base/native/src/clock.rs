@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::io;
 use std::sync::OnceLock;
 
-/// The CPU's time-stamp counter: constant rate, never behind the instructions before it.
+/// The CPU's time-stamp counter: of constant rate, and read only once the instructions before it are done.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn ticks() -> u64 {
@@ -18,12 +18,12 @@ pub fn ticks() -> u64 {
     unsafe { core::arch::x86_64::__rdtscp(&raw mut core) }
 }
 
-/// The CPU's virtual counter: constant rate, never behind the instructions before it.
+/// The CPU's virtual counter: of constant rate, and read only once the instructions before it are done.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub fn ticks() -> u64 {
     let value;
-    // SAFETY: Linux lets user space read CNTVCT_EL0; ISB keeps the read behind the instructions before it.
+    // SAFETY: Linux lets user space read CNTVCT_EL0; ISB makes the read wait for the instructions before it.
     unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nostack, nomem)) };
     value
 }
