@@ -74,6 +74,15 @@ fn a_full_node_discards_datagrams_but_no_commands() {
     assert_eq!(gateway.iter().filter(|(_, fact)| matches!(fact, Fact::Computed { .. })).count(), 8);
 }
 
+#[test]
+fn a_node_that_was_full_takes_datagrams_again() {
+    let mut pair = slow_gateway(1, 1);
+    // Every 10 ms one is done, one begins and one comes to wait.
+    (0..20).for_each(|i| pair.send_at(ms(10 * i) + millis(1), vec![0]));
+    pair.send_at(ms(2), vec![0]);
+    assert_eq!(pair.arrivals_ns().len(), 21);
+}
+
 /// Tells the gateway at the given milliseconds to have the given deadlines; gives when it was ticked.
 fn ticks(orders: &[(u64, Option<u64>)]) -> Vec<u64> {
     let mut pair = Pair::through(Direction::default());
@@ -102,6 +111,24 @@ fn a_tick_waits_for_a_core_like_anything_else_and_only_once() {
     let got = |at| (ms(at), gw, News::Got(vec![0]));
     // The tick of 12 ms comes behind the datagrams of 10 and 11 ms.
     assert_eq!(pair.run(), [got(20), got(30), (ms(40), gw, News::Ticked), got(50)]);
+}
+
+#[test]
+fn a_tick_that_waits_is_not_asked_for_again() {
+    let mut pair = slow_gateway(1, 100);
+    pair.world.command_at(ms(0), pair.gw, Order::WakeAt(Some(ms(5))));
+    assert_eq!(pair.world.run_until(ms(6), &mut NoTrace), None);
+    pair.world.with_host(pair.gw, |_| ());
+    assert_eq!(pair.world.next_at(), Some(ms(10)));
+}
+
+#[test]
+fn a_tick_called_off_while_it_waits_does_not_come() {
+    let mut pair = slow_gateway(1, 100);
+    pair.world.command_at(ms(0), pair.gw, Order::WakeAt(Some(ms(12))));
+    pair.world.command_at(ms(9), pair.gw, Order::WakeAt(Some(ms(15))));
+    pair.world.command_at(ms(11), pair.gw, Order::WakeAt(None));
+    assert_eq!(pair.run(), []);
 }
 
 #[test]
