@@ -166,6 +166,7 @@ fn add_chain_hz() -> f64 {
 /// Twenty dependent additions of registers, which no compiler can fold and no CPU can rename away.
 #[inline(always)]
 fn twenty_additions(mut sum: u64) -> u64 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     macro_rules! twenty {
         ($instruction:literal) => {
             concat!(
