@@ -79,8 +79,12 @@ fn names_section(comment: &str) -> bool {
     !doc && comment.split("RFC ").skip(1).any(|after| section(after).is_some())
 }
 
+/// One RFC, one or more of its sections, and why.
 fn is_citation(comment: &str) -> bool {
-    let after = comment.strip_prefix("// RFC ").and_then(section);
+    let mut after = comment.strip_prefix("// RFC ").and_then(section);
+    while let Some(another) = after.and_then(|rest| rest.strip_prefix(", §")) {
+        after = section_number(another);
+    }
     after.and_then(|rest| rest.strip_prefix(": ")).is_some_and(|why| !why.trim().is_empty())
 }
 
@@ -88,9 +92,14 @@ fn is_citation(comment: &str) -> bool {
 fn section(text: &str) -> Option<&str> {
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = text.len() - number.len();
-    let place = number.strip_prefix(" §")?;
-    let rest = place.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '.');
-    ((3..=5).contains(&digits) && rest.len() < place.len()).then_some(rest)
+    let rest = section_number(number.strip_prefix(" §")?)?;
+    (3..=5).contains(&digits).then_some(rest)
+}
+
+/// What follows `2.1` at the start of `text`.
+fn section_number(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '.');
+    (rest.len() < text.len()).then_some(rest)
 }
 
 fn has_word(text: &str, word: &str) -> bool {
