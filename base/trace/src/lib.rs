@@ -5,7 +5,7 @@
 //! * [`Record`]s of [`Fact`]s in virtual time. Same plan, same seed, deterministic crypto: the same bytes.
 //! * [`Cost`]s: CPU, heap and crypto operations as this machine spent them. Never the same twice.
 //!
-//! [`file`] writes and reads both, versioned. Nothing here knows a protocol beyond the names in [`names`].
+//! [`mod@file`] writes and reads both, versioned. Nothing here knows a protocol beyond the names in [`names`].
 
 pub mod cost;
 pub mod fact;

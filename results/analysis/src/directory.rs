@@ -89,7 +89,7 @@ pub fn measure(
     let manifest = manifest(directory)?;
     let mut rows = Vec::with_capacity(manifest.rows.len());
     for row in &manifest.rows {
-        if !manifest.complete && !directory.join(&row.trace).exists() {
+        if !manifest.complete && !has_begun(directory, row) {
             continue;
         }
         let tally = measure_row(directory, row, manifest.complete, sink)?;
@@ -98,7 +98,13 @@ pub fn measure(
     Ok(Findings::new(manifest, rows))
 }
 
-/// Measures one row. The costs are read first where they are due: before the next authentication's records.
+/// Whether both files of a row were written to at all.
+fn has_begun(directory: &Path, row: &ManifestRow) -> bool {
+    let begun = |name: &str| directory.join(name).metadata().is_ok_and(|file| file.len() > 0);
+    begun(&row.trace) && begun(&row.costs)
+}
+
+/// Measures one row; the costs of an authentication are read with its records.
 fn measure_row(
     directory: &Path,
     row: &ManifestRow,

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample};
+use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample, Split};
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_trace::manifest::ManifestRow;
 use keytoll_trace::{Link, Node};
@@ -97,7 +97,7 @@ fn sample_cells(sample: &Sample) -> [String; 20] {
         known(sample.delay_ns),
         known(sample.first_packet_ns),
         known(split.map(|split| split.network_ns)),
-        known(split.map(|split| split.computation_total_ns())),
+        known(split.map(Split::computation_total_ns)),
         known(split.map(|split| split.waiting_ns)),
         total.messages.to_string(),
         total.packets.to_string(),

@@ -25,7 +25,7 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
         section(&group, &mut out)?;
     }
     failures(summary, &mut out)?;
-    footnotes(&mut out)?;
+    footnotes(summary, &mut out)?;
     machine(findings, &mut out)?;
     writeln!(out, "</body></html>")
 }
@@ -124,13 +124,13 @@ const DELAY_HEAD: [&str; 13] = [
     "p50 ms",
     "p95 ms",
     "p99 ms",
-    "first packet ms",
+    "packet ms",
     "link",
-    "messages",
-    "packets",
+    "msgs",
+    "pkts",
     "bytes",
-    "retransmissions",
-    "lost packets",
+    "retr",
+    "lost pkts",
 ];
 
 fn delay_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -216,10 +216,10 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     table(&["method", "network", "how many", "why"], lines, out)
 }
 
-fn footnotes(out: &mut impl Write) -> io::Result<()> {
+fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, r#"<div class="notes">"#)?;
-    for note in crate::terminal::NOTES {
-        writeln!(out, "<p>{}</p>", escaped(note))?;
+    for note in crate::terminal::notes(summary) {
+        writeln!(out, "<p>{}</p>", escaped(&note))?;
     }
     writeln!(out, "<p>{}</p></div>", escaped(SPLIT))
 }

@@ -212,21 +212,23 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
-    for note in NOTES {
-        wrapped(note, out)?;
-    }
-    wrapped(charged(summary), out)?;
-    let disturbed: u64 = summary.rows.iter().map(|row| row.disturbed).sum();
-    if disturbed > 0 {
-        wrapped(&format!("{disturbed} authentications {DISTURBED}"), out)?;
-    }
-    for row in summary.rows.iter().filter(|row| !row.notes.is_empty()) {
-        wrapped(&format!("{}, {}: {}", label(row), row.network, row.notes.join("; ")), out)?;
-    }
-    Ok(())
+    notes(summary).iter().try_for_each(|note| wrapped(note, out))
 }
 
-pub(crate) const NOTES: [&str; 3] = [
+/// What a reader must know of the columns and of this run.
+pub(crate) fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes: Vec<String> = NOTES.map(str::to_owned).to_vec();
+    notes.push(charged(summary).to_owned());
+    let disturbed: u64 = summary.rows.iter().map(|row| row.disturbed).sum();
+    if disturbed > 0 {
+        notes.push(format!("{disturbed} authentications {DISTURBED}"));
+    }
+    let with_notes = summary.rows.iter().filter(|row| !row.notes.is_empty());
+    notes.extend(with_notes.map(|row| format!("{}, {}: {}", label(row), row.network, row.notes.join("; "))));
+    notes
+}
+
+const NOTES: [&str; 3] = [
     "ok/n: established of all measured. delay: trigger to usable SA, mean of those established ± half the 95 % \
      interval (Student t). packet: mean time until the packet that caused it came back through the SA.",
     "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \

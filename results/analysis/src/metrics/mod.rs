@@ -16,7 +16,7 @@ mod messages;
 mod sample;
 mod tally;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keytoll_trace::{Cost, Fact, Node, Protocol, Record, SampleCost};
 
@@ -65,9 +65,11 @@ pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterat
 #[derive(Debug)]
 pub struct Meter<S> {
     open: BTreeMap<u32, Open>,
+    /// Those of the open ones that have an outcome.
+    ended: BTreeSet<u32>,
     /// Samples below this have been looked at for closing and are gone unless they never ended.
-    newest: u32,
     closed_below: u32,
+    newest: u32,
     routes: Routes,
     tally: Tally,
     spare: Vec<Vec<Record>>,
@@ -79,7 +81,6 @@ pub struct Meter<S> {
 struct Open {
     records: Vec<Record>,
     costs: BTreeMap<Node, NodeCost>,
-    ended: bool,
 }
 
 impl<S: FnMut(&Sample)> Meter<S> {
@@ -87,8 +88,9 @@ impl<S: FnMut(&Sample)> Meter<S> {
     pub fn new(sink: S) -> Self {
         Self {
             open: BTreeMap::new(),
-            newest: 0,
+            ended: BTreeSet::new(),
             closed_below: 0,
+            newest: 0,
             routes: Routes::default(),
             tally: Tally::default(),
             spare: Vec::new(),
@@ -115,13 +117,16 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
         self.routes.learn(&record.fact);
         self.advance(record.sample);
+        let sample = record.sample;
         let ends = record.node == Node::Ue && matches!(record.fact, Fact::Usable | Fact::Failed { .. });
-        let Some(open) = self.open_mut(record.sample) else {
+        let Some(open) = self.open_mut(sample) else {
             self.tally.late_records += 1;
             return;
         };
-        open.ended |= ends;
         open.records.push(record);
+        if ends {
+            self.ended.insert(sample);
+        }
     }
 
     /// Takes the next cost.
@@ -166,9 +171,9 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
         self.newest = sample;
         self.closed_below = self.closed_below.max(sample.saturating_sub(LINGER));
-        let ended = self.open.range(..self.closed_below).filter(|(_, open)| open.ended);
-        let ended: Vec<u32> = ended.map(|(&sample, _)| sample).collect();
-        ended.into_iter().for_each(|sample| self.close(sample));
+        while let Some(&ended) = self.ended.first().filter(|&&ended| ended < self.closed_below) {
+            self.close(ended);
+        }
         while self.open.len() >= OPEN_MAX {
             let (&oldest, _) = self.open.first_key_value().expect("OPEN_MAX is above zero");
             self.closed_below = self.closed_below.max(oldest + 1);
@@ -177,6 +182,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
     }
 
     fn close(&mut self, number: u32) {
+        self.ended.remove(&number);
         let Some(mut open) = self.open.remove(&number) else { return };
         open.records.sort_by_key(|record| record.at_ns);
         let concluded = conclude::conclude(number, &open.records, &self.routes, &mut self.tally);

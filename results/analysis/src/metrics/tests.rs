@@ -1,1 +1,362 @@
+//! Authentications small enough to work out by hand, and properties of those that are not.
 
+use keytoll_trace::{Fate, Link, Message, OperationCost, Payloads};
+use proptest::prelude::*;
+
+use super::*;
+
+const UE_GW: Link = Link(Node::Ue, Node::Gw);
+const GW_AAA: Link = Link(Node::Gw, Node::Aaa);
+
+fn at(at_ns: u64, node: Node, fact: Fact) -> Record {
+    Record { at_ns, node, sample: 0, fact }
+}
+
+fn sent(protocol: Protocol, kind: u8) -> Message {
+    let id = 0;
+    let payloads = Payloads::default();
+    Message { protocol, kind, response: false, id, bytes: 200, retransmission: false, fragment: 0, payloads }
+}
+
+fn carried(link: Link, protocol: Protocol, packets: u16, bytes: u32, transit_ns: u64, fate: Fate) -> Fact {
+    Fact::Carried { link, protocol, packets, bytes, transit_ns, fate }
+}
+
+fn ike(transit_ns: u64, fate: Fate) -> Fact {
+    carried(UE_GW, Protocol::Ike, 1, 248, transit_ns, fate)
+}
+
+fn only(records: Vec<Record>) -> Sample {
+    let samples = measure(records, []);
+    assert_eq!((samples.kept.len(), samples.tally.late_records, samples.tally.without_trigger), (1, 0, 0));
+    samples.kept.into_iter().next().unwrap()
+}
+
+/// Trigger at 100; the device computes 10, its request travels 1000; the gateway computes 50, its answer is lost;
+/// at 2000 the device repeats itself, travel 1000; the gateway repeats the answer at once, travel 900, in two
+/// packets, and a copy of it is made; the device computes 30 and is done at 3930.
+fn worked_example() -> Vec<Record> {
+    let request = sent(Protocol::Ike, 34);
+    let answer = Message { response: true, ..request.clone() };
+    let again = |message: &Message| Fact::Sent(Message { retransmission: true, ..message.clone() });
+    vec![
+        at(110, Node::Ue, Fact::Computed { busy_ns: 10 }),
+        at(100, Node::Ue, Fact::Triggered),
+        at(110, Node::Ue, Fact::Sent(request.clone())),
+        at(110, Node::Ue, ike(1000, Fate::Delivered)),
+        at(1160, Node::Gw, Fact::Computed { busy_ns: 50 }),
+        at(1160, Node::Gw, Fact::Sent(answer.clone())),
+        at(1160, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Lost)),
+        at(2000, Node::Ue, again(&request)),
+        at(2000, Node::Ue, ike(1000, Fate::Delivered)),
+        at(3000, Node::Gw, again(&answer)),
+        at(3000, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Delivered)),
+        at(3000, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Duplicate)),
+        at(3930, Node::Ue, Fact::Computed { busy_ns: 30 }),
+        at(3930, Node::Ue, Fact::Usable),
+        at(3930, Node::Ue, carried(UE_GW, Protocol::Esp, 1, 150, 1000, Fate::Delivered)),
+        at(3935, Node::Ue, Fact::Discarded { protocol: Protocol::Ike, why: "message id".into() }),
+        at(5930, Node::Ue, Fact::FirstPacket),
+        at(9000, Node::Ue, Fact::Sent(sent(Protocol::Ike, 37))),
+        at(9000, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 120, 1000, Fate::Delivered)),
+    ]
+}
+
+#[test]
+fn every_number_of_the_worked_example() {
+    let sample = only(worked_example());
+    assert_eq!(sample.outcome, Outcome::Established);
+    assert_eq!(sample.triggered_at_ns, 100);
+    assert_eq!(sample.delay_ns, Some(3830));
+    assert_eq!(sample.first_packet_ns, Some(5830));
+    let split = sample.split.unwrap();
+    assert_eq!(split.network_ns, 1000 + 1000 + 900);
+    assert_eq!(split.computation_ns, BTreeMap::from([(Node::Ue, 10 + 30), (Node::Gw, 50)]));
+    assert_eq!(split.waiting_ns, 2000 - 1160);
+    let count =
+        LinkCount { messages: 2, packets: 6, bytes: 2 * 248 + 2 * 1600, retransmissions: 2, lost_packets: 2 };
+    assert_eq!(sample.links, BTreeMap::from([(UE_GW, count)]));
+    assert_eq!(sample.total, count);
+    assert_eq!(sample.after, LinkCount { messages: 1, packets: 1, bytes: 120, ..LinkCount::default() });
+    assert_eq!((sample.discards, sample.charged, sample.disturbed), (1, true, false));
+}
+
+#[test]
+fn the_kinds_of_messages_of_the_worked_example() {
+    let tally = measure(worked_example(), []).tally;
+    let kinds = tally.messages.kinds().iter();
+    let seen =
+        kinds.map(|kind| (kind.name(), kind.part, kind.to, kind.count, kind.retransmissions, kind.bytes));
+    let wanted = [
+        ("IKE_SA_INIT request".to_owned(), Part::Authentication, Some(Node::Gw), 1, 1, 200),
+        ("IKE_SA_INIT response".to_owned(), Part::Authentication, Some(Node::Ue), 1, 1, 200),
+        ("INFORMATIONAL request".to_owned(), Part::After, Some(Node::Gw), 1, 0, 200),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn what_was_sent_with_the_failure_belongs_to_it() {
+    // The device tells the gateway why it gives up: the datagram leaves after `Failed` is noted.
+    let sample = only(vec![
+        at(0, Node::Ue, Fact::Triggered),
+        at(50, Node::Ue, Fact::Sent(sent(Protocol::Ike, 37))),
+        at(50, Node::Ue, Fact::Failed { why: "AUTHENTICATION_FAILED".into() }),
+        at(50, Node::Ue, Fact::Sent(Message { bytes: 1, ..sent(Protocol::Ike, 36) })),
+        at(50, Node::Ue, ike(10, Fate::Delivered)),
+        at(50, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 99, 10, Fate::Delivered)),
+    ]);
+    assert_eq!(sample.outcome.failure(), Some("AUTHENTICATION_FAILED"));
+    assert_eq!((sample.delay_ns, sample.split), (None, None));
+    assert_eq!((sample.total.messages, sample.total.bytes), (1, 248));
+    assert_eq!((sample.after.messages, sample.after.bytes), (1, 99));
+}
+
+#[test]
+fn fragments_are_one_message_of_many_packets() {
+    let fragment = |fragment| Fact::Sent(Message { fragment, ..sent(Protocol::Ike, 35) });
+    let samples = measure(
+        vec![
+            at(0, Node::Ue, Fact::Triggered),
+            at(10, Node::Ue, fragment(1)),
+            at(10, Node::Ue, fragment(2)),
+            at(10, Node::Ue, fragment(3)),
+            at(10, Node::Ue, ike(100, Fate::Delivered)),
+            at(10, Node::Ue, ike(110, Fate::Delivered)),
+            at(10, Node::Ue, ike(120, Fate::Delivered)),
+            at(130, Node::Ue, Fact::Usable),
+        ],
+        [],
+    );
+    let sample = &samples.kept[0];
+    assert_eq!((sample.total.messages, sample.total.packets), (1, 3));
+    assert_eq!(sample.split.as_ref().unwrap().network_ns, 120, "fragments travel side by side");
+    let kinds = samples.tally.messages.kinds();
+    assert_eq!((kinds.len(), kinds[0].count, kinds[0].bytes), (1, 1, 600));
+}
+
+#[test]
+fn each_protocol_counts_on_its_own_link() {
+    let radius = carried(GW_AAA, Protocol::Radius, 1, 100, 5, Fate::Delivered);
+    let sample = only(vec![
+        at(0, Node::Ue, Fact::Triggered),
+        at(1, Node::Ue, Fact::Sent(sent(Protocol::Ike, 35))),
+        at(1, Node::Ue, ike(1, Fate::QueueFull)),
+        at(2, Node::Gw, Fact::Sent(sent(Protocol::Radius, 1))),
+        at(2, Node::Gw, radius),
+        at(10, Node::Ue, Fact::Usable),
+    ]);
+    let refused = LinkCount { messages: 1, lost_packets: 1, ..LinkCount::default() };
+    let taken = LinkCount { messages: 1, packets: 1, bytes: 100, ..LinkCount::default() };
+    assert_eq!(sample.links, BTreeMap::from([(UE_GW, refused), (GW_AAA, taken)]));
+}
+
+#[test]
+fn the_device_decides_on_the_outcome() {
+    let failed = |node, why: &'static str| at(5, node, Fact::Failed { why: why.into() });
+    let usable = only(vec![
+        at(0, Node::Ue, Fact::Triggered),
+        failed(Node::Gw, "half-open timeout"),
+        at(9, Node::Ue, Fact::Usable),
+    ]);
+    assert_eq!((usable.outcome, usable.delay_ns), (Outcome::Established, Some(9)));
+    let silent = only(vec![at(0, Node::Ue, Fact::Triggered), failed(Node::Gw, "half-open timeout")]);
+    assert_eq!(silent.outcome.failure(), Some("half-open timeout"));
+    assert_eq!(only(vec![at(0, Node::Ue, Fact::Triggered)]).outcome, Outcome::Unfinished);
+}
+
+#[test]
+fn what_nothing_triggered_is_no_authentication() {
+    let samples = measure(vec![at(1, Node::Ue, Fact::Closed { why: "deleted".into() })], []);
+    assert_eq!((samples.tally.n, samples.tally.without_trigger), (0, 1));
+}
+
+fn row(samples: u32, delay_ns: impl Fn(u32) -> u64, disturbed: impl Fn(u32) -> bool) -> Vec<Record> {
+    let mut records = Vec::new();
+    for sample in 0..samples {
+        let start_ns = u64::from(sample) * 1_000_000;
+        let end_ns = start_ns + delay_ns(sample);
+        let mut note = |at_ns, fact| records.push(Record { at_ns, node: Node::Ue, sample, fact });
+        note(start_ns, Fact::Triggered);
+        if disturbed(sample) {
+            note(start_ns, Fact::Disturbed);
+        }
+        note(end_ns, Fact::Computed { busy_ns: 1 });
+        note(end_ns, Fact::Usable);
+    }
+    records
+}
+
+fn cost(sample: u32, cpu_ns: u64) -> Cost {
+    let (heap_peak_bytes, idle_sa_bytes) = (1000 + u64::from(sample), Some(50));
+    Cost::Sample(SampleCost {
+        sample,
+        node: Node::Ue,
+        cpu_ns,
+        crypto_ns: cpu_ns / 4,
+        heap_peak_bytes,
+        idle_sa_bytes,
+    })
+}
+
+#[test]
+fn disturbed_samples_are_not_in_the_cpu_figures_nor_in_charged_delays() {
+    let samples = measure(row(3, |_| 100, |sample| sample == 1), [cost(0, 400), cost(1, 9999), cost(2, 600)]);
+    let tally = samples.tally;
+    assert_eq!((tally.n, tally.established, tally.disturbed), (3, 3, 1));
+    assert_eq!(tally.delay_ns.moments().n(), 2);
+    let ue = &tally.nodes[&Node::Ue];
+    assert_eq!((ue.cpu_ns.n(), ue.cpu_ns.mean(), ue.crypto_ns.mean()), (2, Some(500.0), Some(125.0)));
+    assert_eq!((ue.heap_peak_first, ue.idle_sa_bytes.mean()), (Some((0, 1000)), Some(50.0)));
+}
+
+#[test]
+fn a_long_row_holds_only_what_is_in_flight() {
+    let mut seen = Vec::new();
+    let mut open_max = 0;
+    let mut meter = Meter::new(|sample: &Sample| seen.push((sample.sample, sample.nodes.len())));
+    for sample in 0..20_000 {
+        for record in row(1, |_| 100, |_| false) {
+            meter.record(Record { sample, ..record });
+        }
+        meter.cost(cost(sample, 7));
+        open_max = open_max.max(meter.open.len());
+    }
+    let tally = meter.finish();
+    assert!(open_max <= LINGER as usize + 1, "{open_max} open");
+    assert_eq!(seen, (0..20_000).map(|sample| (sample, 1)).collect::<Vec<_>>());
+    assert_eq!((tally.n, tally.nodes[&Node::Ue].cpu_ns.n()), (20_000, 20_000));
+}
+
+#[test]
+fn authentications_that_never_end_are_given_up_when_there_are_too_many() {
+    let mut seen = 0_u64;
+    let mut meter = Meter::new(|sample: &Sample| seen += u64::from(sample.outcome == Outcome::Unfinished));
+    for sample in 0..OPEN_MAX as u32 + 10 {
+        meter.record(Record { at_ns: 0, node: Node::Ue, sample, fact: Fact::Triggered });
+        assert!(meter.open.len() <= OPEN_MAX);
+    }
+    assert_eq!(meter.finish().failures["unfinished"], OPEN_MAX as u64 + 10);
+    assert_eq!(seen, OPEN_MAX as u64 + 10);
+}
+
+#[test]
+fn late_records_are_counted_as_late() {
+    let mut records = row(200, |_| 100, |_| false);
+    records.push(Record {
+        at_ns: u64::MAX,
+        node: Node::Gw,
+        sample: 3,
+        fact: Fact::Closed { why: "deleted".into() },
+    });
+    let tally = measure(records, []).tally;
+    assert_eq!((tally.n, tally.late_records), (200, 1));
+}
+
+#[test]
+fn rows_longer_than_what_is_kept_are_in_the_statistics() {
+    let samples = measure(row(KEPT_MAX as u32 + 5, |_| 100, |_| false), []);
+    assert_eq!((samples.kept.len(), samples.left_out, samples.tally.n), (KEPT_MAX, 5, KEPT_MAX as u64 + 5));
+}
+
+#[test]
+fn operations_and_the_clock_reach_the_tally() {
+    let operation = OperationCost {
+        node: Node::Gw,
+        phase: "ike-auth".into(),
+        operation: "sign".into(),
+        algorithm: "rsa2048".into(),
+        count: 1,
+        ns: 2,
+        bytes: 3,
+    };
+    let clock = Cost::Clock { ticks_hz: 1e9, profile_hz: vec![(Node::Gw, 2e9)] };
+    let tally = measure([], [clock, Cost::Operation(operation.clone())]).tally;
+    assert_eq!((tally.operations, tally.profile_hz), (vec![operation], BTreeMap::from([(Node::Gw, 2e9)])));
+}
+
+fn any_node() -> impl Strategy<Value = Node> {
+    prop::sample::select(vec![Node::Ue, Node::Gw, Node::Aaa])
+}
+
+fn any_fate() -> impl Strategy<Value = Fate> {
+    prop::sample::select(vec![Fate::Delivered, Fate::Lost, Fate::QueueFull, Fate::Corrupted, Fate::Duplicate])
+}
+
+fn any_fact() -> impl Strategy<Value = Fact> {
+    let message = (any::<bool>(), 0u16..4, 34u8..38).prop_map(|(retransmission, fragment, kind)| {
+        Fact::Sent(Message { retransmission, fragment, ..sent(Protocol::Ike, kind) })
+    });
+    let datagram =
+        (0u16..4, 0u32..3000, 0u64..800, any_fate()).prop_map(|(packets, bytes, transit_ns, fate)| {
+            carried(UE_GW, Protocol::Ike, packets, bytes, transit_ns, fate)
+        });
+    let computed = (0u64..300).prop_map(|busy_ns| Fact::Computed { busy_ns });
+    let end =
+        prop::sample::select(vec![Fact::Usable, Fact::FirstPacket, Fact::Failed { why: "timeout".into() }]);
+    prop_oneof![3 => message, 3 => datagram, 2 => computed, 1 => end]
+}
+
+/// Records of a few authentications, no two at the same time.
+fn any_records() -> impl Strategy<Value = Vec<Record>> {
+    let record = (0u64..2000, any_node(), 0u32..3, any_fact());
+    prop::collection::vec(record, 0..60).prop_map(|drawn| {
+        let mut records: Vec<Record> =
+            (0..3).map(|sample| Record { at_ns: 0, node: Node::Ue, sample, fact: Fact::Triggered }).collect();
+        let placed = drawn.into_iter().zip(1..);
+        records.extend(placed.map(|((ns, node, sample, fact), place)| Record {
+            at_ns: ns * 64 + place,
+            node,
+            sample,
+            fact,
+        }));
+        records.sort_by_key(|record| record.at_ns);
+        records
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_parts_add_up_to_the_delay(records in any_records()) {
+        for sample in measure(records, []).kept {
+            let sum = sample.split.map(|split| split.network_ns + split.computation_total_ns() + split.waiting_ns);
+            prop_assert_eq!(sum, sample.delay_ns);
+            prop_assert_eq!(sample.delay_ns.is_some(), sample.outcome == Outcome::Established);
+        }
+    }
+
+    #[test]
+    fn everything_sent_is_counted_once(records in any_records()) {
+        let mut wanted = LinkCount::default();
+        for record in &records {
+            match &record.fact {
+                Fact::Sent(message) if message.fragment <= 1 && message.retransmission => wanted.retransmissions += 1,
+                Fact::Sent(message) if message.fragment <= 1 => wanted.messages += 1,
+                Fact::Carried { packets, bytes, fate: Fate::Delivered | Fate::Lost | Fate::Corrupted, .. } => {
+                    wanted.packets += u64::from(*packets);
+                    wanted.bytes += u64::from(*bytes);
+                }
+                _ => {}
+            }
+        }
+        let mut found = LinkCount::default();
+        let samples = measure(records, []);
+        for sample in &samples.kept {
+            found.add(&sample.total);
+            found.add(&sample.after);
+        }
+        prop_assert_eq!(LinkCount { lost_packets: 0, ..found }, wanted);
+        let kinds = samples.tally.messages.kinds();
+        prop_assert_eq!(kinds.iter().map(|kind| kind.count).sum::<u64>(), wanted.messages);
+    }
+
+    #[test]
+    fn the_order_of_unrelated_records_does_not_matter(
+        (records, shuffled) in any_records().prop_flat_map(|records| {
+            let shuffled = Just(records.clone()).prop_shuffle();
+            (Just(records), shuffled)
+        }),
+    ) {
+        prop_assert_eq!(measure(records, []).kept, measure(shuffled, []).kept);
+    }
+}

@@ -1,0 +1,150 @@
+//! `summary.json` against the contract of the design: names, order, and what is absent.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use keytoll_analysis::metrics::measure;
+use keytoll_analysis::{Findings, RowFindings};
+use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::{Cost, Fact, Fate, Link, Node, Protocol, Record, SampleCost};
+use serde_json::{Map, Value};
+
+fn row() -> ManifestRow {
+    ManifestRow {
+        index: 0,
+        method: "ikev2-psk".into(),
+        variant: String::new(),
+        network: "wifi-11g".into(),
+        topology: "raw".into(),
+        world: "sim".into(),
+        crypto: "real".into(),
+        samples_planned: 2,
+        trace: "trace/000.trace".into(),
+        costs: "costs/000.costs".into(),
+        notes: Vec::new(),
+    }
+}
+
+fn records(samples: u32) -> Vec<Record> {
+    let facts = |sample: u32| {
+        let start_ns = u64::from(sample) * 1_000_000_000;
+        let carried = Fact::Carried {
+            link: Link(Node::Ue, Node::Gw),
+            protocol: Protocol::Ike,
+            packets: 1,
+            bytes: 300,
+            transit_ns: 2_000_000,
+            fate: Fate::Delivered,
+        };
+        let end_ns = start_ns + 2_000_000 + u64::from(sample) * 1_000_000;
+        [(start_ns, Fact::Triggered), (start_ns, carried), (end_ns, Fact::Usable)]
+            .map(|(at_ns, fact)| Record { at_ns, node: Node::Ue, sample, fact })
+    };
+    (0..samples).flat_map(facts).collect()
+}
+
+fn costs(samples: u32) -> Vec<Cost> {
+    let clock = Cost::Clock { ticks_hz: 2e9, profile_hz: vec![(Node::Gw, 2e9)] };
+    let sample = |sample| {
+        [Node::Gw, Node::Ue].map(|node| {
+            let idle_sa_bytes = (node == Node::Gw).then_some(2048);
+            let heap_peak_bytes = 4096;
+            Cost::Sample(SampleCost {
+                sample,
+                node,
+                cpu_ns: 5000,
+                crypto_ns: 4000,
+                heap_peak_bytes,
+                idle_sa_bytes,
+            })
+        })
+    };
+    std::iter::once(clock).chain((0..samples).flat_map(sample)).collect()
+}
+
+fn summary(samples: u32) -> Value {
+    let machine = Machine { cpu: "c".into(), kernel: "k".into(), cores: 2, ticks_hz: 2e9, core_hz: 3e9 };
+    let manifest = Manifest {
+        format: FORMAT,
+        keytoll_version: "0.1.0".into(),
+        title: "t".into(),
+        seed: u64::MAX.to_string(),
+        machine,
+        plan: String::new(),
+        complete: true,
+        rows: vec![row()],
+    };
+    let tally = measure(records(samples), costs(samples)).tally;
+    let findings = Findings::new(manifest, vec![RowFindings { row: row(), tally }]);
+    let text = serde_json::to_string(&findings.summary).unwrap();
+    in_written_order(&text, &["\"ue\"", "\"gw\""]);
+    serde_json::from_str(&text).unwrap()
+}
+
+fn in_written_order(text: &str, names: &[&str]) {
+    let places: Vec<_> = names.iter().filter_map(|name| text.find(name)).collect();
+    assert!(places.is_sorted(), "{names:?} stand at {places:?}");
+}
+
+fn object<'a>(value: &'a Value, name: &str) -> &'a Map<String, Value> {
+    value.get(name).and_then(Value::as_object).unwrap_or_else(|| panic!("no object {name} in {value}"))
+}
+
+fn has(object: &Map<String, Value>, names: &[&str]) {
+    for name in names {
+        assert!(object.contains_key(*name), "{name} is not in {object:?}");
+    }
+}
+
+#[test]
+fn every_documented_key_is_there() {
+    let summary = summary(2);
+    has(summary.as_object().unwrap(), &["format", "title", "rows"]);
+    assert_eq!(
+        (&summary["format"], &summary["seed"]),
+        (&Value::from(1), &Value::from("18446744073709551615"))
+    );
+    let row = &summary["rows"][0];
+    let names = ["method", "variant", "network", "topology", "world", "crypto", "n", "succeeded", "failures"];
+    has(row.as_object().unwrap(), &names);
+    has(
+        object(row, "delay_ms"),
+        &["mean", "ci95_low", "ci95_high", "min", "p50", "p95", "p99", "max", "stddev"],
+    );
+    has(object(row, "delay_split_ms"), &["network", "computation", "waiting"]);
+    has(object(&row["links"], "ue-gw"), &["messages", "packets", "bytes", "retransmissions"]);
+    has(object(&row["cpu"], "gw"), &["ns", "cycles", "crypto_ns"]);
+    has(object(&row["memory_bytes"], "gw"), &["peak", "idle_sa"]);
+}
+
+#[test]
+fn the_numbers_have_the_units_of_their_names() {
+    let row = &summary(2)["rows"][0];
+    // 2 ms and 3 ms.
+    assert_eq!((row["delay_ms"]["mean"].as_f64(), row["delay_ms"]["p50"].as_f64()), (Some(2.5), Some(2.5)));
+    assert_eq!(row["delay_split_ms"]["network"].as_f64(), Some(2.0));
+    assert_eq!(row["delay_split_ms"]["waiting"].as_f64(), Some(0.5));
+    assert_eq!(row["links"]["ue-gw"]["bytes"].as_f64(), Some(300.0));
+    // 5 µs at 2 GHz.
+    assert!((row["cpu"]["gw"]["cycles"].as_f64().unwrap() - 10_000.0).abs() < 1e-6);
+    assert_eq!(row["memory_bytes"]["gw"]["idle_sa"].as_f64(), Some(2048.0));
+}
+
+#[test]
+fn what_is_not_known_is_absent() {
+    let row = &summary(2)["rows"][0];
+    assert_eq!(object(row, "links").len(), 1, "links that were not used");
+    assert_eq!(object(row, "cpu").len(), 2, "nodes that were not measured");
+    assert!(row["cpu"]["ue"].get("cycles").is_none(), "the device's frequency is not known");
+    assert!(row["memory_bytes"]["ue"].get("idle_sa").is_none());
+    assert!(row.get("first_packet_ms").is_none());
+}
+
+#[test]
+fn one_sample_has_no_spread_and_none_has_no_delay() {
+    let one = &summary(1)["rows"][0];
+    let delay = object(one, "delay_ms");
+    assert!(["ci95_low", "ci95_high", "stddev"].iter().all(|name| !delay.contains_key(*name)), "{delay:?}");
+    let none = &summary(0)["rows"][0];
+    assert!(none.get("delay_ms").is_none() && none.get("delay_split_ms").is_none());
+    assert_eq!((none["n"].as_u64(), object(none, "links").len()), (Some(0), 0));
+}
