@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Only authentications in flight are held, so memory does not grow with the length of a run. An
-//! authentication is concluded [`LINGER`] samples after its outcome, when what was still in flight has
+//! authentication is concluded `LINGER` samples after its outcome, when what was still in flight has
 //! long arrived; those that never end are concluded at the end of the row.
 
 mod conclude;
