@@ -1,2 +1,33 @@
-//! (to be written)
-fn main() {}
+//! `keytoll`: what does it cost to let somebody in? One verb per step from scenario to report.
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
+//! should not have, 2 the command line or the scenario is wrong, 3 the environment does not let us.
+
+mod args;
+mod check;
+mod completions;
+mod list;
+mod report;
+mod run;
+mod screen;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+
+#[global_allocator]
+static HEAP: keytoll_native::heap::TaggedHeap = keytoll_native::heap::TaggedHeap;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Run(args) => run::run(&args),
+        Verb::Check(args) => check::check(&args),
+        Verb::List(args) => list::list(&args),
+        Verb::Report(args) => report::report(&args),
+        Verb::Completions(args) => completions::completions(&args),
+    };
+    done.unwrap_or_else(|report| screen::fail(&report, cli.color))
+}

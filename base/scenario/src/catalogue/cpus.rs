@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Cpu] = &[
     Cpu {
         name: "mips-125",
         hz: Some(125_000_000),
-        summary: "MIPS of a WLAN access point",
+        summary: "MIPS of an embedded device",
         source: "paper 001: 10 000 hashes in 55 ms",
     },
 ];

@@ -1,0 +1,234 @@
+//! The command line: verbs, their arguments and their help.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::styling::Styles;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use keytoll_scenario::{Overrides, Plan, ScenarioError, Source};
+
+/// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
+#[derive(Debug, Parser)]
+#[command(name = "keytoll", version, styles = Styles::plain(), disable_help_subcommand = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Colour in messages.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// When messages are coloured; `Auto`: if stderr is a terminal and NO_COLOR is not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    // Documented here the values would take six lines in the help of every verb.
+    Auto,
+    Never,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a scenario and measure every authentication.
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Say what a scenario would run, without running it.
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
+    /// Show what scenarios can name, with sources.
+    #[command(after_help = LIST_HELP)]
+    List(ListArgs),
+    /// Render the report of a run again.
+    #[command(after_help = REPORT_HELP)]
+    Report(ReportArgs),
+    /// Print completions for a shell.
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+}
+
+const RUN_HELP: &str = "\
+Example:
+  keytoll run quickstart --samples 2 --out runs/first
+
+Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file.
+Writes manifest.json, trace/, costs/, samples.csv, operations.csv, messages.csv, summary.json and
+report.html into the directory of --out; without it into runs/ and the scenario's name. The table
+goes to stdout.
+Exit code: 0 done, 1 an authentication failed that should not have, 2 the scenario is wrong, 3 the
+environment does not let us.";
+
+const CHECK_HELP: &str = "\
+Example:
+  keytoll check quickstart --set networks=lte
+
+Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file. Writes no files.
+Exit code: 0 it can be run, 2 it is wrong.";
+
+const LIST_HELP: &str = "\
+Example:
+  keytoll list networks
+
+Reads and writes no files. What is marked `weak` or `broken` is measured but never offered by
+default; a network's mark says how well its numbers are founded.";
+
+const REPORT_HELP: &str = "\
+Example:
+  keytoll report runs/first
+
+Reads manifest.json, trace/ and costs/ of a directory that `keytoll run` wrote; writes samples.csv,
+operations.csv, messages.csv, summary.json and report.html there, and the table to stdout.";
+
+const COMPLETIONS_HELP: &str = "\
+Example:
+  keytoll completions bash
+
+Reads and writes no files. For bash, put the output into the file
+~/.local/share/bash-completion/completions/keytoll.";
+
+/// Which scenario, and what to change in it.
+#[derive(Debug, Args)]
+pub(crate) struct ScenarioArgs {
+    /// Name of a built-in scenario, or path of a file.
+    #[arg(value_name = "SCENARIO|FILE", default_value = "quickstart")]
+    pub(crate) scenario: String,
+    /// Seed of every random stream.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Authentications per row.
+    #[arg(long, value_name = "N")]
+    pub(crate) samples: Option<u32>,
+    /// Replace a value of the scenario, like `options.mode=transport`; can be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Compute for real, or skip all cryptography.
+    #[arg(long, value_parser = ["real", "null"])]
+    pub(crate) crypto: Option<String>,
+    /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
+    #[arg(long, value_parser = ["short", "full"])]
+    pub(crate) exponents: Option<String>,
+}
+
+impl ScenarioArgs {
+    /// The scenario with everything replaced that the command line replaces.
+    pub(crate) fn plan(&self) -> Result<Plan, ScenarioError> {
+        let source = Source::find(&self.scenario)?;
+        let mut overrides = Overrides::parse(&self.sets)?;
+        let switches = [
+            ("seed", self.seed.map(|seed| seed.to_string())),
+            ("samples", self.samples.map(|samples| samples.to_string())),
+            ("crypto", self.crypto.clone()),
+            ("exponents", self.exponents.clone()),
+        ];
+        for (key, value) in switches {
+            if let Some(value) = value {
+                overrides.add("--", &format!("{key}={value}"))?;
+            }
+        }
+        source.plan(&overrides)
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Directory for the results [default: runs/ and the scenario's name].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Rows measured at the same time [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep no trace, only what is computed from it.
+    #[arg(long)]
+    pub(crate) no_trace: bool,
+}
+
+impl RunArgs {
+    /// The directory for the results.
+    pub(crate) fn out_dir(&self) -> PathBuf {
+        let name = Path::new(&self.scenario.scenario).file_stem().unwrap_or("scenario".as_ref());
+        self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Print JSON instead of the table; its `plan` is a scenario file without defaults.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Which list; all of them without it.
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "scenarios"])]
+    pub(crate) list: Option<String>,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Directory that `keytoll run` wrote.
+    pub(crate) dir: PathBuf,
+    /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use keytoll_scenario::catalogue::List;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_list_of_the_catalogue_can_be_asked_for() {
+        for list in List::ALL {
+            assert!(Cli::try_parse_from(["keytoll", "list", list.name()]).is_ok(), "{}", list.name());
+        }
+    }
+
+    #[test]
+    fn results_go_to_a_directory_named_as_the_scenario() {
+        let out = |line: &str| match Cli::try_parse_from(line.split(' ')).unwrap().verb {
+            Verb::Run(args) => args.out_dir(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(out("keytoll run"), Path::new("runs/quickstart"));
+        assert_eq!(out("keytoll run my/storm.toml"), Path::new("runs/storm"));
+        assert_eq!(out("keytoll run my/storm.toml --out here"), Path::new("here"));
+    }
+
+    #[test]
+    fn switches_reach_the_plan_and_win_over_sets() {
+        let line = "keytoll run lossy --seed 7 --samples 3 --crypto null --exponents full --set samples=9 \
+                    --set title=T";
+        let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
+        let plan = args.scenario.plan().unwrap();
+        assert_eq!((plan.seed, plan.samples, plan.title.as_str()), (7, 3, "T"));
+        assert_eq!((plan.crypto.name(), plan.exponents.name()), ("null", "full"));
+    }
+}

@@ -1,0 +1,129 @@
+//! `keytoll check`: what a scenario would run.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Node;
+use keytoll_scenario::Plan;
+use keytoll_scenario::catalogue::networks;
+use keytoll_scenario::plan::{CpuProfile, Network, RowPlan};
+use keytoll_scenario::quantity::duration;
+use miette::Report;
+use serde_json::{Value, json};
+
+use crate::args::CheckArgs;
+use crate::screen;
+
+/// Resolves a scenario and prints its rows.
+pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Report> {
+    let plan = args.scenario.plan()?;
+    if args.json {
+        screen::print_json(&object(&plan))?;
+    } else {
+        screen::print(&text(&plan))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(plan: &Plan) -> String {
+    [head(plan), rows(plan), networks(plan), cpus(plan)].join("\n")
+}
+
+fn head(plan: &Plan) -> String {
+    let count = format!(
+        "{} x {} = {} authentications",
+        plural(plan.rows.len(), "row"),
+        plural(plan.samples as usize, "sample"),
+        plan.authentications()
+    );
+    format!(
+        "{}\n{count}, one every {}; seed {}, crypto {}, {} exponents, world {}\n",
+        plan.title,
+        duration(plan.interval),
+        plan.seed,
+        plan.crypto.name(),
+        plan.exponents.name(),
+        plan.world.name()
+    )
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn rows(plan: &Plan) -> String {
+    let heading = ["method", "network", "topology", "suites", "variant", "mark"].map(str::to_owned).to_vec();
+    let lines = plan.rows.iter().map(row);
+    screen::table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>())
+}
+
+fn row(row: &RowPlan) -> Vec<String> {
+    vec![
+        row.method.name().to_owned(),
+        row.network.name.clone(),
+        row.topology.name().to_owned(),
+        names(&row.ike_suites).join(","),
+        variant(row),
+        row.standing().mark().to_owned(),
+    ]
+}
+
+/// The suite has a column of its own.
+fn variant(row: &RowPlan) -> String {
+    let words = row.variant.split(' ').filter(|word| !word.starts_with("suite="));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn names(suites: &[Suite]) -> Vec<String> {
+    suites.iter().map(ToString::to_string).collect()
+}
+
+/// Every network once, by the name and the numbers it has.
+fn networks(plan: &Plan) -> String {
+    let mut seen = Vec::new();
+    for network in plan.rows.iter().map(|row| &row.network) {
+        if !seen.contains(&network) {
+            seen.push(network);
+        }
+    }
+    let line = |network: &Network| {
+        vec![network.name.clone(), network.basis.name().to_owned(), networks::summary(network)]
+    };
+    screen::table(&seen.into_iter().map(line).collect::<Vec<_>>())
+}
+
+fn cpus(plan: &Plan) -> String {
+    let line = |(node, cpu): (&Node, &CpuProfile)| {
+        vec![node.name().to_owned(), cpu.name.clone(), plural(cpu.cores.into(), "core")]
+    };
+    screen::table(&plan.cpus.iter().map(line).collect::<Vec<_>>())
+}
+
+fn object(plan: &Plan) -> Value {
+    let cpus = plan.cpus.iter().map(|(node, cpu)| (node.name(), cpu.name.as_str()));
+    json!({
+        "title": plan.title,
+        "seed": plan.seed.to_string(),
+        "samples": plan.samples,
+        "authentications": plan.authentications(),
+        "crypto": plan.crypto.name(),
+        "exponents": plan.exponents.name(),
+        "world": plan.world.name(),
+        "cpus": cpus.collect::<BTreeMap<_, _>>(),
+        "rows": plan.rows.iter().map(row_object).collect::<Vec<_>>(),
+        "plan": plan.to_toml(),
+    })
+}
+
+fn row_object(row: &RowPlan) -> Value {
+    json!({
+        "method": row.method.name(),
+        "variant": row.variant,
+        "network": row.network.name,
+        "topology": row.topology.name(),
+        "ike_suites": names(&row.ike_suites),
+        "esp_suites": names(&row.esp_suites),
+        "standing": row.standing().mark(),
+    })
+}

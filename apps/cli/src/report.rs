@@ -1,0 +1,28 @@
+//! `keytoll report`: the files and the table of a run directory, made again from its traces.
+
+use std::process::ExitCode;
+
+use keytoll_report::directory::render;
+use keytoll_report::{summary, terminal};
+use miette::{Report, miette};
+
+use crate::args::ReportArgs;
+use crate::screen::{self, Usage};
+
+/// Measures the traces of a run directory again and writes everything that is computed from them.
+pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
+    let dir = &args.dir;
+    if !dir.join("manifest.json").is_file() {
+        let message = format!("`{}` is no run directory: it has no manifest.json", dir.display());
+        return Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into());
+    }
+    let findings = render(dir).map_err(|error| miette!("{error}"))?;
+    let mut text = Vec::new();
+    if args.json {
+        summary::write(&findings.summary, &mut text).map_err(|error| miette!("{error}"))?;
+    } else {
+        terminal::write(&findings.summary, &mut text).map_err(|error| miette!("{error}"))?;
+    }
+    screen::print(&String::from_utf8_lossy(&text))?;
+    Ok(ExitCode::SUCCESS)
+}

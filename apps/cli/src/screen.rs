@@ -1,0 +1,104 @@
+//! What the verbs have in common on the screen: tables on stdout, errors on stderr.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use keytoll_scenario::ScenarioError;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
+
+use crate::args::Color;
+
+/// The command line or the scenario is wrong.
+const WRONG: u8 = 2;
+
+/// The environment does not let us.
+const ENVIRONMENT: u8 = 3;
+
+/// An argument that names nothing we can use.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Usage {
+    message: String,
+    hint: &'static str,
+}
+
+impl Usage {
+    /// What is wrong, and what to do instead.
+    pub(crate) fn hint(message: String, hint: &'static str) -> Self {
+        Self { message, hint }
+    }
+}
+
+impl Diagnostic for Usage {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.hint))
+    }
+}
+
+/// Shows why a verb did not do its work, and says it in an exit code.
+pub(crate) fn fail(report: &Report, color: Color) -> ExitCode {
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(theme(color))
+        .with_width(100)
+        .with_word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let drawn = handler.render_report(&mut text, report.as_ref());
+    if drawn.is_err() {
+        text = format!("{report}\n");
+    }
+    // Nobody is left to tell when stderr is closed.
+    let _ = io::stderr().write_all(text.as_bytes());
+    let is_wrong = report.is::<ScenarioError>() || report.is::<Usage>();
+    ExitCode::from(if is_wrong { WRONG } else { ENVIRONMENT })
+}
+
+fn theme(color: Color) -> GraphicalTheme {
+    let colored =
+        color == Color::Auto && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
+}
+
+/// Writes data to stdout. A reader that has gone (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Report> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(miette!("cannot write to stdout: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// JSON as people can read it, with a newline at its end.
+pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Report> {
+    print(&format!("{value:#}\n"))
+}
+
+/// Rows of cells, aligned in columns two spaces apart. A column that is empty everywhere is left out.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+    let widths = (0..columns).map(|column| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0));
+    let widths = widths.collect::<Vec<_>>();
+    rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+fn line(row: &[String], widths: &[usize]) -> String {
+    let used = row.iter().zip(widths).filter(|(_, width)| **width > 0);
+    let cells = used.map(|(cell, &width)| format!("{cell:width$}"));
+    let line = cells.collect::<Vec<_>>().join("  ");
+    format!("  {}\n", line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_aligned_and_skip_empty_columns() {
+        let rows = [["a", "", "long name", "x"], ["bcd", "", "e", ""]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "  a    long name  x\n  bcd  e\n");
+        assert_eq!(table(&[]), "");
+    }
+}

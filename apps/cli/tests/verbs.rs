@@ -1,0 +1,155 @@
+//! Whole commands as people type them: what they print, where, and their exit codes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Runs `keytoll` in the root of the repository, where the scenarios are.
+fn keytoll(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).current_dir(root).output().unwrap()
+}
+
+/// Everything a command does that can be seen.
+fn screen(line: &str) -> String {
+    let arguments = line.split(' ').skip(1).collect::<Vec<_>>();
+    let Output { status, stdout, stderr } = keytoll(&arguments);
+    let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    let section = |name: &str, text: &str| {
+        let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        if text.is_empty() { String::new() } else { format!("--- {name}\n{text}\n") }
+    };
+    let code = status.code().unwrap();
+    format!("$ {line}\n{}{}--- exit {code}\n", section("stdout", &stdout), section("stderr", &stderr))
+}
+
+fn screens(lines: &[&str]) -> String {
+    lines.iter().map(|line| screen(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A scenario file that is removed in the end.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    /// What checking it looks like, wherever it stands.
+    fn check(&self) -> String {
+        let path = self.0.to_str().unwrap();
+        screen(&format!("keytoll check {path}")).replace(path, "mine.toml")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn list_shows_the_catalogue() {
+    insta::assert_snapshot!(screen("keytoll list"));
+}
+
+#[test]
+fn list_gives_json_for_every_list() {
+    let Output { stdout, status, .. } = keytoll(&["list", "--json"]);
+    assert!(status.success());
+    let lists: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let names = lists.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(names, ["cpus", "groups", "methods", "networks", "scenarios", "suites", "topologies"]);
+    assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
+    assert_eq!(lists["networks"][5]["standing"], "calibrated");
+    assert_eq!(lists["groups"][0]["standing"], "weak");
+}
+
+#[test]
+fn check_shows_what_would_run() {
+    insta::assert_snapshot!(screens(&[
+        "keytoll check scenarios/quickstart.toml",
+        "keytoll check fragmentation --samples 1 --crypto null",
+        "keytoll check suites --set cpus.ue=mips-125",
+    ]));
+}
+
+#[test]
+fn check_gives_json_whose_plan_is_a_scenario() {
+    let first = keytoll(&["check", "lossy", "--json", "--seed", "18446744073709551615"]).stdout;
+    let report: serde_json::Value = serde_json::from_slice(&first).unwrap();
+    assert_eq!(report["authentications"], 400);
+    assert_eq!(report["rows"].as_array().unwrap().len(), 4);
+    let file = File::new("resolved.toml", report["plan"].as_str().unwrap());
+    let second = keytoll(&["check", file.0.to_str().unwrap(), "--json"]).stdout;
+    assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
+}
+
+#[test]
+fn check_refuses_bad_scenarios() {
+    let typo = File::new("typo.toml", "methods = [\"ikev2-pks\"]\nnetworks = [\"lte\"]\n");
+    let unit =
+        File::new("unit.toml", "methods = \"ikev2-psk\"\nnetworks = { name = \"a\", delay = \"20 sec\" }\n");
+    let commands = [
+        "keytoll check missing.toml",
+        "keytoll check scenarios",
+        "keytoll check quikstart",
+        "keytoll check quickstart --set networks=wify-11g",
+        "keytoll check quickstart --samples 0",
+    ];
+    insta::assert_snapshot!([typo.check(), unit.check(), screens(&commands)].join("\n"));
+}
+
+#[test]
+fn a_bad_command_line_is_refused() {
+    insta::assert_snapshot!(screens(&[
+        "keytoll chekc",
+        "keytoll list method",
+        "keytoll run --crypto none",
+        "keytoll run --samples many",
+        "keytoll run --threads 0",
+        "keytoll run quikstart",
+        "keytoll report scenarios",
+    ]));
+}
+
+#[test]
+fn every_verb_explains_itself() {
+    insta::assert_snapshot!(screens(&[
+        "keytoll --help",
+        "keytoll run --help",
+        "keytoll check --help",
+        "keytoll list --help",
+        "keytoll report --help",
+        "keytoll completions --help",
+    ]));
+}
+
+#[test]
+fn the_examples_in_the_help_work() {
+    for verb in ["check", "list", "completions"] {
+        let help = String::from_utf8(keytoll(&[verb, "--help"]).stdout).unwrap();
+        let example = help.lines().find_map(|line| line.trim().strip_prefix("keytoll ")).unwrap();
+        let output = keytoll(&example.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success() && !output.stdout.is_empty(), "keytoll {example}: {output:?}");
+    }
+}
+
+#[test]
+fn completions_know_the_verbs() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
+        for verb in ["run", "check", "list", "report", "completions"] {
+            assert!(script.contains(verb), "{shell}: {verb}");
+        }
+    }
+}
+
+#[test]
+fn colour_is_never_where_nobody_asked_for_it() {
+    let output = keytoll(&["check", "quikstart", "--color", "auto"]);
+    assert!(!output.stderr.contains(&0x1b));
+}
