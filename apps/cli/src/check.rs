@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use keytoll_engine::suite::Suite;
-use keytoll_engine::trace::Node;
 use keytoll_scenario::Plan;
 use keytoll_scenario::catalogue::networks;
-use keytoll_scenario::plan::{CpuProfile, Network, RowPlan};
+use keytoll_scenario::plan::{Network, RowPlan};
 use keytoll_scenario::quantity::duration;
 use miette::Report;
 use serde_json::{Value, json};
@@ -75,7 +73,7 @@ fn variant(row: &RowPlan) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn names(suites: &[Suite]) -> Vec<String> {
+fn names(suites: &[impl ToString]) -> Vec<String> {
     suites.iter().map(ToString::to_string).collect()
 }
 
@@ -94,10 +92,11 @@ fn networks(plan: &Plan) -> String {
 }
 
 fn cpus(plan: &Plan) -> String {
-    let line = |(node, cpu): (&Node, &CpuProfile)| {
-        vec![node.name().to_owned(), cpu.name.clone(), plural(cpu.cores.into(), "core")]
-    };
-    screen::table(&plan.cpus.iter().map(line).collect::<Vec<_>>())
+    let lines = plan
+        .cpus
+        .iter()
+        .map(|(node, cpu)| vec![node.name().to_owned(), cpu.name.clone(), plural(cpu.cores.into(), "core")]);
+    screen::table(&lines.collect::<Vec<_>>())
 }
 
 fn object(plan: &Plan) -> Value {
