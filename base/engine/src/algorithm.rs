@@ -410,6 +410,7 @@ algorithms! {
     }
 }
 
+#[expect(clippy::len_without_is_empty, reason = "no digest is empty")]
 impl Hash {
     /// Length of the digest.
     pub const fn len(self) -> usize {

@@ -3,9 +3,37 @@
 //! * [`proposal`]: negotiation of suites.
 //! * [`keys`]: every key, and the octets that AUTH covers.
 //! * [`protect`] and [`fragment`]: the Encrypted payload, whole or in fragments.
+//! * [`config`] and [`event`]: what an [`Endpoint`] is told, and what it tells.
+//! * `endpoint` owns the IKE SAs; `sa` is one of them; `initiator`, `responder` and `established` are its waits.
+//!
+//! ```text
+//!   initiator   SaInitSent --response--> AuthSent --response--> Established
+//!   responder   IKE_SA_INIT request --> AwaitingAuth --IKE_AUTH request--> Established
+//!   both        Established --our DELETE--> Closing --> Lingering        (peer's DELETE --> Lingering)
+//! ```
 
+mod auth;
+mod child;
+pub mod config;
+mod cookie;
+mod endpoint;
+mod established;
+pub mod event;
+mod exchange;
 pub mod fragment;
+mod inbound;
+mod initiator;
 pub mod keys;
+mod nat;
+mod outbound;
+mod pool;
 pub mod proposal;
 pub mod protect;
+mod responder;
+mod sa;
 pub mod signature;
+mod window;
+
+pub use config::{Config, Mode};
+pub use endpoint::Endpoint;
+pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};

@@ -1,0 +1,314 @@
+//! Child SAs: offering, answering, narrowing, keying. Read RFC 7296 §1.3.1, §2.9 (traffic selectors), §2.17 (keys),
+//! §2.19 (addresses) first.
+
+use std::net::IpAddr;
+
+use keytoll_engine::Addr;
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+
+use super::config::{ChildConfig, Mode};
+use super::endpoint::{Env, Route};
+use super::event::{ChildKeys, ChildSa, Reason};
+use super::inbound::Inbound;
+use super::keys::{self, IkeKeys, Nonces, Role};
+use super::proposal::{self, Chosen, Preference, without_groups};
+use super::sa::Core;
+use crate::number::{NotifyType, Numbered, ProtocolId};
+use crate::wire::{
+    Configuration, MessageBuilder, Notify, Payload, Proposal, Spi, TrafficSelector, TrafficSelectors,
+};
+
+/// The addresses that "dynamic" selectors mean.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addresses {
+    ours: IpAddr,
+    theirs: IpAddr,
+}
+
+impl Addresses {
+    pub(super) const fn outer(route: Route) -> Self {
+        Self { ours: route.local.ip, theirs: route.remote.ip }
+    }
+
+    /// We were assigned an address.
+    pub(super) fn with_ours(self, assigned: Option<IpAddr>) -> Self {
+        Self { ours: assigned.unwrap_or(self.ours), ..self }
+    }
+
+    /// We assigned the peer an address.
+    pub(super) fn with_theirs(self, assigned: Option<IpAddr>) -> Self {
+        Self { theirs: assigned.unwrap_or(self.theirs), ..self }
+    }
+}
+
+/// Selectors of a configuration with "dynamic" put in words.
+fn selectors(configured: &[TrafficSelector], dynamic: IpAddr) -> Vec<TrafficSelector> {
+    if configured.is_empty() { vec![TrafficSelector::host(dynamic)] } else { configured.to_vec() }
+}
+
+/// A child SA we asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) spi: u32,
+    mode: Mode,
+}
+
+/// A child SA both sides agree on, without keys yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Agreed {
+    pub(super) inbound_spi: u32,
+    pub(super) outbound_spi: u32,
+    pub(super) suite: Suite,
+    pub(super) mode: Mode,
+    pub(super) local: Vec<TrafficSelector>,
+    pub(super) remote: Vec<TrafficSelector>,
+    /// We asked for it: the keys of this direction come first (RFC 7296 §2.17).
+    pub(super) ours: bool,
+}
+
+impl Offer {
+    pub(super) const fn new(config: &ChildConfig, spi: u32) -> Self {
+        Self { spi, mode: config.mode }
+    }
+
+    /// SAi2, TSi, TSr of IKE_AUTH.
+    pub(super) fn push(
+        &self,
+        m: &mut MessageBuilder,
+        config: &ChildConfig,
+        addresses: Addresses,
+        wants_address: bool,
+    ) {
+        self.push_notify(m);
+        m.security_association(&self.proposals(&without_groups(&config.suites)));
+        self.push_selectors(m, config, addresses, wants_address);
+    }
+
+    /// One proposal for each suite.
+    pub(super) fn proposals(&self, suites: &[Suite]) -> Vec<Proposal> {
+        proposal::propose(ProtocolId::ESP, Spi::Child(self.spi), suites)
+    }
+
+    pub(super) fn push_notify(&self, m: &mut MessageBuilder) {
+        if self.mode == Mode::Transport {
+            m.push(&Payload::Notify(Notify::new(NotifyType::USE_TRANSPORT_MODE, &[])));
+        }
+    }
+
+    /// RFC 7296 §2.19: an initiator that does not know its inner address yet asks for any.
+    pub(super) fn push_selectors(
+        &self,
+        m: &mut MessageBuilder,
+        config: &ChildConfig,
+        addresses: Addresses,
+        wants_address: bool,
+    ) {
+        let ours = if wants_address && config.local.is_empty() {
+            vec![TrafficSelector::ANY_IPV4, TrafficSelector::ANY_IPV6]
+        } else {
+            selectors(&config.local, addresses.ours)
+        };
+        m.traffic_selectors(&ours, &selectors(&config.remote, addresses.theirs));
+    }
+
+    /// The responder's SAr2, TSi, TSr in IKE_AUTH.
+    pub(super) fn accept(
+        self,
+        config: &ChildConfig,
+        addresses: Addresses,
+        inbound: &Inbound<'_>,
+    ) -> Result<Agreed, Reason> {
+        self.accept_suite(&without_groups(&config.suites), config, addresses, inbound)
+    }
+
+    /// The responder's answer to any offer made with these suites.
+    pub(super) fn accept_suite(
+        self,
+        suites: &[Suite],
+        config: &ChildConfig,
+        addresses: Addresses,
+        inbound: &Inbound<'_>,
+    ) -> Result<Agreed, Reason> {
+        if inbound.sa().is_none()
+            && let Some(error) = inbound.error()
+        {
+            return Err(Reason::Refused(error.0));
+        }
+        let chosen = proposal::accept(&inbound.need_sa()?, &self.proposals(suites));
+        let Chosen { suite, spi: Spi::Child(outbound_spi), .. } =
+            chosen.map_err(|_| Reason::NoProposalChosen)?
+        else {
+            return Err(Reason::Syntax("child SPI"));
+        };
+        let local = narrow(&inbound.need_ts_initiator()?, &config.local, addresses.ours);
+        let remote = narrow(&inbound.need_ts_responder()?, &config.remote, addresses.theirs);
+        if local.is_empty() || remote.is_empty() {
+            return Err(Reason::TrafficSelectors);
+        }
+        // RFC 7296 §1.3.1: a responder that does not repeat USE_TRANSPORT_MODE declined it.
+        let transport = self.mode == Mode::Transport && inbound.says(NotifyType::USE_TRANSPORT_MODE);
+        let mode = if transport { Mode::Transport } else { Mode::Tunnel };
+        Ok(Agreed { inbound_spi: self.spi, outbound_spi, suite, mode, local, remote, ours: true })
+    }
+}
+
+/// RFC 7296 §2.9: what of the offered traffic our policy covers.
+fn narrow(
+    offered: &TrafficSelectors<'_>,
+    configured: &[TrafficSelector],
+    dynamic: IpAddr,
+) -> Vec<TrafficSelector> {
+    let policy = selectors(configured, dynamic);
+    let mut narrowed = Vec::new();
+    for offer in offered.selectors() {
+        for allowed in &policy {
+            if let Some(both) = offer.narrow(allowed).filter(|both| !narrowed.contains(both)) {
+                narrowed.push(both);
+            }
+        }
+    }
+    narrowed
+}
+
+/// A child SA the peer asked for, answered.
+pub(super) struct Answer {
+    pub(super) agreed: Agreed,
+    proposal: Proposal,
+}
+
+/// Why the peer does not get a child SA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// An error notification.
+    Notify(NotifyType),
+    /// Another group, please (RFC 7296 §1.3).
+    Group(Group),
+    /// The request is not well formed.
+    Syntax(&'static str),
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Syntax(what) => Self::Syntax(what),
+            _ => Self::Notify(NotifyType::NO_PROPOSAL_CHOSEN),
+        }
+    }
+}
+
+impl Answer {
+    /// Chooses among what the peer offers.
+    pub(super) fn choose(
+        inbound: &Inbound<'_>,
+        suites: &[Suite],
+        config: &ChildConfig,
+        addresses: Addresses,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Self, Refusal> {
+        let spi = env.shared.fresh_child_spi();
+        let chosen = proposal::select(&inbound.need_sa()?, ProtocolId::ESP, suites, Preference::Initiator);
+        let chosen = chosen.ok_or(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN))?;
+        let Spi::Child(outbound_spi) = chosen.spi else { return Err(Refusal::Syntax("child SPI")) };
+        // The peer is the exchange's initiator: TSi is its side.
+        let remote = narrow(&inbound.need_ts_initiator()?, &config.remote, addresses.theirs);
+        let local = narrow(&inbound.need_ts_responder()?, &config.local, addresses.ours);
+        if local.is_empty() || remote.is_empty() {
+            return Err(Refusal::Notify(NotifyType::TS_UNACCEPTABLE));
+        }
+        let transport = config.mode == Mode::Transport && inbound.says(NotifyType::USE_TRANSPORT_MODE);
+        let agreed = Agreed {
+            inbound_spi: spi,
+            outbound_spi,
+            suite: chosen.suite,
+            mode: if transport { Mode::Transport } else { Mode::Tunnel },
+            local,
+            remote,
+            ours: false,
+        };
+        Ok(Self { agreed, proposal: chosen.answer(Spi::Child(spi)) })
+    }
+
+    pub(super) fn push_sa(&self, m: &mut MessageBuilder) {
+        if self.agreed.mode == Mode::Transport {
+            m.push(&Payload::Notify(Notify::new(NotifyType::USE_TRANSPORT_MODE, &[])));
+        }
+        m.security_association(std::slice::from_ref(&self.proposal));
+    }
+
+    pub(super) fn push_selectors(&self, m: &mut MessageBuilder) {
+        m.traffic_selectors(&self.agreed.remote, &self.agreed.local);
+    }
+}
+
+impl Agreed {
+    /// RFC 7296 §2.17: keys for both directions; the exchange's initiator's come first.
+    pub(super) fn keyed(
+        self,
+        ike: &IkeKeys,
+        nonces: Nonces<'_>,
+        shared: Option<&Secret>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> ChildSa {
+        let shared = shared.map(|secret| &**secret);
+        let keys = keys::ChildKeys::derive(env.cx.crypto, ike, &self.suite, shared, nonces);
+        let of = |sender| ChildKeys {
+            encryption: keys.encryption(sender).into(),
+            integrity: keys.integrity(sender).into(),
+        };
+        let us = if self.ours { Role::Initiator } else { Role::Responder };
+        ChildSa {
+            inbound_spi: self.inbound_spi,
+            outbound_spi: self.outbound_spi,
+            suite: self.suite,
+            mode: self.mode,
+            inbound: of(us.peer()),
+            outbound: of(us),
+            local: self.local,
+            remote: self.remote,
+            encapsulation: encapsulation(core),
+        }
+    }
+}
+
+/// RFC 3948: behind a NAT ESP travels in UDP between the ports IKE uses.
+fn encapsulation(core: &Core) -> Option<(Addr, Addr)> {
+    core.nat.found().then_some((core.route.local, core.route.remote))
+}
+
+/// The address a CFG_REPLY assigns, IPv6 first.
+pub(super) fn assigned_address(cp: &Configuration<'_>) -> Option<IpAddr> {
+    use crate::number::AttributeType;
+    let of = |kind| cp.attributes().find(move |attribute| attribute.kind == kind);
+    let v6 = of(AttributeType::INTERNAL_IP6_ADDRESS).and_then(|attribute| attribute.ipv6());
+    let v4 = of(AttributeType::INTERNAL_IP4_ADDRESS).and_then(|attribute| attribute.ipv4());
+    v6.map(|(address, _)| address.into()).or(v4.map(IpAddr::from))
+}
+
+impl Refusal {
+    /// The notification that tells the peer.
+    pub(super) fn push(self, m: &mut MessageBuilder) {
+        let group = match self {
+            Self::Group(group) => group.number().to_be_bytes(),
+            Self::Notify(_) | Self::Syntax(_) => [0; 2],
+        };
+        let notify = match self {
+            Self::Notify(kind) => Notify::new(kind, &[]),
+            Self::Group(_) => Notify::new(NotifyType::INVALID_KE_PAYLOAD, &group),
+            Self::Syntax(_) => Notify::new(NotifyType::INVALID_SYNTAX, &[]),
+        };
+        m.push(&Payload::Notify(notify));
+    }
+
+    /// The same as an event tells it.
+    pub(super) const fn reason(self) -> Reason {
+        match self {
+            Self::Notify(NotifyType::TS_UNACCEPTABLE) => Reason::TrafficSelectors,
+            Self::Notify(kind) => Reason::Refused(kind.0),
+            Self::Group(_) => Reason::Refused(NotifyType::INVALID_KE_PAYLOAD.0),
+            Self::Syntax(what) => Reason::Syntax(what),
+        }
+    }
+}

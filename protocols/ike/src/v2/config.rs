@@ -1,0 +1,222 @@
+//! What an endpoint is told before its first message: who it is, whom it believes, what it offers.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+
+use crate::wire::{Identity, TrafficSelector};
+
+/// Everything about one endpoint.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What it may set up, as initiator by index, as responder by the peer's identity.
+    pub connections: Vec<Connection>,
+    /// Timers of requests.
+    pub retransmission: Retransmission,
+    /// Defence against floods of IKE_SA_INIT.
+    pub half_open: HalfOpen,
+    /// RFC 7383, if at all.
+    pub fragmentation: Option<Fragmentation>,
+    /// UDP port for IKE; 500 unless somebody knows better.
+    pub port: u16,
+    /// UDP port for IKE and ESP behind a NAT; 4500 unless somebody knows better.
+    pub nat_port: u16,
+    /// Pretend a NAT is there, to force UDP encapsulation of ESP.
+    pub force_encapsulation: bool,
+}
+
+impl Config {
+    /// The usual timers and limits around some connections.
+    pub fn new(connections: Vec<Connection>) -> Self {
+        Self {
+            connections,
+            retransmission: Retransmission::default(),
+            half_open: HalfOpen::default(),
+            fragmentation: Some(Fragmentation::default()),
+            port: 500,
+            nat_port: 4500,
+            force_encapsulation: false,
+        }
+    }
+}
+
+/// When a request without response is sent again, and when we give up (RFC 7296 §2.1 leaves the numbers open).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retransmission {
+    /// Wait before the first repetition.
+    pub first: Duration,
+    /// Each further wait is this much longer.
+    pub base: f64,
+    /// Repetitions before the peer counts as dead.
+    pub tries: u32,
+}
+
+impl Default for Retransmission {
+    /// strongSwan's: 4 s · 1.8ⁿ, five repetitions, so the peer is dead after 165 s.
+    fn default() -> Self {
+        Self { first: Duration::from_secs(4), base: 1.8, tries: 5 }
+    }
+}
+
+impl Retransmission {
+    /// The wait after the message was sent `sent` times, or none if it was sent often enough.
+    pub fn wait(&self, sent: u32) -> Option<Duration> {
+        let exponent = i32::try_from(sent.checked_sub(1)?).ok()?;
+        Some(self.first.mul_f64(self.base.powi(exponent)))
+    }
+
+    /// Until a request is given up.
+    pub fn total(&self) -> Duration {
+        (1..=self.tries + 1).filter_map(|sent| self.wait(sent)).sum()
+    }
+}
+
+/// When the responder demands cookies, and what it holds of initiators that may not exist (RFC 7296 §2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HalfOpen {
+    /// From this many half-open SAs on every IKE_SA_INIT needs a cookie; 0: always.
+    pub cookies_from: usize,
+    /// More are never held; further requests are dropped.
+    pub max: usize,
+    /// More are never held for one source address.
+    pub per_address_max: usize,
+    /// A half-open SA that does not go on is forgotten after this.
+    pub lifetime: Duration,
+}
+
+impl Default for HalfOpen {
+    fn default() -> Self {
+        Self { cookies_from: 64, max: 4096, per_address_max: 64, lifetime: Duration::from_secs(30) }
+    }
+}
+
+/// IKE fragmentation, RFC 7383.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragmentation {
+    /// Largest IP packet we make, headers included.
+    pub packet_bytes_max: usize,
+}
+
+impl Default for Fragmentation {
+    /// RFC 7383 §2.5.1: 1280 for IPv6, and a good value for IPv4.
+    fn default() -> Self {
+        Self { packet_bytes_max: 1280 }
+    }
+}
+
+/// One kind of peer and what is set up with it.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// A name for events and logs.
+    pub name: String,
+    /// Who we say we are.
+    pub local_id: Identity,
+    /// Whom we expect; none: anybody whom `remote` believes.
+    pub remote_id: Option<Identity>,
+    /// How we prove ourselves.
+    pub local: Prove,
+    /// How the peer must.
+    pub remote: Believe,
+    /// IKE suites, best first; offered as initiator, accepted as responder.
+    pub suites: Vec<Suite>,
+    /// The SAs for traffic, or none: childless (RFC 6023).
+    pub child: Option<ChildConfig>,
+    /// Initiator: ask the responder for an inner address.
+    pub request_address: bool,
+    /// Responder: inner addresses to give away.
+    pub pool: Option<Pool>,
+    /// Responder: the initiator must authenticate again within this time (RFC 4478).
+    pub auth_lifetime: Option<Duration>,
+    /// Initiator: what to do at the end of it.
+    pub reauthenticate: Reauthenticate,
+    /// Replace the keys of the IKE SA after this.
+    pub rekey_after: Option<Duration>,
+    /// Ask a silent peer whether it lives after this (RFC 7296 §2.4).
+    pub liveness_after: Option<Duration>,
+}
+
+/// How we prove who we are.
+#[derive(Debug, Clone)]
+pub enum Prove {
+    /// With a shared key.
+    Psk(Secret),
+    /// With a certificate.
+    Certificate(Credential),
+}
+
+/// What convinces us of the peer.
+#[derive(Clone)]
+pub enum Believe {
+    /// The shared key; several identities may have their own.
+    Psk {
+        /// For identities not in `by_identity`.
+        any: Option<Secret>,
+        /// Keys of their own.
+        by_identity: BTreeMap<Identity, Secret>,
+    },
+    /// A certificate with a path to these anchors.
+    Certificate(Arc<dyn Trust>),
+}
+
+impl Believe {
+    /// One shared key for everybody.
+    pub const fn psk(secret: Secret) -> Self {
+        Self::Psk { any: Some(secret), by_identity: BTreeMap::new() }
+    }
+}
+
+impl std::fmt::Debug for Believe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Psk { by_identity, .. } => write!(f, "Psk({} identities)", by_identity.len()),
+            Self::Certificate(trust) => write!(f, "Certificate({} anchors)", trust.authorities().len()),
+        }
+    }
+}
+
+/// Inner addresses a responder gives away, one per IKE SA: `first`, `first + 1`, …
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// The first address.
+    pub first: IpAddr,
+    /// How many there are.
+    pub size: u32,
+}
+
+/// What an initiator does when its authentication ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reauthenticate {
+    /// Close the SA; traffic will ask for a new one (as in paper 000).
+    OnDemand,
+    /// Set up a new SA this long before, then close the old one.
+    Ahead(Duration),
+}
+
+/// The SAs for traffic.
+#[derive(Debug, Clone)]
+pub struct ChildConfig {
+    /// IPsec suites, best first; a group in one asks for perfect forward secrecy when rekeying.
+    pub suites: Vec<Suite>,
+    /// Whole packets or payloads.
+    pub mode: Mode,
+    /// What we send from; empty: our own address, the assigned one if there is one.
+    pub local: Vec<TrafficSelector>,
+    /// What we send to; empty: the peer's address, the assigned one if there is one.
+    pub remote: Vec<TrafficSelector>,
+    /// Replace the keys after this.
+    pub rekey_after: Option<Duration>,
+}
+
+/// RFC 4301 §3.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Whole packets inside new ones.
+    Tunnel,
+    /// Only the payload of packets between the peers themselves.
+    Transport,
+}

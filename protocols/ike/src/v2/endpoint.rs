@@ -1,0 +1,406 @@
+//! All IKE SAs of a host: routes messages by SPI, guards the door against floods, keeps the timers.
+//! Read RFC 7296 §2.1, §2.5, §2.6 and §3.1 first.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use keytoll_engine::map::FastMap;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::wire::Reader;
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
+
+use super::config::{Config, Connection};
+use super::cookie::Jar;
+use super::established::{Child, Peer, Task};
+use super::event::{Command, Event, Reason};
+use super::initiator;
+use super::pool::Pools;
+use super::responder;
+use super::sa::{Sa, State};
+use super::window::Packets;
+use crate::number::{ExchangeType, NotifyType};
+use crate::wire::{Flags, Header, Notify, Payload};
+
+/// An IKEv2 endpoint, initiator and responder at once.
+#[derive(Debug)]
+pub struct Endpoint {
+    shared: Shared,
+    sas: FastMap<u64, Box<Sa>>,
+    timers: BTreeSet<(Time, u64)>,
+    half_open: HalfOpenTable,
+    cookies: Jar,
+}
+
+/// What every SA of an endpoint may use.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    connections: Vec<Arc<Connection>>,
+    /// Every IKE suite of every connection: what a responder accepts before it knows who asks.
+    pub(super) suites: Vec<Suite>,
+    pub(super) rng: Rng,
+    pub(super) pools: Pools,
+    pub(super) out: VecDeque<Output<Event>>,
+    /// SAs that came out of another one: rekeyed IKE SAs.
+    pub(super) born: Vec<Box<Sa>>,
+    /// Children on their way from one IKE SA to the one that replaced it.
+    pub(super) moves: Vec<Move>,
+}
+
+/// Children that move to another IKE SA of this endpoint.
+#[derive(Debug)]
+pub(super) struct Move {
+    /// The SPI we chose for it.
+    pub(super) to: u64,
+    pub(super) children: Vec<Child>,
+    pub(super) peer: Peer,
+    pub(super) reauthenticate_at: Option<Time>,
+}
+
+/// What an SA works with while it handles one input.
+pub(super) struct Env<'a, 'b> {
+    pub(super) shared: &'a mut Shared,
+    pub(super) cx: &'a mut Ctx<'b>,
+}
+
+impl Env<'_, '_> {
+    pub(super) const fn now(&self) -> Time {
+        self.cx.now
+    }
+
+    pub(super) fn emit(&mut self, event: Event) {
+        self.shared.out.push_back(Output::Event(event));
+    }
+
+    pub(super) fn discard(&mut self, why: &'static str) {
+        self.cx.discard(Protocol::Ike, why);
+    }
+
+    /// Sends the packets of a message and leaves the facts.
+    pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool) {
+        self.shared.transmit(route, message, again, self.cx);
+    }
+}
+
+impl Shared {
+    fn new(config: Config, rng: Rng) -> Self {
+        let mut suites = Vec::new();
+        for suite in config.connections.iter().flat_map(|connection| &connection.suites) {
+            if !suites.contains(suite) {
+                suites.push(*suite);
+            }
+        }
+        Self {
+            connections: config.connections.iter().cloned().map(Arc::new).collect(),
+            suites,
+            pools: Pools::new(&config),
+            config: Arc::new(config),
+            rng,
+            out: VecDeque::new(),
+            born: Vec::new(),
+            moves: Vec::new(),
+        }
+    }
+
+    /// A connection by its index.
+    pub(super) fn connection(&self, index: usize) -> Arc<Connection> {
+        Arc::clone(&self.connections[index])
+    }
+
+    /// All connections, by index.
+    pub(super) fn connections(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
+        self.connections.iter().enumerate()
+    }
+
+    /// A fresh SPI; RFC 7296 §3.1: never zero.
+    pub(super) fn fresh_spi(&mut self) -> u64 {
+        self.rng.u64().max(1)
+    }
+
+    /// A fresh SPI for a child SA; RFC 4303 §2.1: 0 to 255 are reserved.
+    pub(super) fn fresh_child_spi(&mut self) -> u32 {
+        u32::from_be_bytes(self.rng.bytes()).max(256)
+    }
+}
+
+/// Where an SA's messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) local: Addr,
+    pub(super) remote: Addr,
+    /// RFC 7296 §2.23: on port 4500 four zero bytes come before the message.
+    pub(super) marked: bool,
+}
+
+impl Shared {
+    /// Sends the packets of a message, or one of them, and leaves the facts.
+    pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool, cx: &mut Ctx<'_>) {
+        for (index, packet) in message.packets.iter().enumerate() {
+            cx.trace.record(keytoll_engine::trace::Fact::Sent(message.fact(index, again)));
+            self.send(route, packet);
+        }
+    }
+
+    fn send(&mut self, route: Route, packet: &[u8]) {
+        let mut bytes = Vec::with_capacity(packet.len() + 4);
+        if route.marked {
+            bytes.extend_from_slice(&[0; 4]);
+        }
+        bytes.extend_from_slice(packet);
+        let Route { local: from, remote: to, .. } = route;
+        let (protocol, transport) = (Protocol::Ike, Transport::Udp);
+        self.out.push_back(Output::Packet(Datagram { protocol, transport, from, to, bytes }));
+    }
+}
+
+/// SAs of responders that have not seen an IKE_AUTH yet.
+#[derive(Debug, Default)]
+struct HalfOpenTable {
+    /// Our SPI by the initiator's address and SPI: finds the SA of a repeated IKE_SA_INIT.
+    by_initiator: FastMap<(Addr, u64), u64>,
+    by_address: BTreeMap<IpAddr, usize>,
+}
+
+impl HalfOpenTable {
+    fn len(&self) -> usize {
+        self.by_initiator.len()
+    }
+
+    fn from(&self, ip: IpAddr) -> usize {
+        self.by_address.get(&ip).copied().unwrap_or(0)
+    }
+
+    fn insert(&mut self, key: (Addr, u64), spi: u64) {
+        self.by_initiator.insert(key, spi);
+        *self.by_address.entry(key.0.ip).or_default() += 1;
+    }
+
+    fn remove(&mut self, key: (Addr, u64)) {
+        if self.by_initiator.remove(&key).is_none() {
+            return;
+        }
+        if let Some(count) = self.by_address.get_mut(&key.0.ip) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&key.0.ip);
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// An endpoint that draws everything random from `rng`.
+    pub fn new(config: Config, mut rng: Rng) -> Self {
+        let cookies = Jar::new(&mut rng);
+        Self {
+            shared: Shared::new(config, rng),
+            sas: FastMap::default(),
+            timers: BTreeSet::new(),
+            half_open: HalfOpenTable::default(),
+            cookies,
+        }
+    }
+
+    /// How many IKE SAs it holds, half-open and closing ones included.
+    pub fn sa_count(&self) -> usize {
+        self.sas.len()
+    }
+
+    /// How many half-open SAs it holds as responder.
+    pub fn half_open_count(&self) -> usize {
+        self.half_open.len()
+    }
+
+    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let marked = to.port == self.shared.config.nat_port && to.port != self.shared.config.port;
+        let message = if marked { bytes.strip_prefix(&[0; 4]) } else { Some(bytes) };
+        let Some(message) = message else { return cx.discard(Protocol::Ike, "no non-ESP marker") };
+        let Ok(header) = Header::read(&mut Reader::new(message)) else {
+            return cx.discard(Protocol::Ike, "malformed header");
+        };
+        let route = Route { local: to, remote: from, marked };
+        if header.major() != 2 {
+            return self.refuse_version(&header, route, cx);
+        }
+        if header.exchange == ExchangeType::IKE_SA_INIT && !header.flags.is_response() {
+            return self.on_first_request(&header, route, message, cx);
+        }
+        let spi = if header.flags.is_from_initiator() { header.responder_spi } else { header.initiator_spi };
+        if !self.sas.contains_key(&spi) {
+            return cx.discard(Protocol::Ike, "unknown SPI");
+        }
+        self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env));
+    }
+
+    /// RFC 7296 §2.5: a higher major version is refused with ours.
+    fn refuse_version(&mut self, header: &Header, route: Route, cx: &mut Ctx<'_>) {
+        cx.discard(Protocol::Ike, "INVALID_MAJOR_VERSION");
+        if header.major() > 2 && !header.flags.is_response() {
+            self.answer_statelessly(header, route, Notify::new(NotifyType::INVALID_MAJOR_VERSION, &[]), cx);
+        }
+    }
+
+    /// An answer to an IKE_SA_INIT of which nothing is remembered.
+    fn answer_statelessly(&mut self, request: &Header, route: Route, notify: Notify<'_>, cx: &mut Ctx<'_>) {
+        let spis = (request.initiator_spi, 0);
+        let flags = Flags::new(false, true);
+        let header = Header::new(spis, request.exchange, flags, request.message_id);
+        let message = super::outbound::plain(&header, |m| m.push(&Payload::Notify(notify)));
+        self.shared.transmit(route, &message, false, cx);
+    }
+
+    /// IKE_SA_INIT as the responder meets it: repeated, to be refused, to come back with a cookie, or welcome.
+    fn on_first_request(&mut self, header: &Header, route: Route, message: &[u8], cx: &mut Ctx<'_>) {
+        if header.responder_spi != 0 || header.message_id != 0 || !header.flags.is_from_initiator() {
+            return cx.discard(Protocol::Ike, "malformed header");
+        }
+        let key = (route.remote, header.initiator_spi);
+        if let Some(&spi) = self.half_open.by_initiator.get(&key) {
+            return self.with_sa(spi, cx, |sa, env| sa.on_repeated_init(message, env));
+        }
+        let request = match responder::SaInitRequest::read(header, message) {
+            Ok(request) => request,
+            Err(Reason::UnsupportedCritical(kind)) => {
+                let notify =
+                    Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, std::slice::from_ref(&kind));
+                return self.answer_statelessly(header, route, notify, cx);
+            }
+            Err(reason) => return cx.discard(Protocol::Ike, reason.name()),
+        };
+        if self.admits(header, route, &request, cx) {
+            self.welcome(header, route, &request, cx);
+        }
+    }
+
+    /// RFC 7296 §2.6: under load only initiators that can receive at their address get any state.
+    fn admits(
+        &mut self,
+        header: &Header,
+        route: Route,
+        request: &responder::SaInitRequest<'_>,
+        cx: &mut Ctx<'_>,
+    ) -> bool {
+        let limits = self.shared.config.half_open;
+        let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
+        if self.half_open.len() >= limits.cookies_from {
+            let shown =
+                request.cookie.is_some_and(|cookie| self.cookies.accepts(cookie, nonce, from, spi, cx));
+            if !shown {
+                let cookie = self.cookies.bake(nonce, from, spi, &mut self.shared.rng, cx);
+                self.answer_statelessly(header, route, Notify::new(NotifyType::COOKIE, &cookie), cx);
+                return false;
+            }
+        }
+        let full =
+            self.half_open.len() >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
+        if full {
+            cx.discard(Protocol::Ike, "too many half-open SAs");
+        }
+        !full
+    }
+
+    fn welcome(
+        &mut self,
+        header: &Header,
+        route: Route,
+        request: &responder::SaInitRequest<'_>,
+        cx: &mut Ctx<'_>,
+    ) {
+        match responder::answer(header, route, request, &mut Env { shared: &mut self.shared, cx }) {
+            Ok(sa) => {
+                let key = (route.remote, header.initiator_spi);
+                self.half_open.insert(key, sa.spi());
+                self.keep(sa.half_open(key));
+            }
+            Err(refusal) => {
+                cx.discard(Protocol::Ike, refusal.why());
+                self.answer_statelessly(header, route, refusal.notify(), cx);
+            }
+        }
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
+        let (spi, task) = match command {
+            Command::Initiate { connection, local, remote } => {
+                let sa =
+                    initiator::start(connection, local, remote, &mut Env { shared: &mut self.shared, cx });
+                return sa.map_or((), |sa| self.keep(sa));
+            }
+            Command::CreateChild(sa) => (sa, Task::NewChild),
+            Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
+            Command::RekeyIke(sa) => (sa, Task::RekeyIke),
+            Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
+            Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
+            Command::Probe(sa) => (sa, Task::Probe),
+            // EAP is the next issue's: no state waits for it yet.
+            Command::Eap(..) => return cx.discard(Protocol::Ike, "no SA waits for EAP"),
+        };
+        self.with_sa(spi.0, cx, |sa, env| sa.on_task(task, env));
+    }
+
+    fn on_tick(&mut self, cx: &mut Ctx<'_>) {
+        while let Some(&(at, spi)) = self.timers.first() {
+            if at > cx.now {
+                break;
+            }
+            self.with_sa(spi, cx, Sa::on_tick);
+        }
+    }
+
+    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards.
+    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) {
+        let Some(mut sa) = self.sas.remove(&spi) else { return };
+        if let Some(at) = sa.armed {
+            self.timers.remove(&(at, spi));
+        }
+        act(&mut sa, &mut Env { shared: &mut self.shared, cx });
+        self.keep(sa);
+        while let Some(born) = self.shared.born.pop() {
+            self.keep(born);
+        }
+        while let Some(moved) = self.shared.moves.pop() {
+            self.with_sa(moved.to, cx, |sa, _| sa.adopt(moved));
+        }
+    }
+
+    fn keep(&mut self, mut sa: Box<Sa>) {
+        if !sa.is_half_open()
+            && let Some(key) = sa.half_open.take()
+        {
+            self.half_open.remove(key);
+        }
+        if matches!(sa.state, State::Gone) {
+            return;
+        }
+        sa.armed = sa.deadline().map(|deadline| deadline.at);
+        if let Some(at) = sa.armed {
+            self.timers.insert((at, sa.spi()));
+        }
+        self.sas.insert(sa.spi(), sa);
+    }
+}
+
+impl Engine for Endpoint {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Command(command) => self.on_command(command, cx),
+            Input::Tick => self.on_tick(cx),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.shared.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let &(at, spi) = self.timers.first()?;
+        let why = self.sas.get(&spi).and_then(|sa| sa.deadline()).map_or("ike", |deadline| deadline.why);
+        Some(Deadline { at, why })
+    }
+}

@@ -1,0 +1,211 @@
+//! CREATE_CHILD_SA for a child, as the one who asks lives it. Read RFC 7296 §1.3.1, §1.3.3, §2.8 first.
+
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::{KeyPair, Phase, Secret};
+
+use super::super::child::Offer;
+use super::super::config::ChildConfig;
+use super::super::endpoint::Env;
+use super::super::event::{ChildSa, Event, Reason};
+use super::super::inbound::Inbound;
+use super::super::keys::Nonces;
+use super::super::proposal;
+use super::super::sa::Core;
+use super::collision::LowestNonce;
+use super::{Child, Established, Pending, TEMPORARY_FAILURE_WAIT, Task};
+use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::wire::{KeyExchange, Nonce, Notify, Payload};
+
+/// A child we asked for, new or in place of another.
+#[derive(Debug)]
+pub(super) struct ChildRequest {
+    offer: Offer,
+    nonce: [u8; 32],
+    pair: Option<KeyPair>,
+    /// The child it replaces, by the SPI we receive on.
+    pub(super) replaces: Option<u32>,
+    /// The peer replaced the same child meanwhile.
+    pub(super) rival: Option<LowestNonce>,
+}
+
+impl Established {
+    /// RFC 7296 §1.3.3: the child keeps running until its successor is there.
+    pub(super) fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
+        let exists = self.children.iter().any(|child| child.inbound_spi == spi && !child.replaced);
+        if exists {
+            self.request_child(Some(spi), core, env);
+        }
+    }
+
+    /// Asks for a child with the group of our first suite.
+    pub(super) fn request_child(&mut self, replaces: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
+        let connection = core.connection(env);
+        let Some(config) = &connection.child else {
+            return env.emit(Event::ChildFailed(core.id(), Reason::NoProposalChosen));
+        };
+        let group = config.suites.first().and_then(|suite| suite.group);
+        self.send_child_request(config, group, replaces, core, env);
+    }
+
+    /// [N(REKEY_SA)], [N(USE_TRANSPORT_MODE)], SA, Ni, [KEi], TSi, TSr.
+    fn send_child_request(
+        &mut self,
+        config: &ChildConfig,
+        group: Option<Group>,
+        replaces: Option<u32>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let offer = Offer::new(config, env.shared.fresh_child_spi());
+        let pair = group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng));
+        let nonce = env.shared.rng.bytes();
+        let addresses = self.addresses(core);
+        let request = ChildRequest { offer, nonce, pair, replaces, rival: None };
+        core.request(
+            ExchangeType::CREATE_CHILD_SA,
+            |m| {
+                request.push_rekey(m);
+                offer.push_notify(m);
+                m.security_association(&offer.proposals(&config.suites));
+                m.push(&Payload::Nonce(Nonce { data: &request.nonce }));
+                if let Some(pair) = &request.pair {
+                    m.push(&Payload::KeyExchange(KeyExchange::new(pair.private.group, &pair.public)));
+                }
+                offer.push_selectors(m, config, addresses, false);
+            },
+            &mut self.protection,
+            env,
+        );
+        self.pending = Some(Pending::Child(Box::new(request)));
+    }
+
+    pub(super) fn on_child_response(
+        &mut self,
+        request: &ChildRequest,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let connection = core.connection(env);
+        let Some(config) = &connection.child else { return };
+        if self.tries_another_group(request, config, inbound, core, env) {
+            return;
+        }
+        match self.accept_child(request, config, inbound, core, env) {
+            Ok((child, nonces)) => self.child_came(request, config, child, &nonces, core, env),
+            Err(reason) => self.child_refused(request, reason, core, env),
+        }
+    }
+
+    /// RFC 7296 §1.3: INVALID_KE_PAYLOAD names the group to try.
+    fn tries_another_group(
+        &mut self,
+        request: &ChildRequest,
+        config: &ChildConfig,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> bool {
+        let (Some(notify), Some(pair)) = (inbound.notify(NotifyType::INVALID_KE_PAYLOAD), &request.pair)
+        else {
+            return false;
+        };
+        let wanted = proposal::corrected_group(&notify, &config.suites, pair.private.group);
+        if let Some(group) = wanted {
+            self.send_child_request(config, Some(group), request.replaces, core, env);
+        }
+        wanted.is_some()
+    }
+
+    fn accept_child(
+        &self,
+        request: &ChildRequest,
+        config: &ChildConfig,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<(ChildSa, LowestNonce), Reason> {
+        let addresses = self.addresses(core);
+        let agreed = request.offer.accept_suite(&config.suites, config, addresses, inbound)?;
+        let responder = inbound.need_nonce()?;
+        let shared = match (agreed.suite.group, &request.pair) {
+            (None, _) => None,
+            (Some(_), Some(pair)) => Some(agree(pair, agreed.suite.group, inbound, env)?),
+            (Some(_), None) => return Err(Reason::Syntax("KE")),
+        };
+        let nonces = Nonces { initiator: &request.nonce, responder };
+        let child = agreed.keyed(self.protection.keys(), nonces, shared.as_ref(), core, env);
+        Ok((child, LowestNonce::of(&request.nonce, responder)))
+    }
+
+    fn child_came(
+        &mut self,
+        request: &ChildRequest,
+        config: &ChildConfig,
+        sa: ChildSa,
+        lowest: &LowestNonce,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let child = Child::up(&sa, config, env.now());
+        let Some(old) = request.replaces else { return self.add_child(child, sa, core, env) };
+        let loses = request.rival.as_ref().is_some_and(|rival| lowest.loses_to(rival));
+        // RFC 7296 §2.8.1: the loser deletes what it made; the winner deletes what was replaced.
+        let redundant = if loses { child.inbound_spi } else { old };
+        self.mark_replaced(old);
+        self.children.push(child);
+        env.emit(Event::ChildRekeyed { sa: core.id(), old, new: Box::new(sa) });
+        self.tasks.push_front(Task::DeleteChild(redundant));
+    }
+
+    pub(super) fn mark_replaced(&mut self, spi: u32) {
+        if let Some(child) = self.children.iter_mut().find(|child| child.inbound_spi == spi) {
+            child.replaced = true;
+            child.rekey_at = None;
+        }
+    }
+
+    fn child_refused(&mut self, request: &ChildRequest, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        match (request.replaces, reason) {
+            (None, _) => env.emit(Event::ChildFailed(core.id(), reason)),
+            // RFC 7296 §2.25.1: the peer has closed it meanwhile.
+            (Some(old), Reason::Refused(kind)) if kind == NotifyType::CHILD_SA_NOT_FOUND.0 => {
+                self.forget_child(old, core, env);
+            }
+            // RFC 7296 §2.25: not now; and for other refusals the old child lives on and may be tried again later.
+            (Some(old), _) => {
+                let again = env.now() + TEMPORARY_FAILURE_WAIT;
+                if let Some(child) =
+                    self.children.iter_mut().find(|child| child.inbound_spi == old && !child.replaced)
+                {
+                    child.rekey_at = Some(again);
+                }
+            }
+        }
+    }
+}
+
+/// The shared secret with the KE payload of the answer.
+pub(super) fn agree(
+    pair: &KeyPair,
+    group: Option<Group>,
+    inbound: &Inbound<'_>,
+    env: &mut Env<'_, '_>,
+) -> Result<Secret, Reason> {
+    let ke = inbound.need_ke()?;
+    if ke.group() != group || ke.group() != Some(pair.private.group) {
+        return Err(Reason::Syntax("KE group"));
+    }
+    env.cx.crypto.agree(&pair.private, ke.data).map_err(|_| Reason::Syntax("KE value"))
+}
+
+impl ChildRequest {
+    fn push_rekey(&self, m: &mut crate::wire::MessageBuilder) {
+        if let Some(spi) = self.replaces {
+            let spi = spi.to_be_bytes();
+            m.push(&Payload::Notify(Notify::about(NotifyType::REKEY_SA, ProtocolId::ESP, &spi)));
+        }
+    }
+}

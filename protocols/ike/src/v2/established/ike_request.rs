@@ -1,0 +1,197 @@
+//! Replacing an IKE SA, as the one who asks lives it. Read RFC 7296 §1.3.2, §2.8, §2.18 first.
+
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::{KeyPair, Phase};
+
+use super::super::endpoint::{Env, Move};
+use super::super::event::{Event, Reason, SaId};
+use super::super::inbound::Inbound;
+use super::super::keys::{IkeKeys, Nonces, Role};
+use super::super::proposal;
+use super::super::protect::Protection;
+use super::super::sa::{Core, Sa, State};
+use super::super::window::{Requests, Responses};
+use super::child_request::agree;
+use super::collision::LowestNonce;
+use super::{Established, Pending, TEMPORARY_FAILURE_WAIT, Task};
+use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::wire::{KeyExchange, Nonce, Payload, Spi};
+
+/// An IKE SA we asked for in place of this one.
+#[derive(Debug)]
+pub(super) struct IkeRequest {
+    spi: u64,
+    nonce: [u8; 32],
+    pair: KeyPair,
+    /// The peer replaced the SA meanwhile: by which of our SPIs, and the nonce that decides.
+    pub(super) rival: Option<(u64, LowestNonce)>,
+}
+
+impl Established {
+    pub(super) fn request_rekey(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        if let Some(group) = self.protection.keys().suite().group {
+            self.send_rekey(group, core, env);
+        }
+    }
+
+    /// SA, Ni, KEi.
+    fn send_rekey(&mut self, group: Group, core: &mut Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let connection = core.connection(env);
+        let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
+        let request =
+            IkeRequest { spi: env.shared.fresh_spi(), nonce: env.shared.rng.bytes(), pair, rival: None };
+        core.request(
+            ExchangeType::CREATE_CHILD_SA,
+            |m| {
+                m.security_association(&proposal::propose(
+                    ProtocolId::IKE,
+                    Spi::Ike(request.spi),
+                    &connection.suites,
+                ));
+                m.push(&Payload::Nonce(Nonce { data: &request.nonce }));
+                m.push(&Payload::KeyExchange(KeyExchange::new(group, &request.pair.public)));
+            },
+            &mut self.protection,
+            env,
+        );
+        self.pending = Some(Pending::RekeyIke(Box::new(request)));
+    }
+
+    pub(super) fn on_rekey_response(
+        mut self: Box<Self>,
+        request: IkeRequest,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::CreateChild);
+        if let Some(group) = self.corrected_group(&request, inbound, core, env) {
+            self.send_rekey(group, core, env);
+            return State::Established(self);
+        }
+        match self.heir(&request, inbound, core, env) {
+            Ok((heir, lowest)) => self.succeed(&request, heir, &lowest, core, env),
+            Err(_) => {
+                // RFC 7296 §2.25: not now; unless the peer's own attempt stands, ours is repeated later.
+                match request.rival {
+                    Some((spi, _)) => self.hand_over(spi, core, env),
+                    None => self.rekey_at = Some(env.now() + TEMPORARY_FAILURE_WAIT),
+                }
+                self.next(core, env)
+            }
+        }
+    }
+
+    /// RFC 7296 §1.3: INVALID_KE_PAYLOAD names the group to try.
+    fn corrected_group(
+        &self,
+        request: &IkeRequest,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &Env<'_, '_>,
+    ) -> Option<Group> {
+        let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD)?;
+        let connection = core.connection(env);
+        proposal::corrected_group(&notify, &connection.suites, request.pair.private.group)
+    }
+
+    /// The new SA, without children yet.
+    fn heir(
+        &self,
+        request: &IkeRequest,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<(Box<Sa>, LowestNonce), Reason> {
+        if let Some(error) = inbound.error() {
+            return Err(Reason::Refused(error.0));
+        }
+        let connection = core.connection(env);
+        let offered = proposal::propose(ProtocolId::IKE, Spi::Ike(request.spi), &connection.suites);
+        let chosen = proposal::accept(&inbound.need_sa()?, &offered).map_err(|_| Reason::NoProposalChosen)?;
+        let Spi::Ike(remote_spi) = chosen.spi else { return Err(Reason::Syntax("IKE SPI")) };
+        let responder = inbound.need_nonce()?;
+        let shared = agree(&request.pair, chosen.suite.group, inbound, env)?;
+        let nonces = Nonces { initiator: &request.nonce, responder };
+        let spis = (request.spi, remote_spi);
+        let keys = self.protection.keys().rekeyed(env.cx.crypto, &chosen.suite, &shared, nonces, spis);
+        Ok((
+            self.successor(keys, Role::Initiator, spis, core, env),
+            LowestNonce::of(&request.nonce, responder),
+        ))
+    }
+
+    /// An SA with new keys and windows between the same peers.
+    pub(super) fn successor(
+        &self,
+        keys: IkeKeys,
+        us: Role,
+        (initiator_spi, responder_spi): (u64, u64),
+        core: &Core,
+        env: &Env<'_, '_>,
+    ) -> Box<Sa> {
+        let (local_spi, remote_spi) =
+            if us.is_initiator() { (initiator_spi, responder_spi) } else { (responder_spi, initiator_spi) };
+        let connection = core.connection(env);
+        let heir = Core {
+            local_spi,
+            remote_spi,
+            initiator: us.is_initiator(),
+            requests: Requests::default(),
+            responses: Responses::default(),
+            reassembly: None,
+            heard: env.now(),
+            ..*core
+        };
+        let sa = Self {
+            protection: Protection::new(keys, us),
+            peer: super::Peer { lease: None, ..self.peer.clone() },
+            children: Vec::new(),
+            tasks: std::collections::VecDeque::new(),
+            pending: None,
+            reauthenticate_at: None,
+            rekey_at: connection.rekey_after.map(|after| env.now() + after),
+            replaced: false,
+        };
+        Sa::new(heir, State::Established(Box::new(sa)))
+    }
+
+    /// RFC 7296 §2.8.2: of two successors the one with the lowest nonce is closed by the side that made it.
+    fn succeed(
+        mut self: Box<Self>,
+        request: &IkeRequest,
+        mut heir: Box<Sa>,
+        lowest: &LowestNonce,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        match &request.rival {
+            Some((rival, nonce)) if lowest.loses_to(nonce) => {
+                let rival = *rival;
+                heir.on_task(Task::Delete(Reason::Replaced), env);
+                env.shared.born.push(heir);
+                self.hand_over(rival, core, env);
+                self.next(core, env)
+            }
+            _ => {
+                let spi = heir.spi();
+                env.shared.born.push(heir);
+                self.hand_over(spi, core, env);
+                self.delete(Reason::Replaced, core, env)
+            }
+        }
+    }
+
+    /// Everything this SA has moves to the one that we know under `spi`.
+    pub(super) fn hand_over(&mut self, spi: u64, core: &Core, env: &mut Env<'_, '_>) {
+        self.replaced = true;
+        self.rekey_at = None;
+        let children = std::mem::take(&mut self.children);
+        let peer = self.peer.clone();
+        self.peer.lease = None;
+        let reauthenticate_at = self.reauthenticate_at.take();
+        env.shared.moves.push(Move { to: spi, children, peer, reauthenticate_at });
+        env.emit(Event::Rekeyed { old: core.id(), new: SaId(spi) });
+    }
+}

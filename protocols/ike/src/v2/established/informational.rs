@@ -1,0 +1,110 @@
+//! INFORMATIONAL exchanges: deletion, errors, liveness. Read RFC 7296 §1.4, §1.4.1 first.
+
+use keytoll_engine::crypto::Phase;
+
+use super::super::endpoint::Env;
+use super::super::event::{Event, Reason};
+use super::super::inbound::Inbound;
+use super::super::sa::{Core, State};
+use super::{Closing, Established, Pending};
+use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::wire::{Delete, Payload};
+
+impl Established {
+    pub(super) fn on_informational(
+        mut self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Informational);
+        if let Some(reason) = end_of_sa(inbound) {
+            core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
+            let linger = core.linger(env);
+            self.end(reason, core, env);
+            return linger;
+        }
+        let ours = self.deleted_by_peer(inbound, core, env);
+        core.respond(
+            ExchangeType::INFORMATIONAL,
+            |m| {
+                if !ours.is_empty() {
+                    m.push(&Payload::Delete(Delete::children(ProtocolId::ESP, &ours)));
+                }
+            },
+            &mut self.protection,
+            env,
+        );
+        self.next(core, env)
+    }
+
+    /// RFC 7296 §1.4.1: a deletion names the SAs the sender receives on; the answer names the other halves, unless we
+    /// asked for the same ourselves.
+    fn deleted_by_peer(&mut self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Vec<[u8; 4]> {
+        let mut ours = Vec::new();
+        let deletes = inbound.deletes().filter(|delete| delete.protocol == ProtocolId::ESP);
+        for outbound in deletes.flat_map(|delete| delete.spis()) {
+            let Some(child) = self.children.iter().find(|child| child.outbound_spi == outbound).copied()
+            else {
+                continue;
+            };
+            if !matches!(self.pending, Some(Pending::DeleteChild(spi)) if spi == child.inbound_spi) {
+                ours.push(child.inbound_spi.to_be_bytes());
+            }
+            self.forget_child(child.inbound_spi, core, env);
+        }
+        ours
+    }
+
+    /// Removes a child from the books and tells the owner.
+    pub(super) fn forget_child(&mut self, inbound_spi: u32, core: &Core, env: &mut Env<'_, '_>) {
+        let before = self.children.len();
+        self.children.retain(|child| child.inbound_spi != inbound_spi);
+        if self.children.len() < before {
+            env.emit(Event::ChildDown(core.id(), inbound_spi));
+        }
+    }
+
+    pub(super) fn delete_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
+        if !self.children.iter().any(|child| child.inbound_spi == spi) {
+            return;
+        }
+        env.cx.crypto.enter(Phase::Informational);
+        let spis = [spi.to_be_bytes()];
+        let delete = Payload::Delete(Delete::children(ProtocolId::ESP, &spis));
+        core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
+        self.pending = Some(Pending::DeleteChild(spi));
+    }
+
+    /// Closes the IKE SA; the owner is told now, the peer's answer ends the rest.
+    pub(super) fn delete(
+        mut self: Box<Self>,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Informational);
+        let delete = Payload::Delete(Delete::IKE_SA);
+        core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
+        let Self { protection, peer, children, replaced, .. } = *self;
+        for child in children {
+            env.emit(Event::ChildDown(core.id(), child.inbound_spi));
+        }
+        if let Some(lease) = peer.lease {
+            env.shared.pools.give_back(lease);
+        }
+        if !replaced {
+            env.emit(Event::Closed(core.id(), reason));
+        }
+        Closing::state(protection)
+    }
+}
+
+/// Whether the peer ends the IKE SA: by DELETE, or because it could not believe us (RFC 7296 §2.21.2).
+fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
+    if inbound.deletes().any(|delete| delete.protocol == ProtocolId::IKE) {
+        return Some(Reason::Deleted);
+    }
+    let fatal = [NotifyType::AUTHENTICATION_FAILED, NotifyType::INVALID_SYNTAX];
+    fatal.into_iter().find(|kind| inbound.says(*kind)).map(|kind| Reason::Refused(kind.0))
+}

@@ -1,0 +1,344 @@
+//! An IKE SA in use: children come and go, keys are replaced, either side asks, until one of them ends it.
+//! Read RFC 7296 §1.3–§1.5, §2.4 (liveness), §2.8 (rekeying), §2.25 (collisions) first.
+//!
+//! Of our own requests one is outstanding at a time ([`Pending`]); what else is wanted waits as a [`Task`].
+
+mod child_request;
+mod closing;
+mod collision;
+mod create_child;
+mod ike_request;
+mod informational;
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::crypto::Phase;
+use keytoll_engine::{Deadline, Time};
+
+use super::child::Addresses;
+use super::config::{ChildConfig, Reauthenticate};
+use super::endpoint::{Env, Move};
+use super::event::{ChildSa, Event, Reason};
+use super::inbound::Inbound;
+use super::pool::Lease;
+use super::protect::Protection;
+use super::sa::{Core, Sa, State};
+use crate::number::{ExchangeType, NotifyType};
+use crate::wire::{Identity, Notify, Payload};
+
+pub(super) use closing::Closing;
+
+use child_request::ChildRequest;
+use ike_request::IkeRequest;
+
+/// How long a responder waits beyond the lifetime it set before it closes the SA itself: time for the initiator to do
+/// so, or to authenticate again, over a slow and lossy link.
+const LIFETIME_GRACE: Duration = Duration::from_secs(30);
+
+/// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be tried again, "after a period of time".
+const TEMPORARY_FAILURE_WAIT: Duration = Duration::from_secs(5);
+
+/// An IKE SA in use.
+#[derive(Debug)]
+pub(in crate::v2) struct Established {
+    pub(in crate::v2) protection: Protection,
+    peer: Peer,
+    children: Vec<Child>,
+    tasks: VecDeque<Task>,
+    pending: Option<Pending>,
+    /// When the authentication ends, or we must see to the next one.
+    reauthenticate_at: Option<Time>,
+    rekey_at: Option<Time>,
+    /// Another SA has taken over; the peer will close this one.
+    replaced: bool,
+}
+
+/// Who is at the other end, and what it was given.
+#[derive(Debug, Clone)]
+pub(in crate::v2) struct Peer {
+    pub(in crate::v2) identity: Identity,
+    pub(in crate::v2) auth_lifetime: Option<Duration>,
+    /// The initiator's inner address.
+    pub(in crate::v2) address: Option<IpAddr>,
+    /// The same, to be returned.
+    pub(in crate::v2) lease: Option<Lease>,
+}
+
+/// A pair of child SAs, as far as IKE must remember them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::v2) struct Child {
+    inbound_spi: u32,
+    outbound_spi: u32,
+    rekey_at: Option<Time>,
+    /// Another child has taken over.
+    replaced: bool,
+}
+
+/// Something to ask the peer as soon as no other request is outstanding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::v2) enum Task {
+    NewChild,
+    RekeyChild(u32),
+    RekeyIke,
+    DeleteChild(u32),
+    Delete(Reason),
+    Probe,
+}
+
+/// What the outstanding request asks for.
+#[derive(Debug)]
+enum Pending {
+    Child(Box<ChildRequest>),
+    RekeyIke(Box<IkeRequest>),
+    DeleteChild(u32),
+    Probe,
+}
+
+impl Child {
+    /// A child that was just set up.
+    pub(in crate::v2) fn up(sa: &ChildSa, config: &ChildConfig, now: Time) -> Self {
+        Self {
+            inbound_spi: sa.inbound_spi,
+            outbound_spi: sa.outbound_spi,
+            rekey_at: config.rekey_after.map(|after| now + after),
+            replaced: false,
+        }
+    }
+}
+
+impl Established {
+    /// The SA both sides have just authenticated; tells the owner.
+    pub(in crate::v2) fn new(
+        protection: Protection,
+        peer: Peer,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> Self {
+        let connection = core.connection(env);
+        core.liveness_after = connection.liveness_after;
+        env.emit(Event::Established(super::event::Established {
+            sa: core.id(),
+            connection: core.connection,
+            initiator: core.initiator,
+            peer: peer.identity.clone(),
+            remote: core.route.remote,
+            suite: *protection.keys().suite(),
+            auth_lifetime: peer.auth_lifetime,
+            address: peer.address,
+        }));
+        let now = env.now();
+        // RFC 4478 §3: the initiator must be done with the next authentication before this one ends.
+        let ahead = match connection.reauthenticate {
+            _ if !core.initiator => None,
+            Reauthenticate::OnDemand => Some(Duration::ZERO),
+            Reauthenticate::Ahead(margin) => Some(margin),
+        };
+        let act_after = |lifetime: Duration| match ahead {
+            Some(ahead) => lifetime.saturating_sub(ahead),
+            None => lifetime + LIFETIME_GRACE,
+        };
+        Self {
+            protection,
+            reauthenticate_at: peer.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
+            rekey_at: connection.rekey_after.map(|after| now + after),
+            peer,
+            children: Vec::new(),
+            tasks: VecDeque::new(),
+            pending: None,
+            replaced: false,
+        }
+    }
+
+    /// Takes a child into the books and hands its keys to the owner.
+    pub(in crate::v2) fn add_child(&mut self, child: Child, sa: ChildSa, core: &Core, env: &mut Env<'_, '_>) {
+        self.children.push(child);
+        env.emit(Event::ChildUp(core.id(), Box::new(sa)));
+    }
+
+    /// What "dynamic" selectors mean in this SA.
+    fn addresses(&self, core: &Core) -> Addresses {
+        let outer = Addresses::outer(core.route);
+        if self.peer.lease.is_some() {
+            outer.with_theirs(self.peer.address)
+        } else {
+            outer.with_ours(self.peer.address)
+        }
+    }
+
+    pub(in crate::v2) fn on_task(
+        mut self: Box<Self>,
+        task: Task,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        self.tasks.push_back(task);
+        self.next(core, env)
+    }
+
+    /// Begins the next task if no request is outstanding.
+    fn next(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        while !core.requests.is_busy() {
+            let Some(task) = self.tasks.pop_front() else { break };
+            match task {
+                Task::Delete(reason) => return self.delete(reason, core, env),
+                // RFC 7296 §2.25.2: nothing new under an SA that was replaced.
+                _ if self.replaced => {}
+                Task::NewChild => self.request_child(None, core, env),
+                Task::RekeyChild(spi) => self.rekey_child(spi, core, env),
+                Task::RekeyIke => self.request_rekey(core, env),
+                Task::DeleteChild(spi) => self.delete_child(spi, core, env),
+                Task::Probe => self.probe(core, env),
+            }
+        }
+        State::Established(self)
+    }
+
+    fn probe(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::Informational);
+        core.request(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
+        self.pending = Some(Pending::Probe);
+    }
+
+    pub(in crate::v2) fn on_response(
+        mut self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        match self.pending.take() {
+            Some(Pending::Child(request)) => self.on_child_response(&request, inbound, core, env),
+            Some(Pending::RekeyIke(request)) => return self.on_rekey_response(*request, inbound, core, env),
+            Some(Pending::DeleteChild(spi)) => self.forget_child(spi, core, env),
+            Some(Pending::Probe) | None => {}
+        }
+        self.next(core, env)
+    }
+
+    pub(in crate::v2) fn on_request(
+        mut self: Box<Self>,
+        exchange: ExchangeType,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        match exchange {
+            ExchangeType::INFORMATIONAL => self.on_informational(inbound, core, env),
+            ExchangeType::CREATE_CHILD_SA => self.on_create_child(inbound, core, env),
+            _ => {
+                core.refuse(exchange, NotifyType::INVALID_SYNTAX, &mut self.protection, env);
+                State::Established(self)
+            }
+        }
+    }
+
+    /// An authentic request that makes no sense. RFC 7296 §2.21.3: INVALID_SYNTAX ends the SA on both sides without more
+    /// words; an unknown critical payload costs only this exchange (§2.5).
+    pub(in crate::v2) fn broken(
+        mut self: Box<Self>,
+        exchange: ExchangeType,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        if let Reason::UnsupportedCritical(kind) = reason {
+            let data = [kind];
+            let notify = Payload::Notify(Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, &data));
+            core.respond(exchange, |m| m.push(&notify), &mut self.protection, env);
+            return State::Established(self);
+        }
+        core.refuse(exchange, NotifyType::INVALID_SYNTAX, &mut self.protection, env);
+        let linger = core.linger(env);
+        self.end(reason, core, env);
+        linger
+    }
+
+    /// The SA is gone without a word: the peer is dead or does not follow the protocol.
+    pub(in crate::v2) fn lost(self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
+        self.end(reason, core, env);
+        State::Gone
+    }
+
+    /// Tells the owner that the SA and its children are gone, and returns what it held.
+    fn end(self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        for child in &self.children {
+            env.emit(Event::ChildDown(core.id(), child.inbound_spi));
+        }
+        if let Some(lease) = self.peer.lease {
+            env.shared.pools.give_back(lease);
+        }
+        if !self.replaced {
+            env.emit(Event::Closed(core.id(), reason));
+        }
+    }
+
+    pub(in crate::v2) fn deadline(&self, core: &Core) -> Option<Deadline> {
+        let at = |at: Option<Time>, why| at.map(|at| Deadline { at, why });
+        let children = self.children.iter().filter_map(|child| child.rekey_at).min();
+        [
+            at(self.reauthenticate_at, "authentication lifetime"),
+            at(self.rekey_at, "ike rekey"),
+            at(children, "child rekey"),
+            at(core.liveness_at(), "liveness"),
+        ]
+        .into_iter()
+        .fold(None, Deadline::earlier)
+    }
+
+    /// Every timer that is due becomes a task and is not due any more.
+    pub(in crate::v2) fn on_tick(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        let now = env.now();
+        let due = |at: &mut Option<Time>| at.take_if(|at| *at <= now).is_some();
+        if due(&mut self.reauthenticate_at) {
+            self.authentication_ends(core, env);
+        }
+        if due(&mut self.rekey_at) {
+            self.tasks.push_back(Task::RekeyIke);
+        }
+        for child in &mut self.children {
+            if due(&mut child.rekey_at) {
+                self.tasks.push_back(Task::RekeyChild(child.inbound_spi));
+            }
+        }
+        if core.liveness_at().is_some_and(|at| at <= now) {
+            core.heard = now;
+            self.tasks.push_back(Task::Probe);
+        }
+        self.next(core, env)
+    }
+
+    fn authentication_ends(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        match core.connection(env).reauthenticate {
+            Reauthenticate::Ahead(margin) if core.initiator && !margin.is_zero() => {
+                env.emit(Event::ReauthenticationDue(core.id()));
+                let lifetime = self.peer.auth_lifetime.unwrap_or_default();
+                // What is left of the lifetime: the new SA must be up by then.
+                self.peer.auth_lifetime = None;
+                self.reauthenticate_at = (!lifetime.is_zero()).then(|| env.now() + margin.min(lifetime));
+                if lifetime.is_zero() {
+                    self.tasks.push_back(Task::Delete(Reason::Lifetime));
+                }
+            }
+            _ => self.tasks.push_back(Task::Delete(Reason::Lifetime)),
+        }
+    }
+}
+
+impl Core {
+    /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
+    fn liveness_at(&self) -> Option<Time> {
+        if self.requests.is_busy() { None } else { self.liveness_after.map(|after| self.heard + after) }
+    }
+}
+
+impl Sa {
+    /// Children move in from the SA that this one replaced.
+    pub(in crate::v2) fn adopt(&mut self, moved: Move) {
+        if let State::Established(sa) = &mut self.state {
+            sa.children.extend(moved.children);
+            sa.peer = moved.peer;
+            sa.reauthenticate_at = moved.reauthenticate_at;
+        }
+    }
+}

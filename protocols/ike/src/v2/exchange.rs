@@ -1,0 +1,97 @@
+//! What both sides of IKE_SA_INIT do alike: the payloads, NAT detection, moving to port 4500.
+
+use keytoll_engine::Ctx;
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::Digest;
+
+use super::auth::PeerHashes;
+use super::endpoint::{Env, Route};
+use super::inbound::Inbound;
+use super::nat::{self, Nat};
+use super::sa::Core;
+use crate::number::NotifyType;
+use crate::wire::{KeyExchange, MessageBuilder, Nonce, Notify, Payload, Proposal};
+
+/// The payloads of an IKE_SA_INIT message, RFC 7296 §1.2.
+pub(super) struct FirstPayloads<'a> {
+    pub(super) cookie: Option<&'a [u8]>,
+    pub(super) proposals: Vec<Proposal>,
+    pub(super) group: Group,
+    pub(super) public: &'a [u8],
+    pub(super) nonce: &'a [u8],
+    pub(super) route: Route,
+    pub(super) spis: (u64, u64),
+    /// RFC 6023 §3: the responder says that it can do without a child.
+    pub(super) childless: bool,
+}
+
+/// Data of NAT_DETECTION_SOURCE_IP and NAT_DETECTION_DESTINATION_IP.
+pub(super) struct NatHashes {
+    source: Digest,
+    destination: Digest,
+}
+
+impl FirstPayloads<'_> {
+    pub(super) fn nat_hashes(&self, env: &mut Env<'_, '_>) -> NatHashes {
+        let (initiator, responder) = self.spis;
+        // An address nobody can have seen us at makes the peer believe in a NAT.
+        let forced = env.shared.config.force_encapsulation;
+        let source = if forced { self.route.local.at_port(0) } else { self.route.local };
+        NatHashes {
+            source: nat::hash(initiator, responder, source, env.cx),
+            destination: nat::hash(initiator, responder, self.route.remote, env.cx),
+        }
+    }
+
+    pub(super) fn write(&self, m: &mut MessageBuilder, hashes: &NatHashes, fragmentation: bool) {
+        let notify =
+            |m: &mut MessageBuilder, kind, data: &[u8]| m.push(&Payload::Notify(Notify::new(kind, data)));
+        // RFC 7296 §2.6: the cookie comes first.
+        if let Some(cookie) = self.cookie {
+            notify(m, NotifyType::COOKIE, cookie);
+        }
+        m.security_association(&self.proposals);
+        m.push(&Payload::KeyExchange(KeyExchange::new(self.group, self.public)));
+        m.push(&Payload::Nonce(Nonce { data: self.nonce }));
+        notify(m, NotifyType::NAT_DETECTION_SOURCE_IP, &hashes.source);
+        notify(m, NotifyType::NAT_DETECTION_DESTINATION_IP, &hashes.destination);
+        if fragmentation {
+            notify(m, NotifyType::IKEV2_FRAGMENTATION_SUPPORTED, &[]);
+        }
+        let ours = PeerHashes::OURS.map(|id| id.0.to_be_bytes());
+        notify(m, NotifyType::SIGNATURE_HASH_ALGORITHMS, ours.as_flattened());
+        if self.childless {
+            notify(m, NotifyType::CHILDLESS_IKEV2_SUPPORTED, &[]);
+        }
+    }
+}
+
+/// RFC 7296 §2.23: compares what the peer says it used with what we see.
+pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), cx: &mut Ctx<'_>) -> Nat {
+    let mut mismatch = |kind, addr| {
+        let mut said = inbound.notifies().filter(|notify| notify.kind == kind).peekable();
+        said.peek().is_some() && {
+            let seen = nat::hash(spis.0, spis.1, addr, cx);
+            said.all(|notify| *notify.data != *seen)
+        }
+    };
+    Nat {
+        there: mismatch(NotifyType::NAT_DETECTION_SOURCE_IP, route.remote),
+        here: mismatch(NotifyType::NAT_DETECTION_DESTINATION_IP, route.local),
+    }
+}
+
+/// What both sides can do is settled: fragments, and with a NAT between them UDP 4500 from now on.
+pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'_, '_>) {
+    let config = &env.shared.config;
+    core.packet_bytes_max =
+        config.fragmentation.filter(|_| fragmentation).map(|fragmentation| fragmentation.packet_bytes_max);
+    core.nat = nat;
+    if core.initiator && core.nat.found() && !core.route.marked {
+        core.route = Route {
+            local: core.route.local.at_port(config.nat_port),
+            remote: core.route.remote.at_port(config.nat_port),
+            marked: true,
+        };
+    }
+}

@@ -1,0 +1,220 @@
+//! IKE_AUTH as the initiator lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) first.
+
+use std::time::Duration;
+
+use keytoll_engine::crypto::Phase;
+
+use super::super::auth::{self, PeerHashes};
+use super::super::child::{self, Addresses, Offer};
+use super::super::config::{Connection, Prove};
+use super::super::endpoint::Env;
+use super::super::established::{Child, Closing, Established, Peer};
+use super::super::event::{Event, Reason};
+use super::super::inbound::Inbound;
+use super::super::keys::{Nonces, Role, SignedOctets};
+use super::super::protect::Protection;
+use super::super::sa::{Core, State};
+use super::sa_init::fail;
+use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::wire::{
+    Certificate, CertificateRequest, ConfigurationAttribute, Identification, Identity, MessageBuilder,
+    Notify, Payload,
+};
+
+/// Waits for the answer to IKE_AUTH.
+#[derive(Debug)]
+pub(in crate::v2) struct AuthSent {
+    pub(in crate::v2) protection: Protection,
+    settled: Settled,
+    offer: Option<Offer>,
+}
+
+/// What IKE_SA_INIT settled and both AUTH payloads cover.
+#[derive(Debug)]
+pub(in crate::v2) struct Settled {
+    pub(in crate::v2) first_message: Vec<u8>,
+    pub(in crate::v2) other_first_message: Vec<u8>,
+    pub(in crate::v2) nonce: Vec<u8>,
+    pub(in crate::v2) other_nonce: Vec<u8>,
+    pub(in crate::v2) hashes: PeerHashes,
+}
+
+impl Settled {
+    /// Ni and Nr, seen from our role.
+    pub(in crate::v2) fn nonces(&self, us: Role) -> Nonces<'_> {
+        match us {
+            Role::Initiator => Nonces { initiator: &self.nonce, responder: &self.other_nonce },
+            Role::Responder => Nonces { initiator: &self.other_nonce, responder: &self.nonce },
+        }
+    }
+
+    /// Our own AUTH.
+    pub(in crate::v2) fn prove(
+        &self,
+        connection: &Connection,
+        protection: &Protection,
+        env: &mut Env<'_, '_>,
+    ) -> Result<auth::Proof, Reason> {
+        let (keys, us) = (protection.keys(), protection.role());
+        let id = connection.local_id.as_payload();
+        let octets = SignedOctets::new(env.cx.crypto, keys, us, &self.first_message, self.nonces(us), id);
+        auth::prove(&connection.local, &octets, keys.prf(), self.hashes, env.cx)
+    }
+
+    /// Judges the peer's AUTH under the identity it claims.
+    pub(in crate::v2) fn verify(
+        &self,
+        connection: &Connection,
+        protection: &Protection,
+        id: Identification<'_>,
+        inbound: &Inbound<'_>,
+        env: &mut Env<'_, '_>,
+    ) -> Result<(), Reason> {
+        let (keys, us) = (protection.keys(), protection.role());
+        let octets =
+            SignedOctets::new(env.cx.crypto, keys, us.peer(), &self.other_first_message, self.nonces(us), id);
+        auth::verify(&connection.remote, &octets, keys.prf(), &id, inbound, env.cx)
+    }
+}
+
+/// Our certificates, CERT payloads before AUTH.
+pub(in crate::v2) fn push_certificates(m: &mut MessageBuilder, connection: &Connection) {
+    if let Prove::Certificate(credential) = &connection.local {
+        for der in credential.chain.iter() {
+            m.push(&Payload::Certificate(Certificate::x509(der)));
+        }
+    }
+}
+
+impl AuthSent {
+    /// Sends IKE_AUTH.
+    pub(in crate::v2) fn begin(
+        settled: Settled,
+        mut protection: Protection,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        let connection = core.connection(env);
+        let proof = match settled.prove(&connection, &protection, env) {
+            Ok(proof) => proof,
+            Err(reason) => return fail(core.id(), reason, env),
+        };
+        let addresses = Addresses::outer(core.route);
+        let offer = connection.child.as_ref().map(|config| Offer::new(config, env.shared.fresh_child_spi()));
+        core.request(
+            ExchangeType::IKE_AUTH,
+            |m| {
+                push_identity(m, &connection, &proof);
+                if let (Some(config), Some(offer)) = (&connection.child, &offer) {
+                    offer.push(m, config, addresses, connection.request_address);
+                }
+            },
+            &mut protection,
+            env,
+        );
+        State::AuthSent(Box::new(Self { protection, settled, offer }))
+    }
+
+    pub(in crate::v2) fn on_response(
+        self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        // RFC 7296 §2.21.2: an error without the responder's proof means there is no IKE SA.
+        if inbound.auth().is_none()
+            && let Some(error) = inbound.error()
+        {
+            return fail(core.id(), Reason::Refused(error.0), env);
+        }
+        let connection = core.connection(env);
+        match self.verify(&connection, inbound, env) {
+            Ok(peer) => self.establish(&connection, peer, inbound, core, env),
+            Err(reason) => self.give_up(reason, core, env),
+        }
+    }
+
+    fn verify(
+        &self,
+        connection: &Connection,
+        inbound: &Inbound<'_>,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Identity, Reason> {
+        let id = inbound.need_id_responder()?;
+        let identity = id.to_identity();
+        if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
+            return Err(Reason::WrongIdentity);
+        }
+        self.settled.verify(connection, &self.protection, id, inbound, env)?;
+        Ok(identity)
+    }
+
+    /// RFC 7296 §2.21.2: an initiator that finds the error says so in an exchange of its own.
+    pub(in crate::v2) fn give_up(
+        mut self: Box<Self>,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.emit(Event::Failed(core.id(), reason));
+        let kind = match reason {
+            Reason::UnsupportedCritical(_) | Reason::Syntax(_) => NotifyType::INVALID_SYNTAX,
+            _ => NotifyType::AUTHENTICATION_FAILED,
+        };
+        let notify = Payload::Notify(Notify::new(kind, &[]));
+        core.request(ExchangeType::INFORMATIONAL, |m| m.push(&notify), &mut self.protection, env);
+        Closing::state(self.protection)
+    }
+
+    fn establish(
+        self: Box<Self>,
+        connection: &Connection,
+        identity: Identity,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let address = inbound.configuration().and_then(|cp| child::assigned_address(&cp));
+        let peer = Peer { identity, auth_lifetime: auth_lifetime(inbound), address, lease: None };
+        let Self { protection, settled, offer } = *self;
+        let mut sa = Established::new(protection, peer, core, env);
+        if let (Some(config), Some(offer)) = (&connection.child, offer) {
+            let addresses = Addresses::outer(core.route).with_ours(address);
+            match offer.accept(config, addresses, inbound) {
+                Ok(child) => {
+                    let nonces = settled.nonces(Role::Initiator);
+                    let child = child.keyed(sa.protection.keys(), nonces, None, core, env);
+                    sa.add_child(Child::up(&child, config, env.now()), child, core, env);
+                }
+                Err(reason) => env.emit(Event::ChildFailed(core.id(), reason)),
+            }
+        }
+        State::Established(Box::new(sa))
+    }
+}
+
+/// IDi, [CERT, …], [CERTREQ], [IDr], AUTH, [CP(CFG_REQUEST)].
+fn push_identity(m: &mut MessageBuilder, connection: &Connection, proof: &auth::Proof) {
+    m.push(&Payload::IdInitiator(connection.local_id.as_payload()));
+    push_certificates(m, connection);
+    if let super::super::config::Believe::Certificate(trust) = &connection.remote {
+        m.push(&Payload::CertificateRequest(CertificateRequest::x509(trust.authorities())));
+    }
+    if let Some(id) = &connection.remote_id {
+        m.push(&Payload::IdResponder(id.as_payload()));
+    }
+    m.push(&Payload::Authentication(proof.payload()));
+    if connection.request_address {
+        let attributes = [AttributeType::INTERNAL_IP4_ADDRESS, AttributeType::INTERNAL_IP6_ADDRESS]
+            .map(ConfigurationAttribute::request);
+        m.configuration(ConfigurationType::CFG_REQUEST, &attributes);
+    }
+}
+
+/// RFC 4478 §3: AUTH_LIFETIME carries seconds.
+fn auth_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
+    let data = inbound.notify(NotifyType::AUTH_LIFETIME)?.data;
+    Some(Duration::from_secs(u64::from(u32::from_be_bytes(data.try_into().ok()?))))
+}

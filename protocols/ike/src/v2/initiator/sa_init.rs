@@ -1,0 +1,240 @@
+//! IKE_SA_INIT as the initiator lives it. Read RFC 7296 §1.2, §2.6 (cookies), §2.7 (negotiation), §2.10 (nonces),
+//! §2.23 (NAT) first.
+
+use std::net::IpAddr;
+
+use keytoll_engine::Addr;
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::{KeyPair, Phase};
+use keytoll_engine::suite::Suite;
+
+use super::super::auth::PeerHashes;
+use super::super::endpoint::{Env, Route};
+use super::super::event::{Event, Reason, SaId};
+use super::super::exchange::{self, FirstPayloads};
+use super::super::inbound::Inbound;
+use super::super::keys::{IkeKeys, Nonces, Role};
+use super::super::nat::Nat;
+use super::super::outbound;
+use super::super::proposal;
+use super::super::protect::Protection;
+use super::super::sa::{Core, Sa, State};
+use super::super::window::{Requests, Responses};
+use super::auth::{AuthSent, Settled};
+use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::wire::{Flags, Header, Message, Spi};
+
+/// How often a responder may send us round again with cookies and other groups.
+const DETOURS_MAX: u8 = 5;
+
+/// Waits for the answer to IKE_SA_INIT.
+#[derive(Debug)]
+pub(in crate::v2) struct SaInitSent {
+    pair: KeyPair,
+    nonce: [u8; 32],
+    cookie: Option<Vec<u8>>,
+    detours: u8,
+}
+
+/// Begins an IKE SA; None if there is no such connection.
+pub(in crate::v2) fn start(
+    connection: usize,
+    local: IpAddr,
+    remote: IpAddr,
+    env: &mut Env<'_, '_>,
+) -> Option<Box<Sa>> {
+    let config = &env.shared.config;
+    let Some(group) = config.connections.get(connection).and_then(|config| config.suites.first()?.group)
+    else {
+        env.discard("no such connection");
+        return None;
+    };
+    let port = config.port;
+    let route = Route { local: Addr::new(local, port), remote: Addr::new(remote, port), marked: false };
+    let mut core = new_core(connection, route, env);
+    let wait =
+        SaInitSent { pair: generate(group, env), nonce: env.shared.rng.bytes(), cookie: None, detours: 0 };
+    wait.send(&mut core, env);
+    Some(Sa::new(core, State::SaInitSent(Box::new(wait))))
+}
+
+fn new_core(connection: usize, route: Route, env: &mut Env<'_, '_>) -> Core {
+    Core {
+        local_spi: env.shared.fresh_spi(),
+        remote_spi: 0,
+        initiator: true,
+        route,
+        connection,
+        requests: Requests::default(),
+        responses: Responses::default(),
+        packet_bytes_max: None,
+        reassembly: None,
+        nat: Nat::default(),
+        heard: env.now(),
+        liveness_after: None,
+    }
+}
+
+fn generate(group: Group, env: &mut Env<'_, '_>) -> KeyPair {
+    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.generate(group, &mut env.shared.rng)
+}
+
+/// The answer that goes on: RFC 7296 §1.2.
+struct SaInitResponse {
+    suite: Suite,
+    peer_public: Vec<u8>,
+    nonce: Vec<u8>,
+    nat: Nat,
+    fragmentation: bool,
+    hashes: PeerHashes,
+}
+
+impl SaInitSent {
+    /// HDR, [N(COOKIE)], SAi1, KEi, Ni, N(NAT_DETECTION_*), …
+    fn send(&self, core: &mut Core, env: &mut Env<'_, '_>) {
+        let suites = env.shared.connection(core.connection).suites.clone();
+        let header = Header::new(core.spis(), ExchangeType::IKE_SA_INIT, Flags::new(true, false), 0);
+        let first = FirstPayloads {
+            cookie: self.cookie.as_deref(),
+            proposals: proposal::propose(ProtocolId::IKE, Spi::None, &suites),
+            group: self.pair.private.group,
+            public: &self.pair.public,
+            nonce: &self.nonce,
+            route: core.route,
+            spis: core.spis(),
+            childless: false,
+        };
+        let hashes = first.nat_hashes(env);
+        let fragmentation = env.shared.config.fragmentation.is_some();
+        let message = outbound::plain(&header, |m| first.write(m, &hashes, fragmentation));
+        env.transmit(core.route, &message, false);
+        core.requests.send(message, env.now(), &env.shared.config.retransmission);
+    }
+
+    /// The next state, or none: wait on.
+    pub(in crate::v2) fn on_response(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> Option<State> {
+        env.cx.crypto.enter(Phase::SaInit);
+        let Ok(parsed) = Message::read(message) else {
+            env.discard("malformed IKE_SA_INIT response");
+            return None;
+        };
+        let inbound = match Inbound::new(parsed.payloads) {
+            Ok(inbound) => inbound,
+            Err(reason) => {
+                env.discard(reason.name());
+                return None;
+            }
+        };
+        if inbound.sa().is_none() {
+            return self.on_refusal(&inbound, core, env);
+        }
+        match self.accept(header, &inbound, core, env) {
+            Ok(response) => Some(self.go_on(header, message, response, core, env)),
+            Err(reason) => Some(fail(core.id(), reason, env)),
+        }
+    }
+
+    /// RFC 7296 §2.6 and §1.2: the responder wants a cookie or another group, or nothing to do with us.
+    fn on_refusal(&mut self, inbound: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> Option<State> {
+        if let Some(notify) = inbound.notify(NotifyType::COOKIE) {
+            self.cookie = Some(notify.data.to_vec());
+            return self.again(core, env);
+        }
+        let error = inbound.error()?;
+        if let Some(group) = self.wanted_group(inbound, core, env) {
+            self.pair = generate(group, env);
+            return self.again(core, env);
+        }
+        Some(fail(core.id(), Reason::Refused(error.0), env))
+    }
+
+    /// The group an INVALID_KE_PAYLOAD asks for, if we offered it and did not just send it.
+    fn wanted_group(&self, inbound: &Inbound<'_>, core: &Core, env: &Env<'_, '_>) -> Option<Group> {
+        let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD)?;
+        let connection = env.shared.connection(core.connection);
+        proposal::corrected_group(&notify, &connection.suites, self.pair.private.group)
+    }
+
+    fn again(&mut self, core: &mut Core, env: &mut Env<'_, '_>) -> Option<State> {
+        self.detours += 1;
+        if self.detours > DETOURS_MAX {
+            return Some(fail(core.id(), Reason::Syntax("too many detours"), env));
+        }
+        core.requests = Requests::default();
+        self.send(core, env);
+        None
+    }
+
+    fn accept(
+        &self,
+        header: &Header,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<SaInitResponse, Reason> {
+        let connection = env.shared.connection(core.connection);
+        let offered = proposal::propose(ProtocolId::IKE, Spi::None, &connection.suites);
+        let chosen = proposal::accept(&inbound.need_sa()?, &offered);
+        let suite = chosen.map_err(|_| Reason::NoProposalChosen)?.suite;
+        let ke = inbound.need_ke()?;
+        if header.responder_spi == 0 {
+            return Err(Reason::Syntax("responder SPI is missing"));
+        }
+        // RFC 7296 §1.2: the group of KEr is the chosen one, and the one we sent.
+        if suite.group != ke.group() || suite.group != Some(self.pair.private.group) {
+            return Err(Reason::Syntax("KE group"));
+        }
+        let spis = (core.local_spi, header.responder_spi);
+        Ok(SaInitResponse {
+            suite,
+            peer_public: ke.data.to_vec(),
+            nonce: inbound.need_nonce()?.to_vec(),
+            nat: exchange::detect_nat(inbound, core.route, spis, env.cx),
+            fragmentation: inbound.says(NotifyType::IKEV2_FRAGMENTATION_SUPPORTED),
+            hashes: PeerHashes::read(
+                inbound.notify(NotifyType::SIGNATURE_HASH_ALGORITHMS).map(|notify| notify.data),
+            ),
+        })
+    }
+
+    fn go_on(
+        &self,
+        header: &Header,
+        message: &[u8],
+        response: SaInitResponse,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let Ok(shared_secret) = env.cx.crypto.agree(&self.pair.private, &response.peer_public) else {
+            return fail(core.id(), Reason::Syntax("KE value"), env);
+        };
+        core.remote_spi = header.responder_spi;
+        core.heard = env.now();
+        let nonces = Nonces { initiator: &self.nonce, responder: &response.nonce };
+        let keys = IkeKeys::first(env.cx.crypto, &response.suite, &shared_secret, nonces, core.spis());
+        exchange::settle(core, response.nat, response.fragmentation, env);
+        let request = core.requests.outstanding().expect("the request this answers is outstanding");
+        let settled = Settled {
+            first_message: request.packets[0].clone(),
+            other_first_message: message.to_vec(),
+            nonce: self.nonce.to_vec(),
+            other_nonce: response.nonce,
+            hashes: response.hashes,
+        };
+        core.requests.settle();
+        AuthSent::begin(settled, Protection::new(keys, Role::Initiator), core, env)
+    }
+}
+
+/// The end of an SA that never came up.
+pub(in crate::v2) fn fail(sa: SaId, reason: Reason, env: &mut Env<'_, '_>) -> State {
+    env.emit(Event::Failed(sa, reason));
+    State::Gone
+}

@@ -1,0 +1,123 @@
+//! Messages on their way out, and protected ones on their way in: where headers, keys and fragments meet.
+
+use keytoll_engine::wire::{DecodeError, Reader};
+use keytoll_engine::{Ctx, Transport};
+
+use super::endpoint::Env;
+use super::fragment::{self, Progress, Reassembly, Whole};
+use super::protect::{OpenError, Opened, Protection};
+use super::sa::Core;
+use super::window::Packets;
+use crate::number::{ExchangeType, PayloadType};
+use crate::wire::{Flags, Header, MessageBuilder, Payload};
+
+/// A message that is not encrypted: IKE_SA_INIT and its refusals.
+pub(super) fn plain(header: &Header, payloads: impl FnOnce(&mut MessageBuilder)) -> Packets {
+    let mut message = MessageBuilder::plain(header);
+    payloads(&mut message);
+    Packets {
+        exchange: header.exchange.0,
+        response: header.flags.is_response(),
+        id: header.message_id,
+        payloads: message.payloads(),
+        packets: vec![message.finish()],
+    }
+}
+
+/// What kind of message, and its id.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) exchange: ExchangeType,
+    pub(super) response: bool,
+    pub(super) id: u32,
+}
+
+/// A message under the SA's keys, in fragments if both sides know how and it would not fit (RFC 7383).
+pub(super) fn protected(
+    core: &Core,
+    kind: Kind,
+    payloads: impl FnOnce(&mut MessageBuilder),
+    protection: &mut Protection,
+    env: &mut Env<'_, '_>,
+) -> Packets {
+    let Kind { exchange, response, id } = kind;
+    let header = Header::new(core.spis(), exchange, Flags::new(core.initiator, response), id);
+    let mut message = protection.begin(&header);
+    payloads(&mut message);
+    let kinds = message.payloads();
+    let bytes_max = core.packet_bytes_max.map_or(usize::MAX, |bytes| bytes.saturating_sub(overhead(core)));
+    let (rng, crypto) = (&mut env.shared.rng, &mut *env.cx.crypto);
+    let packets = fragment::seal(protection, message, bytes_max, rng, crypto);
+    Packets { exchange: exchange.0, response, id, payloads: kinds, packets }
+}
+
+/// IP and UDP headers and the non-ESP marker around a message of this SA.
+fn overhead(core: &Core) -> usize {
+    let ip = if core.route.remote.ip.is_ipv6() { 40 } else { 20 };
+    let marker = if core.route.marked { 4 } else { 0 };
+    ip + Transport::Udp.header_bytes() + marker
+}
+
+/// The inside of a message, whole from the start or put together.
+pub(super) enum Plain<'m> {
+    Message(Opened<'m>),
+    Assembled(Whole),
+}
+
+impl Plain<'_> {
+    pub(super) fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
+        match self {
+            Self::Message(opened) => opened.payloads(),
+            Self::Assembled(whole) => whole.payloads(),
+        }
+    }
+}
+
+/// Decrypts a message, or takes it as a fragment; `None` while fragments are missing, an error's name if it is not
+/// authentic or not wanted.
+pub(super) fn open<'m>(
+    message: &'m mut [u8],
+    protection: &Protection,
+    slot: &mut Option<(bool, u32, Box<Reassembly>)>,
+    cx: &mut Ctx<'_>,
+) -> Result<Option<Plain<'m>>, &'static str> {
+    let opened = protection.open(message, cx.crypto).map_err(why)?;
+    if opened.envelope.fragment.is_none() {
+        *slot = None;
+        return Ok(Some(Plain::Message(opened)));
+    }
+    let header = opened.envelope.header;
+    let key = (header.flags.is_response(), header.message_id);
+    if !matches!(slot, Some((response, id, _)) if (*response, *id) == key) {
+        *slot = None;
+    }
+    let (.., reassembly) = slot.get_or_insert_with(|| (key.0, key.1, Box::default()));
+    match reassembly.add(&opened) {
+        Ok(Progress::Complete(whole)) => {
+            *slot = None;
+            Ok(Some(Plain::Assembled(whole)))
+        }
+        Ok(Progress::Incomplete) => Ok(None),
+        Ok(Progress::Ignored) => Err("repeated fragment"),
+        Err(_) => Err("too many fragments"),
+    }
+}
+
+const fn why(error: OpenError) -> &'static str {
+    match error {
+        OpenError::Malformed(_) => "malformed",
+        OpenError::NotProtected => "not encrypted",
+        OpenError::NotAuthentic => "not authentic",
+        OpenError::Padding(_) => "bad padding",
+    }
+}
+
+/// Whether a repeated request asks for its response again: a whole one does, of fragments the first.
+pub(super) fn asks_again(header: &Header, message: &[u8]) -> bool {
+    if header.next_payload != PayloadType::SKF {
+        return true;
+    }
+    let mut r = Reader::new(message);
+    let number = r.skip(Header::LEN + 4, "headers").and_then(|()| r.u16("fragment number"));
+    number == Ok(1)
+}

@@ -1,0 +1,76 @@
+//! Inner addresses a responder gives away, RFC 7296 §2.19.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::config::{Config, Pool};
+
+/// The pools of all connections, and what of them is given away.
+#[derive(Debug)]
+pub(super) struct Pools(Vec<Option<Used>>);
+
+#[derive(Debug)]
+struct Used {
+    pool: Pool,
+    /// Never given away from here on.
+    next: u32,
+    returned: BTreeSet<u32>,
+}
+
+/// An address that was given away, and where to return it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lease {
+    pub(super) address: IpAddr,
+    connection: usize,
+    index: u32,
+}
+
+impl Pools {
+    pub(super) fn new(config: &Config) -> Self {
+        let used = |pool| Used { pool, next: 0, returned: BTreeSet::new() };
+        Self(config.connections.iter().map(|connection| connection.pool.map(used)).collect())
+    }
+
+    /// An address for a new SA of this connection, the one returned first if there is one.
+    pub(super) fn lease(&mut self, connection: usize) -> Option<Lease> {
+        let used = self.0.get_mut(connection)?.as_mut()?;
+        let index = used.returned.pop_first().or_else(|| {
+            let fresh = (used.next < used.pool.size).then_some(used.next);
+            used.next += u32::from(fresh.is_some());
+            fresh
+        })?;
+        Some(Lease { address: offset(used.pool.first, index), connection, index })
+    }
+
+    /// Takes an address back.
+    pub(super) fn give_back(&mut self, lease: Lease) {
+        if let Some(used) = self.0.get_mut(lease.connection).and_then(Option::as_mut) {
+            used.returned.insert(lease.index);
+        }
+    }
+}
+
+fn offset(first: IpAddr, index: u32) -> IpAddr {
+    match first {
+        IpAddr::V4(first) => Ipv4Addr::from(u32::from(first).wrapping_add(index)).into(),
+        IpAddr::V6(first) => Ipv6Addr::from(u128::from(first).wrapping_add(u128::from(index))).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_unique_while_leased_and_come_back() {
+        let pool = Pool { first: "10.0.0.254".parse().unwrap(), size: 3 };
+        let mut pools = Pools(vec![None, Some(Used { pool, next: 0, returned: BTreeSet::new() })]);
+        assert_eq!(pools.lease(0), None);
+        let leases: Vec<Lease> = std::iter::from_fn(|| pools.lease(1)).collect();
+        let addresses: Vec<String> = leases.iter().map(|lease| lease.address.to_string()).collect();
+        assert_eq!(addresses, ["10.0.0.254", "10.0.0.255", "10.0.1.0"]);
+        pools.give_back(leases[1]);
+        assert_eq!(pools.lease(1), Some(leases[1]));
+        assert_eq!(pools.lease(1), None);
+    }
+}

@@ -1,0 +1,274 @@
+//! IKE_AUTH as the responder lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) and
+//! RFC 4478 (lifetimes) first.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use keytoll_engine::Time;
+use keytoll_engine::crypto::{Phase, PrivateKey};
+use keytoll_engine::suite::Suite;
+
+use super::super::auth::{PeerHashes, Proof};
+use super::super::child::{Addresses, Answer, Refusal};
+use super::super::config::{ChildConfig, Connection};
+use super::super::endpoint::Env;
+use super::super::established::{Child, Established, Peer};
+use super::super::event::{Event, Reason};
+use super::super::inbound::Inbound;
+use super::super::initiator::{Settled, push_certificates};
+use super::super::keys::{IkeKeys, Nonces, Role};
+use super::super::pool::Lease;
+use super::super::proposal::without_groups;
+use super::super::protect::Protection;
+use super::super::sa::{Core, State};
+use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
+
+/// Waits for the IKE_AUTH request.
+#[derive(Debug)]
+pub(in crate::v2) struct AwaitingAuth {
+    pub(in crate::v2) expires: Time,
+    settled: Settled,
+    suite: Suite,
+    agreement: Agreement,
+}
+
+/// The key agreement, done when the first protected message comes.
+#[derive(Debug)]
+enum Agreement {
+    Pending { private: PrivateKey, peer_public: Vec<u8> },
+    Done(Box<Protection>),
+    Impossible,
+}
+
+/// What answering IKE_SA_INIT leaves behind.
+pub(in crate::v2) struct Begun {
+    pub(in crate::v2) request: Vec<u8>,
+    pub(in crate::v2) suite: Suite,
+    pub(in crate::v2) private: PrivateKey,
+    pub(in crate::v2) peer_public: Vec<u8>,
+    pub(in crate::v2) nonce: [u8; 32],
+    pub(in crate::v2) peer_nonce: Vec<u8>,
+    pub(in crate::v2) hashes: PeerHashes,
+}
+
+/// The initiator, believed.
+struct Believed {
+    index: usize,
+    connection: Arc<Connection>,
+    identity: Identity,
+}
+
+impl AwaitingAuth {
+    pub(in crate::v2) fn new(begun: Begun, core: &Core, env: &Env<'_, '_>) -> Self {
+        let settled = Settled {
+            first_message: core.responses.last_packet().to_vec(),
+            other_first_message: begun.request,
+            nonce: begun.nonce.to_vec(),
+            other_nonce: begun.peer_nonce,
+            hashes: begun.hashes,
+        };
+        Self {
+            expires: env.now() + env.shared.config.half_open.lifetime,
+            settled,
+            suite: begun.suite,
+            agreement: Agreement::Pending { private: begun.private, peer_public: begun.peer_public },
+        }
+    }
+
+    /// Whether these are the bytes of the IKE_SA_INIT that began it.
+    pub(in crate::v2) fn is_request(&self, message: &[u8]) -> bool {
+        self.settled.other_first_message == message
+    }
+
+    /// The keys; agreed upon now if this is the first time somebody asks.
+    pub(in crate::v2) fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
+        if let Agreement::Pending { private, peer_public } = &self.agreement {
+            env.cx.crypto.enter(Phase::SaInit);
+            self.agreement = match env.cx.crypto.agree(private, peer_public) {
+                Ok(secret) => {
+                    let nonces: Nonces<'_> = self.settled.nonces(Role::Responder);
+                    let keys = IkeKeys::first(env.cx.crypto, &self.suite, &secret, nonces, core.spis());
+                    Agreement::Done(Box::new(Protection::new(keys, Role::Responder)))
+                }
+                Err(_) => Agreement::Impossible,
+            };
+        }
+        match &self.agreement {
+            Agreement::Done(protection) => Some(protection),
+            Agreement::Pending { .. } | Agreement::Impossible => None,
+        }
+    }
+
+    fn agreed(&self) -> &Protection {
+        match &self.agreement {
+            Agreement::Done(protection) => protection,
+            Agreement::Pending { .. } | Agreement::Impossible => {
+                unreachable!("a message was decrypted with it")
+            }
+        }
+    }
+
+    fn into_agreed(self) -> (Protection, Settled) {
+        match self.agreement {
+            Agreement::Done(protection) => (*protection, self.settled),
+            Agreement::Pending { .. } | Agreement::Impossible => {
+                unreachable!("a message was decrypted with it")
+            }
+        }
+    }
+
+    pub(in crate::v2) fn on_request(
+        self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        match self.believe(inbound, env) {
+            Ok(believed) => {
+                core.connection = believed.index;
+                self.establish(believed, inbound, core, env)
+            }
+            Err(reason) => self.refuse(reason, core, env),
+        }
+    }
+
+    /// Finds the connection the initiator asks for and judges its proof.
+    fn believe(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Believed, Reason> {
+        let id = inbound.need_id_initiator()?;
+        let identity = id.to_identity();
+        let asked = inbound.id_responder().map(|id| id.to_identity());
+        let fits = |connection: &Connection| {
+            connection.remote_id.as_ref().is_none_or(|expected| *expected == identity)
+                && asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
+                && connection.suites.contains(&self.suite)
+        };
+        let found = env.shared.connections().find(|(_, connection)| fits(connection));
+        let (index, connection) =
+            found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
+        self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
+        Ok(Believed { index, connection, identity })
+    }
+
+    /// RFC 7296 §2.21.2: the error is the whole response, and the end.
+    pub(in crate::v2) fn refuse(
+        self: Box<Self>,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.emit(Event::Failed(core.id(), reason));
+        let (mut protection, _) = self.into_agreed();
+        let critical;
+        let notify = match reason {
+            Reason::UnsupportedCritical(kind) => {
+                critical = [kind];
+                Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, &critical)
+            }
+            Reason::Syntax(_) => Notify::new(NotifyType::INVALID_SYNTAX, &[]),
+            _ => Notify::new(NotifyType::AUTHENTICATION_FAILED, &[]),
+        };
+        core.respond(ExchangeType::IKE_AUTH, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
+        core.linger(env)
+    }
+
+    fn establish(
+        self: Box<Self>,
+        believed: Believed,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let Believed { connection, identity, .. } = believed;
+        let proof = match self.settled.prove(&connection, self.agreed(), env) {
+            Ok(proof) => proof,
+            Err(reason) => return self.refuse(reason, core, env),
+        };
+        let lease = lease(&connection, core, inbound, env);
+        let address = lease.map(|lease| lease.address);
+        let child = connection.child.as_ref().filter(|_| inbound.sa().is_some());
+        let addresses = Addresses::outer(core.route).with_theirs(address);
+        let answer = child.map(|config| {
+            let chosen = Answer::choose(inbound, &without_groups(&config.suites), config, addresses, env);
+            (config, chosen)
+        });
+        let (mut protection, settled) = self.into_agreed();
+        let reply = Reply { connection: &connection, proof: &proof, address, answer: answer.as_ref() };
+        core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, inbound), &mut protection, env);
+        let peer = Peer { identity, auth_lifetime: connection.auth_lifetime, address, lease };
+        let mut sa = Established::new(protection, peer, core, env);
+        match answer {
+            Some((config, Ok(answer))) => {
+                let nonces = settled.nonces(Role::Responder);
+                let child = answer.agreed.keyed(sa.protection.keys(), nonces, None, core, env);
+                sa.add_child(Child::up(&child, config, env.now()), child, core, env);
+            }
+            Some((_, Err(refusal))) => env.emit(Event::ChildFailed(core.id(), refusal.reason())),
+            None => {}
+        }
+        State::Established(Box::new(sa))
+    }
+}
+
+/// RFC 7296 §2.19: an inner address, if one is asked for and there is one.
+fn lease(
+    connection: &Connection,
+    core: &Core,
+    inbound: &Inbound<'_>,
+    env: &mut Env<'_, '_>,
+) -> Option<Lease> {
+    let asked = inbound.configuration().is_some_and(|cp| cp.kind == ConfigurationType::CFG_REQUEST);
+    if asked && connection.pool.is_some() { env.shared.pools.lease(core.connection) } else { None }
+}
+
+/// IDr, [CERT, …], AUTH, [CP(CFG_REPLY)], SAr2, TSi, TSr, [N(AUTH_LIFETIME)].
+struct Reply<'a> {
+    connection: &'a Connection,
+    proof: &'a Proof,
+    address: Option<IpAddr>,
+    answer: Option<&'a (&'a ChildConfig, Result<Answer, Refusal>)>,
+}
+
+impl Reply<'_> {
+    fn write(&self, m: &mut MessageBuilder, inbound: &Inbound<'_>) {
+        m.push(&Payload::IdResponder(self.connection.local_id.as_payload()));
+        push_certificates(m, self.connection);
+        m.push(&Payload::Authentication(self.proof.payload()));
+        self.push_address(m);
+        match self.answer {
+            Some((_, Ok(answer))) => {
+                answer.push_sa(m);
+                answer.push_selectors(m);
+            }
+            Some((_, Err(refusal))) => refusal.push(m),
+            None if inbound.sa().is_some() => {
+                m.push(&Payload::Notify(Notify::new(NotifyType::NO_PROPOSAL_CHOSEN, &[])));
+            }
+            None => {}
+        }
+        if let Some(lifetime) = self.connection.auth_lifetime {
+            let seconds = u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX).to_be_bytes();
+            m.push(&Payload::Notify(Notify::new(NotifyType::AUTH_LIFETIME, &seconds)));
+        }
+    }
+
+    fn push_address(&self, m: &mut MessageBuilder) {
+        match self.address {
+            Some(IpAddr::V4(ip)) => {
+                let value = ip.octets();
+                let attribute = ConfigurationAttribute::new(AttributeType::INTERNAL_IP4_ADDRESS, &value);
+                m.configuration(ConfigurationType::CFG_REPLY, &[attribute]);
+            }
+            Some(IpAddr::V6(ip)) => {
+                // RFC 7296 §3.15.1: address and prefix length.
+                let mut value = [0; 17];
+                value[..16].copy_from_slice(&ip.octets());
+                value[16] = 128;
+                let attribute = ConfigurationAttribute::new(AttributeType::INTERNAL_IP6_ADDRESS, &value);
+                m.configuration(ConfigurationType::CFG_REPLY, &[attribute]);
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! One IKE SA: what all its states share, and the routing of messages to the state that waits for them.
+//! Read RFC 7296 §2.1–§2.3 (ids, retransmission), §2.21 (errors) first.
+
+use std::sync::Arc;
+
+use keytoll_engine::{Addr, Deadline, Time};
+
+use super::config::Connection;
+use super::endpoint::{Env, Route};
+use super::established::{Closing, Established, Task};
+use super::event::{Event, Reason, SaId};
+use super::fragment::Reassembly;
+use super::inbound::Inbound;
+use super::initiator::{AuthSent, SaInitSent};
+use super::nat::Nat;
+use super::outbound::{self, Kind, Plain};
+use super::protect::Protection;
+use super::responder::AwaitingAuth;
+use super::window::{Due, Received, Requests, Responses};
+use crate::number::{ExchangeType, NotifyType};
+use crate::wire::{Header, MessageBuilder, Notify, Payload};
+
+/// An IKE SA, from its first message to its last.
+#[derive(Debug)]
+pub(super) struct Sa {
+    pub(super) core: Core,
+    pub(super) state: State,
+    /// When the endpoint's timer for it is set.
+    pub(super) armed: Option<Time>,
+    /// Its place in the endpoint's table of half-open SAs.
+    pub(super) half_open: Option<(Addr, u64)>,
+}
+
+/// What does not change from state to state.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) local_spi: u64,
+    pub(super) remote_spi: u64,
+    /// We sent the IKE_SA_INIT, or the request that rekeyed the SA.
+    pub(super) initiator: bool,
+    pub(super) route: Route,
+    pub(super) connection: usize,
+    pub(super) requests: Requests,
+    pub(super) responses: Responses,
+    /// Largest IP packet of an encrypted message, if both sides fragment (RFC 7383).
+    pub(super) packet_bytes_max: Option<usize>,
+    /// A message of which fragments are missing: whether it is a response, its id, what came of it.
+    pub(super) reassembly: Option<(bool, u32, Box<Reassembly>)>,
+    pub(super) nat: Nat,
+    /// When the peer last proved that it lives.
+    pub(super) heard: Time,
+    /// After how much silence it is asked to.
+    pub(super) liveness_after: Option<std::time::Duration>,
+}
+
+/// What the SA waits for.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Initiator: the answer to IKE_SA_INIT.
+    SaInitSent(Box<SaInitSent>),
+    /// Initiator: the answer to IKE_AUTH.
+    AuthSent(Box<AuthSent>),
+    /// Responder: the IKE_AUTH request.
+    AwaitingAuth(Box<AwaitingAuth>),
+    /// Both: anything.
+    Established(Box<Established>),
+    /// Both: the answer to our last request.
+    Closing(Box<Closing>),
+    /// Over; a repeated last request still gets its response.
+    Lingering(Time),
+    /// To be forgotten.
+    Gone,
+}
+
+impl State {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Gone)
+    }
+
+    /// The keys that protect messages now; a responder computes them when the first protected message comes.
+    fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
+        match self {
+            Self::AuthSent(wait) => Some(&wait.protection),
+            Self::AwaitingAuth(wait) => wait.protection(core, env),
+            Self::Established(sa) => Some(&sa.protection),
+            Self::Closing(wait) => Some(&wait.protection),
+            Self::SaInitSent(_) | Self::Lingering(_) | Self::Gone => None,
+        }
+    }
+}
+
+impl Core {
+    pub(super) const fn id(&self) -> SaId {
+        SaId(self.local_spi)
+    }
+
+    /// SPIs as the header has them: the initiator's first.
+    pub(super) const fn spis(&self) -> (u64, u64) {
+        if self.initiator { (self.local_spi, self.remote_spi) } else { (self.remote_spi, self.local_spi) }
+    }
+
+    pub(super) fn connection(&self, env: &Env<'_, '_>) -> Arc<Connection> {
+        env.shared.connection(self.connection)
+    }
+
+    /// Sends a request under the SA's keys.
+    pub(super) fn request(
+        &mut self,
+        exchange: ExchangeType,
+        payloads: impl FnOnce(&mut MessageBuilder),
+        protection: &mut Protection,
+        env: &mut Env<'_, '_>,
+    ) {
+        let id = self.requests.next_id();
+        let message =
+            outbound::protected(self, Kind { exchange, response: false, id }, payloads, protection, env);
+        env.transmit(self.route, &message, false);
+        self.requests.send(message, env.now(), &env.shared.config.retransmission);
+    }
+
+    /// Sends and remembers the response to the request with this id.
+    pub(super) fn respond(
+        &mut self,
+        exchange: ExchangeType,
+        payloads: impl FnOnce(&mut MessageBuilder),
+        protection: &mut Protection,
+        env: &mut Env<'_, '_>,
+    ) {
+        let id = self.responses.expected();
+        let message =
+            outbound::protected(self, Kind { exchange, response: true, id }, payloads, protection, env);
+        env.transmit(self.route, &message, false);
+        self.responses.answered(message);
+    }
+
+    /// An error notification as the whole response.
+    pub(super) fn refuse(
+        &mut self,
+        exchange: ExchangeType,
+        kind: NotifyType,
+        protection: &mut Protection,
+        env: &mut Env<'_, '_>,
+    ) {
+        self.respond(exchange, |m| m.push(&Payload::Notify(Notify::new(kind, &[]))), protection, env);
+    }
+
+    /// The state after the last response: it is repeated for as long as the peer may ask for it again.
+    pub(super) fn linger(&self, env: &Env<'_, '_>) -> State {
+        State::Lingering(env.now() + env.shared.config.retransmission.total())
+    }
+}
+
+/// Payloads in the clear, checked as far as every message can be.
+fn parse<'p>(plain: &'p Plain<'_>) -> Result<Inbound<'p>, Reason> {
+    Inbound::new(plain.payloads().map_err(|error| Reason::Syntax(error.field))?)
+}
+
+impl Sa {
+    pub(super) fn new(core: Core, state: State) -> Box<Self> {
+        Box::new(Self { core, state, armed: None, half_open: None })
+    }
+
+    pub(super) const fn spi(&self) -> u64 {
+        self.core.local_spi
+    }
+
+    /// Marks it as half open under this key.
+    pub(super) fn half_open(mut self: Box<Self>, key: (Addr, u64)) -> Box<Self> {
+        self.half_open = Some(key);
+        self
+    }
+
+    pub(super) const fn is_half_open(&self) -> bool {
+        matches!(self.state, State::AwaitingAuth(_))
+    }
+
+    /// A message whose header carries our SPI.
+    pub(super) fn on_message(
+        &mut self,
+        header: &Header,
+        route: Route,
+        message: &[u8],
+        env: &mut Env<'_, '_>,
+    ) {
+        if header.flags.is_from_initiator() == self.core.initiator {
+            return env.discard("reflected message");
+        }
+        if self.core.remote_spi != 0 && header_remote_spi(header, self.core.initiator) != self.core.remote_spi
+        {
+            return env.discard("unknown SPI");
+        }
+        if header.flags.is_response() {
+            self.on_response(header, route, message, env);
+        } else {
+            self.on_request(header, route, message, env);
+        }
+    }
+
+    fn on_response(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
+        let awaited = self.core.requests.awaits(header.message_id);
+        if !awaited.is_some_and(|request| request.exchange == header.exchange.0) {
+            return env.discard("response to nothing");
+        }
+        if let State::SaInitSent(wait) = &mut self.state {
+            let next = wait.on_response(header, message, &mut self.core, env);
+            return self.go(next);
+        }
+        let mut buffer = message.to_vec();
+        let Some(plain) = self.unprotect(&mut buffer, env) else { return };
+        self.heard_from(route, env.now());
+        self.core.requests.settle();
+        let core = &mut self.core;
+        let next = match (self.state.take(), parse(&plain)) {
+            (State::AuthSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
+            (State::AuthSent(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::Established(sa), Ok(inbound)) => sa.on_response(&inbound, core, env),
+            (State::Established(sa), Err(reason)) => sa.lost(reason, core, env),
+            (State::Closing(_), _) => core.linger(env),
+            (state, _) => state,
+        };
+        self.state = next;
+    }
+
+    fn go(&mut self, next: Option<State>) {
+        if let Some(next) = next {
+            self.state = next;
+        }
+    }
+
+    fn on_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
+        match self.core.responses.classify(header.message_id) {
+            Received::Expected => {}
+            Received::Repeated(response) => {
+                // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
+                if outbound::asks_again(header, message) {
+                    let response = response.clone();
+                    env.transmit(self.core.route, &response, true);
+                }
+                return;
+            }
+            Received::OutOfWindow => return env.discard("message id out of window"),
+        }
+        let mut buffer = message.to_vec();
+        let Some(plain) = self.unprotect(&mut buffer, env) else { return };
+        self.heard_from(route, env.now());
+        let (core, exchange) = (&mut self.core, header.exchange);
+        let next = match (self.state.take(), parse(&plain)) {
+            (State::AwaitingAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
+                core.route = route;
+                wait.on_request(&inbound, core, env)
+            }
+            (State::AwaitingAuth(wait), Err(reason)) => wait.refuse(reason, core, env),
+            (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
+            (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
+            (State::Closing(wait), _) => wait.on_request(exchange, core, env),
+            (state, _) => {
+                env.discard("unexpected exchange");
+                state
+            }
+        };
+        self.state = next;
+    }
+
+    /// The IKE_SA_INIT that made this half-open SA once more: RFC 7296 §2.1: the same bytes get the same response.
+    pub(super) fn on_repeated_init(&mut self, message: &[u8], env: &mut Env<'_, '_>) {
+        match (&self.state, self.core.responses.classify(0)) {
+            (State::AwaitingAuth(wait), Received::Repeated(response)) if wait.is_request(message) => {
+                let response = response.clone();
+                env.transmit(self.core.route, &response, true);
+            }
+            _ => env.discard("another IKE_SA_INIT with a known SPI"),
+        }
+    }
+
+    /// Decrypts, and puts fragments together; None: not authentic, not complete, or no keys.
+    fn unprotect<'m>(&mut self, message: &'m mut [u8], env: &mut Env<'_, '_>) -> Option<Plain<'m>> {
+        let Some(protection) = self.state.protection(&self.core, env) else {
+            env.discard("no keys");
+            return None;
+        };
+        match outbound::open(message, protection, &mut self.core.reassembly, env.cx) {
+            Ok(plain) => plain,
+            Err(why) => {
+                env.discard(why);
+                None
+            }
+        }
+    }
+
+    /// An authentic message came: RFC 7296 §2.23: behind a NAT the peer's address may have changed.
+    fn heard_from(&mut self, route: Route, now: Time) {
+        self.core.heard = now;
+        if self.core.nat.there && matches!(self.state, State::Established(_)) {
+            self.core.route.remote = route.remote;
+        }
+    }
+
+    /// The owner wants something.
+    pub(super) fn on_task(&mut self, task: Task, env: &mut Env<'_, '_>) {
+        self.state = match self.state.take() {
+            State::Established(sa) => sa.on_task(task, &mut self.core, env),
+            state => {
+                env.discard("the SA is not established");
+                state
+            }
+        };
+    }
+
+    /// What it waits for next, and until when.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let again = self.core.requests.deadline().map(|at| Deadline { at, why: "ike retransmission" });
+        let own = match &self.state {
+            State::AwaitingAuth(wait) => Some(Deadline { at: wait.expires, why: "half-open SA expires" }),
+            State::Established(sa) => sa.deadline(&self.core),
+            State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
+            State::SaInitSent(_) | State::AuthSent(_) | State::Closing(_) | State::Gone => None,
+        };
+        Deadline::earlier(again, own)
+    }
+
+    /// A deadline has come.
+    pub(super) fn on_tick(&mut self, env: &mut Env<'_, '_>) {
+        match self.core.requests.tick(env.now(), &env.shared.config.retransmission) {
+            Due::NotYet => self.on_own_deadline(env),
+            Due::Again => {
+                if let Some(message) = self.core.requests.outstanding() {
+                    env.transmit(self.core.route, message, true);
+                }
+            }
+            Due::GiveUp => self.give_up(env),
+        }
+    }
+
+    /// RFC 7296 §2.4: a peer that never answers is dead.
+    fn give_up(&mut self, env: &mut Env<'_, '_>) {
+        self.core.requests.settle();
+        let id = self.core.id();
+        self.state = match self.state.take() {
+            State::SaInitSent(_) | State::AuthSent(_) => {
+                env.emit(Event::Failed(id, Reason::Timeout));
+                State::Gone
+            }
+            State::Established(sa) => sa.lost(Reason::Timeout, &self.core, env),
+            _ => State::Gone,
+        };
+    }
+
+    fn on_own_deadline(&mut self, env: &mut Env<'_, '_>) {
+        self.state = match self.state.take() {
+            State::AwaitingAuth(wait) if wait.expires <= env.now() => {
+                env.discard("half-open SA expired");
+                State::Gone
+            }
+            State::Established(sa) => sa.on_tick(&mut self.core, env),
+            State::Lingering(until) if until <= env.now() => State::Gone,
+            state => state,
+        };
+    }
+}
+
+/// The SPI the peer chose, if we are the initiator or not.
+const fn header_remote_spi(header: &Header, initiator: bool) -> u64 {
+    if initiator { header.responder_spi } else { header.initiator_spi }
+}

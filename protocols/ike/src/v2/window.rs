@@ -1,0 +1,205 @@
+//! Who may send which message id, and what is sent again. Read RFC 7296 §2.1–§2.3 first.
+//!
+//! Both directions have a window of one: a request is outstanding until its response comes, and the last response is
+//! kept so that a repeated request gets the same bytes.
+
+use keytoll_engine::Time;
+use keytoll_engine::trace::{Message, Payloads, Protocol};
+
+use super::config::Retransmission;
+
+/// A message as it goes on the wire: one packet, or the fragments of RFC 7383.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Packets {
+    pub(super) exchange: u8,
+    pub(super) response: bool,
+    pub(super) id: u32,
+    pub(super) payloads: Payloads,
+    pub(super) packets: Vec<Vec<u8>>,
+}
+
+impl Packets {
+    /// The fact that packet `index` of this message is sent.
+    pub(super) fn fact(&self, index: usize, retransmission: bool) -> Message {
+        let fragment = if self.packets.len() > 1 { index + 1 } else { 0 };
+        Message {
+            protocol: Protocol::Ike,
+            kind: self.exchange,
+            response: self.response,
+            id: self.id,
+            bytes: u32::try_from(self.packets[index].len()).unwrap_or(u32::MAX),
+            retransmission,
+            fragment: u16::try_from(fragment).unwrap_or(u16::MAX),
+            payloads: self.payloads,
+        }
+    }
+}
+
+/// A request without response.
+#[derive(Debug)]
+pub(super) struct Outstanding {
+    pub(super) message: Packets,
+    sent: u32,
+    again_at: Time,
+}
+
+/// Our requests.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    next_id: u32,
+    outstanding: Option<Outstanding>,
+}
+
+/// What the retransmission timer says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Nothing yet.
+    NotYet,
+    /// Send the outstanding request again.
+    Again,
+    /// The peer is dead.
+    GiveUp,
+}
+
+impl Requests {
+    /// RFC 7296 §2.2: the first request of an SA set up by CREATE_CHILD_SA has id 0, like IKE_SA_INIT.
+    pub(super) const fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
+    /// Remembers a request that is being sent now.
+    pub(super) fn send(&mut self, message: Packets, now: Time, timers: &Retransmission) {
+        let wait = timers.wait(1).expect("the first wait always exists");
+        self.next_id = message.id.wrapping_add(1);
+        self.outstanding = Some(Outstanding { message, sent: 1, again_at: now + wait });
+    }
+
+    /// The request a response with this id answers.
+    pub(super) fn awaits(&self, id: u32) -> Option<&Packets> {
+        self.outstanding.as_ref().map(|outstanding| &outstanding.message).filter(|message| message.id == id)
+    }
+
+    /// The response came.
+    pub(super) fn settle(&mut self) {
+        self.outstanding = None;
+    }
+
+    /// Whether a request is outstanding.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// The request that is outstanding.
+    pub(super) fn outstanding(&self) -> Option<&Packets> {
+        self.outstanding.as_ref().map(|outstanding| &outstanding.message)
+    }
+
+    /// When the request must be sent again.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.outstanding.as_ref().map(|outstanding| outstanding.again_at)
+    }
+
+    /// Moves the retransmission timer on.
+    pub(super) fn tick(&mut self, now: Time, timers: &Retransmission) -> Due {
+        let Some(outstanding) = self.outstanding.as_mut().filter(|outstanding| outstanding.again_at <= now)
+        else {
+            return Due::NotYet;
+        };
+        if outstanding.sent > timers.tries {
+            return Due::GiveUp;
+        }
+        outstanding.sent += 1;
+        let wait = timers.wait(outstanding.sent).expect("it was sent at least once");
+        outstanding.again_at = now + wait;
+        Due::Again
+    }
+}
+
+/// The peer's requests.
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    expected: u32,
+    last: Option<Packets>,
+}
+
+/// What a request with some id is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Received<'a> {
+    /// The one we wait for.
+    Expected,
+    /// RFC 7296 §2.1: the last one once more; its response is to be repeated.
+    Repeated(&'a Packets),
+    /// Neither; RFC 7296 §2.3: to be dropped.
+    OutOfWindow,
+}
+
+impl Responses {
+    /// The id of the next request.
+    pub(super) const fn expected(&self) -> u32 {
+        self.expected
+    }
+
+    /// The first packet of the last response.
+    pub(super) fn last_packet(&self) -> &[u8] {
+        self.last.as_ref().and_then(|last| last.packets.first()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Judges the id of a request.
+    pub(super) fn classify(&self, id: u32) -> Received<'_> {
+        if id == self.expected {
+            return Received::Expected;
+        }
+        match &self.last {
+            Some(last) if last.id == id => Received::Repeated(last),
+            _ => Received::OutOfWindow,
+        }
+    }
+
+    /// Remembers the response to the expected request.
+    pub(super) fn answered(&mut self, response: Packets) {
+        self.expected = response.id.wrapping_add(1);
+        self.last = Some(response);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn message(id: u32) -> Packets {
+        Packets { exchange: 37, response: false, id, payloads: Payloads::default(), packets: vec![vec![0]] }
+    }
+
+    #[test]
+    fn a_request_is_repeated_with_growing_waits_and_then_given_up() {
+        let timers = Retransmission { first: Duration::from_secs(1), base: 2.0, tries: 2 };
+        let (mut requests, at) = (Requests::default(), |s| Time::ZERO + Duration::from_secs(s));
+        requests.send(message(0), Time::ZERO, &timers);
+        assert_eq!(requests.tick(at(0), &timers), Due::NotYet);
+        assert_eq!(requests.tick(at(1), &timers), Due::Again);
+        assert_eq!(requests.deadline(), Some(at(3)));
+        assert_eq!(requests.tick(at(3), &timers), Due::Again);
+        assert_eq!(requests.tick(at(6), &timers), Due::NotYet);
+        assert_eq!(requests.tick(at(7), &timers), Due::GiveUp);
+        assert_eq!(timers.total(), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn strongswans_timers_give_up_after_165_seconds() {
+        assert_eq!(Retransmission::default().total().as_secs(), 165);
+    }
+
+    #[test]
+    fn a_repeated_request_is_told_from_a_stale_one() {
+        let mut responses = Responses::default();
+        assert_eq!(responses.classify(0), Received::Expected);
+        assert_eq!(responses.classify(1), Received::OutOfWindow);
+        responses.answered(message(0));
+        responses.answered(message(1));
+        assert_eq!(responses.classify(2), Received::Expected);
+        assert_eq!(responses.classify(1), Received::Repeated(&message(1)));
+        assert_eq!(responses.classify(0), Received::OutOfWindow);
+    }
+}

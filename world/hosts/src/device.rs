@@ -1,0 +1,217 @@
+//! The device: wants to reach the gateway, and sets up an SA when there is none.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_ike::v2::{self, Endpoint};
+
+use crate::icmp::Echo;
+use crate::ipsec::{Delivered, SaTable};
+use crate::{Command, Event, icmp, ip};
+
+/// Echo requests that wait for an SA; more are dropped.
+const WAITING_MAX: usize = 16;
+
+/// What a device is told before its first packet.
+#[derive(Debug, Clone)]
+pub struct DeviceConfig {
+    /// Its IKE endpoint; connection 0 leads to the gateway.
+    pub ike: v2::Config,
+    /// Its address on the access network.
+    pub address: IpAddr,
+    /// The gateway's address.
+    pub gateway: IpAddr,
+    /// Whom it pings: the gateway itself, or an address behind it.
+    pub target: IpAddr,
+}
+
+/// The device.
+#[derive(Debug)]
+pub struct Device {
+    config: DeviceConfig,
+    ike: Endpoint,
+    sas: SaTable,
+    rng: Rng,
+    /// The inner address the gateway assigned.
+    assigned: Option<IpAddr>,
+    setting_up: bool,
+    childless: bool,
+    waiting: VecDeque<Vec<u8>>,
+    sequence: u16,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Device {
+    /// A device whose random streams are named `{name}/…`.
+    pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
+        let childless = config.ike.connections.first().is_none_or(|connection| connection.child.is_none());
+        Self {
+            ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            rng: seed.stream(&format!("{name}/esp")),
+            config,
+            sas: SaTable::default(),
+            assigned: None,
+            setting_up: false,
+            childless,
+            waiting: VecDeque::new(),
+            sequence: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    fn source(&self) -> IpAddr {
+        self.assigned.unwrap_or(self.config.address)
+    }
+
+    /// An echo request leaves through the SA, or waits for one and asks for it.
+    fn echo(&mut self, payload_bytes: usize, cx: &mut Ctx<'_>) {
+        if self.sas.reaches(self.config.target) {
+            self.send_echo(vec![0; payload_bytes], cx);
+            return;
+        }
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push_back(vec![0; payload_bytes]);
+        }
+        if !self.setting_up {
+            self.set_up(cx);
+        }
+    }
+
+    fn set_up(&mut self, cx: &mut Ctx<'_>) {
+        self.setting_up = true;
+        cx.trace.record(Fact::Triggered);
+        let initiate =
+            v2::Command::Initiate { connection: 0, local: self.config.address, remote: self.config.gateway };
+        self.ike.handle(Input::Command(initiate), cx);
+    }
+
+    fn send_echo(&mut self, data: Vec<u8>, cx: &mut Ctx<'_>) {
+        self.sequence = self.sequence.wrapping_add(1);
+        let (source, destination) = (self.source(), self.config.target);
+        let echo = Echo { reply: false, identifier: 1, sequence: self.sequence, data };
+        let payload = echo.write(source, destination);
+        let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
+        if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
+            self.out.push_back(Output::Packet(datagram));
+        }
+    }
+
+    fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+        if packet.protocol != icmp::protocol(packet.source) {
+            return;
+        }
+        match Echo::read(packet.source, packet.destination, &packet.payload) {
+            Ok(Some(echo)) if echo.reply && echo.sequence == self.sequence => {
+                cx.trace.record(Fact::FirstPacket);
+                self.out.push_back(Output::Event(Event::EchoReply));
+            }
+            _ => cx.discard(Protocol::Icmp, "icmp: not the reply we wait for"),
+        }
+    }
+
+    /// Takes what the endpoint has to say until it has nothing more.
+    fn drain(&mut self, cx: &mut Ctx<'_>) {
+        while let Some(output) = self.ike.poll() {
+            match output {
+                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                Output::Event(event) => self.on_ike(event, cx),
+            }
+        }
+    }
+
+    fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+        match event {
+            v2::Event::Established(established) => {
+                self.assigned = established.address.or(self.assigned);
+                if self.childless {
+                    self.usable(cx);
+                }
+                self.tell(v2::Event::Established(established));
+            }
+            v2::Event::ChildUp(_, child) => {
+                self.sas.install(*child, self.config.address, self.config.gateway);
+                if self.setting_up {
+                    self.usable(cx);
+                }
+            }
+            v2::Event::ChildRekeyed { new, .. } => {
+                self.sas.install(*new, self.config.address, self.config.gateway);
+                cx.trace.record(Fact::Rekeyed { what: "child".into() });
+            }
+            v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::Rekeyed { old, new } => {
+                cx.trace.record(Fact::Rekeyed { what: "ike".into() });
+                self.tell(v2::Event::Rekeyed { old, new });
+            }
+            v2::Event::ReauthenticationDue(_) if !self.setting_up => self.set_up(cx),
+            v2::Event::Failed(sa, why) | v2::Event::ChildFailed(sa, why) => self.failed(sa, why, cx),
+            v2::Event::Closed(sa, why) => {
+                cx.trace.record(Fact::Closed { why: why.name().into() });
+                self.tell(v2::Event::Closed(sa, why));
+            }
+            other => self.tell(other),
+        }
+    }
+
+    fn tell(&mut self, event: v2::Event) {
+        self.out.push_back(Output::Event(Event::Ike(event)));
+    }
+
+    fn usable(&mut self, cx: &mut Ctx<'_>) {
+        self.setting_up = false;
+        cx.trace.record(Fact::Usable);
+        self.out.push_back(Output::Event(Event::Usable));
+        while let Some(data) = self.waiting.pop_front() {
+            self.send_echo(data, cx);
+        }
+    }
+
+    fn failed(&mut self, sa: v2::SaId, why: v2::Reason, cx: &mut Ctx<'_>) {
+        self.setting_up = false;
+        self.waiting.clear();
+        cx.trace.record(Fact::Failed { why: why.name().into() });
+        self.tell(v2::Event::Failed(sa, why));
+    }
+}
+
+impl Engine for Device {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Command(Command::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
+            Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
+            Input::Tick => self.ike.handle(Input::Tick, cx),
+            Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {
+                Some(esp) => {
+                    if let Some(packet) = self.sas.open(from, to, esp, cx) {
+                        self.delivered(&packet, cx);
+                    }
+                }
+                None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+            },
+        }
+        self.drain(cx);
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.ike.deadline()
+    }
+}
+
+/// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP; portless packets are ESP.
+pub(crate) fn esp_payload<'a>(
+    config: &v2::Config,
+    to: keytoll_engine::Addr,
+    bytes: &'a [u8],
+) -> Option<&'a [u8]> {
+    let marked = bytes.first_chunk() == Some(&[0; 4]);
+    (to.port == 0 || (to.port == config.nat_port && bytes.len() > 4 && !marked)).then_some(bytes)
+}

@@ -1,0 +1,151 @@
+//! The gateway: answers IKE, ends the SAs, and answers the echoes that come out of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_ike::v2::{self, Endpoint, SaId};
+
+use crate::device::esp_payload;
+use crate::icmp::Echo;
+use crate::ipsec::{Delivered, SaTable};
+use crate::{Command, Event, icmp, ip};
+
+/// What a gateway is told before its first packet.
+#[derive(Debug, Clone)]
+pub struct GatewayConfig {
+    /// Its IKE endpoint.
+    pub ike: v2::Config,
+    /// Its address on the access network.
+    pub address: IpAddr,
+    /// Further addresses it answers echoes for: those behind it.
+    pub inner: Vec<IpAddr>,
+}
+
+/// The gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    config: GatewayConfig,
+    ike: Endpoint,
+    sas: SaTable,
+    rng: Rng,
+    /// Where the peer of each IKE SA is.
+    peers: BTreeMap<SaId, IpAddr>,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Gateway {
+    /// A gateway whose random streams are named `{name}/…`.
+    pub fn new(config: GatewayConfig, seed: &Seed, name: &str) -> Self {
+        Self {
+            ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            rng: seed.stream(&format!("{name}/esp")),
+            config,
+            sas: SaTable::default(),
+            peers: BTreeMap::new(),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// How many IKE SAs it holds, half-open ones included.
+    pub fn ike_sa_count(&self) -> usize {
+        self.ike.sa_count()
+    }
+
+    /// Answers an echo request for one of our addresses through the SA that leads back.
+    fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+        let ours = packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
+        if !ours || packet.protocol != icmp::protocol(packet.source) {
+            return cx.discard(Protocol::Icmp, "icmp: not for the gateway");
+        }
+        let Ok(Some(mut echo)) = Echo::read(packet.source, packet.destination, &packet.payload) else {
+            return cx.discard(Protocol::Icmp, "icmp: malformed");
+        };
+        if !std::mem::replace(&mut echo.reply, true) {
+            self.reply(&echo, packet, cx);
+        }
+    }
+
+    fn reply(&mut self, echo: &Echo, request: &Delivered, cx: &mut Ctx<'_>) {
+        let (source, destination) = (request.destination, request.source);
+        let payload = echo.write(source, destination);
+        let packet = ip::Packet { source, destination, protocol: request.protocol, payload: &payload };
+        if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
+            self.out.push_back(Output::Packet(datagram));
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Ctx<'_>) {
+        while let Some(output) = self.ike.poll() {
+            match output {
+                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                Output::Event(event) => self.on_ike(event, cx),
+            }
+        }
+    }
+
+    fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+        match event {
+            v2::Event::Established(established) => {
+                self.peers.insert(established.sa, established.remote.ip);
+                self.tell(v2::Event::Established(established));
+            }
+            v2::Event::ChildUp(sa, child) => self.install(sa, *child),
+            v2::Event::ChildRekeyed { sa, new, .. } => self.install(sa, *new),
+            v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::Rekeyed { old, new } => {
+                if let Some(peer) = self.peers.remove(&old) {
+                    self.peers.insert(new, peer);
+                }
+                self.tell(v2::Event::Rekeyed { old, new });
+            }
+            v2::Event::Closed(sa, why) => {
+                self.peers.remove(&sa);
+                cx.trace.record(Fact::Closed { why: why.name().into() });
+                self.tell(v2::Event::Closed(sa, why));
+            }
+            other => self.tell(other),
+        }
+    }
+
+    fn install(&mut self, sa: SaId, child: v2::ChildSa) {
+        if let Some(&peer) = self.peers.get(&sa) {
+            self.sas.install(child, self.config.address, peer);
+        }
+    }
+
+    fn tell(&mut self, event: v2::Event) {
+        self.out.push_back(Output::Event(Event::Ike(event)));
+    }
+}
+
+impl Engine for Gateway {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
+            Input::Command(Command::Echo { .. }) => {}
+            Input::Tick => self.ike.handle(Input::Tick, cx),
+            Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {
+                Some(esp) => {
+                    if let Some(packet) = self.sas.open(from, to, esp, cx) {
+                        self.delivered(&packet, cx);
+                    }
+                }
+                None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+            },
+        }
+        self.drain(cx);
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.ike.deadline()
+    }
+}
