@@ -3,9 +3,9 @@
 
 use std::fmt;
 
+use keytoll_engine::Rng;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{KeyPair, PrivateKey, Rejected, Secret};
-use keytoll_engine::Rng;
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::modp::Prime;
 use keytoll_native::awslc::x25519;
@@ -39,7 +39,7 @@ impl Exponents {
     }
 
     /// Draws an exponent whose highest bit is set, so that it has exactly the length that is reported.
-    fn draw(self, group: Group, rng: &mut Rng) -> Secret {
+    pub(crate) fn draw(self, group: Group, rng: &mut Rng) -> Secret {
         let bits = self.bits(group).expect("MODP groups have exponents");
         let mut bytes = vec![0; bits.div_ceil(8)];
         rng.fill(&mut bytes);
@@ -59,7 +59,7 @@ impl fmt::Display for Exponents {
 }
 
 /// The family a group belongs to.
-enum Family {
+pub(crate) enum Family {
     Modp(Prime),
     Ecp(Curve),
     X25519,
@@ -67,7 +67,7 @@ enum Family {
     X448,
 }
 
-const fn family(group: Group) -> Family {
+pub(crate) const fn family(group: Group) -> Family {
     match group {
         Group::Modp1024 => Family::Modp(Prime::Bits1024),
         Group::Modp1536 => Family::Modp(Prime::Bits1536),
@@ -98,7 +98,7 @@ pub(crate) fn generate(group: Group, exponents: Exponents, rng: &mut Rng) -> Key
             prime.power_of_two(&exponent, &mut public);
             exponent
         }
-        Family::Ecp(curve) => draw_scalar(curve, rng, &mut public),
+        Family::Ecp(curve) => draw_scalar(curve, rng, |scalar| curve.public(scalar, &mut public)),
         Family::X25519 => {
             let private = Secret::from(&rng.bytes::<32>()[..]);
             public.copy_from_slice(&x25519::public(array(&private)));
@@ -128,14 +128,14 @@ pub(crate) fn agree(private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejecte
     valid.then_some(secret).ok_or(Rejected)
 }
 
-/// FIPS 186-5 A.2.2: draws until the scalar is in [1, n − 1].
-fn draw_scalar(curve: Curve, rng: &mut Rng, public: &mut [u8]) -> Secret {
+/// FIPS 186-5 A.2.2: draws until the scalar is in [1, n − 1], which is when its public value can be computed.
+pub(crate) fn draw_scalar(curve: Curve, rng: &mut Rng, mut has_public: impl FnMut(&[u8]) -> bool) -> Secret {
     let mut scalar = zeroize::Zeroizing::new([0; 66]);
-    let scalar = &mut scalar[..curve.len()];
+    let scalar = &mut scalar[..curve.field_len()];
     loop {
         rng.fill(scalar);
         scalar[0] &= curve.first_byte_mask();
-        if curve.public(scalar, public) {
+        if has_public(scalar) {
             return Secret::from(&*scalar);
         }
     }

@@ -54,10 +54,7 @@ impl<'a> Keyed<'a> {
 
     /// Decrypts in place, checking lengths and tag.
     pub(crate) fn decrypt(&self, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
-        let whole = data.len().is_multiple_of(self.algorithm.block_len());
-        if !whole || tag.len() != self.algorithm.tag_len() {
-            return Err(Rejected);
-        }
+        self.check_lengths(data, tag)?;
         match self.mode() {
             Mode::Null => {}
             Mode::TripleDesCbc => self.triple_des().cbc_decrypt(&self.iv_array(), data),
@@ -67,6 +64,12 @@ impl<'a> Keyed<'a> {
             Mode::Evp(aead) => return self.open(aead, aad, data, tag),
         }
         Ok(())
+    }
+
+    /// What the peer sent must be whole blocks and have a tag of the right length.
+    pub(crate) fn check_lengths(&self, data: &[u8], tag: &[u8]) -> Result<(), Rejected> {
+        let whole = data.len().is_multiple_of(self.algorithm.block_len());
+        (whole && tag.len() == self.algorithm.tag_len()).then_some(()).ok_or(Rejected)
     }
 
     fn open(&self, aead: Aead, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
@@ -100,6 +103,19 @@ impl<'a> Keyed<'a> {
 
     fn iv_array<const N: usize>(&self) -> [u8; N] {
         self.iv.try_into().expect("the IV is as long as its cipher's block, as checked")
+    }
+
+    /// The cipher's own key, for another library.
+    #[cfg(feature = "ossl")]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.key
+    }
+
+    /// IV, nonce or first counter block, for another library.
+    #[cfg(feature = "ossl")]
+    pub(crate) fn whole_iv(&self) -> Vec<u8> {
+        let counter: &[u8] = if matches!(self.mode(), Mode::AesCtr) { &[0, 0, 0, 1] } else { &[] };
+        [self.salt, self.iv, counter].concat()
     }
 
     fn mode(&self) -> Mode {

@@ -78,9 +78,27 @@ pub const fn signature_len(kind: KeyKind, scheme: SignatureScheme) -> usize {
         KeyKind::Rsa2048 => 256,
         KeyKind::Rsa3072 => 384,
         KeyKind::Rsa4096 => 512,
-        KeyKind::EcdsaP256 => if raw { 64 } else { 71 },
-        KeyKind::EcdsaP384 => if raw { 96 } else { 103 },
-        KeyKind::EcdsaP521 => if raw { 132 } else { 139 },
+        KeyKind::EcdsaP256 => {
+            if raw {
+                64
+            } else {
+                71
+            }
+        }
+        KeyKind::EcdsaP384 => {
+            if raw {
+                96
+            } else {
+                103
+            }
+        }
+        KeyKind::EcdsaP521 => {
+            if raw {
+                132
+            } else {
+                139
+            }
+        }
         KeyKind::Ed25519 => 64,
     }
 }

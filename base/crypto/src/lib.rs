@@ -29,4 +29,4 @@ pub use null::Null;
 #[cfg(feature = "ossl")]
 pub use ossl::Ossl;
 pub use provider::Provider;
-pub use real::Real;
+pub use real::{Real, Unsupported};

@@ -42,7 +42,9 @@ pub struct Row {
 #[derive(Debug, Clone, Copy)]
 enum Timing {
     /// Reading it twice costs this much, which is subtracted.
-    On { empty_ticks: u64 },
+    On {
+        empty_ticks: u64,
+    },
     Off,
 }
 

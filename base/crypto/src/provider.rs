@@ -13,6 +13,9 @@ pub enum Provider {
     Real(Real),
     /// Pretends.
     Null(Null),
+    /// Computes with the system's OpenSSL.
+    #[cfg(feature = "ossl")]
+    Ossl(crate::Ossl),
 }
 
 impl Provider {
@@ -21,6 +24,8 @@ impl Provider {
         match self {
             Self::Real(_) => "real",
             Self::Null(_) => "null",
+            #[cfg(feature = "ossl")]
+            Self::Ossl(_) => "ossl",
         }
     }
 }
@@ -31,6 +36,8 @@ macro_rules! each {
         match $self {
             Self::Real(real) => real.$operation($($argument),*),
             Self::Null(null) => null.$operation($($argument),*),
+            #[cfg(feature = "ossl")]
+            Self::Ossl(ossl) => ossl.$operation($($argument),*),
         }
     };
 }

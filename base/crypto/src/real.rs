@@ -2,12 +2,18 @@
 
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
 use keytoll_native::awslc::{const_time_eq, key};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
 use crate::{cbc_mac, hmac, signature};
+
+/// An algorithm that the chosen library does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not in this crypto library")]
+pub struct Unsupported(pub &'static str);
 
 /// Real cryptography.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +30,14 @@ impl Real {
     /// Whether the library has the group: all but X448.
     pub const fn supports(group: Group) -> bool {
         agreement::supports(group)
+    }
+
+    /// Whether the library has everything a suite needs.
+    pub fn check(suite: &Suite) -> Result<(), Unsupported> {
+        match suite.group {
+            Some(group) if !Self::supports(group) => Err(Unsupported(group.name())),
+            _ => Ok(()),
+        }
     }
 
     /// The length of private MODP exponents.
@@ -106,7 +120,8 @@ impl Crypto for Real {
     }
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
-        let private: &key::PrivateKey = key.inner().expect("the key was made or loaded by keytoll_crypto::keys");
+        let private: &key::PrivateKey =
+            key.inner().expect("the key was made or loaded by keytoll_crypto::keys");
         signature::sign(private, scheme, parts).expect("the scheme fits the key")
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn verify(
     good.then_some(()).ok_or(Rejected)
 }
 
-const fn name(hash: Hash) -> Name {
+pub(crate) const fn name(hash: Hash) -> Name {
     match hash {
         Hash::Md5 => Name::Md5,
         Hash::Sha1 => Name::Sha1,

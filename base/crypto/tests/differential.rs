@@ -1,11 +1,16 @@
 //! Real against independent implementations in Rust (RustCrypto and dalek), on random keys, messages and cuts.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_gcm::aead::array::{Array, typenum::{U8, U11, U12, U16}};
+use aes_gcm::aead::array::{
+    Array,
+    typenum::{U8, U11, U12, U16},
+};
 use aes_gcm::aead::{AeadInOut, KeyInit};
-use aes_gcm::aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit, StreamCipher, block_padding::NoPadding};
+use aes_gcm::aes::cipher::{
+    BlockModeDecrypt, BlockModeEncrypt, KeyIvInit, StreamCipher, block_padding::NoPadding,
+};
 use hmac::{EagerHash, Hmac, Mac};
 use keytoll_crypto::{Real, keys};
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
@@ -66,7 +71,13 @@ fn oracle_xcbc(key: &[u8], message: &[u8]) -> Vec<u8> {
     let last = padded.len() / 16 - 1;
     let mut chain = [0; 16];
     for (at, block) in padded.chunks(16).enumerate() {
-        let mask = if at < last { [0; 16] } else if whole { k2 } else { k3 };
+        let mask = if at < last {
+            [0; 16]
+        } else if whole {
+            k2
+        } else {
+            k3
+        };
         chain = encrypt(&k1, std::array::from_fn(|i| chain[i] ^ block[i] ^ mask[i]));
     }
     chain.to_vec()
@@ -167,7 +178,13 @@ proptest! {
     }
 }
 
-fn oracle_encrypt(algorithm: Encryption, key: &[u8], iv: &[u8], aad: &[u8], plain: &[u8]) -> (Vec<u8>, Vec<u8>) {
+fn oracle_encrypt(
+    algorithm: Encryption,
+    key: &[u8],
+    iv: &[u8],
+    aad: &[u8],
+    plain: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
     let (key, salt) = key.split_at(algorithm.cipher_key_len());
     let nonce = [salt, iv].concat();
     match algorithm.name() {
@@ -194,10 +211,18 @@ fn oracle_ctr<C: KeyIvInit + StreamCipher>(key: &[u8], nonce: &[u8], plain: &[u8
     data
 }
 
-fn oracle_aead<A: AeadInOut + KeyInit>(key: &[u8], nonce: &[u8], aad: &[u8], plain: &[u8]) -> (Vec<u8>, Vec<u8>) {
+fn oracle_aead<A: AeadInOut + KeyInit>(
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    plain: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
     let mut data = plain.to_vec();
     let nonce = Array::try_from(nonce).unwrap();
-    let tag = A::new_from_slice(key).unwrap().encrypt_inout_detached(&nonce, aad, data.as_mut_slice().into()).unwrap();
+    let tag = A::new_from_slice(key)
+        .unwrap()
+        .encrypt_inout_detached(&nonce, aad, data.as_mut_slice().into())
+        .unwrap();
     (data, tag.to_vec())
 }
 
@@ -236,7 +261,9 @@ fn oracle_agree(group: Group, private: &[u8], peer: &[u8]) -> Vec<u8> {
         ($curve:ident) => {{
             let private = $curve::SecretKey::from_slice(private).unwrap();
             let peer = $curve::PublicKey::from_sec1_bytes(&[&[4], peer].concat()).unwrap();
-            $curve::ecdh::diffie_hellman(private.to_nonzero_scalar(), peer.as_affine()).raw_secret_bytes().to_vec()
+            $curve::ecdh::diffie_hellman(private.to_nonzero_scalar(), peer.as_affine())
+                .raw_secret_bytes()
+                .to_vec()
         }};
     }
     match group {
@@ -296,7 +323,10 @@ fn check_p256(seed: u64, message: &[u8]) {
     let their_signature: Signature = their_key.sign(message);
     assert_eq!(real().verify(&spki, scheme, &[message], &their_signature.to_bytes()), Ok(()));
     let der = their_signature.to_der();
-    assert_eq!(real().verify(&spki, SignatureScheme::EcdsaDer(Hash::Sha256), &[message], der.as_bytes()), Ok(()));
+    assert_eq!(
+        real().verify(&spki, SignatureScheme::EcdsaDer(Hash::Sha256), &[message], der.as_bytes()),
+        Ok(())
+    );
 }
 
 fn check_p384(seed: u64, message: &[u8]) {

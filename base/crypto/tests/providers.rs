@@ -1,7 +1,7 @@
 //! What every provider must keep: Real and Null agree on all lengths, nonsense is rejected and never panics, keys come
 //! back as they went, and the meter's books are right.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::keys::{self, KeyError};
 use keytoll_crypto::{Metered, Null, Provider, Real};
@@ -28,7 +28,10 @@ fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
         }
         // RFC 8017 §9.1.1: hash, salt of the same length and two bytes must fit; SHA-512 does not fit 1024 bits.
         KeyKind::Rsa1024 => over(SignatureScheme::RsaPkcs1)
-            .chain(over(SignatureScheme::RsaPss).filter(|&scheme| scheme != SignatureScheme::RsaPss(Hash::Sha512)))
+            .chain(
+                over(SignatureScheme::RsaPss)
+                    .filter(|&scheme| scheme != SignatureScheme::RsaPss(Hash::Sha512)),
+            )
             .collect(),
         _ => over(SignatureScheme::RsaPkcs1).chain(over(SignatureScheme::RsaPss)).collect(),
     }
@@ -68,7 +71,11 @@ fn ciphers_come_back_and_refuse_what_is_not_theirs() {
             let (mut data, mut tag) = (plain.clone(), vec![0xaa; algorithm.tag_len()]);
             provider.encrypt(algorithm, &key, &iv, b"aad", &mut data, &mut tag);
             let mut again = data.clone();
-            assert_eq!(provider.decrypt(algorithm, &key, &iv, b"aad", &mut again, &tag), Ok(()), "{algorithm}");
+            assert_eq!(
+                provider.decrypt(algorithm, &key, &iv, b"aad", &mut again, &tag),
+                Ok(()),
+                "{algorithm}"
+            );
             assert_eq!(again, plain, "{algorithm}");
             check_refusals(&mut provider, algorithm, [&key, &iv], &data, &tag);
         }
@@ -85,7 +92,10 @@ fn check_refusals(provider: &mut Provider, algorithm: Encryption, keys: [&[u8]; 
     }
     if algorithm.is_aead() {
         assert!(refused(data, &tag[1..]), "{algorithm}: shorter tag");
-        assert!(refused(data, &tag.iter().map(|byte| byte ^ 0x55).collect::<Vec<_>>()), "{algorithm}: other tag");
+        assert!(
+            refused(data, &tag.iter().map(|byte| byte ^ 0x55).collect::<Vec<_>>()),
+            "{algorithm}: other tag"
+        );
     }
 }
 
@@ -93,7 +103,8 @@ fn check_refusals(provider: &mut Provider, algorithm: Encryption, keys: [&[u8]; 
 fn both_sides_agree_in_every_group() {
     for mut provider in providers() {
         for &group in Group::ALL.iter().filter(|&&group| Real::supports(group)) {
-            let [ours, theirs] = ["ours", "theirs"].map(|name| provider.generate(group, &mut Rng::named(1, name)));
+            let [ours, theirs] =
+                ["ours", "theirs"].map(|name| provider.generate(group, &mut Rng::named(1, name)));
             assert_eq!(ours.public.len(), group.public_len(), "{group}");
             let secret = provider.agree(&ours.private, &theirs.public).unwrap();
             assert_eq!(secret.len(), group.secret_len(), "{group}");
@@ -123,7 +134,10 @@ fn points_off_the_curve_and_zero_secrets_are_refused() {
         let mut off = pair.public.clone();
         *off.last_mut().unwrap() ^= 1;
         assert!(real.agree(&pair.private, &off).is_err(), "{group}");
-        assert!(real.agree(&pair.private, &vec![0; group.public_len()]).is_err(), "{group}: the point at infinity");
+        assert!(
+            real.agree(&pair.private, &vec![0; group.public_len()]).is_err(),
+            "{group}: the point at infinity"
+        );
     }
     let pair = real.generate(Group::X25519, &mut rng());
     assert!(real.agree(&pair.private, &[0; 32]).is_err(), "RFC 7748 §6.1: all-zero output");
@@ -136,8 +150,15 @@ fn signatures_verify_and_both_providers_make_them_equally_long() {
         for scheme in schemes(kind) {
             let [real, null] = providers().map(|mut provider| {
                 let signature = provider.sign(&key, scheme, &[b"mess", b"age"]);
-                assert_eq!(provider.verify(&key.spki, scheme, &[b"message"], &signature), Ok(()), "{kind} {scheme}");
-                assert!(provider.verify(&key.spki, scheme, &[b"message"], &signature[5..]).is_err(), "{kind}");
+                assert_eq!(
+                    provider.verify(&key.spki, scheme, &[b"message"], &signature),
+                    Ok(()),
+                    "{kind} {scheme}"
+                );
+                assert!(
+                    provider.verify(&key.spki, scheme, &[b"message"], &signature[5..]).is_err(),
+                    "{kind}"
+                );
                 assert!(provider.verify(b"no key", scheme, &[b"message"], &signature).is_err(), "{kind}");
                 signature.len()
             });
@@ -186,7 +207,11 @@ fn keys_come_back_from_pkcs8() {
         let signature = Real::default().sign(&again, scheme, &[b"message"]);
         assert_eq!(Real::default().verify(&key.spki, scheme, &[b"message"], &signature), Ok(()), "{kind}");
         for cut in 0..der.len() {
-            assert_eq!(keys::from_pkcs8(&der[..cut]).unwrap_err(), KeyError::Malformed, "{kind} cut at {cut}");
+            assert_eq!(
+                keys::from_pkcs8(&der[..cut]).unwrap_err(),
+                KeyError::Malformed,
+                "{kind} cut at {cut}"
+            );
         }
     }
 }
@@ -214,7 +239,10 @@ fn pretended_keys_look_like_real_ones() {
         let key = keys::generate_null(kind, &mut rng());
         assert_eq!((key.kind, key.spki.len()), (kind, keys::spki_len(kind)));
         assert_eq!(keys::kind_of_spki(&key.spki), Some(kind));
-        assert!(keytoll_native::awslc::key::PublicKey::from_spki(&key.spki).is_some(), "{kind}: the library parses it");
+        assert!(
+            keytoll_native::awslc::key::PublicKey::from_spki(&key.spki).is_some(),
+            "{kind}: the library parses it"
+        );
         assert!(keys::to_pkcs8(&key).is_none());
         let scheme = keys::usual_scheme(kind);
         let signature = Null.sign(&key, scheme, &[b"message"]);

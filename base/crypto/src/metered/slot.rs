@@ -149,14 +149,22 @@ mod tests {
 
     #[test]
     fn signatures_are_told_apart_by_key_scheme_and_hash() {
-        let names: Vec<_> = Slot::all().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
+        let names: Vec<_> =
+            Slot::all().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
         let sign = |kind, scheme| names[Slot::sign(kind, scheme).index()].as_str();
         assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1(Hash::Md5)), "sign rsa1024-pkcs1-md5");
         assert_eq!(sign(KeyKind::Rsa4096, SignatureScheme::RsaPss(Hash::Sha512)), "sign rsa4096-pss-sha512");
-        assert_eq!(sign(KeyKind::EcdsaP384, SignatureScheme::EcdsaDer(Hash::Sha384)), "sign ecdsa-p384-sha384");
-        assert_eq!(sign(KeyKind::EcdsaP521, SignatureScheme::EcdsaRaw(Hash::Sha512)), "sign ecdsa-p521-raw-sha512");
+        assert_eq!(
+            sign(KeyKind::EcdsaP384, SignatureScheme::EcdsaDer(Hash::Sha384)),
+            "sign ecdsa-p384-sha384"
+        );
+        assert_eq!(
+            sign(KeyKind::EcdsaP521, SignatureScheme::EcdsaRaw(Hash::Sha512)),
+            "sign ecdsa-p521-raw-sha512"
+        );
         assert_eq!(sign(KeyKind::Ed25519, SignatureScheme::Ed25519), "sign ed25519");
-        let verify = |spki: &[u8]| names[Slot::verify(spki, SignatureScheme::RsaPkcs1(Hash::Sha1)).index()].as_str();
+        let verify =
+            |spki: &[u8]| names[Slot::verify(spki, SignatureScheme::RsaPkcs1(Hash::Sha1)).index()].as_str();
         assert_eq!(verify(&[0; 294]), "verify rsa2048-pkcs1-sha1");
         assert_eq!(verify(&[0; 7]), "verify unknown");
     }

@@ -35,7 +35,7 @@ const POINT_LEN_MAX: usize = 1 + 2 * 66;
 
 impl Curve {
     /// Length of a coordinate and of a scalar.
-    pub const fn len(self) -> usize {
+    pub const fn field_len(self) -> usize {
         match self {
             Self::P256 => 32,
             Self::P384 => 48,
@@ -56,7 +56,7 @@ impl Curve {
     /// # Panics
     /// If `out` is not two coordinates long.
     pub fn public(self, scalar: &[u8], out: &mut [u8]) -> bool {
-        assert_eq!(out.len(), 2 * self.len(), "a point has two coordinates");
+        assert_eq!(out.len(), 2 * self.field_len(), "a point has two coordinates");
         let Some(key) = self.key(scalar) else { return false };
         let point = self.base_times(&key);
         let mut encoded = [0; POINT_LEN_MAX];
@@ -70,7 +70,7 @@ impl Curve {
     /// # Panics
     /// If the scalar is not in [1, n − 1] or `out` is not a coordinate long.
     pub fn agree(self, scalar: &[u8], peer: &[u8], out: &mut [u8]) -> bool {
-        assert_eq!(out.len(), self.len(), "the secret is one coordinate");
+        assert_eq!(out.len(), self.field_len(), "the secret is one coordinate");
         let key = self.key(scalar).expect("our own scalar was checked when it was made");
         let Some(point) = self.point(peer) else { return false };
         // SAFETY: `out` is writable for its length; point and key belong to this curve; there is no KDF.
@@ -138,7 +138,7 @@ impl Curve {
 
     /// Decodes x ‖ y; none unless it is on the curve.
     fn point(self, coordinates: &[u8]) -> Option<Point> {
-        if coordinates.len() != 2 * self.len() {
+        if coordinates.len() != 2 * self.field_len() {
             return None;
         }
         let mut encoded = [UNCOMPRESSED; POINT_LEN_MAX];

@@ -162,8 +162,8 @@ impl PrivateKey {
         let signature = Signature::own(unsafe {
             sys::ECDSA_do_sign(digest.as_ptr(), digest.len(), sys::EVP_PKEY_get0_EC_KEY(self.key.as_ptr()))
         })?;
-        let mut raw = vec![0; 2 * curve.len()];
-        let (r, s) = raw.split_at_mut(curve.len());
+        let mut raw = vec![0; 2 * curve.field_len()];
+        let (r, s) = raw.split_at_mut(curve.field_len());
         // SAFETY: the signature is valid and owns both numbers, which are only read.
         let written = unsafe {
             sys::BN_bn2bin_padded(r.as_mut_ptr(), r.len(), sys::ECDSA_SIG_get0_r(signature.as_ptr()))
@@ -279,7 +279,7 @@ impl PublicKey {
     /// Checks an ECDSA signature of a digest, given as r ‖ s.
     pub fn verify_ecdsa_raw(&self, digest: &[u8], signature: &[u8]) -> bool {
         let Kind::Ecdsa(curve) = self.kind else { return false };
-        if signature.len() != 2 * curve.len() {
+        if signature.len() != 2 * curve.field_len() {
             return false;
         }
         let signature = from_raw(signature);
@@ -341,7 +341,7 @@ fn empty() -> Pkey {
 /// FIPS 186-5 A.2.2: a scalar in [1, n − 1] by rejection.
 fn generate_ec(curve: Curve, fill: &mut dyn FnMut(&mut [u8])) -> ec::Key {
     let mut buffer = [0; 66];
-    let scalar = &mut buffer[..curve.len()];
+    let scalar = &mut buffer[..curve.field_len()];
     let key = loop {
         fill(scalar);
         scalar[0] &= curve.first_byte_mask();

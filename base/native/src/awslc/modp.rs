@@ -46,7 +46,7 @@ unsafe impl Sync for Modulus {}
 
 impl Prime {
     /// Length of the prime, and of every value written, in bytes.
-    pub const fn len(self) -> usize {
+    pub const fn value_len(self) -> usize {
         match self {
             Self::Bits1024 => 128,
             Self::Bits1536 => 192,
@@ -59,10 +59,13 @@ impl Prime {
     }
 
     /// The prime, big-endian.
-    pub fn bytes(self) -> Vec<u8> {
-        let mut bytes = vec![0; self.len()];
-        assert!(self.modulus().prime.write_be(&mut bytes), "the prime fits its own length");
-        bytes
+    pub fn constant(self) -> &'static [u8] {
+        static BYTES: [OnceLock<Vec<u8>>; 7] = [const { OnceLock::new() }; 7];
+        BYTES[self as usize].get_or_init(|| {
+            let mut bytes = vec![0; self.value_len()];
+            assert!(self.modulus().prime.write_be(&mut bytes), "the prime fits its own length");
+            bytes
+        })
     }
 
     /// Writes 2^exponent.

@@ -1,0 +1,254 @@
+//! The second real provider, with the system's OpenSSL 3.0: `cargo build --features ossl`.
+//!
+//! It calls what strongSwan calls, so that a difference to charon is either the library's or the engine's. AES-XCBC is
+//! not in OpenSSL (strongSwan has its own): ask [`Ossl::check`] before offering it.
+
+use std::sync::Arc;
+
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::suite::Suite;
+use keytoll_engine::{Crypto, Rng};
+use keytoll_native::awslc::const_time_eq;
+use keytoll_native::ossl::agreement::{self, Montgomery};
+use keytoll_native::ossl::cipher::Cipher;
+use keytoll_native::ossl::digest;
+use keytoll_native::ossl::key::{self, PublicKey, Scheme};
+
+use crate::agreement::{Family, draw_scalar, family};
+use crate::cipher::Keyed;
+use crate::keys::{self, KeyError, kind_of_spki};
+use crate::signature::name;
+use crate::{Exponents, Unsupported};
+
+/// Real cryptography with the system's OpenSSL.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ossl {
+    exponents: Exponents,
+}
+
+impl Ossl {
+    /// A provider that draws private MODP exponents of the given length.
+    pub const fn new(exponents: Exponents) -> Self {
+        Self { exponents }
+    }
+
+    /// Whether it has everything a suite needs.
+    pub fn check(suite: &Suite) -> Result<(), Unsupported> {
+        let integrity = suite.integrity.filter(|&integrity| integrity == Integrity::AesXcbc96);
+        let prf = suite.prf.filter(|&prf| prf == Prf::AesXcbc128);
+        match (integrity, prf) {
+            (Some(integrity), _) => Err(Unsupported(integrity.name())),
+            (_, Some(prf)) => Err(Unsupported(prf.name())),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// The library's own description.
+    pub fn version() -> &'static str {
+        keytoll_native::ossl::version()
+    }
+
+    /// Loads a key made by [`crate::keys`] into this library.
+    pub fn adopt(key: &SigningKey) -> Result<SigningKey, KeyError> {
+        let der = keys::to_pkcs8(key).ok_or(KeyError::Malformed)?;
+        let private = key::PrivateKey::from_pkcs8(&der).ok_or(KeyError::Malformed)?;
+        Ok(SigningKey::new(key.kind, &key.spki, Arc::new(private)))
+    }
+}
+
+impl Crypto for Ossl {
+    fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        let mut digest = Digest::zeroed(algorithm.len());
+        digest::hash(name(algorithm), parts, &mut digest);
+        digest
+    }
+
+    fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
+        match algorithm {
+            Prf::HmacMd5 => hmac(Hash::Md5, key, parts),
+            Prf::HmacSha1 => hmac(Hash::Sha1, key, parts),
+            Prf::HmacSha256 => hmac(Hash::Sha256, key, parts),
+            Prf::HmacSha384 => hmac(Hash::Sha384, key, parts),
+            Prf::HmacSha512 => hmac(Hash::Sha512, key, parts),
+            Prf::AesCmac128 => cmac_prf(key, parts),
+            Prf::AesXcbc128 => {
+                panic!("{}; ask Ossl::check before offering it", Unsupported(algorithm.name()))
+            }
+        }
+    }
+
+    fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
+        let mut tag = match algorithm {
+            Integrity::HmacMd5_96 => hmac(Hash::Md5, key, parts),
+            Integrity::HmacSha1_96 => hmac(Hash::Sha1, key, parts),
+            Integrity::HmacSha256_128 => hmac(Hash::Sha256, key, parts),
+            Integrity::HmacSha384_192 => hmac(Hash::Sha384, key, parts),
+            Integrity::HmacSha512_256 => hmac(Hash::Sha512, key, parts),
+            Integrity::AesCmac96 => cmac(key, parts),
+            Integrity::AesXcbc96 => {
+                panic!("{}; ask Ossl::check before offering it", Unsupported(algorithm.name()))
+            }
+        };
+        tag.truncate(algorithm.tag_len());
+        tag
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        key: &[u8],
+        parts: &[&[u8]],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        accept(const_time_eq(&self.mac(algorithm, key, parts), tag))
+    }
+
+    fn encrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        let keyed = Keyed::new(algorithm, key, iv);
+        let aad = if algorithm.is_aead() { aad } else { &[] };
+        if let Some(cipher) = cipher(algorithm) {
+            cipher.encrypt(keyed.key(), &keyed.whole_iv(), aad, data, tag);
+        }
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        let keyed = Keyed::new(algorithm, key, iv);
+        keyed.check_lengths(data, tag)?;
+        let aad = if algorithm.is_aead() { aad } else { &[] };
+        accept(
+            cipher(algorithm)
+                .is_none_or(|cipher| cipher.decrypt(keyed.key(), &keyed.whole_iv(), aad, data, tag)),
+        )
+    }
+
+    fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
+        let mut public = vec![0; group.public_len()];
+        let secret = match family(group) {
+            Family::Modp(prime) => {
+                let exponent = self.exponents.draw(group, rng);
+                agreement::modp_public(prime.constant(), &exponent, &mut public);
+                exponent
+            }
+            Family::Ecp(curve) => {
+                draw_scalar(curve, rng, |scalar| agreement::ec_public(curve, scalar, &mut public))
+            }
+            Family::X25519 => montgomery_secret(Montgomery::X25519, rng, &mut public),
+            Family::X448 => montgomery_secret(Montgomery::X448, rng, &mut public),
+        };
+        KeyPair { private: PrivateKey { group, secret }, public }
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        let group = private.group;
+        accept(peer.len() == group.public_len())?;
+        let mut secret = vec![0; group.secret_len()];
+        let own = &private.secret;
+        let valid = match family(group) {
+            Family::Modp(prime) => agreement::modp_agree(prime.constant(), own, peer, &mut secret),
+            Family::Ecp(curve) => agreement::ec_agree(curve, own, peer, &mut secret),
+            Family::X25519 => agreement::montgomery_agree(Montgomery::X25519, own, peer, &mut secret),
+            Family::X448 => agreement::montgomery_agree(Montgomery::X448, own, peer, &mut secret),
+        };
+        let secret = Secret::new(secret);
+        accept(valid).map(|()| secret)
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
+        let private: &key::PrivateKey = key.inner().expect("the key was adopted by Ossl::adopt");
+        private.sign(native(key.kind, scheme), &parts.concat()).expect("the scheme fits the key")
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        let key = PublicKey::from_spki(spki).ok_or(Rejected)?;
+        // Only the width of raw ECDSA depends on the kind; for it the length of the key says which curve.
+        let kind = kind_of_spki(spki).unwrap_or(KeyKind::Rsa2048);
+        accept(key.verify(native(kind, scheme), &parts.concat(), signature))
+    }
+}
+
+fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Digest {
+    let mut output = Digest::zeroed(hash.len());
+    digest::hmac(name(hash), key, parts, &mut output);
+    output
+}
+
+fn cmac(key: &[u8], parts: &[&[u8]]) -> Digest {
+    let (mut tag, mut output) = ([0; 16], Digest::zeroed(16));
+    digest::aes_cmac(key.try_into().expect("an AES-CMAC key has 16 bytes"), parts, &mut tag);
+    output.copy_from_slice(&tag);
+    output
+}
+
+fn cmac_prf(key: &[u8], parts: &[&[u8]]) -> Digest {
+    // RFC 4615 §3: a key of any other length is itself authenticated under the zero key.
+    if key.len() == 16 { cmac(key, parts) } else { cmac(&cmac(&[0; 16], &[key]), parts) }
+}
+
+fn montgomery_secret(curve: Montgomery, rng: &mut Rng, public: &mut [u8]) -> Secret {
+    let mut private = vec![0; public.len()];
+    rng.fill(&mut private);
+    agreement::montgomery_public(curve, &private, public);
+    Secret::new(private)
+}
+
+/// None for no encryption.
+const fn cipher(algorithm: Encryption) -> Option<Cipher> {
+    use Encryption as E;
+    Some(match algorithm {
+        E::Null => return None,
+        E::TripleDesCbc => Cipher::TripleDesCbc,
+        E::Aes128Cbc => Cipher::Aes128Cbc,
+        E::Aes192Cbc => Cipher::Aes192Cbc,
+        E::Aes256Cbc => Cipher::Aes256Cbc,
+        E::Aes128Ctr => Cipher::Aes128Ctr,
+        E::Aes192Ctr => Cipher::Aes192Ctr,
+        E::Aes256Ctr => Cipher::Aes256Ctr,
+        E::Aes128Gcm16 | E::Aes128Gcm12 | E::Aes128Gcm8 => Cipher::Aes128Gcm,
+        E::Aes192Gcm16 => Cipher::Aes192Gcm,
+        E::Aes256Gcm16 | E::Aes256Gcm12 | E::Aes256Gcm8 => Cipher::Aes256Gcm,
+        E::Aes128Ccm16 | E::Aes128Ccm12 | E::Aes128Ccm8 => Cipher::Aes128Ccm,
+        E::Aes192Ccm16 => Cipher::Aes192Ccm,
+        E::Aes256Ccm16 | E::Aes256Ccm12 | E::Aes256Ccm8 => Cipher::Aes256Ccm,
+        E::ChaCha20Poly1305 => Cipher::ChaCha20Poly1305,
+    })
+}
+
+fn native(kind: KeyKind, scheme: SignatureScheme) -> Scheme {
+    use keytoll_native::awslc::key::Padding;
+    match scheme {
+        SignatureScheme::RsaPkcs1(hash) => Scheme::Rsa(Padding::Pkcs1, name(hash)),
+        SignatureScheme::RsaPss(hash) => Scheme::Rsa(Padding::Pss, name(hash)),
+        SignatureScheme::EcdsaDer(hash) => Scheme::EcdsaDer(name(hash)),
+        SignatureScheme::EcdsaRaw(hash) => {
+            Scheme::EcdsaRaw(name(hash), keys::signature_len(kind, scheme) / 2)
+        }
+        SignatureScheme::Ed25519 => Scheme::Ed25519,
+    }
+}
+
+fn accept(condition: bool) -> Result<(), Rejected> {
+    condition.then_some(()).ok_or(Rejected)
+}
