@@ -351,18 +351,26 @@ impl Endpoint {
 
     /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards.
     fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) {
-        let Some(mut sa) = self.sas.remove(&spi) else { return };
-        if let Some(at) = sa.armed {
-            self.timers.remove(&(at, spi));
-        }
+        let Some(mut sa) = self.take(spi) else { return };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
         while let Some(born) = self.shared.born.pop() {
             self.keep(born);
         }
         while let Some(moved) = self.shared.moves.pop() {
-            self.with_sa(moved.to, cx, |sa, _| sa.adopt(moved));
+            let Some(mut heir) = self.take(moved.to) else { continue };
+            heir.adopt(moved);
+            self.keep(heir);
         }
+    }
+
+    /// An SA out of the tables; [`Self::keep`] puts it back.
+    fn take(&mut self, spi: u64) -> Option<Box<Sa>> {
+        let sa = self.sas.remove(&spi)?;
+        if let Some(at) = sa.armed {
+            self.timers.remove(&(at, spi));
+        }
+        Some(sa)
     }
 
     fn keep(&mut self, mut sa: Box<Sa>) {
