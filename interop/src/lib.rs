@@ -19,6 +19,7 @@
 
 pub mod charon;
 pub mod lab;
+pub mod peer;
 pub mod pki;
 pub mod require;
 pub mod run;
@@ -27,6 +28,7 @@ pub mod swanctl;
 
 pub use charon::Charon;
 pub use lab::{Lab, Node};
+pub use peer::Peer;
 pub use pki::{KeyKind, Pki};
 pub use require::lab_or_skip;
 pub use run::Trouble;

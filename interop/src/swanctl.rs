@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::lab::{Node, POOL};
 
-/// The shared key of every pre-shared-key case.
+/// The shared key, unless a case wants a wrong one.
 pub const SECRET: &str = "lab-shared-secret";
 
 /// How both sides prove who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auth {
-    /// The shared key [`SECRET`].
+    /// The shared key.
     Psk,
     /// The node's certificate of a [`crate::Pki`].
     Certificate,
@@ -31,6 +31,8 @@ pub enum Inner {
 pub struct Terms {
     /// Who proves what how.
     pub auth: Auth,
+    /// The shared key of both, whether it is used or not.
+    pub secret: &'static str,
     /// IKE proposals in strongSwan's words.
     pub ike: &'static str,
     /// ESP proposals in strongSwan's words.
@@ -40,6 +42,16 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// A shared key and a virtual address.
+    pub const fn psk(ike: &'static str, esp: &'static str) -> Self {
+        Self { auth: Auth::Psk, secret: SECRET, ike, esp, inner: Inner::Virtual }
+    }
+
+    /// Certificates and a virtual address.
+    pub const fn certificate(ike: &'static str, esp: &'static str) -> Self {
+        Self { auth: Auth::Certificate, ..Self::psk(ike, esp) }
+    }
+
     /// `swanctl.conf` for one side.
     pub fn swanctl_conf(&self, node: Node) -> String {
         let (peer, remote_addrs) = match node {
@@ -65,11 +77,12 @@ impl Terms {
     remote_ts = {remote_ts}
     esp_proposals = {esp} }} }} }} }}
 pools {{ p {{ addrs = {POOL} }} }}
-secrets {{ ike-1 {{ secret = \"{SECRET}\" }} }}
+secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
 ",
             local = node.outer(),
             ike = self.ike,
             esp = self.esp,
+            secret = self.secret,
             addresses = self.addresses(node),
             own_auth = self.own_auth(node),
             auth = self.auth_word(),

@@ -1,7 +1,7 @@
 //! strongSwan against strongSwan. Nothing of keytoll's own is under test here: when this fails, the environment is to
 //! blame, and the failures of the other files need no looking at.
 
-use keytoll_interop::{Auth, Charon, Inner, KeyKind, Lab, Node, Pki, Terms, Trouble, lab_or_skip};
+use keytoll_interop::{Charon, Inner, KeyKind, Lab, Node, Pki, Terms, Trouble, lab_or_skip};
 
 const IKE: &str = "aes128-sha256-modp2048";
 const ESP: &str = "aes128gcm16";
@@ -29,18 +29,14 @@ fn established(lab: &Lab, terms: &Terms, pki: Option<&Pki>) -> Result<(), Troubl
 #[test]
 fn with_a_shared_key_and_a_virtual_address() {
     let Some(lab) = lab_or_skip() else { return };
-    established(&lab, &Terms { auth: Auth::Psk, ike: IKE, esp: ESP, inner: Inner::Virtual }, None).unwrap();
+    established(&lab, &Terms::psk(IKE, ESP), None).unwrap();
 }
 
 #[test]
 fn with_rsa_certificates_between_networks() {
     let Some(lab) = lab_or_skip() else { return };
     let pki = Pki::make(lab.shared_dir(), KeyKind::Rsa2048).unwrap();
-    established(
-        &lab,
-        &Terms { auth: Auth::Certificate, ike: IKE, esp: ESP, inner: Inner::Subnet },
-        Some(&pki),
-    );
+    established(&lab, &Terms { inner: Inner::Subnet, ..Terms::certificate(IKE, ESP) }, Some(&pki)).unwrap();
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! A keytoll host in one namespace: the program `keytoll-live-peer`, told what to do in lines, asked what it told.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::lab::{Lab, Node};
+use crate::pki::Pki;
+use crate::run::{Trouble, line};
+use crate::swanctl::{Auth, Terms};
+
+/// How long anything may take; strongSwan's own first retransmission comes after four seconds.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// The first virtual address our gateway gives away.
+pub const POOL_FIRST: Ipv4Addr = Ipv4Addr::new(10, 98, 3, 1);
+
+/// A running host.
+#[derive(Debug)]
+pub struct Peer {
+    dir: PathBuf,
+    process: Child,
+    stdin: ChildStdin,
+    told: Receiver<String>,
+    heard: Vec<String>,
+}
+
+impl Peer {
+    /// Starts `program` (the built `keytoll-live-peer`) as this node and waits until it listens.
+    pub fn start(
+        lab: &Lab,
+        node: Node,
+        program: &str,
+        terms: &Terms,
+        pki: Option<&Pki>,
+    ) -> Result<Self, Trouble> {
+        let dir = lab.dir(node);
+        let log = dir.join("trace");
+        let stderr = File::create(&log)
+            .map_err(|source| Trouble::File { what: format!("write {}", log.display()), source })?;
+        let mut command = lab.command(node, program);
+        command.args(arguments(node, terms)).args(credentials(node, terms, pki));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        let mut peer = Self::spawn(&mut command, dir)
+            .map_err(|source| Trouble::Start { command: line(&command), source })?;
+        peer.expect("listening")?;
+        Ok(peer)
+    }
+
+    fn spawn(command: &mut Command, dir: PathBuf) -> io::Result<Self> {
+        let mut process = command.spawn()?;
+        let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stdout = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { dir, process, stdin, told: lines(stdout), heard: Vec::new() })
+    }
+
+    /// Tells it to do something.
+    pub fn say(&mut self, what: &str) -> Result<(), Trouble> {
+        writeln!(self.stdin, "{what}")
+            .map_err(|source| Trouble::File { what: format!("say {what:?}"), source })
+    }
+
+    /// Waits until it tells something that begins like this; gives the whole line. A failure ends the waiting.
+    pub fn expect(&mut self, begins: &str) -> Result<String, Trouble> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            let told = self.told.recv_timeout(end.saturating_duration_since(Instant::now()));
+            let Ok(told) = told else { return Err(self.trouble(begins, told.err())) };
+            self.heard.push(told.clone());
+            if told.starts_with(begins) {
+                return Ok(told);
+            }
+            if told.starts_with("failed") {
+                return Err(self.trouble(begins, None));
+            }
+        }
+    }
+
+    fn trouble(&self, awaited: &str, why: Option<RecvTimeoutError>) -> Trouble {
+        let ended = if why == Some(RecvTimeoutError::Disconnected) { "it has ended; " } else { "" };
+        let detail = format!("{ended}it told {:?}\n{}", self.heard, self.last_words());
+        Trouble::Late { what: format!("{awaited:?} of the keytoll host"), limit: LIMIT, detail }
+    }
+
+    /// The end of its trace.
+    pub fn last_words(&self) -> String {
+        let trace = fs::read_to_string(self.dir.join("trace")).unwrap_or_default();
+        let lines: Vec<_> = trace.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+}
+
+fn lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, told) = channel();
+    thread::spawn(move || {
+        BufReader::new(stdout).lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line))
+    });
+    told
+}
+
+/// Who it is and what it shall agree to.
+fn arguments(node: Node, terms: &Terms) -> Vec<String> {
+    let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
+    vec![
+        format!("role={}", node.name()),
+        format!("local={}", node.outer()),
+        format!("remote={}", peer.outer()),
+        format!("id={}", node.id()),
+        format!("peer_id={}", peer.id()),
+        format!("ike={}", terms.ike),
+        format!("esp={}", terms.esp),
+        format!("inner={}", Node::Gw.inner()),
+        format!("pool={POOL_FIRST}"),
+    ]
+}
+
+fn credentials(node: Node, terms: &Terms, pki: Option<&Pki>) -> Vec<String> {
+    let file = |key: &str, path: &Path| format!("{key}={}", path.display());
+    match (terms.auth, pki) {
+        (Auth::Certificate, Some(pki)) => vec![
+            file("root", &pki.root_certificate()),
+            file("certificate", &pki.certificate(node)),
+            file("key", &pki.key(node)),
+        ],
+        _ => vec![format!("secret={}", terms.secret)],
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Straight to the terminal or the test's report: this trace is gone in a moment.
+            let _ = io::stderr().write_all(self.last_words().as_bytes());
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
