@@ -6,7 +6,8 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use keytoll_crypto::{Exponents, Metered, Null, Real, keys};
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_native::awslc::aead::{Aead, Key};
 
 fn main() {
     divan::main();
@@ -67,6 +68,28 @@ fn encrypt<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption
     bencher
         .counter(BytesCount::new(LENGTH))
         .bench_local(|| real.encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag));
+}
+
+/// As `encrypt`, in the phase in which the provider keeps expanded keys.
+#[divan::bench(args = Encryption::ALL.iter().filter(|algorithm| algorithm.is_aead()), consts = LENGTHS)]
+fn encrypt_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption) {
+    let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
+    let (mut data, mut tag) = (vec![7; LENGTH], vec![0; algorithm.tag_len()]);
+    let mut real = Real::default();
+    real.enter(Phase::Traffic);
+    bencher
+        .counter(BytesCount::new(LENGTH))
+        .bench_local(|| real.encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag));
+}
+
+/// The library alone, its key expanded: what `encrypt_traffic` is measured against.
+#[divan::bench(args = [16, 32], consts = LENGTHS)]
+fn raw_aes_gcm<const LENGTH: usize>(bencher: Bencher<'_, '_>, key_len: usize) {
+    let key = Key::new(Aead::AesGcm, &vec![3; key_len], 16);
+    let (mut data, mut tag) = (vec![7; LENGTH], [0; 16]);
+    bencher
+        .counter(BytesCount::new(LENGTH))
+        .bench_local(|| key.seal(&[5; 12], black_box(&[1; 8]), &mut data, &mut tag));
 }
 
 #[divan::bench(args = Encryption::ALL, consts = LENGTHS)]

@@ -1,4 +1,4 @@
-//! AES-CCM (RFC 3610, SP 800-38C) with the nonce of 11 bytes and the length field of 4 that RFC 4309 fixes.
+//! AES-CCM (RFC 3610, SP 800-38C). RFC 4309 §4 fixes a nonce of 11 bytes and with it a length field of 4.
 
 use keytoll_engine::crypto::Rejected;
 use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
@@ -6,14 +6,14 @@ use keytoll_native::awslc::const_time_eq;
 
 use crate::cbc_mac::CbcMac;
 
-/// RFC 4309 §4: salt of 3 bytes and IV of 8.
-pub(crate) const NONCE: usize = 11;
-
-/// RFC 3610 §2: L, the length of the length field.
-const LENGTH_LEN: usize = 15 - NONCE;
-
 /// Encrypts in place and writes the tag, cut to its length.
-pub(crate) fn seal(key: &[u8], nonce: &[u8; NONCE], aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
+pub(crate) fn seal<const NONCE: usize>(
+    key: &[u8],
+    nonce: &[u8; NONCE],
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8],
+) {
     let key = EncryptKey::new(key);
     let key_stream = KeyStream::new(&key, nonce);
     let full = authenticate(&key_stream, nonce, aad, data, tag.len());
@@ -22,7 +22,7 @@ pub(crate) fn seal(key: &[u8], nonce: &[u8; NONCE], aad: &[u8], data: &mut [u8],
 }
 
 /// Decrypts in place; data that is rejected is wiped.
-pub(crate) fn open(
+pub(crate) fn open<const NONCE: usize>(
     key: &[u8],
     nonce: &[u8; NONCE],
     aad: &[u8],
@@ -42,7 +42,7 @@ pub(crate) fn open(
 }
 
 /// RFC 3610 §2.2: T = CBC-MAC(B_0, associated data, message) ⊕ S_0.
-fn authenticate(
+fn authenticate<const NONCE: usize>(
     key_stream: &KeyStream<'_>,
     nonce: &[u8; NONCE],
     aad: &[u8],
@@ -69,14 +69,21 @@ fn add_associated(chain: &mut CbcMac<'_>, aad: &[u8]) {
     chain.update(aad);
 }
 
-/// RFC 3610 §2.2, B_0:  Flags(1) Nonce(15-L) l(m)(L),  Flags = 64·Adata + 8·(M − 2)/2 + (L − 1)
-fn first_block(nonce: &[u8; NONCE], associated: bool, data_len: usize, tag_len: usize) -> [u8; BLOCK] {
+/// RFC 3610 §2.2, B_0:  Flags(1) Nonce(15-L) l(m)(L),  Flags = 64·Adata + 8·(M − 2)/2 + (L − 1), L = 15 − nonce length
+fn first_block<const NONCE: usize>(
+    nonce: &[u8; NONCE],
+    associated: bool,
+    data_len: usize,
+    tag_len: usize,
+) -> [u8; BLOCK] {
     let half_tag = u8::try_from((tag_len - 2) / 2).expect("tags have at most 16 bytes");
-    let length = u32::try_from(data_len).expect("a message is shorter than 4 GiB");
+    let length = (data_len as u64).to_be_bytes();
+    let (unused, length) = length.split_at(length.len() - (15 - NONCE));
+    assert!(unused.iter().all(|&byte| byte == 0), "a message whose length fits its length field");
     let mut block = [0; BLOCK];
-    block[0] = u8::from(associated) << 6 | half_tag << 3 | (LENGTH_LEN - 1) as u8;
+    block[0] = u8::from(associated) << 6 | half_tag << 3 | (14 - NONCE) as u8;
     block[1..=NONCE].copy_from_slice(nonce);
-    block[1 + NONCE..].copy_from_slice(&length.to_be_bytes());
+    block[1 + NONCE..].copy_from_slice(length);
     block
 }
 
@@ -88,9 +95,9 @@ struct KeyStream<'a> {
 }
 
 impl<'a> KeyStream<'a> {
-    fn new(key: &'a EncryptKey, nonce: &[u8; NONCE]) -> Self {
+    fn new<const NONCE: usize>(key: &'a EncryptKey, nonce: &[u8; NONCE]) -> Self {
         let mut counter = [0; BLOCK];
-        counter[0] = (LENGTH_LEN - 1) as u8;
+        counter[0] = (14 - NONCE) as u8;
         counter[1..=NONCE].copy_from_slice(nonce);
         let mut mask = counter;
         key.block(&mut mask);
@@ -101,5 +108,47 @@ impl<'a> KeyStream<'a> {
     fn apply(&self, data: &mut [u8]) {
         let mut counter = self.first_counter;
         self.key.ctr(&mut counter, data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3610 §8, packet vectors 1 and 2: nonces of 13 bytes, tags of 8.
+    #[test]
+    fn packet_vectors() {
+        check(
+            [0, 0, 0, 3, 2, 1, 0, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5],
+            31,
+            &[
+                0x58, 0x8c, 0x97, 0x9a, 0x61, 0xc6, 0x63, 0xd2, 0xf0, 0x66, 0xd0, 0xc2, 0xc0, 0xf9, 0x89,
+                0x80, 0x6d, 0x5f, 0x6b, 0x61, 0xda, 0xc3, 0x84, 0x17, 0xe8, 0xd1, 0x2c, 0xfd, 0xf9, 0x26,
+                0xe0,
+            ],
+        );
+        check(
+            [0, 0, 0, 4, 3, 2, 1, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5],
+            32,
+            &[
+                0x72, 0xc9, 0x1a, 0x36, 0xe1, 0x35, 0xf8, 0xcf, 0x29, 0x1c, 0xa8, 0x94, 0x08, 0x5c, 0x87,
+                0xe3, 0xcc, 0x15, 0xc4, 0x39, 0xc9, 0xe4, 0x3a, 0x3b, 0xa0, 0x91, 0xd5, 0x6e, 0x10, 0x40,
+                0x09, 0x16,
+            ],
+        );
+    }
+
+    /// Key C0.., packet 00 01 02 .., of which the first 8 bytes are only authenticated.
+    fn check(nonce: [u8; 13], packet_len: u8, expected: &[u8]) {
+        let key: Vec<u8> = (0xc0..0xd0).collect();
+        let packet: Vec<u8> = (0..packet_len).collect();
+        let (aad, plain) = packet.split_at(8);
+        let (mut data, mut tag) = (plain.to_vec(), [0; 8]);
+        seal(&key, &nonce, aad, &mut data, &mut tag);
+        assert_eq!([&data[..], &tag].concat(), expected);
+        assert_eq!(open(&key, &nonce, aad, &mut data, &tag), Ok(()));
+        assert_eq!(data, plain);
+        assert_eq!(open(&key, &nonce, &aad[1..], &mut data, &tag), Err(Rejected));
+        assert!(data.iter().all(|&byte| byte == 0), "what is refused is not shown");
     }
 }

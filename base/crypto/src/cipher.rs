@@ -8,6 +8,7 @@ use keytoll_native::awslc::aes::{self, DecryptKey, EncryptKey};
 use keytoll_native::awslc::des::{self, TripleKey};
 
 use crate::ccm;
+use crate::contexts::Contexts;
 
 /// What an algorithm is made of, once its lengths are known.
 enum Mode {
@@ -40,28 +41,34 @@ impl<'a> Keyed<'a> {
     }
 
     /// Encrypts in place and writes the tag.
-    pub(crate) fn encrypt(&self, aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
+    pub(crate) fn encrypt(&self, contexts: &mut Contexts, aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
         assert_eq!(tag.len(), self.algorithm.tag_len(), "length of the {} tag", self.algorithm);
         match self.mode() {
             Mode::Null => {}
             Mode::TripleDesCbc => self.triple_des().cbc_encrypt(&self.iv_array(), data),
             Mode::AesCbc => EncryptKey::new(self.key).cbc(&mut self.iv_array(), data),
             Mode::AesCtr => self.counter_mode(data),
-            Mode::AesCcm => ccm::seal(self.key, &self.nonce(), aad, data, tag),
-            Mode::Evp(aead) => self.aead(aead).seal(&self.nonce(), aad, data, tag),
+            Mode::AesCcm => ccm::seal(self.key, &self.nonce::<11>(), aad, data, tag),
+            Mode::Evp(aead) => self.with(contexts, aead, |key| key.seal(&self.nonce(), aad, data, tag)),
         }
     }
 
     /// Decrypts in place, checking lengths and tag.
-    pub(crate) fn decrypt(&self, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
+    pub(crate) fn decrypt(
+        &self,
+        contexts: &mut Contexts,
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
         self.check_lengths(data, tag)?;
         match self.mode() {
             Mode::Null => {}
             Mode::TripleDesCbc => self.triple_des().cbc_decrypt(&self.iv_array(), data),
             Mode::AesCbc => DecryptKey::new(self.key).cbc(&mut self.iv_array(), data),
             Mode::AesCtr => self.counter_mode(data),
-            Mode::AesCcm => return ccm::open(self.key, &self.nonce(), aad, data, tag),
-            Mode::Evp(aead) => return self.open(aead, aad, data, tag),
+            Mode::AesCcm => return ccm::open(self.key, &self.nonce::<11>(), aad, data, tag),
+            Mode::Evp(aead) => return self.with(contexts, aead, |key| self.open(key, aad, data, tag)),
         }
         Ok(())
     }
@@ -72,12 +79,12 @@ impl<'a> Keyed<'a> {
         (whole && tag.len() == self.algorithm.tag_len()).then_some(()).ok_or(Rejected)
     }
 
-    fn open(&self, aead: Aead, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
-        self.aead(aead).open(&self.nonce(), aad, data, tag).then_some(()).ok_or(Rejected)
+    fn open(&self, key: &aead::Key, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
+        key.open(&self.nonce(), aad, data, tag).then_some(()).ok_or(Rejected)
     }
 
-    fn aead(&self, aead: Aead) -> aead::Key {
-        aead::Key::new(aead, self.key, self.algorithm.tag_len())
+    fn with<T>(&self, contexts: &mut Contexts, aead: Aead, operation: impl FnOnce(&aead::Key) -> T) -> T {
+        contexts.with(self.algorithm, aead, self.key, operation)
     }
 
     fn triple_des(&self) -> TripleKey {

@@ -14,6 +14,7 @@ mod agreement;
 mod cbc_mac;
 mod ccm;
 mod cipher;
+mod contexts;
 mod hmac;
 mod metered;
 mod null;

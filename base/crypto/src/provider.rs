@@ -7,7 +7,11 @@ use keytoll_engine::{Crypto, Phase, Rng};
 use crate::{Null, Real};
 
 /// A provider.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one provider a node, and the large one is the usual one"
+)]
 pub enum Provider {
     /// Computes.
     Real(Real),

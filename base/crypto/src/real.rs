@@ -3,11 +3,12 @@
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::awslc::{const_time_eq, key};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
+use crate::contexts::Contexts;
 use crate::{cbc_mac, hmac, signature};
 
 /// An algorithm that the chosen library does not have.
@@ -16,15 +17,16 @@ use crate::{cbc_mac, hmac, signature};
 pub struct Unsupported(pub &'static str);
 
 /// Real cryptography.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub struct Real {
     exponents: Exponents,
+    contexts: Contexts,
 }
 
 impl Real {
     /// A provider that draws private MODP exponents of the given length.
-    pub const fn new(exponents: Exponents) -> Self {
-        Self { exponents }
+    pub fn new(exponents: Exponents) -> Self {
+        Self { exponents, contexts: Contexts::default() }
     }
 
     /// Whether the library has the group: all but X448.
@@ -47,6 +49,10 @@ impl Real {
 }
 
 impl Crypto for Real {
+    fn enter(&mut self, phase: Phase) {
+        self.contexts.enter(phase);
+    }
+
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
         hmac::hash(algorithm, parts)
     }
@@ -96,7 +102,7 @@ impl Crypto for Real {
         data: &mut [u8],
         tag: &mut [u8],
     ) {
-        Keyed::new(algorithm, key, iv).encrypt(aad, data, tag);
+        Keyed::new(algorithm, key, iv).encrypt(&mut self.contexts, aad, data, tag);
     }
 
     fn decrypt(
@@ -108,7 +114,7 @@ impl Crypto for Real {
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        Keyed::new(algorithm, key, iv).decrypt(aad, data, tag)
+        Keyed::new(algorithm, key, iv).decrypt(&mut self.contexts, aad, data, tag)
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
