@@ -1,0 +1,417 @@
+//! The table the two endpoints sit at: a queue of datagrams, the faults that befall them, and the clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_crypto::{Null, Real};
+use keytoll_engine::trace::{Fact, Message};
+use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_ike::v2::{Command, Config, Endpoint, Event, SaId};
+
+use super::books::Books;
+use super::ladder::Ladder;
+
+/// One way between the two, unless the weather says otherwise.
+pub(crate) const LATENCY: Duration = Duration::from_millis(10);
+
+/// One of the two seats; `I` usually begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    I,
+    R,
+}
+
+impl Side {
+    pub(crate) const BOTH: [Self; 2] = [Self::I, Self::R];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::I => "i",
+            Self::R => "r",
+        }
+    }
+
+    pub(crate) const fn peer(self) -> Self {
+        match self {
+            Self::I => Self::R,
+            Self::R => Self::I,
+        }
+    }
+
+    pub(crate) fn ip(self) -> IpAddr {
+        match self {
+            Self::I => "192.0.2.10".parse().unwrap(),
+            Self::R => "192.0.2.1".parse().unwrap(),
+        }
+    }
+}
+
+/// What happens to one datagram on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It never arrives.
+    Lost,
+    /// It arrives twice.
+    Twice,
+    /// One bit, counted from the end of the datagram, arrives flipped.
+    Corrupt(usize),
+    /// It arrives this much later.
+    Late(Duration),
+}
+
+/// Faults by chance.
+#[derive(Debug)]
+pub(crate) struct Weather {
+    pub(crate) rng: Rng,
+    pub(crate) loss: f64,
+    pub(crate) duplication: f64,
+    /// Latencies are uniform below this, so datagrams overtake each other.
+    pub(crate) latency_max: Duration,
+}
+
+/// An endpoint with what surrounds it.
+pub(crate) struct Seat {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) crypto: Box<dyn Crypto>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) books: Books,
+}
+
+/// A NAT between the two: what `I` sends from looks like this to `R`, port by port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rewriter {
+    pub(crate) outside: IpAddr,
+    /// Added to the port, so that it looks rewritten too.
+    pub(crate) port_offset: u16,
+}
+
+/// Two endpoints and everything between them.
+pub(crate) struct Bench {
+    pub(crate) now: Time,
+    pub(crate) i: Seat,
+    pub(crate) r: Seat,
+    pub(crate) ladder: Ladder,
+    /// Every datagram in the order they were sent, with its sender.
+    pub(crate) sent: Vec<(Side, Datagram)>,
+    pub(crate) nat: Option<Rewriter>,
+    pub(crate) weather: Option<Weather>,
+    /// Datagrams leave, but nothing arrives any more: (from I, from R).
+    pub(crate) cut: BTreeMap<Side, bool>,
+    queue: BTreeMap<(Time, u64), (Side, Datagram)>,
+    faults: BTreeMap<usize, Fault>,
+    sequence: u64,
+}
+
+impl Seat {
+    fn new(config: Config, crypto: Box<dyn Crypto>, stream: &str, seed: u64) -> Self {
+        let endpoint = Endpoint::new(config, Rng::named(seed, stream));
+        Self { endpoint, crypto, events: Vec::new(), books: Books::default() }
+    }
+}
+
+impl Bench {
+    /// With real cryptography.
+    pub(crate) fn new((i, r): (Config, Config)) -> Self {
+        Self::with(i, r, || Box::new(Real::default()), 1)
+    }
+
+    /// With null cryptography.
+    pub(crate) fn null((i, r): (Config, Config), seed: u64) -> Self {
+        Self::with(i, r, || Box::new(Null), seed)
+    }
+
+    pub(crate) fn with(i: Config, r: Config, crypto: impl Fn() -> Box<dyn Crypto>, seed: u64) -> Self {
+        Self {
+            now: Time::ZERO,
+            i: Seat::new(i, crypto(), "i/ike", seed),
+            r: Seat::new(r, crypto(), "r/ike", seed),
+            ladder: Ladder::default(),
+            sent: Vec::new(),
+            nat: None,
+            weather: None,
+            cut: BTreeMap::new(),
+            queue: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            sequence: 0,
+        }
+    }
+
+    /// The `n`th datagram from the start (counted from 1) meets this fate.
+    pub(crate) fn fault(mut self, n: usize, fault: Fault) -> Self {
+        self.faults.insert(n, fault);
+        self
+    }
+
+    pub(crate) fn lose(self, n: usize) -> Self {
+        self.fault(n, Fault::Lost)
+    }
+
+    pub(crate) fn duplicate(self, n: usize) -> Self {
+        self.fault(n, Fault::Twice)
+    }
+
+    pub(crate) fn corrupt(self, n: usize) -> Self {
+        self.fault(n, Fault::Corrupt(3))
+    }
+
+    pub(crate) fn hold(self, n: usize, late: Duration) -> Self {
+        self.fault(n, Fault::Late(late))
+    }
+
+    /// The next datagram to be sent meets this fate.
+    pub(crate) fn next_fault(&mut self, fault: Fault) {
+        self.faults.insert(self.sent.len() + 1, fault);
+    }
+
+    pub(crate) fn seat(&mut self, side: Side) -> &mut Seat {
+        match side {
+            Side::I => &mut self.i,
+            Side::R => &mut self.r,
+        }
+    }
+
+    /// One side's owner wants something.
+    pub(crate) fn command(&mut self, side: Side, command: Command) {
+        self.feed(side, Input::Command(command));
+    }
+
+    /// `I` begins with its first connection.
+    pub(crate) fn initiate(&mut self) {
+        self.initiate_from(Side::I, 0);
+    }
+
+    pub(crate) fn initiate_from(&mut self, side: Side, connection: usize) {
+        let (local, remote) = (side.ip(), self.address_of(side.peer()));
+        self.command(side, Command::Initiate { connection, local, remote });
+    }
+
+    fn address_of(&self, side: Side) -> IpAddr {
+        match (side, self.nat) {
+            (Side::I, Some(nat)) => nat.outside,
+            _ => side.ip(),
+        }
+    }
+
+    /// Sets up the SA and waits until nothing moves.
+    pub(crate) fn established(mut self) -> Self {
+        self.initiate();
+        self.settle();
+        self
+    }
+
+    /// The one IKE SA a side has.
+    pub(crate) fn sa(&mut self, side: Side) -> SaId {
+        self.seat(side).books.only_sa()
+    }
+
+    /// The one child a side has, by the SPI it receives on.
+    pub(crate) fn child(&mut self, side: Side) -> u32 {
+        self.seat(side).books.only_child().inbound_spi
+    }
+
+    /// Gives one input to a side and sends what comes of it.
+    pub(crate) fn feed(&mut self, side: Side, input: Input<'_, Command>) {
+        let (facts, outputs) = self.handle(side, input);
+        let mut sent: VecDeque<Message> = VecDeque::new();
+        for fact in facts {
+            match fact {
+                Fact::Sent(message) => sent.push_back(message),
+                Fact::Discarded { why, .. } => self.ladder.discarded(side, &why),
+                _ => {}
+            }
+        }
+        for output in outputs {
+            match output {
+                Output::Packet(datagram) => {
+                    let message = sent.pop_front().expect("every datagram leaves a fact");
+                    self.send(side, datagram, &message);
+                }
+                Output::Event(event) => {
+                    self.ladder.event(side, &event);
+                    self.seat(side).books.note(&event);
+                    self.seat(side).events.push(event);
+                }
+            }
+        }
+        assert!(sent.is_empty(), "every fact has its datagram");
+    }
+
+    /// Gives one input to a side; what comes of it is nobody's business but the caller's.
+    pub(crate) fn handle(
+        &mut self,
+        side: Side,
+        input: Input<'_, Command>,
+    ) -> (Vec<Fact>, Vec<Output<Event>>) {
+        let now = self.now;
+        let seat = self.seat(side);
+        let mut facts: Vec<Fact> = Vec::new();
+        let mut cx = Ctx { now, crypto: &mut *seat.crypto, trace: &mut facts };
+        seat.endpoint.handle(input, &mut cx);
+        let outputs = std::iter::from_fn(|| seat.endpoint.poll()).collect();
+        (facts, outputs)
+    }
+
+    fn send(&mut self, side: Side, datagram: Datagram, message: &Message) {
+        self.sent.push((side, datagram.clone()));
+        let fault = self.faults.get(&self.sent.len()).copied();
+        let lost = self.cut.get(&side) == Some(&true)
+            || fault == Some(Fault::Lost)
+            || self.weather.as_mut().is_some_and(|weather| weather.rng.chance(weather.loss));
+        self.ladder.sent(side, message, fault, lost, self.now);
+        if lost {
+            return;
+        }
+        let again = fault == Some(Fault::Twice)
+            || self.weather.as_mut().is_some_and(|weather| weather.rng.chance(weather.duplication));
+        if again {
+            self.enqueue(side, datagram.clone(), fault);
+        }
+        self.enqueue(side, datagram, fault);
+    }
+
+    fn enqueue(&mut self, side: Side, mut datagram: Datagram, fault: Option<Fault>) {
+        let mut arrives = self.now + self.latency();
+        match fault {
+            Some(Fault::Late(late)) => arrives += late,
+            Some(Fault::Corrupt(bit)) => {
+                let index = datagram.bytes.len() - 1 - bit / 8;
+                datagram.bytes[index] ^= 1 << (bit % 8);
+            }
+            Some(Fault::Lost | Fault::Twice) | None => {}
+        }
+        self.sequence += 1;
+        self.queue.insert((arrives, self.sequence), (side.peer(), self.translated(side, datagram)));
+    }
+
+    fn latency(&mut self) -> Duration {
+        match &mut self.weather {
+            Some(weather) => {
+                let nanos = u64::try_from(weather.latency_max.as_nanos()).unwrap();
+                Duration::from_nanos(weather.rng.below(nanos))
+            }
+            None => LATENCY,
+        }
+    }
+
+    /// A NAT rewrites the source on the way out and the destination on the way in.
+    fn translated(&self, from: Side, mut datagram: Datagram) -> Datagram {
+        if let Some(nat) = self.nat {
+            match from {
+                Side::I => {
+                    datagram.from = Addr::new(nat.outside, datagram.from.port + nat.port_offset);
+                }
+                Side::R => datagram.to = Addr::new(Side::I.ip(), datagram.to.port - nat.port_offset),
+            }
+        }
+        datagram
+    }
+
+    /// The earliest deadline of the two.
+    fn alarm(&self) -> Option<(Time, Side)> {
+        let of = |seat: &Seat, side| seat.endpoint.deadline().map(|deadline| (deadline.at, side));
+        [of(&self.i, Side::I), of(&self.r, Side::R)].into_iter().flatten().min()
+    }
+
+    /// Lets the next thing happen if it does before `until`: a datagram arrives, or a deadline comes.
+    pub(crate) fn step(&mut self, until: Time) -> bool {
+        let arrival = self.queue.keys().next().map(|&(at, _)| at);
+        let alarm = self.alarm();
+        match (arrival, alarm) {
+            (Some(at), alarm) if alarm.is_none_or(|(due, _)| at <= due) && at <= until => {
+                let ((at, _), (side, datagram)) = self.queue.pop_first().unwrap();
+                self.now = self.now.max(at);
+                self.deliver(side, &datagram);
+                true
+            }
+            (_, Some((due, side))) if due <= until => {
+                self.now = self.now.max(due);
+                self.feed(side, Input::Tick);
+                let next = self.seat(side).endpoint.deadline();
+                assert!(next.is_none_or(|next| next.at > self.now), "a tick leaves nothing due: {next:?}");
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, side: Side, datagram: &Datagram) {
+        let Datagram { from, to, bytes, .. } = datagram;
+        self.feed(side, Input::Packet { from: *from, to: *to, bytes });
+    }
+
+    /// Lets everything happen that happens within this time.
+    pub(crate) fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    /// Lets datagrams arrive until none is on its way; no deadline comes.
+    pub(crate) fn settle(&mut self) {
+        while let Some(((at, _), (side, datagram))) = self.queue.pop_first() {
+            self.now = self.now.max(at);
+            self.deliver(side, &datagram);
+        }
+    }
+
+    /// Runs until neither side waits for anything; panics if that takes longer than this.
+    pub(crate) fn run_out(&mut self, limit: Duration) {
+        let until = self.now + limit;
+        while self.step(until) {}
+        let left = (self.i.endpoint.deadline(), self.r.endpoint.deadline(), self.queue.len());
+        assert!(left == (None, None, 0), "still something to wait for after {limit:?}: {left:?}");
+    }
+
+    /// Takes the next datagram off the wire.
+    pub(crate) fn intercept(&mut self) -> Option<(Side, Datagram)> {
+        let ((at, _), parcel) = self.queue.pop_first()?;
+        self.now = self.now.max(at);
+        Some(parcel)
+    }
+
+    /// Asserts that both sides hold the same one IKE SA and one child with the same keys crosswise.
+    pub(crate) fn assert_agreement(&self) {
+        let (i, r) = (self.i.books.only_child(), self.r.books.only_child());
+        super::books::assert_crosswise(i, r);
+        assert_eq!(self.i.endpoint.sa_count(), 1, "i holds nothing else\n{}", self.ladder);
+        assert_eq!(self.r.endpoint.sa_count(), 1, "r holds nothing else\n{}", self.ladder);
+    }
+
+    /// Asserts that nothing is left anywhere, after everything that lingers was forgotten.
+    pub(crate) fn assert_nothing_remains(&mut self) {
+        self.run_out(Duration::from_secs(1000));
+        for side in Side::BOTH {
+            let seat = self.seat(side);
+            let left = (seat.endpoint.sa_count(), seat.endpoint.half_open_count(), seat.books.sa_count());
+            assert_eq!(left, (0, 0, 0), "{} is left with (SAs, half-open, in the books)", side.name());
+        }
+    }
+
+    /// The reasons for which authentications failed at a side.
+    pub(crate) fn failures(&mut self, side: Side) -> Vec<&'static str> {
+        let failed = |event: &Event| match event {
+            Event::Failed(_, reason) => Some(reason.name()),
+            _ => None,
+        };
+        self.seat(side).events.iter().filter_map(failed).collect()
+    }
+
+    /// The reasons for which SAs were closed at a side.
+    pub(crate) fn closures(&mut self, side: Side) -> Vec<&'static str> {
+        let closed = |event: &Event| match event {
+            Event::Closed(_, reason) => Some(reason.name()),
+            _ => None,
+        };
+        self.seat(side).events.iter().filter_map(closed).collect()
+    }
+
+    /// The reasons for which children were refused at a side.
+    pub(crate) fn refusals(&mut self, side: Side) -> Vec<&'static str> {
+        let refused = |event: &Event| match event {
+            Event::ChildFailed(_, reason) => Some(reason.name()),
+            _ => None,
+        };
+        self.seat(side).events.iter().filter_map(refused).collect()
+    }
+}

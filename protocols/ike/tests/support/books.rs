@@ -1,0 +1,85 @@
+//! Which SAs a side has, as its events tell.
+
+use std::collections::BTreeMap;
+
+use keytoll_ike::v2::{ChildSa, Event, SaId};
+
+/// IKE SAs and their children.
+#[derive(Debug, Default)]
+pub(crate) struct Books {
+    sas: BTreeMap<SaId, Vec<ChildSa>>,
+}
+
+impl Books {
+    /// Enters an event; panics if it does not fit what was said before.
+    pub(crate) fn note(&mut self, event: &Event) {
+        match event {
+            Event::Established(up) => {
+                assert!(self.sas.insert(up.sa, Vec::new()).is_none(), "{:?} comes up once", up.sa);
+            }
+            Event::ChildUp(sa, child) => self.children(*sa).push((**child).clone()),
+            Event::ChildRekeyed { sa, new, .. } => self.children(*sa).push((**new).clone()),
+            Event::ChildDown(sa, spi) => {
+                let children = self.children(*sa);
+                let before = children.len();
+                children.retain(|child| child.inbound_spi != *spi);
+                assert_eq!(children.len() + 1, before, "child {spi:08x} of {sa:?} goes down once");
+            }
+            Event::Rekeyed { old, new } => {
+                let children =
+                    self.sas.remove(old).unwrap_or_else(|| panic!("{old:?} is there to be replaced"));
+                assert!(self.sas.insert(*new, children).is_none(), "{new:?} comes up once");
+            }
+            Event::Closed(sa, _) => {
+                let children = self.sas.remove(sa).unwrap_or_else(|| panic!("{sa:?} is there to be closed"));
+                assert!(children.is_empty(), "the children of {sa:?} went down before: {children:?}");
+            }
+            Event::Failed(sa, _) => assert!(!self.sas.contains_key(sa), "{sa:?} did not come up"),
+            Event::ChildFailed(..) | Event::Eap(..) | Event::ReauthenticationDue(_) => {}
+        }
+    }
+
+    fn children(&mut self, sa: SaId) -> &mut Vec<ChildSa> {
+        self.sas.get_mut(&sa).unwrap_or_else(|| panic!("{sa:?} is up"))
+    }
+
+    pub(crate) fn sa_count(&self) -> usize {
+        self.sas.len()
+    }
+
+    pub(crate) fn sas(&self) -> Vec<SaId> {
+        self.sas.keys().copied().collect()
+    }
+
+    /// Every child of every SA.
+    pub(crate) fn all_children(&self) -> Vec<(SaId, &ChildSa)> {
+        self.sas.iter().flat_map(|(sa, children)| children.iter().map(|child| (*sa, child))).collect()
+    }
+
+    /// The one IKE SA there is.
+    pub(crate) fn only_sa(&self) -> SaId {
+        let sas = self.sas();
+        assert_eq!(sas.len(), 1, "exactly one IKE SA: {sas:?}");
+        sas[0]
+    }
+
+    /// The one child of the one IKE SA there is.
+    pub(crate) fn only_child(&self) -> &ChildSa {
+        self.only_sa();
+        let children = self.all_children();
+        assert_eq!(children.len(), 1, "exactly one child: {children:?}");
+        children[0].1
+    }
+}
+
+/// What one side sends with is what the other receives with, SPIs and keys and traffic.
+pub(crate) fn assert_crosswise(i: &ChildSa, r: &ChildSa) {
+    assert_eq!((i.inbound_spi, i.outbound_spi), (r.outbound_spi, r.inbound_spi), "SPIs are crosswise");
+    assert!(i.outbound == r.inbound && i.inbound == r.outbound, "keys are crosswise");
+    assert_eq!((&i.local, &i.remote), (&r.remote, &r.local), "traffic is crosswise");
+    assert_eq!((i.suite, i.mode), (r.suite, r.mode), "algorithms and mode are the same");
+    assert_eq!(i.encapsulation.is_some(), r.encapsulation.is_some(), "both know of the NAT, or neither");
+    let lengths = |keys: &keytoll_ike::v2::ChildKeys| (keys.encryption.len(), keys.integrity.len());
+    let wanted = (i.suite.encryption.key_len(), i.suite.integrity.map_or(0, |algorithm| algorithm.key_len()));
+    assert_eq!((lengths(&i.inbound), lengths(&i.outbound)), (wanted, wanted), "keys have their lengths");
+}
