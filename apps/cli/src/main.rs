@@ -21,6 +21,9 @@ use args::{Cli, Verb};
 static HEAP: keytoll_native::heap::TaggedHeap = keytoll_native::heap::TaggedHeap;
 
 fn main() -> ExitCode {
+    // Before the first call of the crypto library and before the first thread; without it only its heap is not counted.
+    let counted = keytoll_native::heap::install_crypto_heap();
+    debug_assert!(counted.is_ok(), "main has called nothing yet");
     let cli = Cli::parse();
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),

@@ -69,6 +69,12 @@ pub(crate) fn print(text: &str) -> Result<(), Report> {
     }
 }
 
+/// Says something on stderr that is not data.
+pub(crate) fn note(text: &str) {
+    // Nobody is left to tell when stderr is closed.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// JSON as people can read it, with a newline at its end.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Report> {
     print(&format!("{value:#}\n"))

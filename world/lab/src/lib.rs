@@ -1,1 +1,25 @@
-//! (to be written)
+//! From a plan to the facts it leaves: builds the hosts of every row, drives them in the simulator, keeps the trace.
+//!
+//! ```text
+//!   Plan --> credentials (keys, certificates, once) --> row 0 --> trace/000.trace, costs/000.costs
+//!                                                  '--> row 1 --> ...        rows in parallel, a thread each
+//! ```
+//!
+//! A row lives on one thread from its first allocation to its last fact, so that its heap and its CPU time are its own.
+
+mod build;
+mod credentials;
+pub mod directory;
+mod gauge;
+pub mod keeper;
+mod row;
+mod run;
+
+pub use credentials::Credentials;
+pub use directory::{Directory, manifest};
+pub use keeper::{Discard, Keeper, Memory};
+pub use row::{Row, RowEnd, Stop};
+pub use keytoll_sim::Recorder;
+pub use keytoll_trace::manifest::Manifest;
+pub use keytoll_trace::{Cost, Record};
+pub use run::{Keepers, RunError, run};

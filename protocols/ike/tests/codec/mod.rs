@@ -1,0 +1,71 @@
+//! What must hold for any bytes at all: the one function behind `tests/corpus.rs` and the fuzz target `ikev2_codec`.
+//! RFC 7296 §3.
+
+use keytoll_engine::wire::Reader;
+use keytoll_ike::number::PayloadType;
+use keytoll_ike::v2::protect::Envelope;
+use keytoll_ike::v2::signature::DigitalSignature;
+use keytoll_ike::wire::payload::read_chain;
+use keytoll_ike::wire::{Flags, Header, Message, MessageBuilder, Payload};
+
+/// What some bytes can be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meaning {
+    /// A message.
+    pub is_message: bool,
+    /// The type of a first payload, and what an encrypted message has inside.
+    pub is_inside: bool,
+}
+
+/// Reads the bytes both ways; what can be read means the same after it was written and read again.
+pub fn check(bytes: &[u8]) -> Meaning {
+    let _ = Envelope::read(bytes);
+    let is_inside = bytes.split_first().is_some_and(|(&first, chain)| check_chain(PayloadType(first), chain));
+    Meaning { is_message: check_message(bytes), is_inside }
+}
+
+fn check_message(bytes: &[u8]) -> bool {
+    let Ok(message) = Message::read(bytes) else { return false };
+    let again = message.write();
+    assert_eq!(Message::read(&again).as_ref(), Ok(&message));
+    message.payloads.iter().for_each(walk);
+    true
+}
+
+/// The decrypted payloads of a message: the first one is of type `first`.
+fn check_chain(first: PayloadType, chain: &[u8]) -> bool {
+    let Ok(payloads) = read_chain(first, &mut Reader::new(chain)) else { return false };
+    payloads.iter().for_each(walk);
+    let header = Header::new((1, 2), keytoll_ike::number::ExchangeType::IKE_AUTH, Flags::NONE, 1);
+    let mut builder = MessageBuilder::plain(&header);
+    payloads.iter().for_each(|payload| builder.push(payload));
+    let again = builder.finish();
+    assert_eq!(Message::read(&again).map(|message| message.payloads), Ok(payloads));
+    true
+}
+
+/// Walks the lists inside a payload to their end and prints what can be printed.
+fn walk(payload: &Payload<'_>) {
+    match payload {
+        Payload::SecurityAssociation(sa) => {
+            let proposals = sa.proposals().map(|proposal| proposal.to_owned().transforms.len());
+            assert!(proposals.count() > 0, "an SA payload without proposals is refused");
+        }
+        Payload::IdInitiator(id) | Payload::IdResponder(id) => {
+            assert!(!id.to_identity().to_string().is_empty(), "identities have a text");
+        }
+        Payload::SelectorsInitiator(selectors) | Payload::SelectorsResponder(selectors) => {
+            for selector in selectors.selectors() {
+                assert_eq!(selector.narrow(&selector), Some(selector));
+                assert!(!selector.to_string().is_empty(), "selectors have a text");
+            }
+        }
+        Payload::Configuration(configuration) => {
+            configuration.attributes().for_each(|attribute| drop((attribute.ipv4(), attribute.ipv6())));
+        }
+        Payload::Authentication(auth) => drop(DigitalSignature::read(auth.data)),
+        Payload::CertificateRequest(request) => drop(request.authorities().count()),
+        Payload::Delete(delete) => drop(delete.spis().count()),
+        _ => {}
+    }
+}

@@ -1,0 +1,178 @@
+//! From a row of the plan to hosts and links.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Rng, Seed};
+use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
+use keytoll_ike::v2::config::{
+    Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Pool, Prove, Reauthenticate,
+    Retransmission,
+};
+use keytoll_ike::wire::{Identity, TrafficSelector};
+use keytoll_scenario::plan::{self, CookiePolicy, Network, Options, RowPlan};
+use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+
+use crate::credentials::{Credentials, GW_ID, UE_ID};
+
+/// Addresses of the laboratory's access network: documentation prefixes, RFC 3849 and RFC 5737.
+pub(crate) struct Addresses {
+    pub(crate) ue: IpAddr,
+    pub(crate) gw: IpAddr,
+    /// The gateway's address behind the tunnel.
+    inner: IpAddr,
+    pool: Pool,
+}
+
+impl Addresses {
+    pub(crate) fn of(options: &Options) -> Self {
+        let parse = |text: &str| text.parse().expect("a literal address");
+        if options.ipv6 {
+            let pool = Pool { first: parse("2001:db8:2::1:0"), size: 1 << 16 };
+            Self { ue: parse("2001:db8:1::2"), gw: parse("2001:db8:1::1"), inner: parse("2001:db8:2::1"), pool }
+        } else {
+            let pool = Pool { first: parse("203.0.113.2"), size: 250 };
+            Self { ue: parse("192.0.2.2"), gw: parse("192.0.2.1"), inner: parse("203.0.113.1"), pool }
+        }
+    }
+
+    /// Whom the device pings: the gateway, or with an assigned address the gateway's inner side.
+    fn target(&self, options: &Options) -> IpAddr {
+        if options.virtual_address { self.inner } else { self.gw }
+    }
+}
+
+/// The identities of the laboratory.
+fn identity(name: &str) -> Identity {
+    name.parse().expect("a literal identity")
+}
+
+/// The device of a row.
+pub(crate) fn device(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> Device {
+    let addresses = Addresses::of(&row.options);
+    let (prove, believe) = credentials.of_device(row, &row_secret(seed));
+    let mut connection = connection(row, prove, believe);
+    connection.local_id = identity(UE_ID);
+    connection.remote_id = Some(identity(GW_ID));
+    connection.request_address = row.options.virtual_address;
+    let config = DeviceConfig {
+        ike: endpoint(row, connection),
+        address: addresses.ue,
+        gateway: addresses.gw,
+        target: addresses.target(&row.options),
+    };
+    Device::new(config, seed, "ue")
+}
+
+/// The gateway of a row.
+pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> Gateway {
+    let addresses = Addresses::of(&row.options);
+    let (prove, believe) = credentials.of_gateway(row, &row_secret(seed));
+    let mut connection = connection(row, prove, believe);
+    connection.local_id = identity(GW_ID);
+    connection.remote_id = Some(identity(UE_ID));
+    connection.auth_lifetime = Some(row.options.reauth_lifetime);
+    connection.pool = row.options.virtual_address.then_some(addresses.pool);
+    // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
+    if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
+        child.local = vec![TrafficSelector::host(addresses.inner)];
+    }
+    let config = GatewayConfig {
+        ike: endpoint(row, connection),
+        address: addresses.gw,
+        inner: vec![addresses.inner],
+    };
+    Gateway::new(config, seed, "gw")
+}
+
+/// The shared key of a row, from the seed.
+fn row_secret(seed: &Seed) -> Secret {
+    let mut rng: Rng = seed.stream("psk");
+    Secret::from(&rng.bytes::<32>()[..])
+}
+
+fn connection(row: &RowPlan, prove: Prove, believe: Believe) -> Connection {
+    let options = &row.options;
+    Connection {
+        name: row.method.name().to_owned(),
+        local_id: identity(UE_ID),
+        remote_id: None,
+        local: prove,
+        remote: believe,
+        suites: row.ike_suites.clone(),
+        child: (!options.childless).then(|| child(row)),
+        request_address: false,
+        pool: None,
+        auth_lifetime: None,
+        reauthenticate: Reauthenticate::OnDemand,
+        rekey_after: options.rekey_ike,
+        liveness_after: None,
+    }
+}
+
+fn child(row: &RowPlan) -> ChildConfig {
+    ChildConfig {
+        suites: row.esp_suites.clone(),
+        mode: match row.options.mode {
+            plan::Mode::Tunnel => Mode::Tunnel,
+            plan::Mode::Transport => Mode::Transport,
+        },
+        local: Vec::new(),
+        remote: if row.options.virtual_address { any_remote(&row.options) } else { Vec::new() },
+        rekey_after: row.options.rekey_child,
+    }
+}
+
+/// With an assigned address the device asks for everything and lets the gateway narrow it.
+fn any_remote(options: &Options) -> Vec<TrafficSelector> {
+    vec![if options.ipv6 { TrafficSelector::ANY_IPV6 } else { TrafficSelector::ANY_IPV4 }]
+}
+
+fn endpoint(row: &RowPlan, connection: Connection) -> Config {
+    let options = &row.options;
+    let max = options.half_open_max as usize;
+    let mut config = Config::new(vec![connection]);
+    config.retransmission = Retransmission {
+        first: options.retransmission.first,
+        base: options.retransmission.base,
+        tries: u32::from(options.retransmission.tries),
+    };
+    config.half_open = HalfOpen {
+        cookies_from: match options.cookies {
+            CookiePolicy::Never => usize::MAX,
+            CookiePolicy::Auto => max / 8,
+            CookiePolicy::Always => 0,
+        },
+        max,
+        per_address_max: max,
+        lifetime: Duration::from_secs(30).max(config.retransmission.total()),
+    };
+    config.fragmentation =
+        options.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
+    config
+}
+
+/// The link of a network, device first.
+pub(crate) fn link(network: &Network) -> LinkConfig {
+    LinkConfig {
+        a_to_b: direction(&network.up),
+        b_to_a: direction(&network.down),
+        mtu_bytes: network.mtu_bytes,
+    }
+}
+
+fn direction(direction: &plan::Direction) -> Direction {
+    let some = |probability: f64| (probability > 0.0).then_some(probability);
+    Direction {
+        delay: direction.delay,
+        jitter: direction.jitter,
+        rate_bits_per_s: direction.rate_bits_per_s,
+        queue_bytes_max: direction.queue_bytes_max,
+        loss: some(direction.loss.as_f64()).map_or(Loss::None, Loss::Uniform),
+        reorder: some(direction.reorder.as_f64())
+            .map(|probability| Reorder { probability, extra_delay: direction.delay.max(Duration::from_millis(1)) }),
+        duplicate: direction.duplicate.as_f64(),
+        corrupt: direction.corrupt.as_f64(),
+    }
+}

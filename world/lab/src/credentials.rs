@@ -1,0 +1,114 @@
+//! Keys and certificates of a plan: made once, before any row runs, and shared by all of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use keytoll_crypto::{Exponents, Null, Provider, Real, keys};
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
+use keytoll_engine::crypto::{Secret, SigningKey};
+use keytoll_engine::{Rng, Seed};
+use keytoll_ike::v2::config::{Believe, Prove};
+use keytoll_pki::{Anchors, Authority, Request, Validity};
+use keytoll_scenario::plan::{Chain, CryptoMode, Plan, RowPlan};
+
+/// Who the device says it is.
+pub(crate) const UE_ID: &str = "ue@lab";
+/// Who the gateway says it is.
+pub(crate) const GW_ID: &str = "gw.lab";
+
+/// 2026-01-01 to 2036-01-01.
+const VALIDITY: Validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };
+/// The laboratory's calendar stands at 2026-06-01, so that certificates of one seed are judged alike for ever.
+const TODAY_UNIX_SECONDS: u64 = 1_780_272_000;
+
+/// The provider a mode asks for.
+pub(crate) fn provider(plan: &Plan) -> Provider {
+    let exponents = match plan.exponents {
+        keytoll_scenario::plan::Exponents::Short => Exponents::Short,
+        keytoll_scenario::plan::Exponents::Full => Exponents::Full,
+    };
+    match plan.crypto {
+        CryptoMode::Real => Provider::Real(Real::new(exponents)),
+        CryptoMode::Null => Provider::Null(Null),
+    }
+}
+
+/// The certificates of every row of a plan.
+pub struct Credentials {
+    sets: BTreeMap<(KeyKind, u8, u8), Certificates>,
+}
+
+/// The certificates of both sides, and what each side trusts.
+struct Certificates {
+    ue: Credential,
+    gw: Credential,
+    ue_trusts: Arc<dyn Trust>,
+    gw_trusts: Arc<dyn Trust>,
+}
+
+impl Credentials {
+    /// Makes the keys and certificates that the rows of a plan need. RSA keys take a prime search each.
+    pub fn prepare(plan: &Plan) -> Self {
+        let mut sets = BTreeMap::new();
+        for row in &plan.rows {
+            if let Some(kind) = row.method.key_kind() {
+                let Chain { initiator, responder } = row.options.chain;
+                sets.entry((kind, initiator, responder))
+                    .or_insert_with(|| Certificates::make(plan, kind, row.options.chain));
+            }
+        }
+        Self { sets }
+    }
+
+    fn of(&self, row: &RowPlan) -> Option<&Certificates> {
+        let Chain { initiator, responder } = row.options.chain;
+        self.sets.get(&(row.method.key_kind()?, initiator, responder))
+    }
+
+    /// How the device proves itself, and whom it believes.
+    pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
+        match self.of(row) {
+            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) => (
+                Prove::Certificate(set.ue.clone()),
+                Believe::Certificate(Arc::clone(&set.ue_trusts)),
+            ),
+        }
+    }
+
+    /// How the gateway proves itself, and whom it believes.
+    pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
+        match self.of(row) {
+            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) => (
+                Prove::Certificate(set.gw.clone()),
+                Believe::Certificate(Arc::clone(&set.gw_trusts)),
+            ),
+        }
+    }
+}
+
+impl Certificates {
+    fn make(plan: &Plan, kind: KeyKind, chain: Chain) -> Self {
+        let mut crypto = provider(plan);
+        let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
+            CryptoMode::Real => keys::generate,
+            CryptoMode::Null => keys::generate_null,
+        };
+        let seed = Seed::from(plan.seed);
+        let mut authority = Authority::new(kind, VALIDITY, &seed, &mut make_key, &mut crypto);
+        let mut issue = |name, alternative, length| {
+            let alternatives = [alternative];
+            let request =
+                Request { name, alternatives: &alternatives, kind, chain_length: usize::from(length) };
+            let credential = authority.issue(&request, &mut make_key, &mut crypto);
+            let anchor = authority.anchor_for(&credential);
+            let anchors = Anchors::new([&anchor[..]], TODAY_UNIX_SECONDS, &mut crypto);
+            (credential, Arc::new(anchors.expect("the authority's own certificate parses")))
+        };
+        let (ue, gw_trusts) = issue("ue", AlternativeName::Email(UE_ID.to_owned()), chain.initiator);
+        let (gw, ue_trusts) = issue("gw", AlternativeName::Dns(GW_ID.to_owned()), chain.responder);
+        Self { ue, gw, ue_trusts, gw_trusts }
+    }
+}

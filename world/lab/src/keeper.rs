@@ -1,0 +1,89 @@
+//! Where a row's records go: files, memory, or nowhere.
+
+use std::io::{self, Write};
+
+use keytoll_sim::Recorder;
+use keytoll_trace::{Cost, Record, file};
+
+/// Takes everything a row leaves behind.
+pub trait Keeper: Recorder {
+    /// Keeps a cost.
+    fn cost(&mut self, cost: Cost);
+}
+
+/// Keeps nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Discard;
+
+impl Recorder for Discard {
+    fn record(&mut self, _record: Record) {}
+}
+
+impl Keeper for Discard {
+    fn cost(&mut self, _cost: Cost) {}
+}
+
+/// Keeps everything in memory.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The facts.
+    pub records: Vec<Record>,
+    /// The costs.
+    pub costs: Vec<Cost>,
+}
+
+impl Recorder for Memory {
+    fn record(&mut self, record: Record) {
+        self.records.push(record);
+    }
+}
+
+impl Keeper for Memory {
+    fn cost(&mut self, cost: Cost) {
+        self.costs.push(cost);
+    }
+}
+
+/// Writes both streams as files; the first error is kept and ends the row.
+pub struct Files<W: Write> {
+    records: file::Writer<Record, W>,
+    costs: file::Writer<Cost, W>,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Files<W> {
+    /// Begins both files.
+    pub fn new(records: W, costs: W) -> io::Result<Self> {
+        Ok(Self { records: file::Writer::new(records)?, costs: file::Writer::new(costs)?, error: None })
+    }
+
+    /// Flushes; the first error there was.
+    pub fn finish(self) -> io::Result<()> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.records.finish()?;
+        self.costs.finish()?;
+        Ok(())
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+}
+
+impl<W: Write> Recorder for Files<W> {
+    fn record(&mut self, record: Record) {
+        let result = self.records.write(&record);
+        self.note(result);
+    }
+}
+
+impl<W: Write> Keeper for Files<W> {
+    fn cost(&mut self, cost: Cost) {
+        let result = self.costs.write(&cost);
+        self.note(result);
+    }
+}

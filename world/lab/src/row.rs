@@ -1,0 +1,279 @@
+//! One row: one method over one network, authentication after authentication.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use keytoll_crypto::{Metered, Provider};
+use keytoll_engine::{Seed, Time};
+use keytoll_hosts::{Command, Event, Host};
+use keytoll_ike::v2;
+use keytoll_native::{clock, heap};
+use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
+use keytoll_sim::{NodeConfig, NodeIndex, World};
+use keytoll_trace::{Cost, Fact, Node, OperationCost, Record, SampleCost};
+
+use crate::build;
+use crate::credentials::{Credentials, provider};
+use crate::gauge::{Gauge, role};
+use crate::keeper::{Discard, Keeper};
+
+/// Bytes after the echo header: `ping`'s default.
+const ECHO_BYTES: usize = 56;
+/// Authentications before the first one that is kept, where computation is measured: caches, branch predictors and the
+/// crypto library's own tables must have seen the code.
+const WARM_UP: u32 = 3;
+/// Longest virtual time an authentication may take; IKE's own timers give up long before.
+const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long the device waits for the echo once the SA is there; a lost echo is not repeated.
+const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Set to end a run early; what was measured is kept.
+pub type Stop = AtomicBool;
+
+/// How a row ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowEnd {
+    /// Authentications that are on record.
+    pub samples: u32,
+    /// Of these, disturbed ones: the thread lost its CPU, so their computation is not used.
+    pub disturbed: u32,
+    /// Of these, failed ones.
+    pub failed: u32,
+    /// Ended early.
+    pub stopped: bool,
+}
+
+/// A row that can run.
+pub struct Row {
+    world: World<Host, Metered<Provider>, Gauge>,
+    ue: NodeIndex,
+    gw: NodeIndex,
+    samples: u32,
+    interval: Duration,
+    /// Whether computation takes virtual time, and CPU time is worth repeating a sample for.
+    charged: bool,
+    childless: bool,
+    /// The device has an SA now.
+    open: bool,
+    /// Heap of each node before it was built.
+    heap_before: [i64; 2],
+    core_hz: f64,
+}
+
+/// How one authentication ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Failed,
+    Stopped,
+}
+
+impl Row {
+    /// Builds the hosts of a row. `core_hz` is the frequency this machine runs at.
+    pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
+        let charged = plan.crypto == CryptoMode::Real;
+        let seed = row_seed(plan, row);
+        let mut builder = Builder { world: World::new(seed.clone(), Gauge::new()), plan, charged, core_hz };
+        let addresses = build::Addresses::of(&row.options);
+        let (ue, ue_heap) =
+            builder.node(Node::Ue, 0, || Host::Device(Box::new(build::device(row, credentials, &seed))));
+        let (gw, gw_heap) =
+            builder.node(Node::Gw, 1, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
+        let mut world = builder.world;
+        world.add_address(ue, addresses.ue);
+        world.add_address(gw, addresses.gw);
+        world.add_link(ue, gw, &build::link(&row.network));
+        Self {
+            world,
+            ue,
+            gw,
+            samples: plan.samples,
+            interval: plan.interval,
+            charged,
+            childless: row.options.childless,
+            open: false,
+            heap_before: [ue_heap, gw_heap],
+            core_hz,
+        }
+    }
+
+    /// Runs every authentication of the row; `progress` is called after each.
+    pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
+        keeper.cost(Cost::Clock {
+            ticks_hz: clock::ticks_hz(),
+            profile_hz: vec![(Node::Ue, self.core_hz), (Node::Gw, self.core_hz)],
+        });
+        self.warm_up(stop);
+        let mut end = RowEnd::default();
+        let limit = if self.charged { self.samples.saturating_mul(2).saturating_add(8) } else { self.samples };
+        while end.samples - end.disturbed < self.samples && end.samples < limit {
+            let disturbed = match self.sample(end.samples, keeper, stop) {
+                (End::Stopped, _) => {
+                    end.stopped = true;
+                    break;
+                }
+                (outcome, disturbed) => {
+                    end.failed += u32::from(outcome == End::Failed);
+                    disturbed
+                }
+            };
+            end.disturbed += u32::from(disturbed);
+            end.samples += 1;
+            progress();
+        }
+        self.operations(keeper);
+        end
+    }
+
+    fn warm_up(&mut self, stop: &Stop) {
+        if self.charged {
+            (0..WARM_UP).for_each(|_| {
+                self.authenticate(&mut Discard, stop);
+                self.rest(&mut Discard);
+            });
+            [self.ue, self.gw].into_iter().for_each(|node| self.world.crypto_mut(node).reset());
+        }
+    }
+
+    /// One authentication, its costs, and the quiet time after it.
+    fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper, stop: &Stop) -> (End, bool) {
+        self.world.set_sample(sample);
+        let nodes = [(self.ue, Node::Ue), (self.gw, Node::Gw)];
+        let live = nodes.map(|(node, _)| heap::live(role(node)));
+        let crypto = nodes.map(|(node, _)| self.world.crypto(node).crypto_ticks_total());
+        self.world.meter_mut().begin_sample();
+        let end = self.authenticate(keeper, stop);
+        let disturbed = self.charged && self.world.meter_mut().was_disturbed();
+        if disturbed {
+            let at_ns = self.world.now().as_nanos();
+            keeper.record(Record { at_ns, node: Node::Ue, sample, fact: Fact::Disturbed });
+        }
+        for (index, (node, name)) in nodes.into_iter().enumerate() {
+            let crypto_ticks = self.world.crypto(node).crypto_ticks_total() - crypto[index];
+            let grown = heap::live(role(node)) - live[index];
+            let peak = heap::peak(role(node)) - self.heap_before[index];
+            keeper.cost(Cost::Sample(SampleCost {
+                sample,
+                node: name,
+                cpu_ns: self.world.meter_mut().cpu_ns(node),
+                crypto_ns: clock::ticks_to_ns(crypto_ticks) as u64,
+                heap_peak_bytes: u64::try_from(peak).unwrap_or(0),
+                idle_sa_bytes: u64::try_from(grown).ok().filter(|_| end == End::Done),
+            }));
+        }
+        self.rest(keeper);
+        (end, disturbed)
+    }
+
+    /// From the echo that triggers the SA until it comes back, or the authentication fails.
+    fn authenticate(&mut self, keeper: &mut dyn Keeper, stop: &Stop) -> End {
+        self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
+        let mut until = self.world.now() + PATIENCE;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return End::Stopped;
+            }
+            let Some((_, node, event)) = self.world.run_until(until, keeper) else { return End::Done };
+            if node != self.ue {
+                continue;
+            }
+            self.note(&event);
+            match event {
+                Event::EchoReply => return End::Done,
+                Event::Usable if self.childless => return End::Done,
+                Event::Usable => until = self.world.now() + ECHO_PATIENCE,
+                Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => return End::Failed,
+                Event::Ike(_) => {}
+            }
+        }
+    }
+
+    /// Keeps track of whether the device has an SA.
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Usable => self.open = true,
+            Event::Ike(v2::Event::Closed(..)) => self.open = false,
+            _ => {}
+        }
+    }
+
+    /// Lets the SA reach the end of its lifetime, and the next trigger come.
+    fn rest(&mut self, keeper: &mut dyn Keeper) {
+        let end = self.world.now() + PATIENCE;
+        loop {
+            let next = self.next_trigger();
+            while let Some((_, node, event)) = self.world.run_until(next, keeper) {
+                if node == self.ue {
+                    self.note(&event);
+                }
+            }
+            if !self.open || self.world.now() >= end {
+                break;
+            }
+        }
+    }
+
+    /// A whole number of intervals after the start of the run, at least one after now.
+    fn next_trigger(&self) -> Time {
+        let interval = self.interval.as_nanos().max(1) as u64;
+        Time::from_nanos((self.world.now().as_nanos() / interval + 1) * interval)
+    }
+
+    fn operations(&mut self, keeper: &mut dyn Keeper) {
+        for (node, name) in [(self.ue, Node::Ue), (self.gw, Node::Gw)] {
+            for row in self.world.crypto(node).snapshot() {
+                keeper.cost(Cost::Operation(OperationCost {
+                    node: name,
+                    phase: row.phase.name().into(),
+                    operation: row.operation.into(),
+                    algorithm: row.algorithm,
+                    count: row.count,
+                    ns: clock::ticks_to_ns(row.ticks) as u64,
+                    bytes: row.bytes,
+                }));
+            }
+        }
+    }
+}
+
+/// What building the nodes of a row needs.
+struct Builder<'a> {
+    world: World<Host, Metered<Provider>, Gauge>,
+    plan: &'a Plan,
+    charged: bool,
+    core_hz: f64,
+}
+
+impl Builder<'_> {
+    /// Builds a node under its own heap role; gives its heap before.
+    fn node(&mut self, name: Node, index: u8, host: impl FnOnce() -> Host) -> (NodeIndex, i64) {
+        let role = index + 1;
+        heap::reset_peak(role);
+        let before = heap::live(role);
+        let guard = heap::enter(role);
+        let host = host();
+        let crypto = match self.plan.crypto {
+            CryptoMode::Real => Metered::new(provider(self.plan)),
+            CryptoMode::Null => Metered::count_only(provider(self.plan)),
+        };
+        drop(guard);
+        let profile = self.plan.cpus.get(&name);
+        let scale = profile.and_then(|profile| profile.hz).map_or(1.0, |hz| self.core_hz / hz);
+        self.world.meter_mut().add_node(scale, self.charged);
+        let cores = profile.map_or(1, |profile: &CpuProfile| profile.cores);
+        let config = NodeConfig { cores: u32::from(cores), ..NodeConfig::new(name) };
+        (self.world.add_node(config, host, crypto), before)
+    }
+}
+
+/// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
+fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
+    let name = format!(
+        "row/{}/{}/{}/{}",
+        row.method.name(),
+        row.variant,
+        row.network.name,
+        row.topology.name()
+    );
+    Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())
+}

@@ -1,0 +1,116 @@
+//! All rows of a plan, in parallel, one thread each.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use keytoll_native::clock;
+use keytoll_scenario::plan::{Plan, RowPlan};
+
+use crate::credentials::Credentials;
+use crate::keeper::Keeper;
+use crate::row::{Row, RowEnd, Stop};
+
+/// Where the rows of a run leave what happened.
+pub trait Keepers: Sync {
+    /// What keeps one row.
+    type Keeper: Keeper;
+
+    /// Begins a row.
+    fn begin(&self, index: usize, row: &RowPlan) -> Result<Self::Keeper, RunError>;
+
+    /// A row has ended.
+    fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError>;
+}
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A file or directory of the run.
+    #[error("cannot write `{path}`: {source}")]
+    Write {
+        /// Which one.
+        path: std::path::PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The directory holds something that is not a run.
+    #[error("`{0}` is not empty and not a run directory")]
+    Occupied(std::path::PathBuf),
+}
+
+/// Runs every row of a plan on up to `threads` threads; gives how each ended, in the order of the plan.
+///
+/// Rows are independent: each has its own hosts, links and random streams, and lives on one thread. With deterministic
+/// crypto what it leaves behind does not depend on how many threads there are.
+pub fn run<K: Keepers>(
+    plan: &Plan,
+    threads: usize,
+    keepers: &K,
+    progress: &(dyn Fn() + Sync),
+    stop: &Stop,
+) -> Result<Vec<Option<RowEnd>>, RunError> {
+    let credentials = Credentials::prepare(plan);
+    let core_hz = clock::core_hz();
+    let work = Work {
+        plan,
+        credentials,
+        core_hz,
+        keepers,
+        progress,
+        stop,
+        next: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+        ends: Mutex::new(vec![None; plan.rows.len()]),
+    };
+    let threads = threads.clamp(1, plan.rows.len().max(1));
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.take_rows())).collect();
+        handles.into_iter().try_for_each(|handle| match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    Ok(work.ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What the threads of a run share.
+struct Work<'a, K> {
+    plan: &'a Plan,
+    credentials: Credentials,
+    core_hz: f64,
+    keepers: &'a K,
+    progress: &'a (dyn Fn() + Sync),
+    stop: &'a Stop,
+    next: AtomicUsize,
+    failed: AtomicBool,
+    ends: Mutex<Vec<Option<RowEnd>>>,
+}
+
+impl<K: Keepers> Work<'_, K> {
+    /// Runs rows until none is left, the run is stopped, or another thread failed.
+    fn take_rows(&self) -> Result<(), RunError> {
+        while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(row) = self.plan.rows.get(index) else { break };
+            let result = self.run_row(index, row);
+            if result.is_err() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            result?;
+        }
+        Ok(())
+    }
+
+    fn run_row(&self, index: usize, row: &RowPlan) -> Result<(), RunError> {
+        let mut keeper = self.keepers.begin(index, row)?;
+        let end = Row::new(self.plan, row, &self.credentials, self.core_hz).run(
+            &mut keeper,
+            self.progress,
+            self.stop,
+        );
+        self.keepers.end(index, keeper, end)?;
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
+        Ok(())
+    }
+}
