@@ -39,6 +39,17 @@ impl Charon {
         self.swanctl("--initiate --child net --timeout 20")
     }
 
+    /// Sets up the IKE SA alone.
+    pub fn initiate_ike(&self) -> Result<String, Trouble> {
+        self.swanctl("--initiate --ike c --timeout 20")
+    }
+
+    /// Waits until its log contains `words`.
+    pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
+        let ready = || self.log().contains(words).then_some(());
+        wait_for(words, Duration::from_secs(10), ready, || self.last_words())
+    }
+
     /// Deletes the IKE SA and waits for the peer's answer.
     pub fn terminate(&self) -> Result<String, Trouble> {
         self.swanctl("--terminate --ike c --timeout 20")

@@ -81,6 +81,12 @@ impl Peer {
         }
     }
 
+    /// How many facts of its trace contain `words`.
+    pub fn traced(&self, words: &str) -> usize {
+        let trace = fs::read_to_string(self.dir.join("trace")).unwrap_or_default();
+        trace.lines().filter(|line| line.contains(words)).count()
+    }
+
     fn trouble(&self, awaited: &str, why: Option<RecvTimeoutError>) -> Trouble {
         let ended = if why == Some(RecvTimeoutError::Disconnected) { "it has ended; " } else { "" };
         let detail = format!("{ended}it told {:?}\n{}", self.heard, self.last_words());
@@ -106,7 +112,7 @@ fn lines(stdout: ChildStdout) -> Receiver<String> {
 /// Who it is and what it shall agree to.
 fn arguments(node: Node, terms: &Terms) -> Vec<String> {
     let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
-    vec![
+    let own = [
         format!("role={}", node.name()),
         format!("local={}", node.outer()),
         format!("remote={}", peer.outer()),
@@ -116,7 +122,8 @@ fn arguments(node: Node, terms: &Terms) -> Vec<String> {
         format!("esp={}", terms.esp),
         format!("inner={}", Node::Gw.inner()),
         format!("pool={POOL_FIRST}"),
-    ]
+    ];
+    own.into_iter().chain(terms.keytoll.split_whitespace().map(str::to_owned)).collect()
 }
 
 fn credentials(node: Node, terms: &Terms, pki: Option<&Pki>) -> Vec<String> {

@@ -39,12 +39,16 @@ pub struct Terms {
     pub esp: &'static str,
     /// The device's inner address.
     pub inner: Inner,
+    /// More lines for strongSwan's connection.
+    pub charon: &'static str,
+    /// More arguments for `keytoll-live-peer`, separated by blanks.
+    pub keytoll: &'static str,
 }
 
 impl Terms {
     /// A shared key and a virtual address.
     pub const fn psk(ike: &'static str, esp: &'static str) -> Self {
-        Self { auth: Auth::Psk, secret: SECRET, ike, esp, inner: Inner::Virtual }
+        Self { auth: Auth::Psk, secret: SECRET, ike, esp, inner: Inner::Virtual, charon: "", keytoll: "" }
     }
 
     /// Certificates and a virtual address.
@@ -66,8 +70,8 @@ impl Terms {
   proposals = {ike}
   unique = never
   mobike = no
-  send_cert = always
   {addresses}
+  {more}
   local {{ {own_auth}
     id = {own_id} }}
   remote {{ auth = {auth}
@@ -83,6 +87,7 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
             ike = self.ike,
             esp = self.esp,
             secret = self.secret,
+            more = self.charon,
             addresses = self.addresses(node),
             own_auth = self.own_auth(node),
             auth = self.auth_word(),
@@ -137,7 +142,6 @@ pub fn strongswan_conf(dir: &Path) -> String {
   load_modular = no
   load = {PLUGINS}
   install_virtual_ip_on = lo
-  dos_protection = no
   syslog {{ daemon {{ default = -1 }}
     auth {{ default = -1 }} }}
   filelog {{ main {{ path = {dir}/charon.log

@@ -3,6 +3,7 @@
 use keytoll_interop::{Charon, KeyKind, Lab, Node, Peer, Pki, Terms, Trouble, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const GCM: &str = "aes128gcm16-prfsha256-x25519";
 
 /// Sets up the SAs by an echo, and takes them down again from the device's side.
 fn echo_and_delete(lab: &Lab, terms: &Terms, pki: Option<&Pki>) -> Result<(), Trouble> {
@@ -40,7 +41,7 @@ fn certificate(kind: KeyKind, ike: &'static str) {
 
 #[test]
 fn psk_with_an_aead() {
-    psk("aes128gcm16-prfsha256-x25519", "aes128gcm16");
+    psk(GCM, "aes128gcm16");
 }
 
 #[test]
@@ -97,15 +98,107 @@ fn rekey(lab: &Lab) -> Result<(), Trouble> {
 #[test]
 fn a_wrong_secret_is_named() {
     let Some(lab) = lab_or_skip() else { return };
-    wrong_secret(&lab).unwrap_or_else(|why| panic!("{why}"));
+    let failed = refused(&lab, Terms { secret: "another", ..Terms::psk(GCM, "aes128gcm16") });
+    assert_eq!(failed.unwrap_or_else(|why| panic!("{why}")), "failed AUTHENTICATION_FAILED");
 }
 
-fn wrong_secret(lab: &Lab) -> Result<(), Trouble> {
-    let terms = Terms::psk("aes128gcm16-prfsha256-x25519", "aes128gcm16");
-    let gw = Charon::start(lab, Node::Gw, &Terms { secret: "another", ..terms }, None)?;
+#[test]
+fn no_common_suite_is_named() {
+    let Some(lab) = lab_or_skip() else { return };
+    let failed = refused(&lab, Terms::psk("aes256-sha512-modp2048", "aes128gcm16"));
+    assert_eq!(failed.unwrap_or_else(|why| panic!("{why}")), "failed NO_PROPOSAL_CHOSEN");
+}
+
+/// How a gateway with these terms refuses a device with the usual ones; gives what the device tells.
+fn refused(lab: &Lab, terms: Terms) -> Result<String, Trouble> {
+    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &Terms::psk(GCM, "aes128gcm16"), None)?;
+    ue.say("echo")?;
+    let failed = ue.expect("failed")?;
+    assert_eq!(gw.list_sas()?, []);
+    Ok(failed)
+}
+
+#[test]
+fn a_refused_child_leaves_the_ike_sa() {
+    let Some(lab) = lab_or_skip() else { return };
+    refused_child(&lab).unwrap_or_else(|why| panic!("{why}"));
+}
+
+fn refused_child(lab: &Lab) -> Result<(), Trouble> {
+    let gw = Charon::start(lab, Node::Gw, &Terms::psk(GCM, "aes256-sha512"), None)?;
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &Terms::psk(GCM, "aes128gcm16"), None)?;
+    ue.say("echo")?;
+    ue.expect("established")?;
+    assert_eq!(ue.expect("failed")?, "failed NO_PROPOSAL_CHOSEN");
+    let sas = gw.list_sas()?;
+    assert!(sas.len() == 1 && sas[0].state == "ESTABLISHED" && sas[0].children.is_empty(), "{sas:?}");
+    ue.say("delete")?;
+    ue.expect("closed")?;
+    gw.await_sas("the delete", <[_]>::is_empty).map(drop)
+}
+
+#[test]
+fn the_group_is_guessed_again() {
+    let Some(lab) = lab_or_skip() else { return };
+    let ike = "aes128-sha256-x25519,aes128-sha256-modp2048";
+    let offers_two = Terms::psk(ike, "aes128gcm16");
+    let takes_the_second = Terms::psk("aes128-sha256-modp2048", "aes128gcm16");
+    let ue = echo(&lab, &offers_two, &takes_the_second).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(ue.traced("kind: 34"), 2, "IKE_SA_INIT twice");
+}
+
+/// A device and a gateway with terms of their own; one echo.
+fn echo(lab: &Lab, ue: &Terms, gw: &Terms) -> Result<Peer, Trouble> {
+    let _gw = Charon::start(lab, Node::Gw, gw, None)?;
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, ue, None)?;
+    ue.say("echo")?;
+    ue.expect("echo-reply")?;
+    Ok(ue)
+}
+
+#[test]
+fn childless() {
+    let Some(lab) = lab_or_skip() else { return };
+    childless_and_probe(&lab).unwrap_or_else(|why| panic!("{why}"));
+}
+
+fn childless_and_probe(lab: &Lab) -> Result<(), Trouble> {
+    let terms = Terms { keytoll: "child=none", ..Terms::psk(GCM, "aes128gcm16") };
+    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
     let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &terms, None)?;
     ue.say("echo")?;
-    assert_eq!(ue.expect("failed")?, "failed AUTHENTICATION_FAILED");
-    assert_eq!(gw.list_sas()?, []);
+    ue.expect("usable")?;
+    let sas = gw.list_sas()?;
+    assert!(sas.len() == 1 && sas[0].state == "ESTABLISHED" && sas[0].children.is_empty(), "{sas:?}");
+    ue.say("probe")?;
+    ue.say("delete")?;
+    ue.expect("closed")?;
+    let informational = gw.log().lines().filter(|line| line.contains("parsed INFORMATIONAL request")).count();
+    assert_eq!(informational, 2, "the probe and the delete");
+    Ok(())
+}
+
+#[test]
+fn a_gateway_under_load_gets_its_cookie_back() {
+    let Some(lab) = lab_or_skip() else { return };
+    cookie(&lab).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// Three initiators that never go on make strongSwan demand a cookie from the fourth at the same address.
+fn cookie(lab: &Lab) -> Result<(), Trouble> {
+    let terms = Terms::psk(GCM, "aes128gcm16");
+    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
+    for half_open in 1..=3 {
+        // Without a socket for port 4500 its IKE_AUTH never leaves.
+        let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &Terms { keytoll: "ports=500", ..terms }, None)?;
+        ue.say("echo")?;
+        gw.await_sas("another half-open SA", |sas| sas.len() == half_open)?;
+    }
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &terms, None)?;
+    ue.say("echo")?;
+    ue.expect("echo-reply")?;
+    assert_eq!(ue.traced("kind: 34"), 2, "IKE_SA_INIT twice");
+    assert!(gw.log().contains("N(COOKIE)"), "no cookie was asked for");
     Ok(())
 }

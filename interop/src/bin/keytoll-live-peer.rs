@@ -28,7 +28,7 @@ use keytoll_crypto::{Real, keys};
 use keytoll_engine::Seed;
 use keytoll_engine::credentials::Credential;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_engine::suite::{Suite, SuiteError};
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_hosts::{Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Pool, Prove, Reauthenticate};
@@ -57,7 +57,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let host = host(arguments, &os_seed()?)?;
     let local: IpAddr = arguments.parse("local")?;
-    let sockets = Sockets::bind(&[500, 4500].map(|port| SocketAddr::new(local, port)))?;
+    let ports: &[u16] = if arguments.is("ports", "500") { &[500] } else { &[500, 4500] };
+    let addresses: Vec<_> = ports.iter().map(|port| SocketAddr::new(local, *port)).collect();
+    let sockets = Sockets::bind(&addresses)?;
     let mut peer = LivePeer { driver: Driver::new(host, Real::default(), sockets), sas: Vec::new() };
     println!("listening");
     peer.serve(&lines());
@@ -161,6 +163,19 @@ impl Arguments {
         self.0.get(key).map(String::as_str).ok_or_else(|| format!("{key}=… is missing").into())
     }
 
+    fn is(&self, key: &str, value: &str) -> bool {
+        self.0.get(key).is_some_and(|found| found == value)
+    }
+
+    /// Proposals separated by commas, best first.
+    fn suites(
+        &self,
+        key: &str,
+        parse: fn(&str) -> std::result::Result<Suite, SuiteError>,
+    ) -> Result<Vec<Suite>> {
+        Ok(self.get(key)?.split(',').map(parse).collect::<std::result::Result<_, _>>()?)
+    }
+
     fn parse<T: FromStr<Err: Error + 'static>>(&self, key: &str) -> Result<T> {
         Ok(self.get(key)?.parse()?)
     }
@@ -172,7 +187,7 @@ fn host(arguments: &Arguments, seed: &Seed) -> Result<Host> {
         "ue" => {
             let connection = Connection { request_address: true, ..connection(arguments)? };
             let config = DeviceConfig {
-                ike: config(connection),
+                ike: config(connection, arguments),
                 address,
                 gateway: arguments.parse("remote")?,
                 target: arguments.parse("inner")?,
@@ -183,7 +198,7 @@ fn host(arguments: &Arguments, seed: &Seed) -> Result<Host> {
             let pool = Pool { first: arguments.parse("pool")?, size: 100 };
             let connection = Connection { pool: Some(pool), ..connection(arguments)? };
             let inner = vec![arguments.parse("inner")?];
-            let config = GatewayConfig { ike: config(connection), address, inner };
+            let config = GatewayConfig { ike: config(connection, arguments), address, inner };
             Ok(Host::Gateway(Box::new(Gateway::new(config, seed, "gw"))))
         }
         other => Err(format!("role={other} is neither ue nor gw").into()),
@@ -191,8 +206,12 @@ fn host(arguments: &Arguments, seed: &Seed) -> Result<Host> {
 }
 
 /// strongSwan's user-space ESP cannot do without UDP encapsulation; we need no privileges with it.
-fn config(connection: Connection) -> Config {
-    Config { force_encapsulation: true, ..Config::new(vec![connection]) }
+fn config(connection: Connection, arguments: &Arguments) -> Config {
+    let mut config = Config { force_encapsulation: true, ..Config::new(vec![connection]) };
+    if arguments.is("cookies", "always") {
+        config.half_open.cookies_from = 0;
+    }
+    config
 }
 
 /// What both roles have in common. `inner` is the gateway's inner address, its network is what the SA is for.
@@ -204,11 +223,11 @@ fn connection(arguments: &Arguments) -> Result<Connection> {
         remote_id: Some(arguments.parse("peer_id")?),
         local,
         remote,
-        suites: vec![Suite::ike(arguments.get("ike")?)?],
-        child: Some(child(arguments)?),
+        suites: arguments.suites("ike", Suite::ike)?,
+        child: if arguments.is("child", "none") { None } else { Some(child(arguments)?) },
         request_address: false,
         pool: None,
-        auth_lifetime: None,
+        auth_lifetime: arguments.parse("auth_lifetime_s").ok().map(Duration::from_secs),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,
@@ -218,7 +237,7 @@ fn connection(arguments: &Arguments) -> Result<Connection> {
 fn child(arguments: &Arguments) -> Result<ChildConfig> {
     let network = vec![TrafficSelector::prefix(arguments.parse("inner")?, 24)];
     let (local, remote) = if arguments.get("role")? == "gw" { (network, vec![]) } else { (vec![], network) };
-    let suites = vec![Suite::esp(arguments.get("esp")?)?];
+    let suites = arguments.suites("esp", Suite::esp)?;
     Ok(ChildConfig { suites, mode: Mode::Tunnel, local, remote, rekey_after: None })
 }
 
