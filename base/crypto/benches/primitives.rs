@@ -168,3 +168,54 @@ fn meter(bencher: Bencher<'_, '_>, how: &str) {
     };
     bencher.bench_local(|| crypto.mac(Integrity::HmacSha256_128, &[], &[black_box(b"message")]));
 }
+
+/// The same with the system's OpenSSL, called as strongSwan calls it.
+#[cfg(feature = "ossl")]
+mod ossl {
+    use super::*;
+    use keytoll_crypto::Ossl;
+
+    #[divan::bench(args = Group::ALL)]
+    fn generate(bencher: Bencher<'_, '_>, group: &Group) {
+        let (mut ossl, mut rng) = (Ossl::new(Exponents::Short), rng());
+        bencher.bench_local(|| ossl.generate(*group, &mut rng));
+    }
+
+    #[divan::bench(args = Group::ALL)]
+    fn agree(bencher: Bencher<'_, '_>, group: &Group) {
+        let (mut ossl, mut rng) = (Ossl::new(Exponents::Short), rng());
+        let (ours, theirs) = (ossl.generate(*group, &mut rng), ossl.generate(*group, &mut rng));
+        bencher.bench_local(|| ossl.agree(&ours.private, black_box(&theirs.public)));
+    }
+
+    #[divan::bench(args = KINDS)]
+    fn sign(bencher: Bencher<'_, '_>, kind: KeyKind) {
+        let key = Ossl::adopt(&keys::generate(kind, &mut rng())).expect("a key made here");
+        let scheme = keys::usual_scheme(kind);
+        bencher.bench_local(|| Ossl::default().sign(&key, scheme, &[black_box(b"message")]));
+    }
+
+    #[divan::bench(args = KINDS)]
+    fn verify(bencher: Bencher<'_, '_>, kind: KeyKind) {
+        let key = keys::generate(kind, &mut rng());
+        let scheme = keys::usual_scheme(kind);
+        let signature = Real::default().sign(&key, scheme, &[b"message"]);
+        bencher
+            .bench_local(|| Ossl::default().verify(&key.spki, scheme, &[black_box(b"message")], &signature));
+    }
+
+    #[divan::bench(args = Prf::ALL.iter().filter(|&&prf| prf != Prf::AesXcbc128), consts = LENGTHS)]
+    fn prf<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Prf) {
+        let (key, message) = (vec![3; algorithm.output_len()], vec![7; LENGTH]);
+        bencher.bench_local(|| Ossl::default().prf(*algorithm, &key, &[black_box(&message)]));
+    }
+
+    #[divan::bench(args = Encryption::ALL, consts = LENGTHS)]
+    fn encrypt<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption) {
+        let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
+        let (mut data, mut tag) = (vec![7; LENGTH], vec![0; algorithm.tag_len()]);
+        bencher.bench_local(|| {
+            Ossl::default().encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag);
+        });
+    }
+}

@@ -101,10 +101,9 @@ impl<C> Metered<C> {
 
     /// Runs an operation and books it.
     fn book<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
-        let (result, ticks) = match self.timing {
-            Timing::On { empty_ticks } => timed(empty_ticks, || operation(&mut self.provider)),
-            Timing::Off => (operation(&mut self.provider), 0),
-        };
+        let start = self.timing.start();
+        let result = operation(&mut self.provider);
+        let ticks = self.timing.since(start);
         let book = self.books[self.phase as usize].get_or_insert_with(empty_book);
         let sums = &mut book[slot.index()];
         sums.count += 1;
@@ -115,12 +114,21 @@ impl<C> Metered<C> {
     }
 }
 
-fn timed<T>(empty_ticks: u64, operation: impl FnOnce() -> T) -> (T, u64) {
-    let start = clock::ticks();
-    let result = operation();
-    // Counters of two cores may differ by a few ticks when a thread moves between them.
-    let span = clock::ticks().saturating_sub(start);
-    (result, span.saturating_sub(empty_ticks))
+impl Timing {
+    fn start(self) -> u64 {
+        match self {
+            Self::On { .. } => clock::ticks(),
+            Self::Off => 0,
+        }
+    }
+
+    fn since(self, start: u64) -> u64 {
+        match self {
+            // Counters of two cores may differ by a few ticks when a thread moves between them.
+            Self::On { empty_ticks } => clock::ticks().saturating_sub(start).saturating_sub(empty_ticks),
+            Self::Off => 0,
+        }
+    }
 }
 
 fn empty_book() -> Box<Book> {

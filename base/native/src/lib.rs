@@ -1,4 +1,6 @@
-//! (to be written)
+//! What touches the machine below safe Rust: crypto libraries, the heap, the clocks. The one crate with `unsafe`.
+//!
+//! Everything public is safe to call; each `unsafe` block says why it is sound. Nothing here knows a protocol.
 
 pub mod awslc;
 pub mod clock;

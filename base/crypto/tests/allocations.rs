@@ -1,0 +1,70 @@
+//! Symmetric operations allocate nothing, in Rust or in the library; without the test harness, because the library's
+//! heap can only be routed while there is one thread.
+
+use keytoll_crypto::{Null, Real};
+use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
+use keytoll_engine::{Crypto, Phase};
+use keytoll_native::heap::{TaggedHeap, allocations, enter, install_crypto_heap, live};
+
+#[global_allocator]
+static HEAP: TaggedHeap = TaggedHeap;
+
+/// The role that is charged for what is measured.
+const MEASURED: u8 = 1;
+
+fn main() {
+    install_crypto_heap().expect("nothing was allocated by the library before main");
+    let mut real = Real::default();
+    // What the library keeps per process and thread is made by the first use.
+    exercise(&mut real);
+    assert_eq!(charged(|| exercise(&mut real)), 0, "allocations of the real provider");
+    assert_eq!(charged(|| exercise(&mut Null)), 0, "allocations of the null provider");
+    check_traffic(&mut real);
+}
+
+/// In traffic a key is kept from its second use on, in one block, and given back with the provider.
+fn check_traffic(real: &mut Real) {
+    real.enter(Phase::Traffic);
+    let mut seal =
+        || real.encrypt(Encryption::Aes128Gcm16, &[3; 20], &[5; 8], &[], &mut [7; 96], &mut [0; 16]);
+    assert_eq!(
+        [charged(&mut seal), charged(&mut seal), charged(&mut seal)],
+        [0, 1, 0],
+        "first, second, third packet"
+    );
+    assert!((500..1000).contains(&live(MEASURED)), "{} bytes kept for one key", live(MEASURED));
+    *real = Real::default();
+    assert_eq!(live(MEASURED), 0);
+}
+
+fn charged(operations: impl FnOnce()) -> u64 {
+    let before = allocations(MEASURED);
+    let role = enter(MEASURED);
+    operations();
+    drop(role);
+    allocations(MEASURED) - before
+}
+
+fn exercise(crypto: &mut dyn Crypto) {
+    let parts: [&[u8]; 2] = [&[7; 100], &[8; 33]];
+    for &hash in Hash::ALL {
+        crypto.hash(hash, &parts);
+    }
+    for &prf in Prf::ALL {
+        crypto.prf(prf, &[3; 40], &parts);
+    }
+    for &integrity in Integrity::ALL {
+        let key = &[3; 64][..integrity.key_len()];
+        let tag = crypto.mac(integrity, key, &parts);
+        crypto.verify_mac(integrity, key, &parts, &tag).expect("its own tag");
+    }
+    Encryption::ALL.iter().for_each(|&algorithm| encrypt(crypto, algorithm));
+}
+
+fn encrypt(crypto: &mut dyn Crypto, algorithm: Encryption) {
+    let (key, iv) = (&[3; 36][..algorithm.key_len()], &[5; 16][..algorithm.iv_len()]);
+    let (mut data, tag) = ([7; 96], &mut [0; 16][..algorithm.tag_len()]);
+    crypto.encrypt(algorithm, key, iv, &[1; 8], &mut data, tag);
+    crypto.decrypt(algorithm, key, iv, &[1; 8], &mut data, tag).expect("its own message");
+    assert_eq!(data, [7; 96]);
+}
