@@ -152,6 +152,9 @@ impl Crypto for Ossl {
             Family::X25519 => montgomery_secret(Montgomery::X25519, rng, &mut public),
             Family::X448 => montgomery_secret(Montgomery::X448, rng, &mut public),
         };
+        // A daemon keeps the key object between the two operations; we keep the public half, so that it need not be
+        // computed a second time.
+        let secret = if group.is_modp() { secret } else { Secret::new([&secret[..], &public].concat()) };
         KeyPair { private: PrivateKey { group, secret }, public }
     }
 
@@ -159,12 +162,12 @@ impl Crypto for Ossl {
         let group = private.group;
         accept(peer.len() == group.public_len())?;
         let mut secret = vec![0; group.secret_len()];
-        let own = &private.secret;
+        let (own, public) = halves(private);
         let valid = match family(group) {
             Family::Modp(prime) => agreement::modp_agree(prime.constant(), own, peer, &mut secret),
-            Family::Ecp(curve) => agreement::ec_agree(curve, own, peer, &mut secret),
-            Family::X25519 => agreement::montgomery_agree(Montgomery::X25519, own, peer, &mut secret),
-            Family::X448 => agreement::montgomery_agree(Montgomery::X448, own, peer, &mut secret),
+            Family::Ecp(curve) => agreement::ec_agree(curve, own, public, peer, &mut secret),
+            Family::X25519 => agreement::montgomery_agree(Montgomery::X25519, own, public, peer, &mut secret),
+            Family::X448 => agreement::montgomery_agree(Montgomery::X448, own, public, peer, &mut secret),
         };
         let secret = Secret::new(secret);
         accept(valid).map(|()| secret)
@@ -187,6 +190,12 @@ impl Crypto for Ossl {
         let kind = kind_of_spki(spki).unwrap_or(KeyKind::Rsa2048);
         accept(key.verify(native(kind, scheme), &parts.concat(), signature))
     }
+}
+
+/// Private and, except for MODP, public half of what `generate` made.
+fn halves(private: &PrivateKey) -> (&[u8], &[u8]) {
+    let public_len = if private.group.is_modp() { 0 } else { private.group.public_len() };
+    private.secret.split_at(private.secret.len().saturating_sub(public_len))
 }
 
 fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Digest {

@@ -6,6 +6,7 @@ use keytoll_crypto::{Exponents, Ossl, Real, Unsupported, keys};
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
+use keytoll_native::ossl::agreement::{Montgomery, montgomery_public};
 use proptest::prelude::*;
 
 fn bytes(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<u8>> {
@@ -68,8 +69,9 @@ fn agreements() {
         let secret = ossl.agree(&ours.private, &theirs.public).unwrap();
         assert_eq!(secret, ossl.agree(&theirs.private, &ours.public).unwrap(), "{group}");
         if Real::supports(group) {
-            assert_eq!(real.generate(group, &mut Rng::named(1, "ours")).public, ours.public, "{group}");
-            assert_eq!(real.agree(&ours.private, &theirs.public).unwrap(), secret, "{group}");
+            let same = real.generate(group, &mut Rng::named(1, "ours"));
+            assert_eq!(same.public, ours.public, "{group}");
+            assert_eq!(real.agree(&same.private, &theirs.public).unwrap(), secret, "{group}");
         }
         let mut wrong = vec![0; group.public_len()];
         assert!(ossl.agree(&ours.private, &wrong).is_err(), "{group}: zero");
@@ -89,11 +91,10 @@ fn x448_as_published() {
     let hex = |text: &str| -> Vec<u8> {
         (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
     };
-    let private = |text| PrivateKey { group: Group::X448, secret: Secret::new(hex(text)) };
-    let ours = private(
+    let ours = hex(
         "9a8f4925d1519f5775cf46b04b5800d4ee9ee8bae8bc5565d498c28dd9c9baf574a9419744897391006382a6f127ab1d9ac2d8c0a598726b",
     );
-    let theirs = private(
+    let theirs = hex(
         "1c306a7ac2a0e2e0990b294470cba339e6453772b075811d8fad0d1d6927c120bb5ee8972b0d3e21374c9c921b09d1b0366f10b65173992d",
     );
     let our_public = hex(
@@ -105,8 +106,15 @@ fn x448_as_published() {
     let secret = hex(
         "07fff4181ac6cc95ec1c16a94a0f74d12da232ce40a77552281d282bb60c0b56fd2464c335543936521c24403085d59a449a5037514a879d",
     );
-    assert_eq!(both().0.agree(&ours, &their_public).unwrap()[..], secret);
-    assert_eq!(both().0.agree(&theirs, &our_public).unwrap()[..], secret);
+    let pair = |private: &[u8], public: &[u8]| PrivateKey {
+        group: Group::X448,
+        secret: Secret::new([private, public].concat()),
+    };
+    let mut computed = vec![0; 56];
+    montgomery_public(Montgomery::X448, &ours, &mut computed);
+    assert_eq!(computed, our_public);
+    assert_eq!(both().0.agree(&pair(&ours, &our_public), &their_public).unwrap()[..], secret);
+    assert_eq!(both().0.agree(&pair(&theirs, &their_public), &our_public).unwrap()[..], secret);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Key agreement: MODP through `DH_*`, curves through `EVP_PKEY_derive`.
 
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 use openssl_sys as sys;
@@ -35,6 +36,16 @@ owned! {
 owned! {
     /// An operation with a key.
     Operation(sys::EVP_PKEY_CTX), sys::EVP_PKEY_CTX_free
+}
+
+owned! {
+    /// Parameters being put together.
+    Builder(sys::OSSL_PARAM_BLD), sys::OSSL_PARAM_BLD_free
+}
+
+owned! {
+    /// Parameters put together.
+    Parameters(sys::OSSL_PARAM), sys::OSSL_PARAM_free
 }
 
 unsafe extern "C" {
@@ -123,14 +134,18 @@ pub fn ec_public(curve: Curve, scalar: &[u8], out: &mut [u8]) -> bool {
     true
 }
 
-/// Writes the x coordinate of scalar · peer; false unless the peer's x ‖ y is a point on the curve.
+/// Writes the x coordinate of scalar · peer; false unless the peer's x ‖ y is a point on the curve. `public` is our own
+/// x ‖ y, so that it need not be computed again.
 ///
 /// # Panics
-/// If the scalar is not in [1, n − 1] or `out` is not a coordinate long.
-pub fn ec_agree(curve: Curve, scalar: &[u8], peer: &[u8], out: &mut [u8]) -> bool {
+/// If scalar and public value are no key pair or `out` is not a coordinate long.
+pub fn ec_agree(curve: Curve, scalar: &[u8], public: &[u8], peer: &[u8], out: &mut [u8]) -> bool {
     assert_eq!(out.len(), curve.field_len(), "the secret is one coordinate");
-    let (key, _) = ec_key(curve, scalar).expect("our own scalar was checked when it was made");
-    let Some(peer) = ec_peer(curve, peer) else { return false };
+    let key = ec_with_public(curve, public).expect("our own public value is on the curve");
+    // SAFETY: both are valid; the library copies the number and checks its range.
+    let set = unsafe { sys::EC_KEY_set_private_key(key.as_ptr(), number(scalar).as_ptr()) };
+    assert!(succeeded(set), "our own scalar was checked when it was made");
+    let Some(peer) = ec_with_public(curve, peer) else { return false };
     derive(&in_pkey(&key), &in_pkey(&peer), out)
 }
 
@@ -157,7 +172,7 @@ fn ec_key(curve: Curve, scalar: &[u8]) -> Option<(EcKey, [u8; POINT_LEN_MAX])> {
     Some((key, encoded))
 }
 
-fn ec_peer(curve: Curve, coordinates: &[u8]) -> Option<EcKey> {
+fn ec_with_public(curve: Curve, coordinates: &[u8]) -> Option<EcKey> {
     if coordinates.len() != 2 * curve.field_len() {
         return None;
     }
@@ -204,15 +219,48 @@ pub fn montgomery_public(curve: Montgomery, private: &[u8], out: &mut [u8]) {
     assert!(succeeded(done) && len == out.len(), "a public value has one length");
 }
 
-/// Writes the shared secret; false if it is all zero (RFC 7748 §6.1, §6.2).
+/// Writes the shared secret; false if it is all zero (RFC 7748 §6.1, §6.2). `public` is our own value, so that it need
+/// not be computed again.
 ///
 /// # Panics
-/// If the private key's length does not fit the curve.
-pub fn montgomery_agree(curve: Montgomery, private: &[u8], peer: &[u8], out: &mut [u8]) -> bool {
-    let key = montgomery_private(curve, private);
+/// If the length of the private or public value does not fit the curve.
+pub fn montgomery_agree(
+    curve: Montgomery,
+    private: &[u8],
+    public: &[u8],
+    peer: &[u8],
+    out: &mut [u8],
+) -> bool {
+    let key = montgomery_pair(curve, private, public).expect("a key pair has the lengths of its curve");
     // SAFETY: the bytes are readable for their length; no engine.
     let peer = unsafe { sys::EVP_PKEY_new_raw_public_key(nid(curve), null_mut(), peer.as_ptr(), peer.len()) };
     Pkey::own(peer).is_some_and(|peer| derive(&key, &peer, out))
+}
+
+fn montgomery_pair(curve: Montgomery, private: &[u8], public: &[u8]) -> Option<Pkey> {
+    let mut key = null_mut();
+    // SAFETY: the names are zero-terminated, both halves readable for their lengths until the key was made from them;
+    // null library context and properties mean the default ones.
+    unsafe {
+        let builder = Builder::own(sys::OSSL_PARAM_BLD_new())?;
+        let push = |name: &CStr, half: &[u8]| {
+            let (raw, half, len) = (builder.as_ptr(), half.as_ptr().cast(), half.len());
+            succeeded(sys::OSSL_PARAM_BLD_push_octet_string(raw, name.as_ptr(), half, len))
+        };
+        let pushed = push(c"priv", private) && push(c"pub", public);
+        let parameters =
+            Parameters::own(sys::OSSL_PARAM_BLD_to_param(builder.as_ptr())).filter(|_| pushed)?;
+        let name = name(curve).as_ptr();
+        let operation = Operation::own(sys::EVP_PKEY_CTX_new_from_name(null_mut(), name, null()))?;
+        let made = succeeded(sys::EVP_PKEY_fromdata_init(operation.as_ptr()))
+            && succeeded(sys::EVP_PKEY_fromdata(
+                operation.as_ptr(),
+                &raw mut key,
+                sys::EVP_PKEY_KEYPAIR,
+                parameters.as_ptr(),
+            ));
+        Pkey::own(key).filter(|_| made)
+    }
 }
 
 fn montgomery_private(curve: Montgomery, private: &[u8]) -> Pkey {
@@ -221,6 +269,13 @@ fn montgomery_private(curve: Montgomery, private: &[u8]) -> Pkey {
         sys::EVP_PKEY_new_raw_private_key(nid(curve), null_mut(), private.as_ptr(), private.len())
     })
     .expect("a private key has the length of its curve")
+}
+
+const fn name(curve: Montgomery) -> &'static CStr {
+    match curve {
+        Montgomery::X25519 => c"X25519",
+        Montgomery::X448 => c"X448",
+    }
 }
 
 const fn nid(curve: Montgomery) -> std::ffi::c_int {
