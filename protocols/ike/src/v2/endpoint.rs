@@ -11,7 +11,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
 
-use super::config::{Config, Connection};
+use super::config::{Believe, Config, Connection};
 use super::cookie::Jar;
 use super::established::{Child, Peer, Task};
 use super::event::{Command, Event, Reason};
@@ -40,6 +40,8 @@ pub(super) struct Shared {
     connections: Vec<Arc<Connection>>,
     /// Every IKE suite of every connection: what a responder accepts before it knows who asks.
     pub(super) suites: Vec<Suite>,
+    /// Every trust anchor of every connection: what a responder asks for before it knows who asks.
+    pub(super) authorities: Arc<[[u8; 20]]>,
     pub(super) rng: Rng,
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
@@ -57,6 +59,8 @@ pub(super) struct Move {
     pub(super) children: Vec<Child>,
     pub(super) peer: Peer,
     pub(super) reauthenticate_at: Option<Time>,
+    /// What was still to be asked.
+    pub(super) tasks: VecDeque<Task>,
 }
 
 /// What an SA works with while it handles one input.
@@ -84,6 +88,15 @@ impl Env<'_, '_> {
     }
 }
 
+/// The anchors of all connections, each once.
+fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
+    let trusts = config.connections.iter().filter_map(|connection| match &connection.remote {
+        Believe::Certificate(trust) => Some(trust.authorities()),
+        Believe::Psk { .. } => None,
+    });
+    trusts.flatten().copied().collect()
+}
+
 impl Shared {
     fn new(config: Config, rng: Rng) -> Self {
         let mut suites = Vec::new();
@@ -95,6 +108,7 @@ impl Shared {
         Self {
             connections: config.connections.iter().cloned().map(Arc::new).collect(),
             suites,
+            authorities: authorities(&config).into_iter().collect(),
             pools: Pools::new(&config),
             config: Arc::new(config),
             rng,
@@ -158,14 +172,17 @@ impl Shared {
 /// SAs of responders that have not seen an IKE_AUTH yet.
 #[derive(Debug, Default)]
 struct HalfOpenTable {
-    /// Our SPI by the initiator's address and SPI: finds the SA of a repeated IKE_SA_INIT.
-    by_initiator: FastMap<(Addr, u64), u64>,
+    /// Our SPIs by the initiator's address and SPI. Whether an IKE_SA_INIT is a repeated one, its bytes decide: peers
+    /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
+    by_initiator: FastMap<(Addr, u64), Vec<u64>>,
     by_address: BTreeMap<IpAddr, usize>,
+    count: usize,
 }
 
 impl HalfOpenTable {
-    fn len(&self) -> usize {
-        self.by_initiator.len()
+    /// Our SPIs for this initiator.
+    fn candidates(&self, key: (Addr, u64)) -> &[u64] {
+        self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
     }
 
     fn from(&self, ip: IpAddr) -> usize {
@@ -173,14 +190,18 @@ impl HalfOpenTable {
     }
 
     fn insert(&mut self, key: (Addr, u64), spi: u64) {
-        self.by_initiator.insert(key, spi);
+        self.by_initiator.entry(key).or_default().push(spi);
         *self.by_address.entry(key.0.ip).or_default() += 1;
+        self.count += 1;
     }
 
-    fn remove(&mut self, key: (Addr, u64)) {
-        if self.by_initiator.remove(&key).is_none() {
-            return;
+    fn remove(&mut self, key: (Addr, u64), spi: u64) {
+        let Some(spis) = self.by_initiator.get_mut(&key) else { return };
+        spis.retain(|known| *known != spi);
+        if spis.is_empty() {
+            self.by_initiator.remove(&key);
         }
+        self.count -= 1;
         if let Some(count) = self.by_address.get_mut(&key.0.ip) {
             *count -= 1;
             if *count == 0 {
@@ -210,7 +231,7 @@ impl Endpoint {
 
     /// How many half-open SAs it holds as responder.
     pub fn half_open_count(&self) -> usize {
-        self.half_open.len()
+        self.half_open.count
     }
 
     fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -257,8 +278,8 @@ impl Endpoint {
             return cx.discard(Protocol::Ike, "malformed header");
         }
         let key = (route.remote, header.initiator_spi);
-        if let Some(&spi) = self.half_open.by_initiator.get(&key) {
-            return self.with_sa(spi, cx, |sa, env| sa.on_repeated_init(message, env));
+        if let Some(spi) = self.asked_before(key, message) {
+            return self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
         }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
@@ -274,6 +295,14 @@ impl Endpoint {
         }
     }
 
+    /// The half-open SA that this very IKE_SA_INIT began.
+    fn asked_before(&self, key: (Addr, u64), message: &[u8]) -> Option<u64> {
+        // RFC 7296 §2.1: the whole packet tells a retransmission from another peer behind the same NAT; SPI and
+        // address do not.
+        let mut candidates = self.half_open.candidates(key).iter().copied();
+        candidates.find(|spi| self.sas.get(spi).is_some_and(|sa| sa.was_begun_by(message)))
+    }
+
     /// RFC 7296 §2.6: under load only initiators that can receive at their address get any state.
     fn admits(
         &mut self,
@@ -284,7 +313,7 @@ impl Endpoint {
     ) -> bool {
         let limits = self.shared.config.half_open;
         let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
-        if self.half_open.len() >= limits.cookies_from {
+        if self.half_open.count >= limits.cookies_from {
             let shown =
                 request.cookie.is_some_and(|cookie| self.cookies.accepts(cookie, nonce, from, spi, cx));
             if !shown {
@@ -294,7 +323,7 @@ impl Endpoint {
             }
         }
         let full =
-            self.half_open.len() >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
+            self.half_open.count >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
         if full {
             cx.discard(Protocol::Ike, "too many half-open SAs");
         }
@@ -358,8 +387,13 @@ impl Endpoint {
             self.keep(born);
         }
         while let Some(moved) = self.shared.moves.pop() {
-            let Some(mut heir) = self.take(moved.to) else { continue };
-            heir.adopt(moved);
+            let taken = self.take(moved.to);
+            let env = &mut Env { shared: &mut self.shared, cx };
+            let Some(mut heir) = taken else {
+                moved.abandon(env);
+                continue;
+            };
+            heir.adopt(moved, env);
             self.keep(heir);
         }
     }
@@ -377,7 +411,7 @@ impl Endpoint {
         if !sa.is_half_open()
             && let Some(key) = sa.half_open.take()
         {
-            self.half_open.remove(key);
+            self.half_open.remove(key, sa.spi());
         }
         if matches!(sa.state, State::Gone) {
             return;

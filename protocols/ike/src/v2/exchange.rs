@@ -10,7 +10,7 @@ use super::inbound::Inbound;
 use super::nat::{self, Nat};
 use super::sa::Core;
 use crate::number::NotifyType;
-use crate::wire::{KeyExchange, MessageBuilder, Nonce, Notify, Payload, Proposal};
+use crate::wire::{CertificateRequest, KeyExchange, MessageBuilder, Nonce, Notify, Payload, Proposal};
 
 /// The payloads of an IKE_SA_INIT message, RFC 7296 §1.2.
 pub(super) struct FirstPayloads<'a> {
@@ -21,6 +21,8 @@ pub(super) struct FirstPayloads<'a> {
     pub(super) nonce: &'a [u8],
     pub(super) route: Route,
     pub(super) spis: (u64, u64),
+    /// Whose certificates the responder wants to see.
+    pub(super) authorities: &'a [[u8; 20]],
     /// RFC 6023 §3: the responder says that it can do without a child.
     pub(super) childless: bool,
 }
@@ -55,6 +57,10 @@ impl FirstPayloads<'_> {
         m.push(&Payload::Nonce(Nonce { data: self.nonce }));
         notify(m, NotifyType::NAT_DETECTION_SOURCE_IP, &hashes.source);
         notify(m, NotifyType::NAT_DETECTION_DESTINATION_IP, &hashes.destination);
+        // RFC 7296 §1.2: the responder asks here already; an initiator that is not asked may keep its certificate.
+        if !self.authorities.is_empty() {
+            m.push(&Payload::CertificateRequest(CertificateRequest::x509(self.authorities)));
+        }
         if fragmentation {
             notify(m, NotifyType::IKEV2_FRAGMENTATION_SUPPORTED, &[]);
         }
@@ -86,7 +92,8 @@ pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'
     let config = &env.shared.config;
     core.packet_bytes_max =
         config.fragmentation.filter(|_| fragmentation).map(|fragmentation| fragmentation.packet_bytes_max);
-    core.nat = nat;
+    // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
+    core.nat = Nat { here: nat.here || config.force_encapsulation, ..nat };
     if core.initiator && core.nat.found() && !core.route.marked {
         core.route = Route {
             local: core.route.local.at_port(config.nat_port),

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::Addr;
+use keytoll_engine::{Addr, Deadline, Time};
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
@@ -21,7 +21,7 @@ use super::super::protect::Protection;
 use super::super::sa::{Core, Sa, State};
 use super::super::window::{Requests, Responses};
 use super::auth::{AuthSent, Settled};
-use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
 use crate::wire::{Flags, Header, Message, Spi};
 
 /// How often a responder may send us round again with cookies and other groups.
@@ -34,6 +34,8 @@ pub(in crate::v2) struct SaInitSent {
     nonce: [u8; 32],
     cookie: Option<Vec<u8>>,
     detours: u8,
+    /// Somebody refused us, perhaps not the responder: until when we wait for a better answer.
+    refusal: Option<(Time, Reason)>,
 }
 
 /// Begins an IKE SA; None if there is no such connection.
@@ -52,8 +54,8 @@ pub(in crate::v2) fn start(
     let port = config.port;
     let route = Route { local: Addr::new(local, port), remote: Addr::new(remote, port), marked: false };
     let mut core = new_core(connection, route, env);
-    let wait =
-        SaInitSent { pair: generate(group, env), nonce: env.shared.rng.bytes(), cookie: None, detours: 0 };
+    let (pair, nonce) = (generate(group, env), env.shared.rng.bytes());
+    let wait = SaInitSent { pair, nonce, cookie: None, detours: 0, refusal: None };
     wait.send(&mut core, env);
     Some(Sa::new(core, State::SaInitSent(Box::new(wait))))
 }
@@ -103,6 +105,7 @@ impl SaInitSent {
             nonce: &self.nonce,
             route: core.route,
             spis: core.spis(),
+            authorities: &[],
             childless: false,
         };
         let hashes = first.nat_hashes(env);
@@ -137,12 +140,39 @@ impl SaInitSent {
         }
         match self.accept(header, &inbound, core, env) {
             Ok(response) => Some(self.go_on(header, message, response, core, env)),
-            Err(reason) => Some(fail(core.id(), reason, env)),
+            Err(reason) => {
+                self.refuse_later(reason, env);
+                None
+            }
+        }
+    }
+
+    /// Ends the wait soon, unless a better answer comes.
+    fn refuse_later(&mut self, reason: Reason, env: &Env<'_, '_>) {
+        // RFC 7296 §2.21.1: nobody has authenticated this answer, so it must not end the exchange at once.
+        let until = env.now() + env.shared.config.retransmission.first;
+        self.refusal.get_or_insert((until, reason));
+    }
+
+    /// When a refusal is taken for final.
+    pub(in crate::v2) fn deadline(&self) -> Option<Deadline> {
+        self.refusal.map(|(at, _)| Deadline { at, why: "IKE_SA_INIT was refused" })
+    }
+
+    /// No better answer came.
+    pub(in crate::v2) fn on_tick(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> State {
+        match self.refusal {
+            Some((until, reason)) if until <= env.now() => fail(core.id(), reason, env),
+            _ => State::SaInitSent(self),
         }
     }
 
     /// RFC 7296 §2.6 and §1.2: the responder wants a cookie or another group, or nothing to do with us.
     fn on_refusal(&mut self, inbound: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> Option<State> {
+        if self.has_done_as_told(inbound) {
+            env.discard("repeated refusal");
+            return None;
+        }
         if let Some(notify) = inbound.notify(NotifyType::COOKIE) {
             self.cookie = Some(notify.data.to_vec());
             return self.again(core, env);
@@ -152,7 +182,19 @@ impl SaInitSent {
             self.pair = generate(group, env);
             return self.again(core, env);
         }
-        Some(fail(core.id(), Reason::Refused(error.0), env))
+        self.refuse_later(Reason::Refused(error.0), env);
+        None
+    }
+
+    /// Whether a refusal asks for the very cookie or group we have sent: the network, or our own retransmission, has
+    /// made two of one.
+    fn has_done_as_told(&self, inbound: &Inbound<'_>) -> bool {
+        let group = self.pair.private.group.number().to_be_bytes();
+        let told = |kind, data: Option<&[u8]>| {
+            inbound.notify(kind).is_some_and(|notify| Some(notify.data) == data)
+        };
+        told(NotifyType::COOKIE, self.cookie.as_deref())
+            || self.detours > 0 && told(NotifyType::INVALID_KE_PAYLOAD, Some(&group))
     }
 
     /// The group an INVALID_KE_PAYLOAD asks for, if we offered it and did not just send it.
@@ -168,6 +210,7 @@ impl SaInitSent {
             return Some(fail(core.id(), Reason::Syntax("too many detours"), env));
         }
         core.requests = Requests::default();
+        self.refusal = None;
         self.send(core, env);
         None
     }
@@ -190,6 +233,10 @@ impl SaInitSent {
         // RFC 7296 §1.2: the group of KEr is the chosen one, and the one we sent.
         if suite.group != ke.group() || suite.group != Some(self.pair.private.group) {
             return Err(Reason::Syntax("KE group"));
+        }
+        // RFC 6023 §3: without a child only if the responder says that it can.
+        if connection.child.is_none() && !inbound.says(NotifyType::CHILDLESS_IKEV2_SUPPORTED) {
+            return Err(Reason::Syntax("CHILDLESS_IKEV2_SUPPORTED is missing"));
         }
         let spis = (core.local_spi, header.responder_spi);
         Ok(SaInitResponse {

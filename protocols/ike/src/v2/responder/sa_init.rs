@@ -1,5 +1,7 @@
 //! IKE_SA_INIT as the responder lives it. Read RFC 7296 §1.2, §2.6, §2.7, §2.10 first.
 
+use std::sync::Arc;
+
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::wire::Reader;
@@ -136,6 +138,7 @@ fn respond(
 ) {
     let header = Header::new(core.spis(), ExchangeType::IKE_SA_INIT, Flags::new(false, true), 0);
     let childless = env.shared.connections().any(|(_, connection)| connection.child.is_none());
+    let authorities = Arc::clone(&env.shared.authorities);
     let first = FirstPayloads {
         cookie: None,
         proposals: vec![proposal],
@@ -144,6 +147,7 @@ fn respond(
         nonce,
         route: core.route,
         spis: core.spis(),
+        authorities: &authorities,
         childless,
     };
     let hashes = first.nat_hashes(env);
