@@ -190,7 +190,10 @@ impl HalfOpenTable {
     }
 
     fn insert(&mut self, key: (Addr, u64), spi: u64) {
-        self.by_initiator.entry(key).or_default().push(spi);
+        match self.by_initiator.get_mut(&key) {
+            Some(spis) => spis.push(spi),
+            None => drop(self.by_initiator.insert(key, vec![spi])),
+        }
         *self.by_address.entry(key.0.ip).or_default() += 1;
         self.count += 1;
     }

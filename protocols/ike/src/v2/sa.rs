@@ -73,7 +73,7 @@ pub(super) enum State {
 }
 
 impl State {
-    fn take(&mut self) -> Self {
+    pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Gone)
     }
 
@@ -145,7 +145,8 @@ impl Core {
     }
 
     /// The state after the last response: it is repeated for as long as the peer may ask for it again.
-    pub(super) fn linger(&self, env: &Env<'_, '_>) -> State {
+    pub(super) fn linger(&mut self, env: &Env<'_, '_>) -> State {
+        self.requests.settle();
         State::Lingering(env.now() + env.shared.config.retransmission.total())
     }
 }
@@ -233,8 +234,8 @@ impl Sa {
             Received::Repeated(response) => {
                 // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
                 if outbound::asks_again(header, message) {
-                    let response = response.clone();
-                    env.transmit(self.core.route, &response, true);
+                    // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
+                    env.transmit(route, response, true);
                 }
                 return;
             }
@@ -261,14 +262,15 @@ impl Sa {
         self.state = next;
     }
 
+    /// Whether these are the bytes of the IKE_SA_INIT that made this half-open SA.
+    pub(super) fn was_begun_by(&self, message: &[u8]) -> bool {
+        matches!(&self.state, State::AwaitingAuth(wait) if wait.is_request(message))
+    }
+
     /// The IKE_SA_INIT that made this half-open SA once more: RFC 7296 §2.1: the same bytes get the same response.
-    pub(super) fn on_repeated_init(&mut self, message: &[u8], env: &mut Env<'_, '_>) {
-        match (&self.state, self.core.responses.classify(0)) {
-            (State::AwaitingAuth(wait), Received::Repeated(response)) if wait.is_request(message) => {
-                let response = response.clone();
-                env.transmit(self.core.route, &response, true);
-            }
-            _ => env.discard("another IKE_SA_INIT with a known SPI"),
+    pub(super) fn repeat_init(&self, route: Route, env: &mut Env<'_, '_>) {
+        if let Received::Repeated(response) = self.core.responses.classify(0) {
+            env.transmit(route, response, true);
         }
     }
 
@@ -313,7 +315,8 @@ impl Sa {
             State::AwaitingAuth(wait) => Some(Deadline { at: wait.expires, why: "half-open SA expires" }),
             State::Established(sa) => sa.deadline(&self.core),
             State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
-            State::SaInitSent(_) | State::AuthSent(_) | State::Closing(_) | State::Gone => None,
+            State::SaInitSent(wait) => wait.deadline(),
+            State::AuthSent(_) | State::Closing(_) | State::Gone => None,
         };
         Deadline::earlier(again, own)
     }
@@ -353,6 +356,7 @@ impl Sa {
             }
             State::Established(sa) => sa.on_tick(&mut self.core, env),
             State::Lingering(until) if until <= env.now() => State::Gone,
+            State::SaInitSent(wait) => wait.on_tick(&self.core, env),
             state => state,
         };
     }

@@ -12,7 +12,7 @@ use super::super::keys::Nonces;
 use super::super::proposal;
 use super::super::sa::Core;
 use super::collision::LowestNonce;
-use super::{Child, Established, Pending, TEMPORARY_FAILURE_WAIT, Task};
+use super::{Child, Established, Pending, Task, ask_again_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Notify, Payload};
 
@@ -31,10 +31,14 @@ pub(super) struct ChildRequest {
 impl Established {
     /// RFC 7296 §1.3.3: the child keeps running until its successor is there.
     pub(super) fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
-        let exists = self.children.iter().any(|child| child.inbound_spi == spi && !child.replaced);
-        if exists {
+        if self.has_current(spi) {
             self.request_child(Some(spi), core, env);
         }
+    }
+
+    /// Whether there is a child that receives on this SPI and was not replaced.
+    fn has_current(&self, spi: u32) -> bool {
+        self.children.iter().any(|child| child.inbound_spi == spi && !child.replaced)
     }
 
     /// Asks for a child with the group of our first suite.
@@ -112,6 +116,10 @@ impl Established {
         else {
             return false;
         };
+        // The peer may have replaced or closed meanwhile what this was to replace.
+        if request.replaces.is_some_and(|spi| !self.has_current(spi)) {
+            return false;
+        }
         let wanted = proposal::corrected_group(&notify, &config.suites, pair.private.group);
         if let Some(group) = wanted {
             self.send_child_request(config, Some(group), request.replaces, core, env);
@@ -174,15 +182,15 @@ impl Established {
             (Some(old), Reason::Refused(kind)) if kind == NotifyType::CHILD_SA_NOT_FOUND.0 => {
                 self.forget_child(old, core, env);
             }
-            // RFC 7296 §2.25: not now; and for other refusals the old child lives on and may be tried again later.
-            (Some(old), _) => {
-                let again = env.now() + TEMPORARY_FAILURE_WAIT;
-                if let Some(child) =
-                    self.children.iter_mut().find(|child| child.inbound_spi == old && !child.replaced)
-                {
-                    child.rekey_at = Some(again);
-                }
+            (Some(old), _) if !self.has_current(old) => {}
+            // RFC 7296 §2.25: not now.
+            (Some(old), Reason::Refused(kind)) if kind == NotifyType::TEMPORARY_FAILURE.0 => {
+                let again = ask_again_at(env);
+                let same = self.children.iter_mut().filter(|child| child.inbound_spi == old);
+                same.for_each(|child| child.rekey_at = Some(again));
             }
+            // The old child lives on; whether it should, the owner decides.
+            (Some(_), _) => env.emit(Event::ChildFailed(core.id(), reason)),
         }
     }
 }

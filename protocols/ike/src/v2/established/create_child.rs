@@ -12,12 +12,9 @@ use super::super::keys::{Nonces, Role};
 use super::super::proposal::{self, Preference};
 use super::super::sa::{Core, State};
 use super::collision::LowestNonce;
-use super::{Child, Established, Pending};
+use super::{Child, Established, Pending, REPLACED_WAIT, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
-
-/// How long an SA that was replaced waits for its peer to delete it.
-const REPLACED_WAIT: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Our half of the exchange.
 struct Half {
@@ -74,9 +71,9 @@ impl Established {
         let for_ike = inbound.need_sa()?.proposals().any(|proposal| proposal.protocol == ProtocolId::IKE);
         // RFC 7296 §2.25.2: no new children while the IKE SA is being replaced, and the other way round.
         match &self.pending {
-            _ if self.replaced => return not_now,
+            _ if self.turn != Turn::Now => return not_now,
             Some(Pending::RekeyIke(_)) if !for_ike => return not_now,
-            Some(Pending::Child(_)) if for_ike => return not_now,
+            Some(Pending::Child(_) | Pending::DeleteChild(_)) if for_ike => return not_now,
             _ => {}
         }
         if for_ike {

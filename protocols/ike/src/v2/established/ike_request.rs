@@ -13,7 +13,7 @@ use super::super::sa::{Core, Sa, State};
 use super::super::window::{Requests, Responses};
 use super::child_request::agree;
 use super::collision::LowestNonce;
-use super::{Established, Pending, TEMPORARY_FAILURE_WAIT, Task};
+use super::{Established, Pending, REPLACED_WAIT, Task, Turn, ask_again_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
@@ -72,14 +72,30 @@ impl Established {
         }
         match self.heir(&request, inbound, core, env) {
             Ok((heir, lowest)) => self.succeed(&request, heir, &lowest, core, env),
-            Err(_) => {
-                // RFC 7296 §2.25: not now; unless the peer's own attempt stands, ours is repeated later.
-                match request.rival {
-                    Some((spi, _)) => self.hand_over(spi, core, env),
-                    None => self.rekey_at = Some(env.now() + TEMPORARY_FAILURE_WAIT),
-                }
+            Err(reason) => {
+                self.not_replaced(&request, reason, core, env);
                 self.next(core, env)
             }
+        }
+    }
+
+    /// The peer's own attempt stands, if it made one; otherwise the SA lives on.
+    fn not_replaced(&mut self, request: &IkeRequest, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        match (&request.rival, reason) {
+            (Some((spi, _)), _) => self.hand_over(*spi, core, env),
+            // RFC 7296 §2.25: not now.
+            (None, Reason::Refused(kind)) if kind == NotifyType::TEMPORARY_FAILURE.0 => {
+                self.rekey_at = Some(ask_again_at(env));
+            }
+            (None, _) => env.discard("the peer does not rekey the IKE SA"),
+        }
+    }
+
+    /// The heir of the peer's making, while it is not decided whose wins.
+    pub(super) fn rival(&self) -> Option<u64> {
+        match &self.pending {
+            Some(Pending::RekeyIke(request)) => request.rival.as_ref().map(|(spi, _)| *spi),
+            _ => None,
         }
     }
 
@@ -91,7 +107,7 @@ impl Established {
         core: &Core,
         env: &Env<'_, '_>,
     ) -> Option<Group> {
-        let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD)?;
+        let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD).filter(|_| request.rival.is_none())?;
         let connection = core.connection(env);
         proposal::corrected_group(&notify, &connection.suites, request.pair.private.group)
     }
@@ -133,7 +149,7 @@ impl Established {
     ) -> Box<Sa> {
         let (local_spi, remote_spi) =
             if us.is_initiator() { (initiator_spi, responder_spi) } else { (responder_spi, initiator_spi) };
-        let connection = core.connection(env);
+        let patience = env.shared.config.retransmission.total() + REPLACED_WAIT;
         let heir = Core {
             local_spi,
             remote_spi,
@@ -150,9 +166,10 @@ impl Established {
             children: Vec::new(),
             tasks: std::collections::VecDeque::new(),
             pending: None,
-            reauthenticate_at: None,
-            rekey_at: connection.rekey_after.map(|after| env.now() + after),
-            replaced: false,
+            // If it never comes to its turn, it is not kept for ever.
+            reauthenticate_at: Some(env.now() + patience),
+            rekey_at: None,
+            turn: Turn::ToCome,
         };
         Sa::new(heir, State::Established(Box::new(sa)))
     }
@@ -185,13 +202,16 @@ impl Established {
 
     /// Everything this SA has moves to the one that we know under `spi`.
     pub(super) fn hand_over(&mut self, spi: u64, core: &Core, env: &mut Env<'_, '_>) {
-        self.replaced = true;
+        self.turn = Turn::Over;
         self.rekey_at = None;
         let children = std::mem::take(&mut self.children);
         let peer = self.peer.clone();
         self.peer.lease = None;
         let reauthenticate_at = self.reauthenticate_at.take();
-        env.shared.moves.push(Move { to: spi, children, peer, reauthenticate_at });
+        // What was asked of this SA is now for the heir to do; its keys are fresh already.
+        let mut tasks = std::mem::take(&mut self.tasks);
+        tasks.retain(|task| *task != Task::RekeyIke);
+        env.shared.moves.push(Move { to: spi, children, peer, reauthenticate_at, tasks });
         env.emit(Event::Rekeyed { old: core.id(), new: SaId(spi) });
     }
 }

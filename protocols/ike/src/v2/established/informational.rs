@@ -6,7 +6,7 @@ use super::super::endpoint::Env;
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::sa::{Core, State};
-use super::{Closing, Established, Pending};
+use super::{Closing, Established, Pending, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{Delete, Payload};
 
@@ -86,14 +86,14 @@ impl Established {
         env.cx.crypto.enter(Phase::Informational);
         let delete = Payload::Delete(Delete::IKE_SA);
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
-        let Self { protection, peer, children, replaced, .. } = *self;
+        let Self { protection, peer, children, turn, .. } = *self;
         for child in children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
         if let Some(lease) = peer.lease {
             env.shared.pools.give_back(lease);
         }
-        if !replaced {
+        if turn == Turn::Now {
             env.emit(Event::Closed(core.id(), reason));
         }
         Closing::state(protection)
@@ -101,7 +101,7 @@ impl Established {
 }
 
 /// Whether the peer ends the IKE SA: by DELETE, or because it could not believe us (RFC 7296 §2.21.2).
-fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
+pub(super) fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
     if inbound.deletes().any(|delete| delete.protocol == ProtocolId::IKE) {
         return Some(Reason::Deleted);
     }

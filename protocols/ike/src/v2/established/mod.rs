@@ -20,7 +20,7 @@ use keytoll_engine::{Deadline, Time};
 use super::child::Addresses;
 use super::config::{ChildConfig, Reauthenticate};
 use super::endpoint::{Env, Move};
-use super::event::{ChildSa, Event, Reason};
+use super::event::{ChildSa, Event, Reason, SaId};
 use super::inbound::Inbound;
 use super::pool::Lease;
 use super::protect::Protection;
@@ -37,8 +37,11 @@ use ike_request::IkeRequest;
 /// so, or to authenticate again, over a slow and lossy link.
 const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 
-/// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be tried again, "after a period of time".
+/// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be tried again, but not at once; this long at least.
 const TEMPORARY_FAILURE_WAIT: Duration = Duration::from_secs(5);
+
+/// How long an SA that was replaced waits for its peer to delete it.
+const REPLACED_WAIT: Duration = Duration::from_secs(60);
 
 /// An IKE SA in use.
 #[derive(Debug)]
@@ -51,14 +54,26 @@ pub(in crate::v2) struct Established {
     /// When the authentication ends, or we must see to the next one.
     reauthenticate_at: Option<Time>,
     rekey_at: Option<Time>,
-    /// Another SA has taken over; the peer will close this one.
-    replaced: bool,
+    turn: Turn,
+}
+
+/// Where an SA stands in the line of those that replace each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It replaces another one perhaps; who wins a collision is not decided yet.
+    ToCome,
+    /// It has the children, and the owner knows its name.
+    Now,
+    /// Another SA has taken over; this one waits to be closed.
+    Over,
 }
 
 /// Who is at the other end, and what it was given.
 #[derive(Debug, Clone)]
 pub(in crate::v2) struct Peer {
     pub(in crate::v2) identity: Identity,
+    /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
+    pub(in crate::v2) initiated: bool,
     pub(in crate::v2) auth_lifetime: Option<Duration>,
     /// The initiator's inner address.
     pub(in crate::v2) address: Option<IpAddr>,
@@ -131,7 +146,7 @@ impl Established {
         let now = env.now();
         // RFC 4478 §3: the initiator must be done with the next authentication before this one ends.
         let ahead = match connection.reauthenticate {
-            _ if !core.initiator => None,
+            _ if !peer.initiated => None,
             Reauthenticate::OnDemand => Some(Duration::ZERO),
             Reauthenticate::Ahead(margin) => Some(margin),
         };
@@ -147,7 +162,7 @@ impl Established {
             children: Vec::new(),
             tasks: VecDeque::new(),
             pending: None,
-            replaced: false,
+            turn: Turn::Now,
         }
     }
 
@@ -184,7 +199,7 @@ impl Established {
             match task {
                 Task::Delete(reason) => return self.delete(reason, core, env),
                 // RFC 7296 §2.25.2: nothing new under an SA that was replaced.
-                _ if self.replaced => {}
+                _ if self.turn == Turn::Over => {}
                 Task::NewChild => self.request_child(None, core, env),
                 Task::RekeyChild(spi) => self.rekey_child(spi, core, env),
                 Task::RekeyIke => self.request_rekey(core, env),
@@ -224,6 +239,11 @@ impl Established {
         env: &mut Env<'_, '_>,
     ) -> State {
         match exchange {
+            // The peer knows already who wins, and we will: until then it has to ask again.
+            _ if self.turn == Turn::ToCome && informational::end_of_sa(inbound).is_none() => {
+                env.discard("the SA is not in charge yet");
+                State::Established(self)
+            }
             ExchangeType::INFORMATIONAL => self.on_informational(inbound, core, env),
             ExchangeType::CREATE_CHILD_SA => self.on_create_child(inbound, core, env),
             _ => {
@@ -261,14 +281,18 @@ impl Established {
     }
 
     /// Tells the owner that the SA and its children are gone, and returns what it held.
-    fn end(self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+    fn end(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        // RFC 7296 §2.8.2: if the peer has replaced this SA too, its heir stands.
+        if let Some(rival) = self.rival() {
+            self.hand_over(rival, core, env);
+        }
         for child in &self.children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
         if let Some(lease) = self.peer.lease {
             env.shared.pools.give_back(lease);
         }
-        if !self.replaced {
+        if self.turn == Turn::Now {
             env.emit(Event::Closed(core.id(), reason));
         }
     }
@@ -309,16 +333,14 @@ impl Established {
     }
 
     fn authentication_ends(&mut self, core: &Core, env: &mut Env<'_, '_>) {
-        match core.connection(env).reauthenticate {
-            Reauthenticate::Ahead(margin) if core.initiator && !margin.is_zero() => {
+        if self.turn != Turn::Now {
+            return self.tasks.push_back(Task::Delete(Reason::Replaced));
+        }
+        match (core.connection(env).reauthenticate, self.peer.auth_lifetime.take()) {
+            (Reauthenticate::Ahead(margin), Some(lifetime)) if self.peer.initiated && !margin.is_zero() => {
                 env.emit(Event::ReauthenticationDue(core.id()));
-                let lifetime = self.peer.auth_lifetime.unwrap_or_default();
                 // What is left of the lifetime: the new SA must be up by then.
-                self.peer.auth_lifetime = None;
-                self.reauthenticate_at = (!lifetime.is_zero()).then(|| env.now() + margin.min(lifetime));
-                if lifetime.is_zero() {
-                    self.tasks.push_back(Task::Delete(Reason::Lifetime));
-                }
+                self.reauthenticate_at = Some(env.now() + margin.min(lifetime));
             }
             _ => self.tasks.push_back(Task::Delete(Reason::Lifetime)),
         }
@@ -333,12 +355,45 @@ impl Core {
 }
 
 impl Sa {
-    /// Children move in from the SA that this one replaced.
-    pub(in crate::v2) fn adopt(&mut self, moved: Move) {
-        if let State::Established(sa) = &mut self.state {
-            sa.children.extend(moved.children);
-            sa.peer = moved.peer;
-            sa.reauthenticate_at = moved.reauthenticate_at;
-        }
+    /// Children move in from the SA that this one replaced, and it takes over.
+    pub(in crate::v2) fn adopt(&mut self, moved: Move, env: &mut Env<'_, '_>) {
+        self.state = match self.state.take() {
+            State::Established(sa) => sa.take_over(moved, &mut self.core, env),
+            state => {
+                moved.abandon(env);
+                state
+            }
+        };
     }
+}
+
+impl Established {
+    fn take_over(mut self: Box<Self>, moved: Move, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        self.turn = Turn::Now;
+        self.children = moved.children;
+        self.peer = moved.peer;
+        self.reauthenticate_at = moved.reauthenticate_at;
+        self.rekey_at = core.connection(env).rekey_after.map(|after| env.now() + after);
+        self.tasks.extend(moved.tasks);
+        self.next(core, env)
+    }
+}
+
+impl Move {
+    /// The heir is gone before it came to its turn: the peer has closed it.
+    pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
+        for child in &self.children {
+            env.emit(Event::ChildDown(SaId(self.to), child.inbound_spi));
+        }
+        if let Some(lease) = self.peer.lease {
+            env.shared.pools.give_back(lease);
+        }
+        env.emit(Event::Closed(SaId(self.to), Reason::Deleted));
+    }
+}
+
+/// When to ask again after TEMPORARY_FAILURE: not at the same moment as a peer that was refused at the same moment.
+fn ask_again_at(env: &mut Env<'_, '_>) -> Time {
+    let spread = u64::try_from(TEMPORARY_FAILURE_WAIT.as_nanos()).unwrap_or(u64::MAX);
+    env.now() + TEMPORARY_FAILURE_WAIT + Duration::from_nanos(env.shared.rng.below(spread))
 }

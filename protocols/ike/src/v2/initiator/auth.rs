@@ -177,7 +177,8 @@ impl AuthSent {
         env: &mut Env<'_, '_>,
     ) -> State {
         let address = inbound.configuration().and_then(|cp| child::assigned_address(&cp));
-        let peer = Peer { identity, auth_lifetime: auth_lifetime(inbound), address, lease: None };
+        let auth_lifetime = auth_lifetime(inbound);
+        let peer = Peer { identity, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = *self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {

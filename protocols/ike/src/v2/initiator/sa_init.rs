@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::{Addr, Deadline, Time};
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
+use keytoll_engine::{Addr, Deadline, Time};
 
 use super::super::auth::PeerHashes;
 use super::super::endpoint::{Env, Route};
@@ -190,9 +190,8 @@ impl SaInitSent {
     /// made two of one.
     fn has_done_as_told(&self, inbound: &Inbound<'_>) -> bool {
         let group = self.pair.private.group.number().to_be_bytes();
-        let told = |kind, data: Option<&[u8]>| {
-            inbound.notify(kind).is_some_and(|notify| Some(notify.data) == data)
-        };
+        let told =
+            |kind, data: Option<&[u8]>| inbound.notify(kind).is_some_and(|notify| Some(notify.data) == data);
         told(NotifyType::COOKIE, self.cookie.as_deref())
             || self.detours > 0 && told(NotifyType::INVALID_KE_PAYLOAD, Some(&group))
     }

@@ -196,7 +196,8 @@ impl AwaitingAuth {
         let (mut protection, settled) = self.into_agreed();
         let reply = Reply { connection: &connection, proof: &proof, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, inbound), &mut protection, env);
-        let peer = Peer { identity, auth_lifetime: connection.auth_lifetime, address, lease };
+        let auth_lifetime = connection.auth_lifetime;
+        let peer = Peer { identity, initiated: false, auth_lifetime, address, lease };
         let mut sa = Established::new(protection, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {
