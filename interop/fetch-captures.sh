@@ -10,6 +10,8 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 captures=${KEYTOLL_CAPTURES:-$root/target/captures}
+mkdir -p "$captures"
+captures=$(cd "$captures" && pwd)
 complete=$captures/.complete
 
 if [ -e "$complete" ]; then
@@ -52,7 +54,6 @@ fi
 tar --extract --file "$tarball" --wildcards --strip-components=1 --directory "$captures" \
     '*/test/captures/ikev2-decrypt-*' '*/test/config/ikev2_decryption_table.tmpl' '*/test/suite_decryption.py'
 cd "$captures"
-gzip -dfq test/captures/*.gz 2>/dev/null || true
 rm -rf "$work"
 : >"$complete"
 echo "captures are in $captures"

@@ -36,7 +36,12 @@ impl Charon {
 
     /// Sets up the child `net` and its IKE SA; fails with strongSwan's own words.
     pub fn initiate(&self) -> Result<String, Trouble> {
-        self.swanctl("--initiate --child net --timeout 20")
+        self.initiate_child("net")
+    }
+
+    /// Sets up this child, and an IKE SA if there is none.
+    pub fn initiate_child(&self, name: &str) -> Result<String, Trouble> {
+        self.swanctl(&format!("--initiate --child {name} --timeout 20"))
     }
 
     /// Sets up the IKE SA alone.

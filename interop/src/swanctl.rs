@@ -1,5 +1,5 @@
 //! The configuration files strongSwan reads: `strongswan.conf` for the daemon, `swanctl.conf` for what it shall agree to.
-//! One connection `c` with one child `net`, the same on both sides but for their roles.
+//! One connection `c` with a child `net` (and `host`, a part of it), the same on both sides but for their roles.
 
 use std::path::Path;
 
@@ -76,16 +76,15 @@ impl Terms {
     id = {own_id} }}
   remote {{ auth = {auth}
     id = {peer_id} }}
-  children {{ net {{
-    local_ts = {local_ts}
-    remote_ts = {remote_ts}
-    esp_proposals = {esp} }} }} }} }}
+  children {{ {net}
+    {host} }} }} }}
 pools {{ p {{ addrs = {POOL} }} }}
 secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
 ",
             local = node.outer(),
             ike = self.ike,
-            esp = self.esp,
+            net = self.child("net", self.selector(node), self.selector(peer)),
+            host = self.child("host", self.host(node), self.host(peer)),
             secret = self.secret,
             more = self.charon,
             addresses = self.addresses(node),
@@ -93,9 +92,11 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
             auth = self.auth_word(),
             own_id = node.id(),
             peer_id = peer.id(),
-            local_ts = self.selector(node),
-            remote_ts = self.selector(peer),
         )
+    }
+
+    fn child(&self, name: &str, local: &str, remote: &str) -> String {
+        format!("{name} {{ local_ts = {local}\n remote_ts = {remote}\n esp_proposals = {} }}", self.esp)
     }
 
     const fn auth_word(&self) -> &'static str {
@@ -117,6 +118,14 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
             (Inner::Virtual, Node::Ue) => "vips = 0.0.0.0",
             (Inner::Virtual, Node::Gw) => "pools = p",
             (Inner::Subnet, _) => "",
+        }
+    }
+
+    /// The child `host` is for one address of the gateway alone.
+    const fn host(&self, node: Node) -> &'static str {
+        match node {
+            Node::Ue => self.selector(node),
+            Node::Gw => "10.98.2.1/32",
         }
     }
 

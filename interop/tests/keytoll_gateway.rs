@@ -146,7 +146,7 @@ fn a_second_child_is_created() {
 fn second_child(lab: &Lab) -> Result<(), Trouble> {
     let terms = Terms::psk(GCM, "aes128gcm16");
     let (ue, _gw) = ping(lab, &terms, &terms)?;
-    ue.initiate()?;
+    ue.initiate_child("host")?;
     let sas = ue.list_sas()?;
     assert!(sas.len() == 1 && sas[0].children.len() == 2, "{sas:?}");
     lab.ping(Node::Ue, None, Node::Gw.inner(), 1)?;

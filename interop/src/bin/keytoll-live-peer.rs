@@ -93,14 +93,16 @@ struct LivePeer {
 impl LivePeer {
     fn serve(&mut self, lines: &Receiver<String>) {
         loop {
+            // Everything is told before the next line is read: what a line is about may just have come up.
+            if let Some(event) = self.driver.next_event(LOOK_UP, &mut Stderr) {
+                self.tell(event);
+                continue;
+            }
             match lines.try_recv() {
                 Ok(line) if line == "quit" => return,
                 Ok(line) => self.obey(&line),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
-            }
-            if let Some(event) = self.driver.next_event(LOOK_UP, &mut Stderr) {
-                self.tell(event);
             }
         }
     }
