@@ -21,15 +21,22 @@ macro_rules! registry {
 
             /// The registered name, or that there is none here.
             pub const fn name(self) -> &'static str {
-                match self.0 {
-                    $($number => stringify!($constant),)+
-                    _ => concat!("unregistered ", stringify!($name)),
+                match self.registered_name() {
+                    Some(name) => name,
+                    None => concat!("unregistered ", stringify!($name)),
                 }
             }
 
             /// Whether the number has a name here.
             pub const fn is_registered(self) -> bool {
-                matches!(self.0, $($number)|+)
+                self.registered_name().is_some()
+            }
+
+            const fn registered_name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($number => Some(stringify!($constant)),)+
+                    _ => None,
+                }
             }
         }
 

@@ -3,6 +3,8 @@
 //!
 //! The captures are test data of Wireshark's source and not part of this repository: `interop/fetch-captures.sh`.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
 use std::path::PathBuf;
 
 use keytoll_crypto::Real;

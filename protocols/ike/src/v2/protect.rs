@@ -146,8 +146,8 @@ impl Protection {
         let iv_len = self.encryption().iv_len();
         let overhead = iv_len + self.tag_len();
         let body_len = message_len - envelope.body_from;
-        let inner_len = body_len.checked_sub(overhead).unwrap_or(0);
-        if inner_len == 0 || inner_len % self.encryption().block_len() != 0 {
+        let inner_len = body_len.saturating_sub(overhead);
+        if inner_len == 0 || !inner_len.is_multiple_of(self.encryption().block_len()) {
             let (field, problem) = ("encrypted payload", Problem::Length(body_len as u64));
             return Err(DecodeError { field, offset: envelope.body_from, problem }.into());
         }

@@ -42,7 +42,7 @@ impl<'a> CertificateRequest<'a> {
         let encoding = CertEncoding(r.u8("certificate encoding")?);
         let at = *r;
         let authorities = r.rest();
-        if Self::has_hashes(encoding) && authorities.len() % HASH_LEN != 0 {
+        if Self::has_hashes(encoding) && !authorities.len().is_multiple_of(HASH_LEN) {
             return Err(at.error("certification authority", Problem::Length(authorities.len() as u64)));
         }
         Ok(Self { encoding, authorities })

@@ -110,7 +110,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Appends an SA payload.
+    /// Appends an SA payload: our own proposals, whose attributes we understand; others are a bug and panic.
     pub fn security_association(&mut self, proposals: &[Proposal]) {
         self.append(PayloadType::SA, false, |w| SecurityAssociation::write_proposals(proposals, w));
     }
@@ -147,7 +147,7 @@ impl MessageBuilder {
         self.writer.finish()
     }
 
-    /// The header, the type of the first payload inside and where the payloads to encrypt begin.
+    /// What was written, where the payloads to encrypt begin, and the payload types.
     pub(crate) fn into_parts(self) -> (Writer, usize, Payloads) {
         let inner_from = self.inner_from.expect("only messages begun as protected are sealed");
         (self.writer, inner_from, self.kinds)

@@ -43,13 +43,19 @@ impl<'a> TrafficSelectors<'a> {
         w.bytes(self.body);
     }
 
-    /// Writes the body of a TS payload.
+    /// Writes the body of a TS payload: the first [`SELECTORS_MAX`] of the selectors.
     pub fn write_selectors(selectors: &[TrafficSelector], w: &mut Writer) {
-        let count = u8::try_from(selectors.len()).expect("a TS payload has at most 255 selectors");
+        // What a peer offers times what we have configured may be more than one octet counts, and the peer must not be
+        // able to make that a panic. RFC 7296 §2.9: leaving selectors out is narrowing.
+        let selectors = &selectors[..selectors.len().min(SELECTORS_MAX)];
+        let count = u8::try_from(selectors.len()).expect("SELECTORS_MAX fits an octet");
         w.bytes(&[count, 0, 0, 0]);
         selectors.iter().for_each(|selector| selector.write(w));
     }
 }
+
+/// RFC 7296 §3.13: the number of selectors is one octet.
+pub const SELECTORS_MAX: usize = 255;
 
 /// Traffic by address range, protocol and port range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -404,6 +410,14 @@ mod tests {
         assert_eq!(selectors.selectors().collect::<Vec<_>>(), [v4("10.0.0.0", 8)]);
         check_codec(&Payload::SelectorsInitiator(selectors));
         assert!(read_chain(PayloadType::TS_R, &mut Reader::new(&[0, 0, 0, 8, 0, 0, 0, 0])).is_err());
+    }
+
+    #[test]
+    fn selectors_beyond_the_count_are_left_out() {
+        let many = vec![v4("10.0.0.0", 8); SELECTORS_MAX + 1];
+        let body = body(&many);
+        let payload = TrafficSelectors::read(&mut Reader::new(&body)).unwrap();
+        assert_eq!(payload.selectors().count(), SELECTORS_MAX);
     }
 
     fn addresses() -> impl Strategy<Value = (IpAddr, IpAddr)> {

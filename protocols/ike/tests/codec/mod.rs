@@ -10,15 +10,15 @@ use keytoll_ike::wire::{Flags, Header, Message, MessageBuilder, Payload};
 
 /// What some bytes can be read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meaning {
+pub(crate) struct Meaning {
     /// A message.
-    pub is_message: bool,
+    pub(crate) is_message: bool,
     /// The type of a first payload, and what an encrypted message has inside.
-    pub is_inside: bool,
+    pub(crate) is_inside: bool,
 }
 
 /// Reads the bytes both ways; what can be read means the same after it was written and read again.
-pub fn check(bytes: &[u8]) -> Meaning {
+pub(crate) fn check(bytes: &[u8]) -> Meaning {
     let _ = Envelope::read(bytes);
     let is_inside = bytes.split_first().is_some_and(|(&first, chain)| check_chain(PayloadType(first), chain));
     Meaning { is_message: check_message(bytes), is_inside }
@@ -61,11 +61,20 @@ fn walk(payload: &Payload<'_>) {
             }
         }
         Payload::Configuration(configuration) => {
-            configuration.attributes().for_each(|attribute| drop((attribute.ipv4(), attribute.ipv6())));
+            for attribute in configuration.attributes() {
+                assert!(
+                    attribute.ipv4().is_none() || attribute.ipv6().is_none(),
+                    "no value is of both families"
+                );
+            }
         }
-        Payload::Authentication(auth) => drop(DigitalSignature::read(auth.data)),
-        Payload::CertificateRequest(request) => drop(request.authorities().count()),
-        Payload::Delete(delete) => drop(delete.spis().count()),
+        Payload::Authentication(auth) => {
+            let _ = DigitalSignature::read(auth.data);
+        }
+        Payload::CertificateRequest(request) => {
+            assert!(request.authorities().count() < 4096, "a payload has no room for more");
+        }
+        Payload::Delete(delete) => assert!(delete.spis().count() < 16_384, "a payload has no room for more"),
         _ => {}
     }
 }
