@@ -252,7 +252,7 @@ impl Default for Options {
         Self {
             reauth_lifetime: Duration::from_secs(8),
             chain: Chain { initiator: 2, responder: 2 },
-            mode: Mode::Tunnel,
+            mode: Mode::Transport,
             childless: false,
             fragment_bytes: Some(1280),
             cookies: CookiePolicy::Auto,

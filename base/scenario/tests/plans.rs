@@ -121,7 +121,7 @@ fn overrides_replace_and_add() {
         "samples=5",
         "seed=18446744073709551615",
         "networks=lte",
-        "options.mode=transport",
+        "options.mode=tunnel",
         "options.chain=[4, 2]",
         "cpus.ue=mips-125",
         "interval=2 s",
@@ -130,7 +130,7 @@ fn overrides_replace_and_add() {
     assert_eq!((plan.samples, plan.seed, plan.rows.len()), (5, u64::MAX, 3));
     assert_eq!(plan.interval, Duration::from_secs(2));
     assert_eq!(plan.cpus[&Node::Ue].hz, Some(125e6));
-    assert_eq!(plan.rows[1].variant, "chain=4,2 mode=transport");
+    assert_eq!(plan.rows[1].variant, "chain=4,2 mode=tunnel");
     assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
 }
 

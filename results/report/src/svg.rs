@@ -35,7 +35,10 @@ impl Bar {
 }
 
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 230.0;
+/// Room for labels: what the longest needs at about this much a character, within bounds.
+const CHARACTER: f64 = 7.6;
+const LABELS_MIN: f64 = 120.0;
+const LABELS_MAX: f64 = 480.0;
 const RIGHT: f64 = 150.0;
 const BAR: f64 = 18.0;
 const ROW: f64 = 30.0;
@@ -48,7 +51,9 @@ impl Chart<'_> {
         if end <= 0.0 {
             return Ok(());
         }
-        let scale = Scale { end };
+        let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
+        let left = (longest as f64 * CHARACTER + 10.0).clamp(LABELS_MIN, LABELS_MAX);
+        let scale = Scale { end, left };
         let height = ROW * self.bars.len() as f64 + AXIS;
         let title = escaped(self.title);
         writeln!(out, r#"<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{title}</title>"#)?;
@@ -74,7 +79,7 @@ impl Chart<'_> {
 impl Bar {
     fn write(&self, scale: &Scale, top: f64, unit: &str, out: &mut impl Write) -> io::Result<()> {
         let middle = top + BAR / 2.0 + 4.5;
-        let (x, label) = (LEFT - 10.0, escaped(&self.label));
+        let (x, label) = (scale.left - 10.0, escaped(&self.label));
         writeln!(out, r#"<text x="{x:.1}" y="{middle:.1}" text-anchor="end">{label}</text>"#)?;
         let mut from = 0.0;
         for (class, name, value) in &self.parts {
@@ -105,11 +110,13 @@ impl Bar {
 /// From values to places.
 struct Scale {
     end: f64,
+    /// Where the bars begin.
+    left: f64,
 }
 
 impl Scale {
     fn x(&self, value: f64) -> f64 {
-        LEFT + (WIDTH - LEFT - RIGHT) * value / self.end
+        self.left + (WIDTH - self.left - RIGHT) * value / self.end
     }
 
     /// Four to nine round values from zero.
@@ -129,14 +136,14 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(Scale { end: 9.3 }.ticks().collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0, 8.0]);
-        assert_eq!(Scale { end: 400.0 }.ticks().collect::<Vec<_>>(), [0.0, 100.0, 200.0, 300.0, 400.0]);
+        assert_eq!(Scale { end: 9.3, left: 230.0 }.ticks().collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(Scale { end: 400.0, left: 230.0 }.ticks().collect::<Vec<_>>(), [0.0, 100.0, 200.0, 300.0, 400.0]);
     }
 
     proptest! {
         #[test]
         fn an_axis_is_neither_empty_nor_crowded(end in 1e-6..1e12f64) {
-            let scale = Scale { end };
+            let scale = Scale { end, left: 230.0 };
             let count = scale.ticks().count();
             prop_assert!((4..=11).contains(&count), "{} ticks", count);
             prop_assert!(scale.ticks().all(|tick| tick <= end));

@@ -233,8 +233,8 @@ const NOTES: [&str; 3] = [
      interval (Student t). packet: mean time until the packet that caused it came back through the SA.",
     "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
      after fragmentation, headers and retransmissions included.",
-    "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles at the frequency of \
-     the node's CPU profile. heap: highest use during start and the first authentication.",
+    "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles: that time at the \
+     clock frequency this machine was seen running at. heap: highest use during start and the first authentication.",
 ];
 const DISTURBED: &str = "were disturbed (the driver lost the CPU) and are not in the cpu figures, nor in the delays \
                          where computation is charged.";
