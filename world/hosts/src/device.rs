@@ -36,6 +36,8 @@ pub struct Device {
     rng: Rng,
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
+    /// The IKE SA in use; a new one takes its place.
+    current: Option<v2::SaId>,
     setting_up: bool,
     childless: bool,
     waiting: VecDeque<Vec<u8>>,
@@ -53,6 +55,7 @@ impl Device {
             config,
             sas: SaTable::default(),
             assigned: None,
+            current: None,
             setting_up: false,
             childless,
             waiting: VecDeque::new(),
@@ -123,13 +126,7 @@ impl Device {
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
         match event {
-            v2::Event::Established(established) => {
-                self.assigned = established.address.or(self.assigned);
-                if self.childless {
-                    self.usable(cx);
-                }
-                self.tell(v2::Event::Established(established));
-            }
+            v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(_, child) => {
                 self.sas.install(*child, self.config.address, self.config.gateway);
                 if self.setting_up {
@@ -143,16 +140,30 @@ impl Device {
             v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
             v2::Event::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
+                self.current = self.current.map(|current| if current == old { new } else { current });
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::ReauthenticationDue(_) if !self.setting_up => self.set_up(cx),
             v2::Event::Failed(sa, why) | v2::Event::ChildFailed(sa, why) => self.failed(sa, why, cx),
             v2::Event::Closed(sa, why) => {
+                self.current = self.current.filter(|current| *current != sa);
                 cx.trace.record(Fact::Closed { why: why.name().into() });
                 self.tell(v2::Event::Closed(sa, why));
             }
             other => self.tell(other),
         }
+    }
+
+    /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
+    fn established(&mut self, established: v2::event::Established, cx: &mut Ctx<'_>) {
+        self.assigned = established.address.or(self.assigned);
+        if let Some(old) = self.current.replace(established.sa) {
+            self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);
+        }
+        if self.childless {
+            self.usable(cx);
+        }
+        self.tell(v2::Event::Established(established));
     }
 
     fn tell(&mut self, event: v2::Event) {

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use keytoll_crypto::Real;
 use keytoll_native::clock;
-use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 
 use crate::credentials::Credentials;
 use crate::keeper::Keeper;
@@ -34,6 +35,14 @@ pub enum RunError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// The crypto library this keytoll was built with lacks an algorithm of a row.
+    #[error("row {row} asks for {algorithm}, which this build cannot compute")]
+    Unsupported {
+        /// The method's name.
+        row: &'static str,
+        /// The algorithm's name.
+        algorithm: &'static str,
+    },
     /// The directory holds something that is not a run.
     #[error("`{0}` is not empty and not a run directory")]
     Occupied(std::path::PathBuf),
@@ -50,6 +59,7 @@ pub fn run<K: Keepers>(
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
+    supported(plan)?;
     let credentials = Credentials::prepare(plan);
     let core_hz = clock::core_hz();
     let work = Work {
@@ -72,6 +82,20 @@ pub fn run<K: Keepers>(
         })
     })?;
     Ok(work.ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
+fn supported(plan: &Plan) -> Result<(), RunError> {
+    if plan.crypto == CryptoMode::Null {
+        return Ok(());
+    }
+    let suites = plan.rows.iter().flat_map(|row| {
+        row.ike_suites.iter().chain(&row.esp_suites).map(move |suite| (row.method.name(), suite))
+    });
+    for (row, suite) in suites {
+        Real::check(suite).map_err(|lacking| RunError::Unsupported { row, algorithm: lacking.0 })?;
+    }
+    Ok(())
 }
 
 /// What the threads of a run share.
