@@ -174,6 +174,7 @@ fn childless_and_probe(lab: &Lab) -> Result<(), Trouble> {
     ue.say("probe")?;
     ue.say("delete")?;
     ue.expect("closed")?;
+    gw.await_sas("the delete", <[_]>::is_empty)?;
     let informational = gw.log().lines().filter(|line| line.contains("parsed INFORMATIONAL request")).count();
     assert_eq!(informational, 2, "the probe and the delete");
     Ok(())
