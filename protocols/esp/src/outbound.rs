@@ -9,7 +9,7 @@ use crate::{HEADER_LEN, Keys};
 pub struct Outbound {
     spi: u32,
     keys: Keys,
-    sequence: u32,
+    pub(crate) sequence: u32,
 }
 
 /// The sequence number would repeat: RFC 4303 §3.3.3 forbids sending, the SA must be rekeyed.

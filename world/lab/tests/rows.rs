@@ -1,5 +1,7 @@
 //! Whole rows: what they leave behind, and that it is the same every time.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::sync::atomic::AtomicBool;
 
 use keytoll_lab::{Credentials, Directory, Memory, Row, RunError, Stop, run};
