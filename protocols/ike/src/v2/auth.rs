@@ -137,6 +137,8 @@ pub(super) fn verify(
             sound.then_some(()).ok_or(Reason::AuthenticationFailed)
         }
         Believe::Certificate(trust) => {
+            // Somebody without a signature need not be asked for a certificate.
+            let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
             let chain: Vec<&[u8]> = inbound
                 .certificates()
                 .filter(|certificate| certificate.encoding == CertEncoding::X509_SIGNATURE)
@@ -146,19 +148,10 @@ pub(super) fn verify(
             if !owns(&peer, id) {
                 return Err(Reason::WrongIdentity);
             }
-            verify_signature(&peer, octets, auth, cx)
+            let verdict = cx.crypto.verify(&peer.spki, scheme, &octets.parts(), signature);
+            verdict.map_err(|_| Reason::AuthenticationFailed)
         }
     }
-}
-
-fn verify_signature(
-    peer: &PeerCertificate,
-    octets: &SignedOctets<'_>,
-    auth: Authentication<'_>,
-    cx: &mut Ctx<'_>,
-) -> Result<(), Reason> {
-    let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
-    cx.crypto.verify(&peer.spki, scheme, &octets.parts(), signature).map_err(|_| Reason::AuthenticationFailed)
 }
 
 /// The scheme and the signature proper of an AUTH payload.

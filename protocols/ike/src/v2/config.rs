@@ -28,6 +28,8 @@ pub struct Config {
     pub nat_port: u16,
     /// Pretend a NAT is there, to force UDP encapsulation of ESP.
     pub force_encapsulation: bool,
+    /// Announce the hashes of RFC 7427; if not, peers must sign as RFC 7296 did it at first.
+    pub signature_hashes: bool,
 }
 
 impl Config {
@@ -41,6 +43,7 @@ impl Config {
             port: 500,
             nat_port: 4500,
             force_encapsulation: false,
+            signature_hashes: true,
         }
     }
 }

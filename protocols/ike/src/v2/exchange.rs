@@ -23,6 +23,8 @@ pub(super) struct FirstPayloads<'a> {
     pub(super) spis: (u64, u64),
     /// Whose certificates the responder wants to see.
     pub(super) authorities: &'a [[u8; 20]],
+    /// RFC 7427 §4: say which hashes we can verify.
+    pub(super) signature_hashes: bool,
     /// RFC 6023 §3: the responder says that it can do without a child.
     pub(super) childless: bool,
 }
@@ -64,8 +66,10 @@ impl FirstPayloads<'_> {
         if fragmentation {
             notify(m, NotifyType::IKEV2_FRAGMENTATION_SUPPORTED, &[]);
         }
-        let ours = PeerHashes::OURS.map(|id| id.0.to_be_bytes());
-        notify(m, NotifyType::SIGNATURE_HASH_ALGORITHMS, ours.as_flattened());
+        if self.signature_hashes {
+            let ours = PeerHashes::OURS.map(|id| id.0.to_be_bytes());
+            notify(m, NotifyType::SIGNATURE_HASH_ALGORITHMS, ours.as_flattened());
+        }
         if self.childless {
             notify(m, NotifyType::CHILDLESS_IKEV2_SUPPORTED, &[]);
         }

@@ -326,7 +326,8 @@ impl Sa {
         match self.core.requests.tick(env.now(), &env.shared.config.retransmission) {
             Due::NotYet => self.on_own_deadline(env),
             Due::Again => {
-                if let Some(message) = self.core.requests.outstanding() {
+                let refused = matches!(&self.state, State::SaInitSent(wait) if wait.is_refused());
+                if let Some(message) = self.core.requests.outstanding().filter(|_| !refused) {
                     env.transmit(self.core.route, message, true);
                 }
             }

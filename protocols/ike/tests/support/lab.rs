@@ -158,3 +158,7 @@ pub(crate) fn keys_by_identity(keys: &[(&str, &str)]) -> Believe {
         keys.iter().map(|(name, key)| (id(name), secret(key))).collect();
     Believe::Psk { any: None, by_identity }
 }
+
+pub(crate) const fn seconds(n: u64) -> std::time::Duration {
+    std::time::Duration::from_secs(n)
+}

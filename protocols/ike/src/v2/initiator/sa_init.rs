@@ -106,6 +106,7 @@ impl SaInitSent {
             route: core.route,
             spis: core.spis(),
             authorities: &[],
+            signature_hashes: env.shared.config.signature_hashes,
             childless: false,
         };
         let hashes = first.nat_hashes(env);
@@ -152,6 +153,11 @@ impl SaInitSent {
         // RFC 7296 §2.21.1: nobody has authenticated this answer, so it must not end the exchange at once.
         let until = env.now() + env.shared.config.retransmission.first;
         self.refusal.get_or_insert((until, reason));
+    }
+
+    /// Whether there is nothing to do but to wait for a better answer.
+    pub(in crate::v2) const fn is_refused(&self) -> bool {
+        self.refusal.is_some()
     }
 
     /// When a refusal is taken for final.

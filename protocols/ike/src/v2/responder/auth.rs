@@ -185,12 +185,14 @@ impl AwaitingAuth {
             Ok(proof) => proof,
             Err(reason) => return self.refuse(reason, core, env),
         };
-        let lease = lease(&connection, core, inbound, env);
+        let leased = lease(&connection, core, inbound, env);
+        let lease = leased.unwrap_or_default();
         let address = lease.map(|lease| lease.address);
         let child = connection.child.as_ref().filter(|_| inbound.sa().is_some());
         let addresses = Addresses::outer(core.route).with_theirs(address);
         let answer = child.map(|config| {
-            let chosen = Answer::choose(inbound, &without_groups(&config.suites), config, addresses, env);
+            let suites = without_groups(&config.suites);
+            let chosen = leased.and_then(|_| Answer::choose(inbound, &suites, config, addresses, env));
             (config, chosen)
         });
         let (mut protection, settled) = self.into_agreed();
@@ -212,15 +214,20 @@ impl AwaitingAuth {
     }
 }
 
-/// RFC 7296 §2.19: an inner address, if one is asked for and there is one.
+/// RFC 7296 §2.19: an inner address, if one is asked for and there is a pool of them.
 fn lease(
     connection: &Connection,
     core: &Core,
     inbound: &Inbound<'_>,
     env: &mut Env<'_, '_>,
-) -> Option<Lease> {
+) -> Result<Option<Lease>, Refusal> {
     let asked = inbound.configuration().is_some_and(|cp| cp.kind == ConfigurationType::CFG_REQUEST);
-    if asked && connection.pool.is_some() { env.shared.pools.lease(core.connection) } else { None }
+    if !asked || connection.pool.is_none() {
+        return Ok(None);
+    }
+    // RFC 7296 §3.15.4: without an address there is no child either, but the IKE SA is.
+    let lease = env.shared.pools.lease(core.connection);
+    lease.map(Some).ok_or(Refusal::Notify(NotifyType::INTERNAL_ADDRESS_FAILURE))
 }
 
 /// IDr, [CERT, …], AUTH, [CP(CFG_REPLY)], SAr2, TSi, TSr, [N(AUTH_LIFETIME)].

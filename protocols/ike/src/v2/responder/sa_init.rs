@@ -148,6 +148,7 @@ fn respond(
         route: core.route,
         spis: core.spis(),
         authorities: &authorities,
+        signature_hashes: env.shared.config.signature_hashes,
         childless,
     };
     let hashes = first.nat_hashes(env);

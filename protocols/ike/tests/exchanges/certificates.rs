@@ -1,0 +1,188 @@
+//! IKE_AUTH with certificates: every kind of key, chains, old and new signatures, fragments.
+
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_ike::v2::Config;
+use keytoll_ike::wire::Identity;
+
+use crate::support::lab::{Pki, only};
+use crate::support::{Bench, Side, check};
+
+fn established(configs: (Config, Config)) -> Bench {
+    let bench = Bench::new(configs).established();
+    bench.assert_agreement();
+    bench
+}
+
+#[test]
+fn rsa_signatures_of_rfc_7427() {
+    let mut configs = Pki::new(KeyKind::Rsa2048, 2).configs();
+    configs.0.fragmentation = None;
+    check(
+        &established(configs),
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N CERTREQ N
+        i -> r  IKE_AUTH request  SK IDi CERT CERTREQ IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr CERT AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+}
+
+#[test]
+fn every_kind_of_key_and_every_length_of_chain() {
+    let kinds =
+        [KeyKind::Rsa1024, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519];
+    for kind in kinds {
+        for chain_length in 1..=4 {
+            let bench = Bench::new(Pki::new(kind, chain_length).configs()).established();
+            assert_eq!(bench.i.endpoint.sa_count(), 1, "{kind} {chain_length}\n{}", bench.ladder);
+            bench.assert_agreement();
+        }
+    }
+}
+
+/// A peer that does not announce SIGNATURE_HASH_ALGORITHMS gets, and sends, signatures of the old methods.
+#[test]
+fn old_methods_for_peers_that_know_no_other() {
+    for kind in [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521] {
+        for old in Side::BOTH {
+            let (mut i, mut r) = Pki::new(kind, 2).configs();
+            i.signature_hashes = old != Side::I;
+            r.signature_hashes = old != Side::R;
+            established((i, r));
+        }
+    }
+}
+
+/// Ed25519 has no old method: its owner has nothing to prove itself with.
+#[test]
+fn ed25519_needs_rfc_7427() {
+    let (mut i, r) = Pki::new(KeyKind::Ed25519, 2).configs();
+    i.signature_hashes = false;
+    let mut bench = Bench::new((i, r)).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N CERTREQ N N
+        i -> r  IKE_AUTH request  SK IDi CERT CERTREQ IDr AUTH SA TSi TSr
+        r  failed: AUTHENTICATION_FAILED
+        r -> i  IKE_AUTH response  SK N
+        i  failed: AUTHENTICATION_FAILED
+    ",
+    );
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn a_distinguished_name_as_identity() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let (mut i, mut r) = pki.configs();
+    let subject = keytoll_pki::describe(&pki.device.chain[0]).unwrap().subject;
+    only(&mut i).local_id = Identity::distinguished_name(&subject);
+    only(&mut r).remote_id = Some(Identity::distinguished_name(&subject));
+    established((i, r));
+}
+
+/// One side with a certificate, the other with a shared key.
+#[test]
+fn each_side_may_prove_itself_in_its_own_way() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let ((mut i, mut r), (with_i, with_r)) = (crate::support::lab::psk(), pki.configs());
+    only(&mut i).remote = with_i.connections[0].remote.clone();
+    only(&mut r).local = with_r.connections[0].local.clone();
+    let bench = established((i, r));
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi CERTREQ IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr CERT AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+}
+
+/// Four levels of RSA-4096 do not fit into packets of 1280 bytes by far.
+#[test]
+fn long_chains_travel_in_fragments() {
+    let bench = established(Pki::new(KeyKind::Rsa4096, 4).configs());
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N CERTREQ N N
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERT CERTREQ IDr AUTH SA TSi TSr  #1
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERT CERTREQ IDr AUTH SA TSi TSr  #2
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERT CERTREQ IDr AUTH SA TSi TSr  #3
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERT CERTREQ IDr AUTH SA TSi TSr  #4
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERT CERTREQ IDr AUTH SA TSi TSr  #5
+        r -> i  IKE_AUTH response  SK IDr CERT CERT CERT AUTH SA TSi TSr  #1
+        r -> i  IKE_AUTH response  SK IDr CERT CERT CERT AUTH SA TSi TSr  #2
+        r -> i  IKE_AUTH response  SK IDr CERT CERT CERT AUTH SA TSi TSr  #3
+        r -> i  IKE_AUTH response  SK IDr CERT CERT CERT AUTH SA TSi TSr  #4
+        r -> i  IKE_AUTH response  SK IDr CERT CERT CERT AUTH SA TSi TSr  #5
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    let longest = bench.sent.iter().map(|(_, datagram)| datagram.bytes.len()).max().unwrap();
+    assert_eq!(longest, 1280 - 20 - 8, "packets are as long as they may be, and no longer");
+}
+
+/// A lost fragment costs the whole message once more; of the repeated message every other fragment is known.
+#[test]
+fn a_lost_fragment() {
+    let mut bench = Bench::new(Pki::new(KeyKind::Rsa2048, 3).configs()).lose(4).lose(8);
+    bench.initiate();
+    bench.run_for(std::time::Duration::from_secs(20));
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N CERTREQ N N
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #1
+        i x> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #2  lost
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #1  again
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #2  again
+        r  discards: repeated fragment
+        r -> i  IKE_AUTH response  SK IDr CERT CERT AUTH SA TSi TSr  #1
+        r x> i  IKE_AUTH response  SK IDr CERT CERT AUTH SA TSi TSr  #2  lost
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #1  again
+        i -> r  IKE_AUTH request  SK IDi CERT CERT CERTREQ IDr AUTH SA TSi TSr  #2  again
+        r -> i  IKE_AUTH response  SK IDr CERT CERT AUTH SA TSi TSr  #1  again
+        r -> i  IKE_AUTH response  SK IDr CERT CERT AUTH SA TSi TSr  #2  again
+        i  discards: repeated fragment
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn no_fragments_if_one_side_does_not_know_them() {
+    for side in Side::BOTH {
+        let (mut i, mut r) = Pki::new(KeyKind::Rsa2048, 3).configs();
+        if side == Side::I {
+            i.fragmentation = None
+        } else {
+            r.fragmentation = None
+        }
+        let bench = established((i, r));
+        assert_eq!(bench.sent.len(), 4, "{}", bench.ladder);
+    }
+}

@@ -1,0 +1,400 @@
+//! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, repetitions, children or none, addresses.
+
+use keytoll_ike::v2::config::Mode;
+use keytoll_ike::v2::{Command, Event};
+
+use crate::support::lab::{self, both, esp, ike, net, only, only_child, psk};
+use crate::support::{Bench, Side, check};
+
+#[test]
+fn a_shared_key_takes_four_messages() {
+    let bench = Bench::new(psk()).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_cookie_costs_two_more() {
+    let (i, mut r) = psk();
+    r.half_open.cookies_from = 0;
+    let bench = Bench::new((i, r)).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  N
+        i -> r  IKE_SA_INIT request  N SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn the_wrong_group_costs_two_more() {
+    let (mut i, mut r) = psk();
+    only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519 aes128gcm16-prfsha256-ecp256");
+    only(&mut r).suites = ike("aes128gcm16-prfsha256-ecp256");
+    let bench = Bench::new((i, r)).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r  discards: INVALID_KE_PAYLOAD
+        r -> i  IKE_SA_INIT response  N
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+/// Everything that can send an initiator round again, and every answer twice.
+#[test]
+fn repeated_detours_are_gone_once() {
+    let (mut i, mut r) = psk();
+    only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519 aes128gcm16-prfsha256-ecp256");
+    only(&mut r).suites = ike("aes128gcm16-prfsha256-ecp256");
+    r.half_open.cookies_from = 0;
+    let mut bench = Bench::new((i, r));
+    for n in 1..=20 {
+        bench = bench.duplicate(n);
+    }
+    let bench = bench.established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N  twice
+        r -> i  IKE_SA_INIT response  N  twice
+        r -> i  IKE_SA_INIT response  N  twice
+        i -> r  IKE_SA_INIT request  N SA KE Nonce N N N N  twice
+        i  discards: repeated refusal
+        i  discards: repeated refusal
+        i  discards: repeated refusal
+        r  discards: INVALID_KE_PAYLOAD
+        r -> i  IKE_SA_INIT response  N  twice
+        r  discards: INVALID_KE_PAYLOAD
+        r -> i  IKE_SA_INIT response  N  twice
+        i -> r  IKE_SA_INIT request  N SA KE Nonce N N N N  twice
+        i  discards: repeated refusal
+        i  discards: repeated refusal
+        i  discards: repeated refusal
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N  twice
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N  again  twice
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr  twice
+        i  discards: response to nothing
+        i  discards: response to nothing
+        i  discards: response to nothing
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr  twice
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr  again  twice
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+        i  discards: response to nothing
+        i  discards: response to nothing
+        i  discards: response to nothing
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_lost_request_is_sent_again() {
+    let mut bench = Bench::new(psk()).lose(1);
+    bench.initiate();
+    bench.run_for(lab::seconds(20));
+    check(
+        &bench,
+        "
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  lost
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N  again
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_lost_response_is_repeated_from_memory() {
+    let mut bench = Bench::new(psk()).lose(2).lose(6);
+    bench.initiate();
+    bench.run_for(lab::seconds(20));
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r x> i  IKE_SA_INIT response  SA KE Nonce N N N N  lost
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N  again
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N  again
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr
+        r x> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr  lost
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH SA TSi TSr  again
+        r -> i  IKE_AUTH response  SK IDr AUTH SA TSi TSr  again
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+#[test]
+fn nobody_answers() {
+    let mut bench = Bench::new(psk());
+    bench.cut.insert(Side::I, true);
+    bench.initiate();
+    bench.assert_nothing_remains();
+    check(
+        &bench,
+        "
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  lost
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  again  lost
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  again  lost
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  again  lost
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  again  lost
+        i x> r  IKE_SA_INIT request  SA KE Nonce N N N N  again  lost
+        i  failed: timeout
+    ",
+    );
+    assert_eq!(bench.failures(Side::I), ["timeout"]);
+}
+
+#[test]
+fn a_responder_forgets_who_does_not_go_on() {
+    let mut bench = Bench::new(psk());
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    bench.deliver(Side::R, &request);
+    bench.cut.insert(Side::I, true);
+    assert_eq!((bench.r.endpoint.sa_count(), bench.r.endpoint.half_open_count()), (1, 1));
+    bench.assert_nothing_remains();
+    assert_eq!(bench.failures(Side::R), [""; 0], "the owner of a responder hears nothing of passers-by");
+}
+
+#[test]
+fn without_a_child() {
+    let configs = both(psk(), |connection| connection.child = None);
+    let bench = Bench::new(configs).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH
+        r -> i  IKE_AUTH response  SK IDr AUTH
+        r  established with device.example.org
+        i  established with gw.example.org
+    ",
+    );
+    assert_eq!((bench.i.endpoint.sa_count(), bench.r.endpoint.sa_count()), (1, 1));
+}
+
+#[test]
+fn without_a_child_only_if_the_responder_can() {
+    let (mut i, r) = psk();
+    only(&mut i).child = None;
+    let mut bench = Bench::new((i, r)).established();
+    bench.assert_nothing_remains();
+    assert_eq!(bench.failures(Side::I), ["INVALID_SYNTAX"]);
+}
+
+#[test]
+fn transport_mode_if_both_want_it() {
+    for (i_mode, r_mode, agreed) in [
+        (Mode::Transport, Mode::Transport, Mode::Transport),
+        (Mode::Transport, Mode::Tunnel, Mode::Tunnel),
+        (Mode::Tunnel, Mode::Transport, Mode::Tunnel),
+    ] {
+        let (mut i, mut r) = psk();
+        only_child(&mut i).mode = i_mode;
+        only_child(&mut r).mode = r_mode;
+        let bench = Bench::new((i, r)).established();
+        bench.assert_agreement();
+        assert_eq!(bench.i.books.only_child().mode, agreed, "{i_mode:?} meets {r_mode:?}");
+    }
+}
+
+#[test]
+fn traffic_is_narrowed_to_what_both_allow() {
+    let (mut i, mut r) = psk();
+    only_child(&mut i).local = vec![net("10.1.0.0/16")];
+    only_child(&mut i).remote = vec![net("0.0.0.0/0")];
+    only_child(&mut r).local = vec![net("10.2.0.0/24"), net("10.3.0.0/24")];
+    only_child(&mut r).remote = vec![net("10.1.7.0/24")];
+    let bench = Bench::new((i, r)).established();
+    bench.assert_agreement();
+    let child = bench.i.books.only_child();
+    assert_eq!(child.local, [net("10.1.7.0/24")]);
+    assert_eq!(child.remote, [net("10.2.0.0/24"), net("10.3.0.0/24")]);
+}
+
+#[test]
+fn addresses_are_assigned_and_come_back() {
+    let (mut i, mut r) = psk();
+    only(&mut i).request_address = true;
+    only_child(&mut i).remote = vec![net("0.0.0.0/0")];
+    only_child(&mut r).local = vec![net("0.0.0.0/0")];
+    only(&mut r).pool = Some(lab::pool());
+    let mut bench = Bench::new((i, r)).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH CP SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH CP SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+    assert_eq!(assigned(&mut bench, Side::I), ["10.0.0.1"]);
+    assert_eq!(assigned(&mut bench, Side::R), ["10.0.0.1"]);
+    assert_eq!(bench.i.books.only_child().local, [net("10.0.0.1/32")]);
+
+    bench.initiate();
+    bench.settle();
+    assert_eq!(assigned(&mut bench, Side::I), ["10.0.0.1", "10.0.0.2"], "the first is still in use");
+    for sa in bench.i.books.sas() {
+        bench.command(Side::I, Command::Delete(sa));
+    }
+    bench.settle();
+    bench.initiate();
+    bench.settle();
+    assert_eq!(assigned(&mut bench, Side::I), ["10.0.0.1", "10.0.0.2", "10.0.0.1"], "it came back");
+}
+
+fn assigned(bench: &mut Bench, side: Side) -> Vec<String> {
+    let address = |event: &Event| match event {
+        Event::Established(up) => Some(up.address.map_or_else(|| "none".to_owned(), |ip| ip.to_string())),
+        _ => None,
+    };
+    bench.seat(side).events.iter().filter_map(address).collect()
+}
+
+#[test]
+fn an_empty_pool_costs_the_child_but_not_the_ike_sa() {
+    let (mut i, mut r) = psk();
+    only(&mut i).request_address = true;
+    only(&mut r).pool = Some(keytoll_ike::v2::config::Pool { size: 0, ..lab::pool() });
+    let mut bench = Bench::new((i, r)).established();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr AUTH CP SA TSi TSr
+        r -> i  IKE_AUTH response  SK IDr AUTH N
+        r  established with device.example.org
+        r  child failed: INTERNAL_ADDRESS_FAILURE
+        i  established with gw.example.org
+        i  child failed: INTERNAL_ADDRESS_FAILURE
+    ",
+    );
+    assert_eq!(bench.refusals(Side::I), ["INTERNAL_ADDRESS_FAILURE"]);
+    assert_eq!(bench.refusals(Side::R), ["INTERNAL_ADDRESS_FAILURE"]);
+    assert_eq!((bench.i.endpoint.sa_count(), bench.r.endpoint.sa_count()), (1, 1));
+}
+
+#[test]
+fn every_kind_of_suite() {
+    let ikes = [
+        "3des-md5-modp1024",
+        "aes128-sha1-modp2048",
+        "aes256-sha512-ecp384",
+        "aes192ctr-aesxcbc-ecp521",
+        "aes256ctr-aescmac-x25519",
+        "aes128gcm8-prfsha1-x25519",
+        "aes256gcm16-prfsha512-ecp256",
+        "aes128ccm12-prfsha384-x25519",
+        "chacha20poly1305-prfsha256-x25519",
+        "aes128gcm16-prfaescmac-x25519",
+    ];
+    let esps =
+        ["null-sha1", "aes128-sha256", "3des-md5", "aes256ctr-sha512", "aes256gcm16-esn", "aes128ccm8"];
+    for (n, suite) in ikes.into_iter().enumerate() {
+        let child = esps[n % esps.len()];
+        let bench = Bench::new(both(psk(), |connection| {
+            connection.suites = ike(suite);
+            connection.child.as_mut().unwrap().suites = esp(child);
+        }));
+        let bench = bench.established();
+        bench.assert_agreement();
+        assert_eq!(bench.i.books.only_child().suite, esp(child)[0], "{suite}");
+    }
+}
+
+#[test]
+fn the_initiators_best_suite_that_the_responder_has_too() {
+    let (mut i, mut r) = psk();
+    only(&mut i).suites =
+        ike("chacha20poly1305-prfsha256-x25519 aes256gcm16-prfsha256-x25519 aes128-sha256-x25519");
+    only(&mut r).suites = ike("aes128-sha256-x25519 aes256gcm16-prfsha256-x25519");
+    only_child(&mut i).suites = esp("chacha20poly1305 aes128gcm16 aes256gcm16");
+    only_child(&mut r).suites = esp("aes256gcm16 aes128gcm16");
+    let bench = Bench::new((i, r)).established();
+    bench.assert_agreement();
+    let up = bench.r.events.iter().find_map(|event| match event {
+        Event::Established(up) => Some(up.suite.to_string()),
+        _ => None,
+    });
+    assert_eq!(up.as_deref(), Some("aes256gcm16-prfsha256-x25519"));
+    assert_eq!(bench.r.books.only_child().suite, esp("aes128gcm16")[0]);
+}
+
+#[test]
+fn one_gateway_many_devices_each_with_a_key_of_its_own() {
+    let names = ["a.example.org", "b.example.org"];
+    let devices = names.map(|name| {
+        let mut connection = lab::connection(name, lab::GATEWAY);
+        connection.local = keytoll_ike::v2::config::Prove::Psk(lab::secret(name));
+        connection.remote = keytoll_ike::v2::config::Believe::psk(lab::secret(name));
+        connection
+    });
+    let (_, mut r) = psk();
+    only(&mut r).remote_id = None;
+    only(&mut r).remote = lab::keys_by_identity(&[(names[0], names[0]), (names[1], "somebody else's")]);
+    only(&mut r).local = keytoll_ike::v2::config::Prove::Psk(lab::secret(names[0]));
+    let mut bench = Bench::new((keytoll_ike::v2::Config::new(devices.to_vec()), r));
+    bench.initiate_from(Side::I, 0);
+    bench.settle();
+    bench.assert_agreement();
+    bench.initiate_from(Side::I, 1);
+    bench.settle();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.r.books.sa_count(), 1);
+}

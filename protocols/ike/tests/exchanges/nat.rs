@@ -1,0 +1,107 @@
+//! Network address translation: found, followed, and pretended.
+
+use keytoll_engine::Addr;
+
+use crate::support::bench::Rewriter;
+use crate::support::lab::{self, only, psk};
+use crate::support::{Bench, Side};
+
+const OUTSIDE: &str = "198.51.100.7";
+
+fn behind_nat() -> Bench {
+    let (mut i, mut r) = psk();
+    only(&mut i).request_address = true;
+    only(&mut r).pool = Some(lab::pool());
+    let mut bench = Bench::new((i, r));
+    bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 10_000 });
+    bench
+}
+
+/// The ports of every datagram, from and to, and whether a non-ESP marker is in front.
+fn ports(bench: &Bench) -> Vec<(u16, u16, bool)> {
+    let marked = |bytes: &[u8]| bytes.starts_with(&[0; 4]);
+    bench.sent.iter().map(|(_, sent)| (sent.from.port, sent.to.port, marked(&sent.bytes))).collect()
+}
+
+#[test]
+fn a_nat_is_found_and_everything_moves_to_port_4500() {
+    let bench = behind_nat().established();
+    assert_eq!(
+        ports(&bench),
+        [(500, 500, false), (500, 10_500, false), (4500, 4500, true), (4500, 14_500, true)]
+    );
+    assert_eq!(bench.r.endpoint.sa_count(), 1);
+    let (i, r) = (bench.i.books.only_child(), bench.r.books.only_child());
+    let (device, gateway) = (Addr::new(Side::I.ip(), 4500), Addr::new(Side::R.ip(), 4500));
+    assert_eq!(i.encapsulation, Some((device, gateway)));
+    assert_eq!(r.encapsulation, Some((gateway, Addr::new(OUTSIDE.parse().unwrap(), 14_500))));
+}
+
+#[test]
+fn without_a_nat_everything_stays_at_port_500() {
+    let bench = Bench::new(psk()).established();
+    assert_eq!(ports(&bench), [(500, 500, false); 4]);
+    assert_eq!(bench.i.books.only_child().encapsulation, None);
+}
+
+#[test]
+fn either_side_can_pretend_and_both_encapsulate() {
+    for side in Side::BOTH {
+        let (mut i, mut r) = psk();
+        i.force_encapsulation = side == Side::I;
+        r.force_encapsulation = side == Side::R;
+        let bench = Bench::new((i, r)).established();
+        assert_eq!(ports(&bench)[2..], [(4500, 4500, true); 2], "{side:?} pretends");
+        bench.assert_agreement();
+        assert!(bench.i.books.only_child().encapsulation.is_some(), "{side:?} pretends");
+    }
+}
+
+#[test]
+fn ports_of_one_s_own() {
+    let (mut i, mut r) = psk();
+    for config in [&mut i, &mut r] {
+        (config.port, config.nat_port, config.force_encapsulation) = (5000, 5001, true);
+    }
+    let bench = Bench::new((i, r)).established();
+    assert_eq!(
+        ports(&bench),
+        [(5000, 5000, false), (5000, 5000, false), (5001, 5001, true), (5001, 5001, true)]
+    );
+    bench.assert_agreement();
+}
+
+/// The NAT forgets its mapping and makes another one: the next message of the device tells the gateway.
+#[test]
+fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
+    let mut bench = behind_nat().established();
+    bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, keytoll_ike::v2::Command::Probe(sa));
+    bench.settle();
+    let sa = bench.sa(Side::R);
+    bench.command(Side::R, keytoll_ike::v2::Command::Probe(sa));
+    bench.settle();
+    let to: Vec<u16> = bench.sent.iter().skip(4).map(|(_, sent)| sent.to.port).collect();
+    assert_eq!(to, [4500, 24_500, 24_500, 4500]);
+}
+
+/// The answer was lost and meanwhile the mapping has changed: the answer goes where the repeated request came from.
+#[test]
+fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
+    let mut bench = behind_nat().established();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, keytoll_ike::v2::Command::Probe(sa));
+    bench.next_fault(crate::support::Fault::Lost);
+    bench.settle();
+    bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });
+    bench.run_for(lab::seconds(10));
+    let (_, last) = bench.sent.last().unwrap();
+    assert_eq!((last.to.ip.to_string(), last.to.port), (OUTSIDE.to_owned(), 24_500));
+    assert_eq!(
+        bench.sent.len(),
+        8,
+        "request, lost response, request again, response again\n{}",
+        bench.ladder
+    );
+}

@@ -1,0 +1,224 @@
+//! New keys for an IKE SA, by hand and by time, and authentication again (RFC 4478).
+
+use keytoll_ike::v2::config::Reauthenticate;
+use keytoll_ike::v2::{Command, Config, Event};
+
+use crate::support::lab::{self, both, ike, only, psk, seconds};
+use crate::support::{Bench, Side, check};
+
+fn quiet(configs: (Config, Config)) -> Bench {
+    let mut bench = Bench::new(configs).established();
+    bench.ladder.clear();
+    bench
+}
+
+#[test]
+fn either_side_rekeys_the_ike_sa() {
+    for side in Side::BOTH {
+        let mut bench = quiet(psk());
+        let (old, child) = (bench.sa(side), bench.i.books.only_child().clone());
+        bench.command(side, Command::RekeyIke(old));
+        bench.settle();
+        assert_ne!(bench.sa(side), old);
+        assert_eq!(*bench.i.books.only_child(), child, "children move over as they are");
+        if side == Side::I {
+            check(
+                &bench,
+                "
+                i -> r  CREATE_CHILD_SA request  SK SA Nonce KE
+                r -> i  CREATE_CHILD_SA response  SK SA Nonce KE
+                r  rekeyed
+                i  rekeyed
+                i -> r  INFORMATIONAL request  SK D
+                r -> i  INFORMATIONAL response  SK
+            ",
+            );
+        }
+        bench.run_for(seconds(300));
+        bench.assert_agreement();
+
+        bench.ladder.clear();
+        for side in Side::BOTH {
+            let sa = bench.sa(side);
+            bench.command(side, Command::Probe(sa));
+            bench.settle();
+            bench.command(side, Command::RekeyIke(sa));
+            bench.settle();
+        }
+        bench.run_for(seconds(300));
+        bench.assert_agreement();
+    }
+}
+
+#[test]
+fn the_group_of_the_new_keys_is_corrected() {
+    let (mut i, mut r) = psk();
+    only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519 aes128gcm16-prfsha256-ecp256");
+    // They like their groups in different orders: the one who asks tries the group of the SA there is.
+    only(&mut r).suites = ike("aes128gcm16-prfsha256-ecp256 aes128gcm16-prfsha256-x25519");
+    let mut bench = quiet((i, r));
+    let sa = bench.sa(Side::R);
+    bench.command(Side::R, Command::RekeyIke(sa));
+    bench.settle();
+    check(
+        &bench,
+        "
+        r -> i  CREATE_CHILD_SA request  SK SA Nonce KE
+        i -> r  CREATE_CHILD_SA response  SK N
+        r -> i  CREATE_CHILD_SA request  SK SA Nonce KE
+        i -> r  CREATE_CHILD_SA response  SK SA Nonce KE
+        i  rekeyed
+        r  rekeyed
+        r -> i  INFORMATIONAL request  SK D
+        i -> r  INFORMATIONAL response  SK
+    ",
+    );
+    bench.run_for(seconds(300));
+    bench.assert_agreement();
+}
+
+#[test]
+fn an_ike_sa_is_rekeyed_when_its_time_has_come() {
+    let (mut i, r) = psk();
+    only(&mut i).rekey_after = Some(seconds(600));
+    let mut bench = quiet((i, r));
+    bench.run_for(seconds(2000));
+    let rekeyed = bench.r.events.iter().filter(|event| matches!(event, Event::Rekeyed { .. })).count();
+    assert_eq!(rekeyed, 3);
+    bench.assert_agreement();
+}
+
+/// RFC 4478: the responder says how long its belief lasts.
+#[test]
+fn at_the_end_of_its_lifetime_an_sa_is_closed() {
+    let (i, mut r) = psk();
+    only(&mut r).auth_lifetime = Some(seconds(100));
+    let mut bench = Bench::new((i, r)).established();
+    bench.run_for(seconds(99));
+    bench.assert_agreement();
+    bench.ladder.clear();
+    bench.run_for(seconds(2));
+    check(
+        &bench,
+        "
+        i -> r  INFORMATIONAL request  SK D
+        i  child down
+        i  closed: lifetime
+        r -> i  INFORMATIONAL response  SK
+        r  child down
+        r  closed: deleted
+    ",
+    );
+    assert_eq!((bench.closures(Side::I), bench.closures(Side::R)), (vec!["lifetime"], vec!["deleted"]));
+    bench.assert_nothing_remains();
+}
+
+/// An initiator that ignores the lifetime is shown the door.
+#[test]
+fn a_responder_holds_to_the_lifetime_it_set() {
+    let (i, mut r) = psk();
+    only(&mut r).auth_lifetime = Some(seconds(100));
+    let mut bench = Bench::new((i, r)).established();
+    bench.cut.insert(Side::I, true);
+    bench.run_for(seconds(131));
+    assert_eq!(bench.closures(Side::R), ["lifetime"]);
+    bench.assert_nothing_remains();
+}
+
+fn ahead() -> (Config, Config) {
+    let (mut i, mut r) = psk();
+    only(&mut i).reauthenticate = Reauthenticate::Ahead(seconds(20));
+    only(&mut r).auth_lifetime = Some(seconds(100));
+    (i, r)
+}
+
+#[test]
+fn authentication_ahead_of_time() {
+    let mut bench = Bench::new(ahead()).established();
+    bench.ladder.clear();
+    let old = bench.sa(Side::I);
+    bench.run_for(seconds(81));
+    check(
+        &bench,
+        "
+        i  reauthentication due
+    ",
+    );
+    bench.initiate();
+    bench.settle();
+    bench.command(Side::I, Command::Delete(old));
+    bench.settle();
+    bench.run_for(seconds(60));
+    assert_eq!(bench.closures(Side::I), ["deleted"]);
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1));
+}
+
+#[test]
+fn who_is_told_ahead_of_time_and_does_nothing_is_closed_at_the_end() {
+    let mut bench = Bench::new(ahead()).established();
+    bench.run_for(seconds(102));
+    let due = bench.i.events.iter().filter(|event| matches!(event, Event::ReauthenticationDue(_))).count();
+    assert_eq!(due, 1, "{}", bench.ladder);
+    assert_eq!(bench.closures(Side::I), ["lifetime"]);
+    bench.assert_nothing_remains();
+}
+
+/// New keys are no new authentication: the lifetime goes on, and it stays the first initiator's business.
+#[test]
+fn rekeying_does_not_prolong_a_lifetime() {
+    for side in Side::BOTH {
+        let mut bench = Bench::new(ahead()).established();
+        bench.run_for(seconds(50));
+        let sa = bench.sa(side);
+        bench.command(side, Command::RekeyIke(sa));
+        bench.run_for(seconds(29));
+        let due = |bench: &Bench| {
+            let due = |event: &&Event| matches!(event, Event::ReauthenticationDue(_));
+            (bench.i.events.iter().filter(due).count(), bench.r.events.iter().filter(due).count())
+        };
+        assert_eq!(due(&bench), (0, 0));
+        bench.run_for(seconds(2));
+        assert_eq!(due(&bench), (1, 0), "after {side:?} rekeyed");
+        bench.run_for(seconds(20));
+        assert_eq!(bench.closures(Side::I), ["lifetime"]);
+        bench.assert_nothing_remains();
+    }
+}
+
+#[test]
+fn a_leased_address_survives_rekeying_and_comes_back_once() {
+    let (mut i, mut r) = psk();
+    only(&mut i).request_address = true;
+    only(&mut r).pool = Some(keytoll_ike::v2::config::Pool { size: 1, ..lab::pool() });
+    let mut bench = quiet((i, r));
+    for side in Side::BOTH {
+        let sa = bench.sa(side);
+        bench.command(side, Command::RekeyIke(sa));
+        bench.run_for(seconds(200));
+    }
+    bench.initiate();
+    bench.settle();
+    assert_eq!(bench.refusals(Side::I), ["INTERNAL_ADDRESS_FAILURE"], "the only address is in use");
+    for sa in bench.i.books.sas() {
+        bench.command(Side::I, Command::Delete(sa));
+    }
+    bench.settle();
+    bench.initiate();
+    bench.settle();
+    bench.i.books.only_child();
+}
+
+#[test]
+fn both_configured_alike_rekey_for_hours() {
+    let configs = both(psk(), |connection| {
+        connection.rekey_after = Some(seconds(1000));
+        connection.child.as_mut().unwrap().rekey_after = Some(seconds(300));
+        connection.liveness_after = Some(seconds(100));
+    });
+    let mut bench = Bench::new(configs).established();
+    bench.ladder.silent = true;
+    bench.run_for(seconds(36_000));
+    bench.i.books.only_child();
+    bench.r.books.only_child();
+    super::support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
+}
