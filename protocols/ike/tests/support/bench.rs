@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
-use keytoll_ike::v2::{Command, Config, Endpoint, Event, SaId};
+use keytoll_ike::v2::{ChildSa, Command, Config, Endpoint, Event, SaId};
 
 use super::books::Books;
 use super::ladder::Ladder;
@@ -376,6 +376,26 @@ impl Bench {
         super::books::assert_crosswise(i, r);
         assert_eq!(self.i.endpoint.sa_count(), 1, "i holds nothing else\n{}", self.ladder);
         assert_eq!(self.r.endpoint.sa_count(), 1, "r holds nothing else\n{}", self.ladder);
+    }
+
+    /// Why the two do not hold the same: as many IKE SAs, the same children crosswise, and nothing the owners do not
+    /// know of.
+    pub(crate) fn disagreement(&self) -> Option<String> {
+        let counts = [&self.i, &self.r].map(|seat| (seat.books.sa_count(), seat.endpoint.sa_count()));
+        let (i, r) = (self.i.books.all_children(), self.r.books.all_children());
+        let pair = |(_, i): &(SaId, &ChildSa)| r.iter().find(|(_, r)| r.inbound_spi == i.outbound_spi);
+        let pairs: Vec<_> = i.iter().filter_map(|child| Some((child.1, pair(child)?.1))).collect();
+        pairs.iter().for_each(|(i, r)| super::books::assert_crosswise(i, r));
+        let same = counts[0] == counts[1] && counts[0].0 == counts[0].1;
+        let paired = pairs.len() == i.len() && pairs.len() == r.len();
+        (!same || !paired).then(|| {
+            format!(
+                "(SAs the owner knows, SAs there are): {counts:?}; children {} and {}, {} pairs",
+                i.len(),
+                r.len(),
+                pairs.len()
+            )
+        })
     }
 
     /// Asserts that nothing is left anywhere, after everything that lingers was forgotten.

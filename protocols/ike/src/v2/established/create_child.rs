@@ -12,7 +12,7 @@ use super::super::keys::{Nonces, Role};
 use super::super::proposal::{self, Preference};
 use super::super::sa::{Core, State};
 use super::collision::LowestNonce;
-use super::{Child, Established, Pending, REPLACED_WAIT, Turn};
+use super::{Child, Established, Pending, Turn, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
@@ -185,7 +185,7 @@ impl Established {
             return;
         }
         self.hand_over(heir.0, core, env);
-        self.reauthenticate_at = Some(env.now() + REPLACED_WAIT);
+        self.reauthenticate_at = Some(decided_at(env));
     }
 }
 

@@ -13,7 +13,7 @@ use super::super::sa::{Core, Sa, State};
 use super::super::window::{Requests, Responses};
 use super::child_request::agree;
 use super::collision::LowestNonce;
-use super::{Established, Pending, REPLACED_WAIT, Task, Turn, ask_again_at};
+use super::{Established, Pending, Task, Turn, ask_again_at, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
@@ -149,7 +149,6 @@ impl Established {
     ) -> Box<Sa> {
         let (local_spi, remote_spi) =
             if us.is_initiator() { (initiator_spi, responder_spi) } else { (responder_spi, initiator_spi) };
-        let patience = env.shared.config.retransmission.total() + REPLACED_WAIT;
         let heir = Core {
             local_spi,
             remote_spi,
@@ -167,7 +166,7 @@ impl Established {
             tasks: std::collections::VecDeque::new(),
             pending: None,
             // If it never comes to its turn, it is not kept for ever.
-            reauthenticate_at: Some(env.now() + patience),
+            reauthenticate_at: Some(decided_at(env)),
             rekey_at: None,
             turn: Turn::ToCome,
         };

@@ -40,7 +40,7 @@ const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 /// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be tried again, but not at once; this long at least.
 const TEMPORARY_FAILURE_WAIT: Duration = Duration::from_secs(5);
 
-/// How long an SA that was replaced waits for its peer to delete it.
+/// How long an SA that was replaced waits for its peer to delete it, beyond the time the peer may need to hear of it.
 const REPLACED_WAIT: Duration = Duration::from_secs(60);
 
 /// An IKE SA in use.
@@ -188,7 +188,11 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        self.tasks.push_back(task);
+        if self.turn == Turn::Over {
+            env.discard("the SA was replaced");
+        } else {
+            self.tasks.push_back(task);
+        }
         self.next(core, env)
     }
 
@@ -390,6 +394,11 @@ impl Move {
         }
         env.emit(Event::Closed(SaId(self.to), Reason::Deleted));
     }
+}
+
+/// When the other side of a replacement has decided, or has given up: its requests are repeated no longer than ours.
+fn decided_at(env: &Env<'_, '_>) -> Time {
+    env.now() + env.shared.config.retransmission.total() + REPLACED_WAIT
 }
 
 /// When to ask again after TEMPORARY_FAILURE: not at the same moment as a peer that was refused at the same moment.
