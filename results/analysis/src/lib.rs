@@ -16,6 +16,8 @@ pub mod stats;
 pub mod summary;
 
 pub use directory::{Findings, RowFindings};
+/// The nodes, links and rows that findings are about.
+pub use keytoll_trace as trace;
 pub use metrics::{Meter, Outcome, Sample, Samples, Tally};
 pub use named::Named;
 pub use summary::Summary;

@@ -5,9 +5,9 @@
 use std::io::{self, Write};
 
 use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample, Split};
+use keytoll_analysis::trace::manifest::ManifestRow;
+use keytoll_analysis::trace::{Link, Node};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_trace::manifest::ManifestRow;
-use keytoll_trace::{Link, Node};
 
 /// The columns that name the row of the run.
 const IDENTITY: [&str; 6] = ["method", "variant", "network", "topology", "world", "crypto"];

@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use keytoll_analysis::directory::{DirectoryError, measure};
+use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::{Findings, Sample};
-use keytoll_trace::manifest::ManifestRow;
 
 use crate::{csv, html, summary};
 

@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(Scale { end: 9.3, left: 230.0 }.ticks().collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0, 8.0]);
-        assert_eq!(Scale { end: 400.0, left: 230.0 }.ticks().collect::<Vec<_>>(), [0.0, 100.0, 200.0, 300.0, 400.0]);
+        assert_eq!(
+            Scale { end: 400.0, left: 230.0 }.ticks().collect::<Vec<_>>(),
+            [0.0, 100.0, 200.0, 300.0, 400.0]
+        );
     }
 
     proptest! {
