@@ -16,6 +16,7 @@ use super::keys::{self, IkeKeys, Nonces, Role};
 use super::proposal::{self, Chosen, Preference, without_groups};
 use super::sa::Core;
 use crate::number::{NotifyType, Numbered, ProtocolId};
+use crate::wire::traffic_selector::SELECTORS_MAX;
 use crate::wire::{
     Configuration, MessageBuilder, Notify, Payload, Proposal, Spi, TrafficSelector, TrafficSelectors,
 };
@@ -162,11 +163,14 @@ fn narrow(
 ) -> Vec<TrafficSelector> {
     let policy = selectors(configured, dynamic);
     let mut narrowed = Vec::new();
-    for offer in offered.selectors() {
-        for allowed in &policy {
-            if let Some(both) = offer.narrow(allowed).filter(|both| !narrowed.contains(both)) {
-                narrowed.push(both);
-            }
+    let pairs = offered.selectors().flat_map(|offer| policy.iter().filter_map(move |allowed| offer.narrow(allowed)));
+    for both in pairs {
+        // What the answer cannot name must not be installed either.
+        if narrowed.len() == SELECTORS_MAX {
+            break;
+        }
+        if !narrowed.contains(&both) {
+            narrowed.push(both);
         }
     }
     narrowed

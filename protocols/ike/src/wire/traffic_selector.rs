@@ -45,8 +45,8 @@ impl<'a> TrafficSelectors<'a> {
 
     /// Writes the body of a TS payload: the first [`SELECTORS_MAX`] of the selectors.
     pub fn write_selectors(selectors: &[TrafficSelector], w: &mut Writer) {
-        // What a peer offers times what we have configured may be more than one octet counts, and the peer must not be
-        // able to make that a panic. RFC 7296 §2.9: leaving selectors out is narrowing.
+        // RFC 7296 §2.9: leaving selectors out is narrowing. What a peer offers times what we have configured may be
+        // more than one octet counts, and the peer must not be able to make that a panic.
         let selectors = &selectors[..selectors.len().min(SELECTORS_MAX)];
         let count = u8::try_from(selectors.len()).expect("SELECTORS_MAX fits an octet");
         w.bytes(&[count, 0, 0, 0]);
