@@ -1,0 +1,102 @@
+//! What the protocol adds to its cryptography: `cargo bench -p keytoll-lab --bench handshake`.
+//!
+//! One authentication between two IKEv2 endpoints (IKE_SA_INIT and IKE_AUTH, RFC 7296 §1.2; datagrams passed by hand: no
+//! simulator, no ESP, no meter) beside the operations it consists of, replayed with the same arguments on the bare
+//! library. The operations are those a recorder saw under a `Metered` provider, and the meter must agree on their number.
+//!
+//! Both are timed in turns, A B A B …, in one process. A round is the median of each over its turns, and the ratio of
+//! the two medians; the table shows minimum, median and maximum over the rounds. An interruption spoils a turn, not a
+//! median.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+#[path = "../common/cases.rs"]
+mod cases;
+#[path = "../common/figures.rs"]
+mod figures;
+#[path = "../common/pair.rs"]
+mod pair;
+mod raw;
+mod recorder;
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use keytoll_crypto::{Metered, Real};
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_native::clock;
+
+use cases::Case;
+use figures::{Spread, repetitions};
+use pair::Pair;
+use raw::Primitive;
+use recorder::{Recorder, Tape};
+
+const CASES: [Case; 3] = [
+    cases::PSK,
+    Case { method: "ikev2-rsa2048", suite: "aes128gcm16-prfsha256-ecp256", key: Some(KeyKind::Rsa2048) },
+    Case { method: "ikev2-ecdsa-p256", suite: "aes128gcm16-prfsha256-ecp256", key: Some(KeyKind::EcdsaP256) },
+];
+
+fn main() {
+    println!("{}; microseconds, initiator and responder together\n", clock::cpu_model());
+    println!("{:42}{:>27}{:>30}", "", "min      median      max", "");
+    for case in &CASES {
+        measure(case);
+    }
+}
+
+fn measure(case: &Case) {
+    let configs = case.configs();
+    let (mut primitives, operations) = record(configs.clone());
+    let mut pair = Pair::new(configs, Real::default);
+    let turns = if case.key == Some(KeyKind::Rsa2048) { 40 } else { 200 };
+    let (rounds, turns) = (repetitions(31, 1), repetitions(turns, 2));
+    round(&mut pair, &mut primitives, turns);
+    let rounds: Vec<_> = (0..rounds).map(|_| round(&mut pair, &mut primitives, turns)).collect();
+    let column = |of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of).collect());
+    println!("{} with {}, {} rounds of {turns}", case.method, case.suite, rounds.len());
+    println!("  {:40}{}", "whole authentication", column(|round| round.whole_us));
+    println!("  {:40}{}", "its primitives alone", column(|round| round.raw_us));
+    println!("  {:40}{}", "ratio", column(|round| round.whole_us / round.raw_us));
+    println!("  {operations}\n");
+}
+
+/// The operations of one authentication, and how the meter names and counts them.
+fn record(configs: (keytoll_ike::v2::Config, keytoll_ike::v2::Config)) -> (Vec<Primitive>, String) {
+    let tape = Tape::default();
+    let mut pair = Pair::new(configs, || Metered::count_only(Recorder::onto(&tape)));
+    pair.authenticate();
+    let mut counts = BTreeMap::new();
+    for row in [&pair.initiator, &pair.responder].into_iter().flat_map(|seat| seat.crypto.snapshot()) {
+        *counts.entry((row.operation, row.algorithm)).or_insert(0) += row.count;
+    }
+    let primitives = std::mem::take(&mut *tape.lock().unwrap_or_else(PoisonError::into_inner));
+    assert_eq!(primitives.len() as u64, counts.values().sum::<u64>(), "meter and recorder saw the same");
+    let words =
+        counts.iter().map(|((operation, algorithm), count)| format!("{count} {operation} {algorithm}"));
+    (primitives, words.collect::<Vec<_>>().join(", "))
+}
+
+/// Medians of one round.
+struct Round {
+    whole_us: f64,
+    raw_us: f64,
+}
+
+fn round(pair: &mut Pair<Real>, primitives: &mut [Primitive], turns: u32) -> Round {
+    let (mut whole, mut raw) = (Vec::new(), Vec::new());
+    for _ in 0..turns {
+        whole.push(timed(|| pair.authenticate()));
+        pair.close();
+        raw.push(timed(|| primitives.iter_mut().for_each(Primitive::run)));
+    }
+    Round { whole_us: Spread::of(whole).median, raw_us: Spread::of(raw).median }
+}
+
+/// Microseconds.
+fn timed(work: impl FnOnce()) -> f64 {
+    let start = clock::ticks();
+    work();
+    clock::ticks_to_ns(clock::ticks() - start) / 1e3
+}

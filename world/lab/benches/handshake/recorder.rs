@@ -1,0 +1,117 @@
+//! A provider that computes, and keeps every operation with its arguments so that the library can do it again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use keytoll_crypto::Real;
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_native::awslc::key::PublicKey;
+
+use super::raw::{Primitive, Sealing};
+
+/// What two recorders wrote, in the order it happened.
+pub(crate) type Tape = Arc<Mutex<Vec<Primitive>>>;
+
+/// The provider.
+pub(crate) struct Recorder {
+    real: Real,
+    tape: Tape,
+}
+
+impl Recorder {
+    pub(crate) fn onto(tape: &Tape) -> Self {
+        Self { real: Real::default(), tape: Arc::clone(tape) }
+    }
+
+    fn keep(&self, primitive: Primitive) {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner).push(primitive);
+    }
+}
+
+impl Crypto for Recorder {
+    fn enter(&mut self, phase: Phase) {
+        self.real.enter(phase);
+    }
+
+    fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        assert_eq!(algorithm, Hash::Sha1, "NAT detection is the only one that hashes");
+        self.keep(Primitive::Sha1(parts.concat()));
+        self.real.hash(algorithm, parts)
+    }
+
+    fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
+        assert_eq!(algorithm, Prf::HmacSha256, "the PRF of the benchmark's suites");
+        self.keep(Primitive::HmacSha256 { key: key.to_vec(), message: parts.concat() });
+        self.real.prf(algorithm, key, parts)
+    }
+
+    fn mac(&mut self, algorithm: Integrity, _key: &[u8], _parts: &[&[u8]]) -> Digest {
+        unreachable!("suites with an AEAD need no {algorithm}")
+    }
+
+    fn verify_mac(
+        &mut self,
+        algorithm: Integrity,
+        _key: &[u8],
+        _parts: &[&[u8]],
+        _tag: &[u8],
+    ) -> Result<(), Rejected> {
+        unreachable!("suites with an AEAD need no {algorithm}")
+    }
+
+    fn encrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        self.keep(Primitive::Seal(Sealing::new(algorithm, key, iv, aad, data)));
+        self.real.encrypt(algorithm, key, iv, aad, data, tag);
+    }
+
+    fn decrypt(
+        &mut self,
+        algorithm: Encryption,
+        key: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        let sealing = Sealing::new(algorithm, key, iv, aad, data);
+        self.keep(Primitive::Open(sealing, tag.try_into().expect("whole tags")));
+        self.real.decrypt(algorithm, key, iv, aad, data, tag)
+    }
+
+    fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
+        let pair = self.real.generate(group, rng);
+        self.keep(Primitive::generate(group, &pair.private.secret));
+        pair
+    }
+
+    fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
+        self.keep(Primitive::agree(private.group, &private.secret, peer));
+        self.real.agree(private, peer)
+    }
+
+    fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
+        self.keep(Primitive::Sign { key: key.clone(), scheme, message: parts.concat() });
+        self.real.sign(key, scheme, parts)
+    }
+
+    fn verify(
+        &mut self,
+        spki: &[u8],
+        scheme: SignatureScheme,
+        parts: &[&[u8]],
+        signature: &[u8],
+    ) -> Result<(), Rejected> {
+        let key = PublicKey::from_spki(spki).ok_or(Rejected)?;
+        self.keep(Primitive::Verify { key, scheme, message: parts.concat(), signature: signature.to_vec() });
+        self.real.verify(spki, scheme, parts, signature)
+    }
+}

@@ -1,0 +1,118 @@
+//! Memory: of a run of a million authentications, and of SAs that only exist.
+
+use std::cell::RefCell;
+
+use keytoll_crypto::{Null, Real};
+use keytoll_engine::Crypto;
+use keytoll_engine::trace::Node;
+use keytoll_esp::{Inbound, Keys, Outbound};
+use keytoll_ike::v2::{ChildKeys, ChildSa};
+use keytoll_lab::{Cost, Discard, Memory};
+use keytoll_native::heap;
+
+use crate::cases;
+use crate::figures::repetitions;
+use crate::pair::{Pair, Seat};
+use crate::throughput::{plan, run};
+
+/// Resident memory after a tenth of a long run and at its end.
+pub(crate) fn of_a_long_run() {
+    let samples = repetitions(1_000_000, 100);
+    let seen = RefCell::new((0, Vec::new()));
+    run(&plan("null", samples), &mut Discard, &|| {
+        let (count, resident) = &mut *seen.borrow_mut();
+        *count += 1;
+        if *count == samples / 10 || *count == samples {
+            resident.push(resident_kib());
+        }
+    });
+    let resident = seen.into_inner().1;
+    println!("resident memory of {samples} null authentications");
+    println!("  {:>9} KiB after a tenth\n  {:>9} KiB at the end\n", resident[0], resident[1]);
+}
+
+/// VmRSS of proc(5).
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has proc(5)");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it tells VmRSS");
+    line.trim().trim_end_matches(" kB").parse().expect("in kB")
+}
+
+/// What the heap holds for each of many IKE SAs with a child, between one endpoint and another.
+pub(crate) fn of_idle_sas() {
+    let count = repetitions(10_000, 20);
+    println!("heap per idle SA with one child, {count} between two endpoints, bytes");
+    println!("  {:24}{:>12}{:>12}{:>22}", "", "endpoint", "ESP pair", "blocks in setting up");
+    idle("null", count, || Null);
+    idle("real", count, Real::default);
+    for (node, bytes) in of_idle_hosts() {
+        println!("  {:24}{bytes:>12}  endpoint, ESP pair and its place in the host's tables", node.name());
+    }
+}
+
+/// The same as `keytoll run` reports it: what an SA adds to a whole host.
+fn of_idle_hosts() -> [(Node, u64); 2] {
+    let mut memory = Memory::default();
+    run(&plan("null", 101), &mut memory, &|| {});
+    [Node::Ue, Node::Gw].map(|node| {
+        let idle = memory.costs.iter().filter_map(|cost| match cost {
+            Cost::Sample(sample) if sample.node == node => sample.idle_sa_bytes,
+            _ => None,
+        });
+        let mut idle: Vec<u64> = idle.collect();
+        idle.sort_unstable();
+        (node, idle[idle.len() / 2])
+    })
+}
+
+fn idle<C: Crypto>(crypto: &str, count: u32, provider: impl Fn() -> C) {
+    let mut pair = Pair::new(cases::PSK.configs(), provider);
+    // What the crypto library and the endpoint need once.
+    pair.authenticate();
+    pair.close();
+    let live = [&pair.initiator, &pair.responder].map(|seat| heap::live(seat.heap_role));
+    let before = books(&pair);
+    (0..count).for_each(|_| pair.authenticate());
+    let blocks = books(&pair);
+    pair.idle();
+    let sides = [("initiator", &mut pair.initiator), ("responder", &mut pair.responder)];
+    for (index, (side, seat)) in sides.into_iter().enumerate() {
+        let esp = install(seat);
+        let with_esp = heap::live(seat.heap_role);
+        drop(esp);
+        let endpoint = heap::live(seat.heap_role);
+        let each = |sum: i64| sum as f64 / f64::from(count);
+        println!(
+            "  {:24}{:>12.0}{:>12.0}{:>22.1}",
+            format!("{side}, {crypto} crypto"),
+            each(endpoint - live[index]),
+            each(with_esp - endpoint),
+            (blocks[index] - before[index]) as f64 / f64::from(count),
+        );
+    }
+}
+
+/// Blocks allocated so far, by side.
+fn books<C>(pair: &Pair<C>) -> [u64; 2] {
+    [pair.initiator.heap_role, pair.responder.heap_role].map(heap::allocations)
+}
+
+/// Makes of the keys an endpoint gave out what a host keeps of them, and nothing else.
+fn install<C>(seat: &mut Seat<C>) -> Vec<(Inbound, Outbound)> {
+    let _booked = heap::enter(seat.heap_role);
+    seat.established = Vec::new();
+    std::mem::take(&mut seat.children).into_iter().map(|child| esp(*child)).collect()
+}
+
+fn esp(child: ChildSa) -> (Inbound, Outbound) {
+    let keys = |keys: ChildKeys| Keys {
+        encryption: child.suite.encryption,
+        integrity: child.suite.integrity,
+        encryption_key: keys.encryption,
+        integrity_key: keys.integrity,
+    };
+    (
+        Inbound::new(child.inbound_spi, keys(child.inbound)),
+        Outbound::new(child.outbound_spi, keys(child.outbound)),
+    )
+}
