@@ -30,7 +30,12 @@ impl Addresses {
         let parse = |text: &str| text.parse().expect("a literal address");
         if options.ipv6 {
             let pool = Pool { first: parse("2001:db8:2::1:0"), size: 1 << 16 };
-            Self { ue: parse("2001:db8:1::2"), gw: parse("2001:db8:1::1"), inner: parse("2001:db8:2::1"), pool }
+            Self {
+                ue: parse("2001:db8:1::2"),
+                gw: parse("2001:db8:1::1"),
+                inner: parse("2001:db8:2::1"),
+                pool,
+            }
         } else {
             let pool = Pool { first: parse("203.0.113.2"), size: 250 };
             Self { ue: parse("192.0.2.2"), gw: parse("192.0.2.1"), inner: parse("203.0.113.1"), pool }
@@ -78,11 +83,8 @@ pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> 
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(addresses.inner)];
     }
-    let config = GatewayConfig {
-        ike: endpoint(row, connection),
-        address: addresses.gw,
-        inner: vec![addresses.inner],
-    };
+    let config =
+        GatewayConfig { ike: endpoint(row, connection), address: addresses.gw, inner: vec![addresses.inner] };
     Gateway::new(config, seed, "gw")
 }
 
@@ -170,8 +172,10 @@ fn direction(direction: &plan::Direction) -> Direction {
         rate_bits_per_s: direction.rate_bits_per_s,
         queue_bytes_max: direction.queue_bytes_max,
         loss: some(direction.loss.as_f64()).map_or(Loss::None, Loss::Uniform),
-        reorder: some(direction.reorder.as_f64())
-            .map(|probability| Reorder { probability, extra_delay: direction.delay.max(Duration::from_millis(1)) }),
+        reorder: some(direction.reorder.as_f64()).map(|probability| Reorder {
+            probability,
+            extra_delay: direction.delay.max(Duration::from_millis(1)),
+        }),
         duplicate: direction.duplicate.as_f64(),
         corrupt: direction.corrupt.as_f64(),
     }

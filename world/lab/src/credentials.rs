@@ -70,10 +70,9 @@ impl Credentials {
     pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) => (
-                Prove::Certificate(set.ue.clone()),
-                Believe::Certificate(Arc::clone(&set.ue_trusts)),
-            ),
+            Some(set) => {
+                (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
+            }
         }
     }
 
@@ -81,10 +80,9 @@ impl Credentials {
     pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) => (
-                Prove::Certificate(set.gw.clone()),
-                Believe::Certificate(Arc::clone(&set.gw_trusts)),
-            ),
+            Some(set) => {
+                (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
+            }
         }
     }
 }

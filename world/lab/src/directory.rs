@@ -115,7 +115,8 @@ fn machine() -> Machine {
     Machine {
         cpu: clock::cpu_model(),
         kernel: clock::kernel(),
-        cores: std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
+        cores: std::thread::available_parallelism()
+            .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
         ticks_hz: clock::ticks_hz(),
         core_hz: clock::core_hz(),
     }

@@ -105,7 +105,8 @@ impl Row {
         });
         self.warm_up(stop);
         let mut end = RowEnd::default();
-        let limit = if self.charged { self.samples.saturating_mul(2).saturating_add(8) } else { self.samples };
+        let limit =
+            if self.charged { self.samples.saturating_mul(2).saturating_add(8) } else { self.samples };
         while end.samples - end.disturbed < self.samples && end.samples < limit {
             let disturbed = match self.sample(end.samples, keeper, stop) {
                 (End::Stopped, _) => {
@@ -268,12 +269,7 @@ impl Builder<'_> {
 
 /// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
 fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
-    let name = format!(
-        "row/{}/{}/{}/{}",
-        row.method.name(),
-        row.variant,
-        row.network.name,
-        row.topology.name()
-    );
+    let name =
+        format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
     Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())
 }

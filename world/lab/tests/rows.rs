@@ -49,7 +49,9 @@ fn the_trigger_comes_every_interval_while_nothing_takes_longer() {
 #[test]
 fn real_crypto_is_charged_metered_and_booked() {
     let memory = first_row(&plan("quickstart", &["samples=2", "networks=loopback"]));
-    assert!(count(&memory, Node::Gw, |fact| matches!(fact, Fact::Computed { busy_ns } if *busy_ns > 1000)) >= 4);
+    assert!(
+        count(&memory, Node::Gw, |fact| matches!(fact, Fact::Computed { busy_ns } if *busy_ns > 1000)) >= 4
+    );
     let agreements = memory.costs.iter().find_map(|cost| match cost {
         Cost::Operation(operation) if operation.operation == "agree" && operation.node == Node::Ue => {
             Some((operation.count, operation.ns))
