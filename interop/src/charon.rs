@@ -15,6 +15,10 @@ use crate::swanctl::{Terms, strongswan_conf};
 /// How long the daemon may take to answer after its start.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
+/// How long SAs may take to become what they should: two retransmissions (4 s and 7.2 s) can be part of it, because
+/// strongSwan 5.9.8 drops a response while it works on a request with the same message ID ("already processing").
+const SA_LIMIT: Duration = Duration::from_secs(30);
+
 /// A running daemon.
 #[derive(Debug)]
 pub struct Charon {
@@ -65,6 +69,26 @@ impl Charon {
         self.swanctl(if ike { "--rekey --ike c" } else { "--rekey --child net" })
     }
 
+    /// Rekeys the IKE SA while the daemon is held still and `meanwhile` happens: afterwards it finds its own wish and
+    /// whatever has arrived waiting side by side.
+    pub fn rekey_ike_after(&self, meanwhile: impl FnOnce() -> Result<(), Trouble>) -> Result<(), Trouble> {
+        self.signal("STOP")?;
+        thread::scope(|scope| {
+            let rekey = scope.spawn(|| self.rekey(true));
+            let happened = meanwhile();
+            // Both the request and the wish need a moment to get there.
+            thread::sleep(Duration::from_millis(100));
+            self.signal("CONT")?;
+            // Refused when the other side's rekeying has come first.
+            let _ = rekey.join();
+            happened
+        })
+    }
+
+    fn signal(&self, name: &str) -> Result<(), Trouble> {
+        finish(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.process.id())])).map(drop)
+    }
+
     /// The SAs it has.
     pub fn list_sas(&self) -> Result<Vec<IkeSa>, Trouble> {
         Ok(status::read(&self.swanctl("--list-sas --raw")?))
@@ -73,9 +97,7 @@ impl Charon {
     /// Waits until its SAs are as wished; gives them.
     pub fn await_sas(&self, what: &str, wished: impl Fn(&[IkeSa]) -> bool) -> Result<Vec<IkeSa>, Trouble> {
         let ready = || self.list_sas().ok().filter(|sas| wished(sas));
-        wait_for(what, Duration::from_secs(10), ready, || {
-            format!("{:?}\n{}", self.list_sas(), self.last_words())
-        })
+        wait_for(what, SA_LIMIT, ready, || format!("{:?}\n{}", self.list_sas(), self.last_words()))
     }
 
     /// Everything it logged.

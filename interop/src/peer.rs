@@ -14,8 +14,8 @@ use crate::pki::Pki;
 use crate::run::{Trouble, line};
 use crate::swanctl::{Auth, Terms};
 
-/// How long anything may take; strongSwan's own first retransmission comes after four seconds.
-const LIMIT: Duration = Duration::from_secs(15);
+/// How long anything may take; first retransmissions come after four seconds, second ones after eleven.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The first virtual address our gateway gives away.
 pub const POOL_FIRST: Ipv4Addr = Ipv4Addr::new(10, 98, 3, 1);

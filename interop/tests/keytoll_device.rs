@@ -203,3 +203,54 @@ fn cookie(lab: &Lab) -> Result<(), Trouble> {
     assert!(gw.log().contains("N(COOKIE)"), "no cookie was asked for");
     Ok(())
 }
+
+#[test]
+fn rekeys_that_cross_leave_one_ike_sa() {
+    let Some(lab) = lab_or_skip() else { return };
+    crossing_rekeys(&lab).unwrap_or_else(|why| panic!("{why}"));
+}
+
+fn crossing_rekeys(lab: &Lab) -> Result<(), Trouble> {
+    let terms = Terms::psk(GCM, "aes128gcm16");
+    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &terms, None)?;
+    ue.say("echo")?;
+    ue.expect("echo-reply")?;
+    let crossed = |gw: &Charon| gw.log().contains("detected IKE_REKEY collision with IKE_REKEY");
+    for _ in 0..30 {
+        if crossed(&gw) {
+            break;
+        }
+        gw.rekey_ike_after(|| ue.say("rekey-ike"))?;
+        ue.expect("rekeyed")?;
+        gw.await_sas("one IKE SA", |sas| sas.len() == 1 && sas[0].state == "ESTABLISHED")?;
+        ue.say("echo")?;
+        ue.expect("echo-reply")?;
+    }
+    assert!(crossed(&gw), "no two of thirty crossed");
+    ue.say("delete")?;
+    ue.expect("closed")?;
+    gw.await_sas("the delete", <[_]>::is_empty)?;
+    Ok(())
+}
+
+#[test]
+fn the_lifetime_that_strongswan_names_is_kept() {
+    let Some(lab) = lab_or_skip() else { return };
+    lifetime(&lab).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// strongSwan says when it wants to see the device authenticate again; the next packet after that makes it so.
+fn lifetime(lab: &Lab) -> Result<(), Trouble> {
+    let reauthenticate = "reauth_time = 3s\n  over_time = 20s\n  rand_time = 0s";
+    let terms = Terms { charon: reauthenticate, ..Terms::psk(GCM, "aes128gcm16") };
+    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
+    let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &terms, None)?;
+    ue.say("echo")?;
+    ue.expect("echo-reply")?;
+    ue.expect("closed lifetime")?;
+    gw.await_sas("the delete", <[_]>::is_empty)?;
+    ue.say("echo")?;
+    ue.expect("established")?;
+    ue.expect("echo-reply").map(drop)
+}
