@@ -100,8 +100,8 @@ pub(crate) struct ScenarioArgs {
     /// Replace a value of the scenario, like `options.mode=transport`; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Compute for real, or skip all cryptography.
-    #[arg(long, value_parser = ["real", "null"])]
+    /// Compute for real (with AWS-LC, or the system's OpenSSL in builds with it), or skip all cryptography.
+    #[arg(long, value_parser = ["real", "openssl", "null"])]
     pub(crate) crypto: Option<String>,
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full"])]

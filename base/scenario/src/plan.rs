@@ -74,20 +74,23 @@ impl RowPlan {
 /// Which provider stands behind the crypto door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CryptoMode {
-    /// Computes.
+    /// Computes, with AWS-LC.
     Real,
+    /// Computes, with the system's OpenSSL: the library that strongSwan and FreeRADIUS call. Only in builds with it.
+    OpenSsl,
     /// Costs nothing, lengths and agreement stay true.
     Null,
 }
 
 impl CryptoMode {
     /// Every mode.
-    pub const ALL: [Self; 2] = [Self::Real, Self::Null];
+    pub const ALL: [Self; 3] = [Self::Real, Self::OpenSsl, Self::Null];
 
     /// The name used in scenarios and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Real => "real",
+            Self::OpenSsl => "openssl",
             Self::Null => "null",
         }
     }

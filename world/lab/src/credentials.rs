@@ -30,6 +30,10 @@ pub(crate) fn provider(plan: &Plan) -> Provider {
     };
     match plan.crypto {
         CryptoMode::Real => Provider::Real(Real::new(exponents)),
+        #[cfg(feature = "ossl")]
+        CryptoMode::OpenSsl => Provider::Ossl(keytoll_crypto::Ossl::new(exponents)),
+        #[cfg(not(feature = "ossl"))]
+        CryptoMode::OpenSsl => unreachable!("such a plan is refused before anything is built"),
         CryptoMode::Null => Provider::Null(Null),
     }
 }
@@ -89,9 +93,9 @@ impl Credentials {
 
 impl Certificates {
     fn make(plan: &Plan, kind: KeyKind, chain: Chain) -> Self {
-        let mut crypto = provider(plan);
+        let mut crypto = issuing_provider(plan);
         let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
-            CryptoMode::Real => keys::generate,
+            CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
             CryptoMode::Null => keys::generate_null,
         };
         let seed = Seed::from(plan.seed);
@@ -102,6 +106,7 @@ impl Certificates {
                 Request { name, alternatives: &alternatives, kind, chain_length: usize::from(length) };
             let credential = authority.issue(&request, &mut make_key, &mut crypto);
             let anchor = authority.anchor_for(&credential);
+            let credential = adopted(plan, credential);
             let anchors = Anchors::new([&anchor[..]], TODAY_UNIX_SECONDS, &mut crypto);
             (credential, Arc::new(anchors.expect("the authority's own certificate parses")))
         };
@@ -109,4 +114,28 @@ impl Certificates {
         let (gw, ue_trusts) = issue("gw", AlternativeName::Dns(GW_ID.to_owned()), chain.responder);
         Self { ue, gw, ue_trusts, gw_trusts }
     }
+}
+
+/// Certificates are issued by AWS-LC even where OpenSSL is to be measured: the keys are made with it.
+fn issuing_provider(plan: &Plan) -> Provider {
+    match plan.crypto {
+        CryptoMode::Null => Provider::Null(Null),
+        CryptoMode::Real | CryptoMode::OpenSsl => Provider::Real(Real::default()),
+    }
+}
+
+/// The credential with its key in the library that will sign.
+#[cfg(feature = "ossl")]
+fn adopted(plan: &Plan, credential: Credential) -> Credential {
+    if plan.crypto != CryptoMode::OpenSsl {
+        return credential;
+    }
+    let key = keytoll_crypto::Ossl::adopt(&credential.key).expect("both libraries know every kind of key");
+    Credential { key, ..credential }
+}
+
+/// The credential as it is: there is one library.
+#[cfg(not(feature = "ossl"))]
+fn adopted(_plan: &Plan, credential: Credential) -> Credential {
+    credential
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use keytoll_native::clock;
-use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
 
 use crate::keeper::Files;
@@ -124,7 +124,8 @@ fn machine() -> Machine {
 
 fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
     let mark = row.standing().mark();
-    let notes = (!mark.is_empty()).then(|| format!("{mark} algorithms"));
+    let standing = (!mark.is_empty()).then(|| format!("{mark} algorithms"));
+    let heap = (plan.crypto == CryptoMode::OpenSsl).then(|| "OpenSSL's own heap is not counted".to_owned());
     ManifestRow {
         index: u32::try_from(index).expect("a plan has at most 10 000 rows"),
         method: row.method.name().to_owned(),
@@ -136,6 +137,6 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
         samples_planned: plan.samples,
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
-        notes: notes.into_iter().collect(),
+        notes: standing.into_iter().chain(heap).collect(),
     }
 }

@@ -71,7 +71,7 @@ enum End {
 impl Row {
     /// Builds the hosts of a row. `core_hz` is the frequency this machine runs at.
     pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
-        let charged = plan.crypto == CryptoMode::Real;
+        let charged = plan.crypto != CryptoMode::Null;
         let seed = row_seed(plan, row);
         let mut builder = Builder { world: World::new(seed.clone(), Gauge::new()), plan, charged, core_hz };
         let addresses = build::Addresses::of(&row.options);
@@ -254,7 +254,7 @@ impl Builder<'_> {
         let guard = heap::enter(role);
         let host = host();
         let crypto = match self.plan.crypto {
-            CryptoMode::Real => Metered::new(provider(self.plan)),
+            CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(self.plan)),
             CryptoMode::Null => Metered::count_only(provider(self.plan)),
         };
         drop(guard);

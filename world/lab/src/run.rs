@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use keytoll_crypto::Real;
+use keytoll_crypto::{Real, Unsupported};
+use keytoll_engine::suite::Suite;
 use keytoll_native::clock;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 
@@ -43,6 +44,9 @@ pub enum RunError {
         /// The algorithm's name.
         algorithm: &'static str,
     },
+    /// The plan wants OpenSSL, and this build has none.
+    #[error("`crypto = \"openssl\"` needs a keytoll built with `--features ossl`")]
+    NoOpenSsl,
     /// The directory holds something that is not a run.
     #[error("`{0}` is not empty and not a run directory")]
     Occupied(std::path::PathBuf),
@@ -86,14 +90,19 @@ pub fn run<K: Keepers>(
 
 /// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
 fn supported(plan: &Plan) -> Result<(), RunError> {
-    if plan.crypto == CryptoMode::Null {
-        return Ok(());
-    }
+    let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
+        CryptoMode::Null => return Ok(()),
+        CryptoMode::Real => Real::check,
+        #[cfg(feature = "ossl")]
+        CryptoMode::OpenSsl => keytoll_crypto::Ossl::check,
+        #[cfg(not(feature = "ossl"))]
+        CryptoMode::OpenSsl => return Err(RunError::NoOpenSsl),
+    };
     let suites = plan.rows.iter().flat_map(|row| {
         row.ike_suites.iter().chain(&row.esp_suites).map(move |suite| (row.method.name(), suite))
     });
     for (row, suite) in suites {
-        Real::check(suite).map_err(|lacking| RunError::Unsupported { row, algorithm: lacking.0 })?;
+        check(suite).map_err(|lacking| RunError::Unsupported { row, algorithm: lacking.0 })?;
     }
     Ok(())
 }
