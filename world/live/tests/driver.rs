@@ -70,7 +70,7 @@ fn driver() -> (Driver<Echo, Null>, Addr) {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let sockets = Sockets::bind(&[any]).expect("loopback is there");
     let local = sockets.locals()[0];
-    (Driver::new(Echo { local: Some(local), ..Echo::default() }, Null::default(), sockets), local)
+    (Driver::new(Echo { local: Some(local), ..Echo::default() }, Null, sockets), local)
 }
 
 #[test]
