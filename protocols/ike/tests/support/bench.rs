@@ -94,6 +94,9 @@ pub(crate) struct Bench {
     pub(crate) ladder: Ladder,
     /// Every datagram in the order they were sent, with its sender.
     pub(crate) sent: Vec<(Side, Datagram)>,
+    /// Whether to remember them.
+    pub(crate) keep_sent: bool,
+    sent_count: usize,
     pub(crate) nat: Option<Rewriter>,
     pub(crate) weather: Option<Weather>,
     /// Datagrams leave, but nothing arrives any more: (from I, from R).
@@ -128,6 +131,8 @@ impl Bench {
             r: Seat::new(r, crypto(), "r/ike", seed),
             ladder: Ladder::default(),
             sent: Vec::new(),
+            keep_sent: true,
+            sent_count: 0,
             nat: None,
             weather: None,
             cut: BTreeMap::new(),
@@ -161,7 +166,7 @@ impl Bench {
 
     /// The next datagram to be sent meets this fate.
     pub(crate) fn next_fault(&mut self, fault: Fault) {
-        self.faults.insert(self.sent.len() + 1, fault);
+        self.faults.insert(self.sent_count + 1, fault);
     }
 
     pub(crate) fn seat(&mut self, side: Side) -> &mut Seat {
@@ -253,8 +258,11 @@ impl Bench {
     }
 
     fn send(&mut self, side: Side, datagram: Datagram, message: &Message) {
-        self.sent.push((side, datagram.clone()));
-        let fault = self.faults.get(&self.sent.len()).copied();
+        self.sent_count += 1;
+        if self.keep_sent {
+            self.sent.push((side, datagram.clone()));
+        }
+        let fault = self.faults.get(&self.sent_count).copied();
         let lost = self.cut.get(&side) == Some(&true)
             || fault == Some(Fault::Lost)
             || self.weather.as_mut().is_some_and(|weather| weather.rng.chance(weather.loss));
@@ -382,20 +390,21 @@ impl Bench {
     /// know of.
     pub(crate) fn disagreement(&self) -> Option<String> {
         let counts = [&self.i, &self.r].map(|seat| (seat.books.sa_count(), seat.endpoint.sa_count()));
+        let known = counts.iter().all(|(known, held)| known == held);
+        self.disagreement_of_books()
+            .or_else(|| (!known).then(|| format!("(SAs the owner knows, SAs there are): {counts:?}")))
+    }
+
+    /// The same, but SAs may linger.
+    pub(crate) fn disagreement_of_books(&self) -> Option<String> {
+        let counts = [self.i.books.sa_count(), self.r.books.sa_count()];
         let (i, r) = (self.i.books.all_children(), self.r.books.all_children());
         let pair = |(_, i): &(SaId, &ChildSa)| r.iter().find(|(_, r)| r.inbound_spi == i.outbound_spi);
         let pairs: Vec<_> = i.iter().filter_map(|child| Some((child.1, pair(child)?.1))).collect();
         pairs.iter().for_each(|(i, r)| super::books::assert_crosswise(i, r));
-        let same = counts[0] == counts[1] && counts[0].0 == counts[0].1;
         let paired = pairs.len() == i.len() && pairs.len() == r.len();
-        (!same || !paired).then(|| {
-            format!(
-                "(SAs the owner knows, SAs there are): {counts:?}; children {} and {}, {} pairs",
-                i.len(),
-                r.len(),
-                pairs.len()
-            )
-        })
+        (counts[0] != counts[1] || !paired)
+            .then(|| format!("SAs {counts:?}, children {} and {}, {} pairs", i.len(), r.len(), pairs.len()))
     }
 
     /// Asserts that nothing is left anywhere, after everything that lingers was forgotten.

@@ -23,13 +23,20 @@ pub(crate) struct Ladder {
     pub(crate) silent: bool,
     /// Show when each datagram left.
     pub(crate) clock: bool,
+    /// Print every line at once.
+    pub(crate) loud: bool,
 }
 
 impl Ladder {
     fn draw(&mut self, line: impl FnOnce() -> String) {
-        if !self.silent {
-            self.lines.push(line());
+        if self.silent {
+            return;
         }
+        let line = line();
+        if self.loud {
+            println!("    {line}");
+        }
+        self.lines.push(line);
     }
 
     /// Forgets what was drawn so far.

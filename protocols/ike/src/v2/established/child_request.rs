@@ -26,6 +26,8 @@ pub(super) struct ChildRequest {
     pub(super) replaces: Option<u32>,
     /// The peer replaced the same child meanwhile.
     pub(super) rival: Option<LowestNonce>,
+    /// The peer closed what may be this very child before we heard of it: the last SPI we did not know.
+    pub(super) deleted_early: Option<u32>,
 }
 
 impl Established {
@@ -65,7 +67,7 @@ impl Established {
         let pair = group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng));
         let nonce = env.shared.rng.bytes();
         let addresses = self.addresses(core);
-        let request = ChildRequest { offer, nonce, pair, replaces, rival: None };
+        let request = ChildRequest { offer, nonce, pair, replaces, rival: None, deleted_early: None };
         core.request(
             ExchangeType::CREATE_CHILD_SA,
             |m| {
@@ -98,7 +100,13 @@ impl Established {
             return;
         }
         match self.accept_child(request, config, inbound, core, env) {
-            Ok((child, nonces)) => self.child_came(request, config, child, &nonces, core, env),
+            Ok((child, nonces)) => {
+                let spis = (child.inbound_spi, child.outbound_spi);
+                self.child_came(request, config, child, &nonces, core, env);
+                if request.deleted_early == Some(spis.1) {
+                    self.forget_child(spis.0, core, env);
+                }
+            }
             Err(reason) => self.child_refused(request, reason, core, env),
         }
     }

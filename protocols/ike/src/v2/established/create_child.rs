@@ -12,7 +12,7 @@ use super::super::keys::{Nonces, Role};
 use super::super::proposal::{self, Preference};
 use super::super::sa::{Core, State};
 use super::collision::LowestNonce;
-use super::{Child, Established, Pending, Turn, decided_at};
+use super::{Child, Established, Pending, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
@@ -83,7 +83,12 @@ impl Established {
         let outbound = rekey.child_spi().ok_or(Refusal::Syntax("REKEY_SA"))?;
         // RFC 7296 §2.25.1: a child that is not there cannot be replaced; one that is being deleted, not now.
         let child = self.children.iter().find(|child| child.outbound_spi == outbound);
-        let child = child.ok_or(Refusal::Notify(NotifyType::CHILD_SA_NOT_FOUND))?;
+        // Perhaps it is the one we have asked for, and the answer is still on its way.
+        let missing = match self.pending {
+            Some(Pending::Child(_)) => NotifyType::TEMPORARY_FAILURE,
+            _ => NotifyType::CHILD_SA_NOT_FOUND,
+        };
+        let child = child.ok_or(Refusal::Notify(missing))?;
         match self.pending {
             Some(Pending::DeleteChild(spi)) if spi == child.inbound_spi => not_now,
             _ => Ok(Wanted::Child(Some(child.inbound_spi))),
@@ -185,7 +190,6 @@ impl Established {
             return;
         }
         self.hand_over(heir.0, core, env);
-        self.reauthenticate_at = Some(decided_at(env));
     }
 }
 

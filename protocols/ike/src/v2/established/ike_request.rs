@@ -206,7 +206,8 @@ impl Established {
         let children = std::mem::take(&mut self.children);
         let peer = self.peer.clone();
         self.peer.lease = None;
-        let reauthenticate_at = self.reauthenticate_at.take();
+        // The peer closes this one; if it does not, we do.
+        let reauthenticate_at = self.reauthenticate_at.replace(decided_at(env));
         // What was asked of this SA is now for the heir to do; its keys are fresh already.
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.retain(|task| *task != Task::RekeyIke);

@@ -44,8 +44,9 @@ impl Established {
         let mut ours = Vec::new();
         let deletes = inbound.deletes().filter(|delete| delete.protocol == ProtocolId::ESP);
         for outbound in deletes.flat_map(|delete| delete.spis()) {
-            let Some(child) = self.children.iter().find(|child| child.outbound_spi == outbound).copied()
-            else {
+            let known = self.children.iter().find(|child| child.outbound_spi == outbound).copied();
+            let Some(child) = known else {
+                self.note_deleted_early(outbound);
                 continue;
             };
             if !matches!(self.pending, Some(Pending::DeleteChild(spi)) if spi == child.inbound_spi) {
@@ -54,6 +55,13 @@ impl Established {
             self.forget_child(child.inbound_spi, core, env);
         }
         ours
+    }
+
+    /// A child of which we know nothing yet, because the answer that tells us is still on its way.
+    fn note_deleted_early(&mut self, outbound: u32) {
+        if let Some(Pending::Child(request)) = &mut self.pending {
+            request.deleted_early = Some(outbound);
+        }
     }
 
     /// Removes a child from the books and tells the owner.

@@ -304,11 +304,12 @@ impl Established {
     pub(in crate::v2) fn deadline(&self, core: &Core) -> Option<Deadline> {
         let at = |at: Option<Time>, why| at.map(|at| Deadline { at, why });
         let children = self.children.iter().filter_map(|child| child.rekey_at).min();
+        let liveness = core.liveness_at().filter(|_| self.turn == Turn::Now);
         [
             at(self.reauthenticate_at, "authentication lifetime"),
             at(self.rekey_at, "ike rekey"),
             at(children, "child rekey"),
-            at(core.liveness_at(), "liveness"),
+            at(liveness, "liveness"),
         ]
         .into_iter()
         .fold(None, Deadline::earlier)
@@ -319,6 +320,10 @@ impl Established {
         let now = env.now();
         let due = |at: &mut Option<Time>| at.take_if(|at| *at <= now).is_some();
         if due(&mut self.reauthenticate_at) {
+            if self.turn == Turn::ToCome {
+                // It lost, or its predecessor did not live to say so: nobody will miss it.
+                return State::Gone;
+            }
             self.authentication_ends(core, env);
         }
         if due(&mut self.rekey_at) {
@@ -329,7 +334,7 @@ impl Established {
                 self.tasks.push_back(Task::RekeyChild(child.inbound_spi));
             }
         }
-        if core.liveness_at().is_some_and(|at| at <= now) {
+        if self.turn == Turn::Now && core.liveness_at().is_some_and(|at| at <= now) {
             core.heard = now;
             self.tasks.push_back(Task::Probe);
         }
