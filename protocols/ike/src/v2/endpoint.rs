@@ -252,10 +252,9 @@ impl Endpoint {
             return self.on_first_request(&header, route, message, cx);
         }
         let spi = if header.flags.is_from_initiator() { header.responder_spi } else { header.initiator_spi };
-        if !self.sas.contains_key(&spi) {
-            return cx.discard(Protocol::Ike, "unknown SPI");
+        if !self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env)) {
+            cx.discard(Protocol::Ike, "unknown SPI");
         }
-        self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env));
     }
 
     /// RFC 7296 §2.5: a higher major version is refused with ours.
@@ -282,7 +281,8 @@ impl Endpoint {
         }
         let key = (route.remote, header.initiator_spi);
         if let Some(spi) = self.asked_before(key, message) {
-            return self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
+            self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
+            return;
         }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
@@ -381,9 +381,10 @@ impl Endpoint {
         }
     }
 
-    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards.
-    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) {
-        let Some(mut sa) = self.take(spi) else { return };
+    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards; false if there is
+    /// no such SA.
+    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) -> bool {
+        let Some(mut sa) = self.take(spi) else { return false };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
         while let Some(born) = self.shared.born.pop() {
@@ -399,6 +400,7 @@ impl Endpoint {
             heir.adopt(moved, env);
             self.keep(heir);
         }
+        true
     }
 
     /// An SA out of the tables; [`Self::keep`] puts it back.

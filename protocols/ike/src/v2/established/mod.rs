@@ -159,7 +159,7 @@ impl Established {
             reauthenticate_at: peer.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
             rekey_at: connection.rekey_after.map(|after| now + after),
             peer,
-            children: Vec::new(),
+            children: Vec::with_capacity(1),
             tasks: VecDeque::new(),
             pending: None,
             turn: Turn::Now,
