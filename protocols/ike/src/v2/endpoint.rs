@@ -92,7 +92,7 @@ impl Env<'_, '_> {
 fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
     let trusts = config.connections.iter().filter_map(|connection| match &connection.remote {
         Believe::Certificate(trust) => Some(trust.authorities()),
-        Believe::Psk { .. } => None,
+        Believe::Psk { .. } | Believe::Eap => None,
     });
     trusts.flatten().copied().collect()
 }
@@ -366,8 +366,10 @@ impl Endpoint {
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
-            // EAP is the next issue's: no state waits for it yet.
-            Command::Eap(..) => return cx.discard(Protocol::Ike, "no SA waits for EAP"),
+            Command::Eap(sa, eap) => {
+                self.with_sa(sa.0, cx, |sa, env| sa.on_eap(eap, env));
+                return;
+            }
         };
         self.with_sa(spi.0, cx, |sa, env| sa.on_task(task, env));
     }

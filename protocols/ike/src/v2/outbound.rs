@@ -9,6 +9,7 @@ use super::protect::{OpenError, Opened, Protection};
 use super::sa::Core;
 use super::window::Packets;
 use crate::number::{ExchangeType, PayloadType};
+use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, MessageBuilder, Payload};
 
 /// A message that is not encrypted: IKE_SA_INIT and its refusals.
@@ -70,6 +71,29 @@ impl Plain<'_> {
             Self::Message(opened) => opened.payloads(),
             Self::Assembled(whole) => whole.payloads(),
         }
+    }
+}
+
+/// The inside of a message, kept beyond the message.
+#[derive(Debug)]
+pub(super) struct Kept {
+    first: PayloadType,
+    bytes: Vec<u8>,
+}
+
+impl Plain<'_> {
+    pub(super) fn keep(&self) -> Kept {
+        let (first, bytes) = match self {
+            Self::Message(opened) => (opened.envelope.first, opened.plaintext()),
+            Self::Assembled(whole) => (whole.first(), whole.plaintext()),
+        };
+        Kept { first, bytes: bytes.to_vec() }
+    }
+}
+
+impl Kept {
+    pub(super) fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
+        read_chain(self.first, &mut Reader::new(&self.bytes))
     }
 }
 

@@ -8,14 +8,14 @@ use keytoll_engine::{Addr, Deadline, Time};
 use super::config::Connection;
 use super::endpoint::{Env, Route};
 use super::established::{Closing, Established, Task};
-use super::event::{Event, Reason, SaId};
+use super::event::{Eap, Event, Reason, SaId};
 use super::fragment::Reassembly;
 use super::inbound::Inbound;
-use super::initiator::{AuthSent, SaInitSent};
+use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
 use super::outbound::{self, Kind, Plain};
 use super::protect::Protection;
-use super::responder::AwaitingAuth;
+use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse};
 use super::window::{Due, Received, Requests, Responses};
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
@@ -60,8 +60,20 @@ pub(super) enum State {
     SaInitSent(Box<SaInitSent>),
     /// Initiator: the answer to IKE_AUTH.
     AuthSent(Box<AuthSent>),
+    /// Initiator: the owner's next EAP packet.
+    EapAwaitsOwner(Box<EapConversation>),
+    /// Initiator: the responder's next EAP packet.
+    EapAwaitsPeer(Box<EapConversation>),
+    /// Initiator: the responder's AUTH after EAP.
+    EapFinalSent(Box<EapFinal>),
     /// Responder: the IKE_AUTH request.
     AwaitingAuth(Box<AwaitingAuth>),
+    /// Responder: the owner's next EAP packet.
+    RelayAwaitsOwner(Box<Relay>),
+    /// Responder: the initiator's next EAP packet.
+    RelayAwaitsPeer(Box<Relay>),
+    /// Responder: the initiator's AUTH after EAP.
+    AwaitingFinalAuth(Box<FinalAuth>),
     /// Both: anything.
     Established(Box<Established>),
     /// Both: the answer to our last request.
@@ -81,7 +93,11 @@ impl State {
     fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         match self {
             Self::AuthSent(wait) => Some(&wait.protection),
+            Self::EapAwaitsOwner(wait) | Self::EapAwaitsPeer(wait) => Some(wait.protection()),
+            Self::EapFinalSent(wait) => Some(wait.protection()),
             Self::AwaitingAuth(wait) => wait.protection(core, env),
+            Self::RelayAwaitsOwner(wait) | Self::RelayAwaitsPeer(wait) => Some(&wait.protection),
+            Self::AwaitingFinalAuth(wait) => Some(&wait.relay.protection),
             Self::Established(sa) => Some(&sa.protection),
             Self::Closing(wait) => Some(&wait.protection),
             Self::SaInitSent(_) | Self::Lingering(_) | Self::Gone => None,
@@ -172,7 +188,13 @@ impl Sa {
     }
 
     pub(super) const fn is_half_open(&self) -> bool {
-        matches!(self.state, State::AwaitingAuth(_))
+        matches!(
+            self.state,
+            State::AwaitingAuth(_)
+                | State::RelayAwaitsOwner(_)
+                | State::RelayAwaitsPeer(_)
+                | State::AwaitingFinalAuth(_)
+        )
     }
 
     /// A message whose header carries our SPI.
@@ -214,6 +236,10 @@ impl Sa {
         let next = match (self.state.take(), parse(&plain)) {
             (State::AuthSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
             (State::AuthSent(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::EapAwaitsPeer(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
+            (State::EapAwaitsPeer(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::EapFinalSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
+            (State::EapFinalSent(wait), Err(reason)) => wait.give_up(reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_response(&inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.lost(reason, core, env),
             (State::Closing(_), _) => core.linger(env),
@@ -248,9 +274,17 @@ impl Sa {
         let next = match (self.state.take(), parse(&plain)) {
             (State::AwaitingAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
                 core.route = route;
-                wait.on_request(&inbound, core, env)
+                wait.on_request(&inbound, &plain, core, env)
             }
             (State::AwaitingAuth(wait), Err(reason)) => wait.refuse(reason, core, env),
+            (State::RelayAwaitsPeer(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
+                wait.on_request(&inbound, core, env)
+            }
+            (State::RelayAwaitsPeer(wait), Err(reason)) => refuse(wait.protection, reason, core, env),
+            (State::AwaitingFinalAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
+                wait.on_request(&inbound, core, env)
+            }
+            (State::AwaitingFinalAuth(wait), Err(reason)) => refuse(wait.relay.protection, reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),
@@ -297,6 +331,19 @@ impl Sa {
         }
     }
 
+    /// What the owner has to say in EAP.
+    pub(super) fn on_eap(&mut self, eap: Eap, env: &mut Env<'_, '_>) {
+        let core = &mut self.core;
+        self.state = match self.state.take() {
+            State::EapAwaitsOwner(wait) => wait.on_owner(eap, core, env),
+            State::RelayAwaitsOwner(wait) => wait.on_owner(eap, core, env),
+            state => {
+                env.discard("no SA waits for EAP");
+                state
+            }
+        };
+    }
+
     /// The owner wants something.
     pub(super) fn on_task(&mut self, task: Task, env: &mut Env<'_, '_>) {
         self.state = match self.state.take() {
@@ -313,10 +360,23 @@ impl Sa {
         let again = self.core.requests.deadline().map(|at| Deadline { at, why: "ike retransmission" });
         let own = match &self.state {
             State::AwaitingAuth(wait) => Some(Deadline { at: wait.expires, why: "half-open SA expires" }),
+            State::EapAwaitsOwner(wait) => {
+                Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
+            }
+            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) => {
+                Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
+            }
+            State::AwaitingFinalAuth(wait) => {
+                Some(Deadline { at: wait.relay.expires, why: "EAP conversation expires" })
+            }
             State::Established(sa) => sa.deadline(&self.core),
             State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
             State::SaInitSent(wait) => wait.deadline(),
-            State::AuthSent(_) | State::Closing(_) | State::Gone => None,
+            State::AuthSent(_)
+            | State::EapAwaitsPeer(_)
+            | State::EapFinalSent(_)
+            | State::Closing(_)
+            | State::Gone => None,
         };
         Deadline::earlier(again, own)
     }
@@ -340,7 +400,7 @@ impl Sa {
         self.core.requests.settle();
         let id = self.core.id();
         self.state = match self.state.take() {
-            State::SaInitSent(_) | State::AuthSent(_) => {
+            State::SaInitSent(_) | State::AuthSent(_) | State::EapAwaitsPeer(_) | State::EapFinalSent(_) => {
                 env.emit(Event::Failed(id, Reason::Timeout));
                 State::Gone
             }
@@ -353,6 +413,17 @@ impl Sa {
         self.state = match self.state.take() {
             State::AwaitingAuth(wait) if wait.expires <= env.now() => {
                 env.discard("half-open SA expired");
+                State::Gone
+            }
+            State::EapAwaitsOwner(wait) if wait.expires <= env.now() => {
+                wait.give_up(Reason::Timeout, &mut self.core, env)
+            }
+            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) if wait.expires <= env.now() => {
+                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
+                State::Gone
+            }
+            State::AwaitingFinalAuth(wait) if wait.relay.expires <= env.now() => {
+                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
                 State::Gone
             }
             State::Established(sa) => sa.on_tick(&mut self.core, env),
