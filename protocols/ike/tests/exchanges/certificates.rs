@@ -178,9 +178,9 @@ fn no_fragments_if_one_side_does_not_know_them() {
     for side in Side::BOTH {
         let (mut i, mut r) = Pki::new(KeyKind::Rsa2048, 3).configs();
         if side == Side::I {
-            i.fragmentation = None
+            i.fragmentation = None;
         } else {
-            r.fragmentation = None
+            r.fragmentation = None;
         }
         let bench = established((i, r));
         assert_eq!(bench.sent.len(), 4, "{}", bench.ladder);

@@ -119,7 +119,7 @@ impl AwaitingAuth {
     }
 
     pub(in crate::v2) fn on_request(
-        self: Box<Self>,
+        self,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -152,12 +152,7 @@ impl AwaitingAuth {
     }
 
     /// RFC 7296 §2.21.2: the error is the whole response, and the end.
-    pub(in crate::v2) fn refuse(
-        self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(in crate::v2) fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         env.emit(Event::Failed(core.id(), reason));
         let (mut protection, _) = self.into_agreed();
         let critical;
@@ -174,7 +169,7 @@ impl AwaitingAuth {
     }
 
     fn establish(
-        self: Box<Self>,
+        self,
         believed: Believed,
         inbound: &Inbound<'_>,
         core: &mut Core,
