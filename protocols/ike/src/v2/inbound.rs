@@ -2,8 +2,8 @@
 
 use crate::number::{NotifyType, PayloadType};
 use crate::wire::{
-    Authentication, Certificate, Configuration, Delete, Identification, KeyExchange,
-    Notify, Payload, SecurityAssociation, TrafficSelectors,
+    Authentication, Certificate, Configuration, Delete, Identification, KeyExchange, Notify, Payload,
+    SecurityAssociation, TrafficSelectors,
 };
 
 use super::event::Reason;
