@@ -3,7 +3,7 @@
 //! The corpus is the messages of one genuine conversation, each as the first step in the state it belongs to and all in
 //! a row; `KEYTOLL_BLESS=1` writes it anew. What the fuzzer finds is added beside it under any other name.
 
-#![allow(clippy::unwrap_used, reason = "this is a test: it may fail and say why")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
 mod support;
 
