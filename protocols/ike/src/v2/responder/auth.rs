@@ -10,7 +10,7 @@ use keytoll_engine::suite::Suite;
 
 use super::super::auth::{PeerHashes, Proof};
 use super::super::child::{Addresses, Answer, Refusal};
-use super::super::config::{ChildConfig, Connection};
+use super::super::config::{Believe, ChildConfig, Connection};
 use super::super::endpoint::Env;
 use super::super::established::{Child, Established, Peer};
 use super::super::event::{Event, Reason};
@@ -21,7 +21,7 @@ use super::super::pool::Lease;
 use super::super::proposal::without_groups;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
-use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
 /// Waits for the IKE_AUTH request.
@@ -144,7 +144,11 @@ impl AwaitingAuth {
                 && asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
                 && connection.suites.contains(&self.suite)
         };
-        let found = env.shared.connections().find(|(_, connection)| fits(connection));
+        // Of several that fit, one that takes the kind of proof there is.
+        let by_key = inbound.need_auth()?.method == AuthMethod::SHARED_KEY_MIC;
+        let takes = |connection: &Connection| by_key == matches!(connection.remote, Believe::Psk { .. });
+        let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
+        let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
         let (index, connection) =
             found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
         self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
