@@ -28,7 +28,8 @@ use crate::wire::{Flags, Header, Notify, Payload};
 pub struct Endpoint {
     shared: Shared,
     sas: FastMap<u64, Box<Sa>>,
-    timers: BTreeSet<(Time, u64)>,
+    /// What each SA waits for until when; the host asks often, so it is not worked out again.
+    timers: BTreeMap<(Time, u64), &'static str>,
     half_open: HalfOpenTable,
     cookies: Jar,
 }
@@ -46,6 +47,7 @@ pub(super) struct Shared {
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
     /// SAs that came out of another one: rekeyed IKE SAs.
+    #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) born: Vec<Box<Sa>>,
     /// Children on their way from one IKE SA to the one that replaced it.
     pub(super) moves: Vec<Move>,
@@ -221,7 +223,7 @@ impl Endpoint {
         Self {
             shared: Shared::new(config, rng),
             sas: FastMap::default(),
-            timers: BTreeSet::new(),
+            timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),
             cookies,
         }
@@ -375,7 +377,7 @@ impl Endpoint {
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(&(at, spi)) = self.timers.first() {
+        while let Some((&(at, spi), _)) = self.timers.first_key_value() {
             if at > cx.now {
                 break;
             }
@@ -423,9 +425,10 @@ impl Endpoint {
         if matches!(sa.state, State::Gone) {
             return;
         }
-        sa.armed = sa.deadline().map(|deadline| deadline.at);
-        if let Some(at) = sa.armed {
-            self.timers.insert((at, sa.spi()));
+        let deadline = sa.deadline();
+        sa.armed = deadline.map(|deadline| deadline.at);
+        if let Some(Deadline { at, why }) = deadline {
+            self.timers.insert((at, sa.spi()), why);
         }
         self.sas.insert(sa.spi(), sa);
     }
@@ -448,8 +451,6 @@ impl Engine for Endpoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let &(at, spi) = self.timers.first()?;
-        let why = self.sas.get(&spi).and_then(|sa| sa.deadline()).map_or("ike", |deadline| deadline.why);
-        Some(Deadline { at, why })
+        self.timers.first_key_value().map(|(&(at, _), &why)| Deadline { at, why })
     }
 }

@@ -127,6 +127,11 @@ pub(super) fn open<'m>(
     }
 }
 
+/// Whether a message, or a fragment of one, comes from the peer.
+pub(super) fn is_authentic(message: &[u8], protection: &Protection, cx: &mut Ctx<'_>) -> bool {
+    protection.open(&mut message.to_vec(), cx.crypto).is_ok()
+}
+
 const fn why(error: OpenError) -> &'static str {
     match error {
         OpenError::Malformed(_) => "malformed",

@@ -221,7 +221,7 @@ impl Sa {
 
     fn on_response(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
         let awaited = self.core.requests.awaits(header.message_id);
-        if !awaited.is_some_and(|request| request.exchange == header.exchange.0) {
+        if awaited.is_none_or(|request| request.exchange != header.exchange.0) {
             return env.discard("response to nothing");
         }
         if let State::SaInitSent(wait) = &mut self.state {
@@ -257,15 +257,10 @@ impl Sa {
     fn on_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
         match self.core.responses.classify(header.message_id) {
             Received::Expected => {}
-            Received::Repeated(response) => {
-                // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
-                if outbound::asks_again(header, message) {
-                    // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
-                    env.transmit(route, response, true);
-                }
-                return;
+            Received::Repeated(response) if response.exchange == header.exchange.0 => {
+                return self.on_repeated_request(header, route, message, env);
             }
-            Received::OutOfWindow => return env.discard("message id out of window"),
+            Received::Repeated(_) | Received::OutOfWindow => return env.discard("message id out of window"),
         }
         let mut buffer = message.to_vec();
         let Some(plain) = self.unprotect(&mut buffer, env) else { return };
@@ -294,6 +289,22 @@ impl Sa {
             }
         };
         self.state = next;
+    }
+
+    /// RFC 7296 §2.1: the last request once more gets the same response.
+    fn on_repeated_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
+        // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
+        if !outbound::asks_again(header, message) {
+            return;
+        }
+        let protection = self.state.protection(&self.core, env);
+        if protection.is_some_and(|protection| !outbound::is_authentic(message, protection, env.cx)) {
+            return env.discard("not authentic");
+        }
+        if let Received::Repeated(response) = self.core.responses.classify(header.message_id) {
+            // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
+            env.transmit(route, response, true);
+        }
     }
 
     /// Whether these are the bytes of the IKE_SA_INIT that made this half-open SA.

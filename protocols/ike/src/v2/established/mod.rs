@@ -228,7 +228,7 @@ impl Established {
     ) -> State {
         match self.pending.take() {
             Some(Pending::Child(request)) => self.on_child_response(&request, inbound, core, env),
-            Some(Pending::RekeyIke(request)) => return self.on_rekey_response(*request, inbound, core, env),
+            Some(Pending::RekeyIke(request)) => return self.on_rekey_response(&request, inbound, core, env),
             Some(Pending::DeleteChild(spi)) => self.forget_child(spi, core, env),
             Some(Pending::Probe) | None => {}
         }

@@ -121,7 +121,7 @@ impl AuthSent {
     }
 
     pub(in crate::v2) fn on_response(
-        self: Box<Self>,
+        self,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -160,12 +160,7 @@ impl AuthSent {
     }
 
     /// RFC 7296 §2.21.2: an initiator that finds the error says so in an exchange of its own.
-    pub(in crate::v2) fn give_up(
-        mut self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(in crate::v2) fn give_up(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         env.emit(Event::Failed(core.id(), reason));
         let kind = match reason {
             Reason::UnsupportedCritical(_) | Reason::Syntax(_) => NotifyType::INVALID_SYNTAX,
@@ -177,7 +172,7 @@ impl AuthSent {
     }
 
     pub(super) fn establish(
-        self: Box<Self>,
+        self,
         connection: &Connection,
         identity: Identity,
         inbound: &Inbound<'_>,
@@ -187,7 +182,7 @@ impl AuthSent {
         let address = inbound.configuration().and_then(|cp| child::assigned_address(&cp));
         let auth_lifetime = auth_lifetime(inbound);
         let peer = Peer { identity, initiated: true, auth_lifetime, address, lease: None };
-        let Self { protection, settled, offer } = *self;
+        let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {
             let addresses = Addresses::outer(core.route).with_ours(address);

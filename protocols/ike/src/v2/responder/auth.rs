@@ -23,7 +23,7 @@ use super::super::proposal::without_groups;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
 use super::eap::{Applicant, Relay};
-use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
 /// Waits for the IKE_AUTH request.
@@ -121,7 +121,7 @@ impl AwaitingAuth {
     }
 
     pub(in crate::v2) fn on_request(
-        self: Box<Self>,
+        self,
         inbound: &Inbound<'_>,
         plain: &Plain<'_>,
         core: &mut Core,
@@ -162,7 +162,11 @@ impl AwaitingAuth {
                 && asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
                 && connection.suites.contains(&self.suite)
         };
-        let found = env.shared.connections().find(|(_, connection)| fits(connection));
+        // Of several that fit, one that takes the kind of proof there is.
+        let by_key = inbound.auth().is_some_and(|auth| auth.method == AuthMethod::SHARED_KEY_MIC);
+        let takes = |connection: &Connection| by_key == matches!(connection.remote, Believe::Psk { .. });
+        let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
+        let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
         let (index, connection) =
             found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
         if !wants_eap {
@@ -172,12 +176,7 @@ impl AwaitingAuth {
     }
 
     /// The end, with an error.
-    pub(in crate::v2) fn refuse(
-        self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(in crate::v2) fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         refuse(self.into_agreed().0, reason, core, env)
     }
 }
