@@ -89,11 +89,22 @@ impl Keepers for Directory {
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         keeper.finish().map_err(|source| RunError::Write { path: self.path.clone(), source })?;
         if end.disturbed > 0 {
-            let RowEnd { disturbed, samples, .. } = end;
-            let note = format!("{disturbed} of {samples} authentications were disturbed and measured again");
-            self.lock().rows[index].notes.push(note);
+            let row = &mut self.lock().rows[index];
+            let note = disturbance(end, row.samples_planned);
+            row.notes.push(note);
         }
         Ok(())
+    }
+}
+
+/// What a reader must know of a row in which authentications were disturbed.
+fn disturbance(end: RowEnd, planned: u32) -> String {
+    let RowEnd { disturbed, samples, .. } = end;
+    match samples.saturating_sub(disturbed) {
+        left if left < planned => format!(
+            "{disturbed} of {samples} authentications were disturbed: only {left} of the {planned} wanted are undisturbed"
+        ),
+        _ => format!("{disturbed} of {samples} authentications were disturbed, as many more were measured"),
     }
 }
 
@@ -138,5 +149,24 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
         notes: standing.into_iter().chain(heap).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_disturbances_left_over_is_told() {
+        let end = RowEnd { samples: 68, disturbed: 60, ..RowEnd::default() };
+        assert_eq!(
+            disturbance(end, 30),
+            "60 of 68 authentications were disturbed: only 8 of the 30 wanted are undisturbed"
+        );
+        let end = RowEnd { samples: 31, disturbed: 1, ..RowEnd::default() };
+        assert_eq!(
+            disturbance(end, 30),
+            "1 of 31 authentications were disturbed, as many more were measured"
+        );
     }
 }
