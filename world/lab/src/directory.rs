@@ -88,24 +88,19 @@ impl Keepers for Directory {
 
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         keeper.finish().map_err(|source| RunError::Write { path: self.path.clone(), source })?;
-        if end.disturbed > 0 {
-            let row = &mut self.lock().rows[index];
-            let note = disturbance(end, row.samples_planned);
-            row.notes.push(note);
+        if end.smoothed > 0 {
+            self.lock().rows[index].notes.push(smoothing(end));
         }
         Ok(())
     }
 }
 
-/// What a reader must know of a row in which authentications were disturbed.
-fn disturbance(end: RowEnd, planned: u32) -> String {
-    let RowEnd { disturbed, samples, .. } = end;
-    match samples.saturating_sub(disturbed) {
-        left if left < planned => format!(
-            "{disturbed} of {samples} authentications were disturbed: only {left} of the {planned} wanted are undisturbed"
-        ),
-        _ => format!("{disturbed} of {samples} authentications were disturbed, as many more were measured"),
-    }
+/// What a reader must know of a row in which the thread lost its CPU.
+fn smoothing(end: RowEnd) -> String {
+    let RowEnd { smoothed, samples, .. } = end;
+    format!(
+        "in {smoothed} of {samples} authentications the driver lost the CPU: the step is charged the median of its kind"
+    )
 }
 
 /// The table of contents of a plan that is about to run.
@@ -157,16 +152,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_disturbances_left_over_is_told() {
-        let end = RowEnd { samples: 68, disturbed: 60, ..RowEnd::default() };
-        assert_eq!(
-            disturbance(end, 30),
-            "60 of 68 authentications were disturbed: only 8 of the 30 wanted are undisturbed"
-        );
-        let end = RowEnd { samples: 31, disturbed: 1, ..RowEnd::default() };
-        assert_eq!(
-            disturbance(end, 30),
-            "1 of 31 authentications were disturbed, as many more were measured"
-        );
+    fn a_thread_that_lost_its_cpu_is_told() {
+        let end = RowEnd { samples: 30, smoothed: 2, ..RowEnd::default() };
+        let note =
+            "in 2 of 30 authentications the driver lost the CPU: the step is charged the median of its kind";
+        assert_eq!(smoothing(end), note);
     }
 }
