@@ -62,7 +62,7 @@ impl History {
         self.last[self.seen % Self::LEN] = step;
         self.seen += 1;
         // The median moves slowly: while little is known after every step, then once a round.
-        if self.seen <= Self::LEN || self.seen % Self::LEN == 0 {
+        if self.seen <= Self::LEN || self.seen.is_multiple_of(Self::LEN) {
             self.median = self.middle();
         }
         (charged, unusual)

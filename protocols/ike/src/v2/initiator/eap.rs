@@ -80,12 +80,7 @@ impl EapConversation {
         }
     }
 
-    pub(in crate::v2) fn give_up(
-        self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(in crate::v2) fn give_up(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         self.wait.give_up(reason, core, env)
     }
 
@@ -110,7 +105,7 @@ impl EapConversation {
     }
 
     /// RFC 7296 §2.16: AUTH over the same octets as ever, with the key that EAP made.
-    fn prove(mut self: Box<Self>, msk: Option<Secret>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+    fn prove(mut self, msk: Option<Secret>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let connection = core.connection(env);
         // RFC 5998 §4: a method without a key proves nothing about the responder.
         if msk.is_none() && matches!(connection.remote, Believe::Eap) {
@@ -124,7 +119,7 @@ impl EapConversation {
         let proof = Proof::by_eap(&octets, keys, us, msk.as_ref(), env.cx);
         let payload = Payload::Authentication(proof.payload());
         core.request(ExchangeType::IKE_AUTH, |m| m.push(&payload), &mut self.wait.protection, env);
-        State::EapFinalSent(Box::new(EapFinal { conversation: *self, msk }))
+        State::EapFinalSent(Box::new(EapFinal { conversation: self, msk }))
     }
 }
 
