@@ -61,7 +61,7 @@ fn measure(case: &Case) {
     println!("  {:40}{}", "its primitives alone", column(|round| round.raw_us));
     println!("  {:40}{}", "ratio", column(|round| round.whole_us / round.raw_us));
     println!("  {:40}{}", "whole authentication, null crypto", column(|round| round.null_us));
-    println!("  {operations}\n");
+    println!("  {operations}\n  {}\n", shares(&mut primitives, turns));
 }
 
 /// The operations of one authentication, and how the meter names and counts them.
@@ -78,6 +78,17 @@ fn record(configs: (keytoll_ike::v2::Config, keytoll_ike::v2::Config)) -> (Vec<P
     let words =
         counts.iter().map(|((operation, algorithm), count)| format!("{count} {operation} {algorithm}"));
     (primitives, words.collect::<Vec<_>>().join(", "))
+}
+
+/// How much of the primitives' time is whose, each timed for itself.
+fn shares(primitives: &mut [Primitive], turns: u32) -> String {
+    let mut shares = BTreeMap::new();
+    for primitive in primitives {
+        let times = (0..turns).map(|_| timed(|| primitive.run())).collect();
+        *shares.entry(primitive.name()).or_insert(0.0) += Spread::of(times).median;
+    }
+    let words = shares.iter().map(|(name, us)| format!("{name} {us:.1}"));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Medians of one round.
@@ -100,9 +111,9 @@ fn round((real, null): &mut (Pair<Real>, Pair<Null>), primitives: &mut [Primitiv
     Round { whole_us, raw_us, null_us }
 }
 
-/// Microseconds.
+/// Microseconds, without those of the clock itself.
 fn timed(work: impl FnOnce()) -> f64 {
     let start = clock::ticks();
     work();
-    clock::ticks_to_ns(clock::ticks() - start) / 1e3
+    clock::ticks_to_ns((clock::ticks() - start).saturating_sub(clock::empty_span_ticks())) / 1e3
 }
