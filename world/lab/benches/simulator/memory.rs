@@ -101,7 +101,11 @@ fn books<C>(pair: &Pair<C>) -> [u64; 2] {
 fn install<C>(seat: &mut Seat<C>) -> Vec<(Inbound, Outbound)> {
     let _booked = heap::enter(seat.heap_role);
     seat.established = Vec::new();
-    std::mem::take(&mut seat.children).into_iter().map(esp).collect()
+    let children = std::mem::take(&mut seat.children);
+    // Not collected in place, which would keep the larger buffer of the keys and count it.
+    let mut pairs = Vec::with_capacity(children.len());
+    pairs.extend(children.into_iter().map(esp));
+    pairs
 }
 
 fn esp(child: ChildSa) -> (Inbound, Outbound) {
