@@ -18,9 +18,12 @@ fn rng() -> Rng {
     Rng::named(1, "test")
 }
 
+/// Every hash a signature may be made over: all but MD4.
+const SIGNED: [Hash; 5] = [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
+
 /// Every scheme a kind of key can sign with.
 fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
-    let over = |scheme: fn(Hash) -> SignatureScheme| Hash::ALL.iter().map(move |&hash| scheme(hash));
+    let over = |scheme: fn(Hash) -> SignatureScheme| SIGNED.into_iter().map(scheme);
     match kind {
         KeyKind::Ed25519 => vec![SignatureScheme::Ed25519],
         KeyKind::EcdsaP256 | KeyKind::EcdsaP384 | KeyKind::EcdsaP521 => {

@@ -118,7 +118,9 @@ mod tests {
 
     #[test]
     fn suites_read_and_print() {
-        for text in ["aes128gcm16-prfsha256-x25519", "3des-md5-prfmd5-modp1024", "aes256-sha512-prfsha256-ecp384"] {
+        for text in
+            ["aes128gcm16-prfsha256-x25519", "3des-md5-prfmd5-modp1024", "aes256-sha512-prfsha256-ecp384"]
+        {
             assert_eq!(Suite::ike(text).unwrap().to_string(), text);
         }
         assert_eq!(Suite::ike("3des-md5-modp1024").unwrap().prf, Some(Prf::HmacMd5));
@@ -134,6 +136,9 @@ mod tests {
         assert_eq!(error("aes128gcm16-x25519"), "no pseudo-random function");
         assert_eq!(error("aes128-sha256"), "no key exchange group");
         assert_eq!(error("aes128-sha256-sha1-x25519"), "a second integrity algorithm: `sha1`");
-        assert_eq!(error("aes128gcm16-sha1-x25519"), "`aes128gcm16` protects integrity itself, `sha1` must go");
+        assert_eq!(
+            error("aes128gcm16-sha1-x25519"),
+            "`aes128gcm16` protects integrity itself, `sha1` must go"
+        );
     }
 }
