@@ -77,7 +77,7 @@ fn the_success_indication_of_rfc_9190_arrives() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let (mut client, mut server) = established(&world.client(Version::Tls13), &world.server(Version::Tls13));
     assert!(!client.session().take_success_indication());
-    server.with(|session, cx, rng| session.indicate_success(cx, rng)).unwrap();
+    server.with(Session::indicate_success).unwrap();
     let record = server.session().take_output();
     // Header(5) Data(1) ContentType(1) Tag(16).
     assert_eq!(record.len(), 23);
@@ -91,7 +91,7 @@ fn close_notify_closes() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let (mut client, mut server) = established(&world.client(version), &world.server(version));
-        server.with(|session, cx, rng| session.close(cx, rng));
+        server.with(Session::close);
         let record = server.session().take_output();
         assert!(!client.session().is_closed());
         client.feed(&record).unwrap();
