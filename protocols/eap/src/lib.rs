@@ -12,14 +12,19 @@
 pub mod fips186;
 pub mod method;
 pub mod methods;
+pub mod mschap;
 pub mod packet;
 pub mod passwords;
 pub mod peer;
 pub mod question;
 pub mod server;
+pub mod simaka;
+pub mod tunnel;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use method::{
     Keys, Limits, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn,

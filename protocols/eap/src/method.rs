@@ -120,6 +120,8 @@ pub struct Reason(pub &'static str);
 impl Reason {
     /// The password, or what was computed from it, is not the user's.
     pub const WRONG_PASSWORD: Self = Self("EAP wrong password");
+    /// The server knows the password, but not for now: expired, disabled, or outside its hours.
+    pub const ACCOUNT_RESTRICTED: Self = Self("EAP account restricted");
     /// The server has no such user.
     pub const UNKNOWN_USER: Self = Self("EAP unknown user");
     /// The name inside the method is not the identity.

@@ -148,6 +148,11 @@ impl Server {
         &self.identity
     }
 
+    /// Of the request that is out.
+    pub const fn identifier(&self) -> u8 {
+        self.identifier
+    }
+
     fn settle(taken: Taken, cx: &mut Ctx<'_>) -> ServerOutput {
         taken.unwrap_or_else(|why| {
             discard(cx, why);

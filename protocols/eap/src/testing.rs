@@ -6,6 +6,7 @@ use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Protocol, Trace};
 use keytoll_engine::{Crypto, Ctx, Rng, Time};
 
+use crate::packet::{Message, Packet};
 use crate::peer::{Peer, PeerConfig, PeerOutput};
 use crate::server::{Server, ServerConfig, ServerOutput};
 use crate::{PeerOffer, ServerOffer};
@@ -105,4 +106,26 @@ pub(crate) fn converse(world: &mut World, peer: &mut Peer, server: &mut Server) 
             peer => return Ended { peer, server: said, packets },
         }
     }
+}
+
+/// A conversation as one would draw it, a line a packet; identifiers count from the first.
+pub(crate) fn ladder(packets: &[Vec<u8>]) -> String {
+    let first = packets[0][1];
+    let line = |packet: &Vec<u8>| {
+        let at =
+            |message: Message<'_>| format!("{} {}", message.identifier.wrapping_sub(first), message.kind);
+        match Packet::read(packet).unwrap() {
+            Packet::Request(message) => format!("s -> p  {}\n", at(message)),
+            Packet::Response(message) => format!("p -> s  {}\n", at(message)),
+            Packet::Success(identifier) => format!("s -> p  {} Success\n", identifier.wrapping_sub(first)),
+            Packet::Failure(identifier) => format!("s -> p  {} Failure\n", identifier.wrapping_sub(first)),
+        }
+    };
+    packets.iter().map(line).collect()
+}
+
+/// Compares a ladder with a drawing of it, indentation aside.
+pub(crate) fn check(packets: &[Vec<u8>], drawing: &str) {
+    let expected: String = drawing.trim().lines().map(|line| format!("{}\n", line.trim())).collect();
+    assert_eq!(ladder(packets), expected);
 }
