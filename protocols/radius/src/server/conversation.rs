@@ -91,11 +91,16 @@ impl Conversations {
         self.by_state.get(state).copied().filter(|id| self.table[id].client == client)
     }
 
-    /// Goes on with the next request.
-    pub(super) fn resume(&mut self, id: ConversationId, request: AwaitingAnswer, now: Time) {
-        if let Some(conversation) = self.remove(id) {
-            self.insert(id, Conversation { wait: Wait::Answer(request), ..conversation }, now);
-        }
+    /// Goes on with the next request of a conversation that was [`Self::named`].
+    pub(super) fn resume(
+        &mut self,
+        id: ConversationId,
+        request: AwaitingAnswer,
+        now: Time,
+    ) -> ConversationId {
+        let conversation = self.remove(id).expect("`named` gave a conversation in the table");
+        self.insert(id, Conversation { wait: Wait::Answer(request), ..conversation }, now);
+        id
     }
 
     /// The request that waits for the owner's verdict; the conversation is over unless it is challenged.

@@ -2,10 +2,11 @@
 //! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use keytoll_engine::crypto::{Phase, Secret};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
 
 use super::config::{Client, Config};
 use super::conversation::{AwaitingAnswer, Conversations};
@@ -20,7 +21,7 @@ use crate::wire::{Attribute, Attributes, Packet, PacketBuilder, PacketTooLong, S
 /// A server and its unfinished conversations.
 #[derive(Debug)]
 pub struct Server {
-    config: Config,
+    config: Arc<Config>,
     rng: Rng,
     conversations: Conversations,
     duplicates: Duplicates,
@@ -34,7 +35,7 @@ impl Server {
             conversations: Conversations::new(&config),
             duplicates: Duplicates::new(config.responses_max, config.response_kept),
             out: VecDeque::new(),
-            config,
+            config: Arc::new(config),
             rng,
         }
     }
@@ -85,11 +86,12 @@ impl Server {
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
         // RFC 2865 §3: a request from a client without shared secret is silently discarded.
-        let client = self.config.clients.get(&from.ip).ok_or("unknown client")?.clone();
+        let config = Arc::clone(&self.config);
+        let client = config.clients.get(&from.ip).ok_or("unknown client")?;
         let packet = Packet::read(bytes).map_err(|_| "malformed")?;
         let is_access = match (packet.code, to.port) {
-            (Code::ACCESS_REQUEST, port) if port == self.config.authentication_port => true,
-            (Code::ACCOUNTING_REQUEST, port) if port == self.config.accounting_port => false,
+            (Code::ACCESS_REQUEST, port) if port == config.authentication_port => true,
+            (Code::ACCOUNTING_REQUEST, port) if port == config.accounting_port => false,
             _ => return Err("unexpected code"),
         };
         verify(&packet, is_access, &client.secret, cx)?;
@@ -100,9 +102,9 @@ impl Server {
         }
         let request = Admitted { packet, key, fingerprint };
         if is_access {
-            self.on_access(&request, &client, cx)
+            self.on_access(&request, client, cx)
         } else {
-            self.on_accounting(&request, &client, cx)
+            self.on_accounting(&request, client, cx)
         }
     }
 
@@ -134,38 +136,41 @@ impl Server {
         let Admitted { packet, key, fingerprint } = *request;
         let meaning = AccessRequest::read(&packet, client, cx.crypto).map_err(|_| "malformed")?;
         let reply_to = ReplyTo::read(key.from, key.to, &packet).map_err(|_| "malformed")?;
-        let named = meaning.state.as_ref().map(|state| self.conversations.named(state, key.from.ip));
-        // RFC 5080 §2.2.3: under load, conversations that have begun come first.
-        if named.is_none() && self.conversations.is_full() {
-            return Err("too many conversations");
-        }
+        let place = self.place(meaning.state.as_ref(), key)?;
         self.duplicates.insert(key, fingerprint, cx.now);
         let awaiting = AwaitingAnswer { reply_to, fingerprint };
-        let credential = match acceptable(meaning.credential) {
-            Ok(credential) => credential,
+        match acceptable(place, meaning.credential) {
+            Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx.now),
             Err(unusable) => return self.refuse(&awaiting, &unusable, cx),
-        };
-        let user_name = awaiting.reply_to.user_name.clone();
-        let first = named.is_none();
-        let conversation = match named {
-            None => self.conversations.begin(awaiting, cx.now),
-            Some(Some(conversation)) => {
-                self.conversations.resume(conversation, awaiting, cx.now);
-                conversation
-            }
-            // The client hears at once that its conversation is over, instead of asking for half a minute.
-            Some(None) => return self.refuse(&awaiting, &UNKNOWN_STATE, cx),
-        };
-        let attributes = meaning.attributes;
-        self.emit(Event::Request(Request {
-            conversation,
-            first,
-            client: key.from,
-            user_name,
-            credential,
-            attributes,
-        }));
+        }
         Ok(())
+    }
+
+    /// Where a request belongs, by its State.
+    fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
+        let Some(state) = state else {
+            // RFC 5080 §2.2.3: under load, conversations that have begun come first.
+            return if self.conversations.is_full() { Err("too many conversations") } else { Ok(Place::New) };
+        };
+        Ok(self.conversations.named(state, key.from.ip).map_or(Place::Nowhere, Place::Begun))
+    }
+
+    /// Asks the owner, in the conversation that has begun or a new one.
+    fn ask(
+        &mut self,
+        begun: Option<ConversationId>,
+        awaiting: AwaitingAnswer,
+        credential: Credential,
+        attributes: Attributes,
+        now: Time,
+    ) {
+        let (client, user_name) = (awaiting.reply_to.from, awaiting.reply_to.user_name.clone());
+        let conversation = match begun {
+            Some(conversation) => self.conversations.resume(conversation, awaiting, now),
+            None => self.conversations.begin(awaiting, now),
+        };
+        let first = begun.is_none();
+        self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
     }
 
     /// Answers with an Access-Reject of our own.
@@ -206,16 +211,34 @@ struct Unusable {
     eap: Option<Vec<u8>>,
 }
 
-const UNKNOWN_STATE: Unusable = Unusable { why: "unknown State", eap: None };
+/// Where a request belongs.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// It begins a conversation.
+    New,
+    /// It goes on with this one.
+    Begun(ConversationId),
+    /// It goes on with one that is over, or never was.
+    Nowhere,
+}
 
-/// The credential, if a server can take it.
-fn acceptable(credential: Option<Credential>) -> Result<Credential, Unusable> {
+/// The conversation that goes on, if one does, and a credential that a server can take.
+fn acceptable(
+    place: Place,
+    credential: Option<Credential>,
+) -> Result<(Option<ConversationId>, Credential), Unusable> {
+    let begun = match place {
+        Place::New => None,
+        Place::Begun(conversation) => Some(conversation),
+        // The client hears at once that its conversation is over, instead of asking for half a minute.
+        Place::Nowhere => return Err(Unusable { why: "unknown State", eap: None }),
+    };
     match credential {
         None => Err(Unusable { why: "no credential of a known kind", eap: None }),
         Some(Credential::Eap(eap)) if eap.first() == Some(&EAP_REQUEST) => {
             Err(Unusable { why: "EAP request from a peer", eap: Some(nak(&eap)) })
         }
-        Some(credential) => Ok(credential),
+        Some(credential) => Ok((begun, credential)),
     }
 }
 
