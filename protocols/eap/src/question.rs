@@ -4,6 +4,8 @@
 //! The method yields a [`Question`], the server hands it out, and whoever reaches the subscriber database (the same
 //! host, or Diameter) comes back with an [`Answer`].
 
+use crate::simaka::vector::{Quintuplet, Triplet};
+
 /// Authentication vectors of a subscriber are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -39,6 +41,12 @@ pub struct Resynchronisation {
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
+    /// As many triplets as were asked for.
+    Triplets(Vec<Triplet>),
+    /// A quintuplet, bound to the access network if that was asked.
+    Quintuplet(Box<Quintuplet>),
+    /// The AUTS is not this subscriber's card's.
+    WrongAuts,
     /// Nobody has this identity.
     UnknownSubscriber,
     /// The database gave no answer in time, or refused.

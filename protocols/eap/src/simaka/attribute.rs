@@ -389,7 +389,7 @@ mod tests {
             Attribute::Checkcode(&[7; 20]),
             Attribute::Checkcode(&[7; 32]),
             Attribute::ResultInd,
-            Attribute::Bidding(number % 2 == 0),
+            Attribute::Bidding(number.is_multiple_of(2)),
             Attribute::Skipped(137 + number.to_le_bytes()[0] % 100),
         ]
     }

@@ -100,7 +100,11 @@ impl AuthenticationCentre {
     }
 
     /// Makes vectors; at most [`BATCH_MAX`], at least one.
-    pub fn vectors(&mut self, request: &VectorRequest, crypto: &mut dyn Crypto) -> Result<Vectors, NoVectors> {
+    pub fn vectors(
+        &mut self,
+        request: &VectorRequest,
+        crypto: &mut dyn Crypto,
+    ) -> Result<Vectors, NoVectors> {
         let Self { subscribers, rng } = self;
         let subscriber = subscribers.get_mut(&request.imsi).ok_or(NoVectors::UnknownSubscriber)?;
         if let Some((rand, auts)) = &request.resynchronise {
@@ -255,14 +259,9 @@ mod tests {
         let stranger =
             VectorRequest { imsi: Imsi::parse("999990000000000").unwrap(), ..request(Wanted::Triplets(1)) };
         assert_eq!(ask(&stranger), Err(NoVectors::UnknownSubscriber));
-        let forged = VectorRequest {
-            resynchronise: Some(([0; 16], [0; 14])),
-            ..request(Wanted::Quintuplets(1))
-        };
-        assert_eq!(
-            centre(algorithm(), 7).vectors(&forged, &mut real()),
-            Err(NoVectors::Resynchronisation)
-        );
+        let forged =
+            VectorRequest { resynchronise: Some(([0; 16], [0; 14])), ..request(Wanted::Quintuplets(1)) };
+        assert_eq!(centre(algorithm(), 7).vectors(&forged, &mut real()), Err(NoVectors::Resynchronisation));
     }
 
     #[test]

@@ -13,9 +13,7 @@
 use keytoll_engine::crypto::Secret;
 use zeroize::Zeroizing;
 
-use super::comp128_tables::{
-    V1_LEVEL0, V1_LEVEL1, V1_LEVEL2, V1_LEVEL3, V1_LEVEL4, V23_INNER, V23_OUTER,
-};
+use super::comp128_tables::{V1_LEVEL0, V1_LEVEL1, V1_LEVEL2, V1_LEVEL3, V1_LEVEL4, V23_INNER, V23_OUTER};
 use super::milenage::xor;
 
 /// Which COMP128.
@@ -126,7 +124,8 @@ fn mixed(x: &[u8; 16], constant: &[u8; 16]) -> Zeroizing<[u8; 16]> {
 fn interleave(wide: &mut [u8; 32], level: usize) {
     let look_up = |inner: u8, with: u8| V23_OUTER[usize::from(V23_INNER[usize::from(inner)] ^ with)];
     let (low, high) = wide.split_at(16);
-    let first: Zeroizing<Vec<u8>> = Zeroizing::new(low.iter().zip(high).map(|(l, h)| look_up(*h, *l)).collect());
+    let first: Zeroizing<Vec<u8>> =
+        Zeroizing::new(low.iter().zip(high).map(|(l, h)| look_up(*h, *l)).collect());
     let second: Zeroizing<Vec<u8>> =
         Zeroizing::new(first.iter().zip(high).map(|(f, h)| look_up(*f, *h)).collect());
     let run = 1 << level;

@@ -97,11 +97,7 @@ impl<'a> Message<'a> {
     }
 
     /// Decrypts AT_ENCR_DATA; none if there is none. To be called after [`Message::verify`].
-    pub fn decrypt(
-        &self,
-        keys: &Keys,
-        crypto: &mut dyn Crypto,
-    ) -> Result<Option<Zeroizing<Vec<u8>>>, Fault> {
+    pub fn decrypt(&self, keys: &Keys, crypto: &mut dyn Crypto) -> Result<Option<Zeroizing<Vec<u8>>>, Fault> {
         // RFC 4186 §10.1: either both of AT_IV and AT_ENCR_DATA or none.
         let (iv, data) = match (self.attributes.iv(), self.attributes.encr_data()) {
             (None, None) => return Ok(None),
@@ -179,6 +175,7 @@ impl<'a> Attributes<'a> {
         res Res &'a [u8], "AT_RES.";
         auts Auts [u8; 14], "AT_AUTS.";
         nonce_mt NonceMt [u8; 16], "AT_NONCE_MT.";
+        mac Mac [u8; 16], "AT_MAC.";
         notification Notification u16, "AT_NOTIFICATION.";
         identity Identity &'a [u8], "AT_IDENTITY.";
         versions VersionList &'a [u8], "The versions in AT_VERSION_LIST, two bytes each.";
@@ -254,21 +251,25 @@ impl Builder {
     /// Appends AT_IV and AT_ENCR_DATA with these attributes inside; nothing if there are none.
     #[must_use]
     pub fn encrypted(
-        mut self,
+        self,
         nested: &[Attribute<'_>],
         keys: &Keys,
         rng: &mut Rng,
         crypto: &mut dyn Crypto,
     ) -> Self {
-        if nested.is_empty() {
-            return self;
-        }
-        let iv = rng.bytes();
+        if nested.is_empty() { self } else { self.encrypted_under(rng.bytes(), nested, keys, crypto) }
+    }
+
+    fn encrypted_under(
+        self,
+        iv: [u8; 16],
+        nested: &[Attribute<'_>],
+        keys: &Keys,
+        crypto: &mut dyn Crypto,
+    ) -> Self {
         let mut plain = padded(nested);
         crypto.encrypt(Encryption::Aes128Cbc, &keys.k_encr, &iv, &[], &mut plain, &mut []);
-        Attribute::Iv(iv).write(&mut self.0);
-        Attribute::EncrData(&plain).write(&mut self.0);
-        self
+        self.with(&Attribute::Iv(iv)).with(&Attribute::EncrData(&plain))
     }
 
     /// The finished packet without AT_MAC.
@@ -297,4 +298,162 @@ fn padded(nested: &[Attribute<'_>]) -> Zeroizing<Vec<u8>> {
         Attribute::Padding(missing - 2).write(&mut w);
     }
     Zeroizing::new(w.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::attribute::kind;
+    use super::super::flavour::subtype;
+    use super::super::keys::SimInputs;
+    use super::*;
+    use crate::simaka::testing::{bytes, hex, real, rows};
+
+    const NONCE: &str = "0123456789abcdeffedcba9876543210";
+    const PSEUDONYM: &[u8] = b"w8w49PexCazWJ&xCIARmxuMKht5S1sxRDqXSEFBEg3DcZP9cIxTe5J4OyIwNGVzxeJOU1G";
+    const REAUTH: &[u8] =
+        b"Y24fNSrz8BP274jOJaF17WfxI8YO7QX00pMXk9XMMVOw7broaNhTczuFq53aEpOkk3L0dm@eapsim.foo";
+    const REAUTH_NEXT: &[u8] =
+        b"uta0M0iyIsMwWp5TTdSdnOLvg2XDVf21OYt1vnfiMcs5dnIDHOIFVavIRzMRyzW6vFzdHW@eapsim.foo";
+
+    /// A packet of RFC 4186 Appendix A.
+    fn example(section: &str) -> Vec<u8> {
+        let rows = rows(include_str!("vectors/rfc4186.txt"));
+        bytes(rows.iter().find(|row| row[0] == section).unwrap()[1])
+    }
+
+    fn keys() -> Keys {
+        let kcs = [0xa0, 0xb0, 0xc0].map(|first: u8| Secret::new((first..first + 8).collect()));
+        let (identity, nonce_mt) = (&b"1244070100000001@eapsim.foo"[..], &hex(NONCE));
+        Keys::sim(&SimInputs { identity, kcs: &kcs, nonce_mt, versions: &[0, 1], selected: 1 }, &mut real()).0
+    }
+
+    #[test]
+    fn the_start_of_rfc_4186_is_read_and_written() {
+        let start = Builder::request(Flavour::Sim, 1, subtype::SIM_START)
+            .with(&Attribute::VersionList(&[0, 1]))
+            .finish();
+        assert_eq!(start, example("A.3"));
+        let answer = Builder::response(Flavour::Sim, 1, subtype::SIM_START)
+            .with(&Attribute::NonceMt(hex(NONCE)))
+            .with(&Attribute::SelectedVersion(1))
+            .finish();
+        assert_eq!(answer, example("A.4"));
+        let answer = Message::read_response(Flavour::Sim, &answer).unwrap();
+        assert_eq!((answer.identifier, answer.subtype), (1, subtype::SIM_START));
+        assert_eq!(answer.attributes.nonce_mt(), Some(hex(NONCE)));
+        assert_eq!(answer.attributes.selected_version(), Some(1));
+    }
+
+    #[test]
+    fn the_challenge_of_rfc_4186_is_read_and_written() {
+        let (keys, nonce, crypto) = (keys(), hex::<16>(NONCE), &mut real());
+        let packet = example("A.5");
+        let challenge = Message::read_request(Flavour::Sim, &packet).unwrap();
+        assert_eq!(challenge.verify(&keys, &[&nonce], crypto), Ok(()));
+        assert_eq!(challenge.verify(&keys, &[], crypto), Err(Fault::Mac));
+        let plain = challenge.decrypt(&keys, crypto).unwrap().unwrap();
+        let nested = Attributes::read_nested(&plain).unwrap();
+        assert_eq!(nested.next_pseudonym(), Some(PSEUDONYM));
+        assert_eq!(nested.next_reauth_id(), Some(REAUTH));
+        let given = [Attribute::NextPseudonym(PSEUDONYM), Attribute::NextReauthId(REAUTH)];
+        let ours = Builder::request(Flavour::Sim, 2, subtype::SIM_CHALLENGE)
+            .with(&Attribute::Rand(challenge.attributes.rand().unwrap()))
+            .encrypted_under(hex("9e18b0c29a652263c06efb54dd00a895"), &given, &keys, crypto)
+            .seal(&keys, &[&nonce], crypto);
+        assert_eq!(ours, packet);
+        let sres = bytes("d1d2d3d4e1e2e3e4f1f2f3f4");
+        let answer = Builder::response(Flavour::Sim, 2, subtype::SIM_CHALLENGE).seal(&keys, &[&sres], crypto);
+        assert_eq!(answer, example("A.6"));
+    }
+
+    #[test]
+    fn the_fast_reauthentication_of_rfc_4186_is_read_and_written() {
+        let (keys, nonce, crypto) = (keys(), hex(NONCE), &mut real());
+        let packet = example("A.9");
+        let request = Message::read_request(Flavour::Sim, &packet).unwrap();
+        assert_eq!(request.verify(&keys, &[], crypto), Ok(()));
+        let given = [Attribute::Counter(1), Attribute::NonceS(nonce), Attribute::NextReauthId(REAUTH_NEXT)];
+        let ours = Builder::request(Flavour::Sim, 1, subtype::REAUTHENTICATION)
+            .encrypted_under(hex("d585ac7786b90336657c77b46575b9c4"), &given, &keys, crypto)
+            .seal(&keys, &[], crypto);
+        assert_eq!(ours, packet);
+        let answer = Builder::response(Flavour::Sim, 1, subtype::REAUTHENTICATION)
+            .encrypted_under(hex("cdf7ffa65de04c026b56c86b76b102ea"), &[Attribute::Counter(1)], &keys, crypto)
+            .seal(&keys, &[&nonce], crypto);
+        assert_eq!(answer, example("A.10"));
+    }
+
+    #[test]
+    fn every_cut_of_a_packet_is_refused() {
+        let packet = example("A.5");
+        for len in 0..packet.len() {
+            let mut cut = packet[..len].to_vec();
+            assert!(Message::read_request(Flavour::Sim, &cut).is_err(), "{len} bytes, Length as it was");
+            if len >= 4 {
+                cut[2..4].copy_from_slice(&u16::try_from(len).unwrap().to_be_bytes());
+                let read = Message::read_request(Flavour::Sim, &cut);
+                let whole =
+                    read.is_ok_and(|read| read.verify(&keys(), &[&hex::<16>(NONCE)], &mut real()).is_ok());
+                assert!(!whole, "{len} bytes, Length put right");
+            }
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_packet_is_refused() {
+        let (packet, keys) = (example("A.6"), keys());
+        let sres = bytes("d1d2d3d4e1e2e3e4f1f2f3f4");
+        for bit in 0..packet.len() * 8 {
+            let mut wrong = packet.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            let read = Message::read_response(Flavour::Sim, &wrong);
+            let whole = read.is_ok_and(|read| read.verify(&keys, &[&sres], &mut real()).is_ok());
+            assert!(!whole, "bit {bit}");
+        }
+    }
+
+    fn refused(flavour: Flavour, hex: &str, why: &str) {
+        assert_eq!(Message::read_request(flavour, &bytes(hex)).unwrap_err().to_string(), why);
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_by_field() {
+        refused(Flavour::Sim, "0201000812 0a0000", "Code at offset 0: value 2 is not allowed");
+        refused(Flavour::Sim, "0101000912 0a0000", "Length at offset 2: length 9 does not fit");
+        refused(Flavour::Aka, "0101000812 0a0000", "Type at offset 4: value 18 is not allowed");
+        refused(Flavour::Sim, "01010010120a0000 0d010000 0d010000", "attribute at offset 12: occurs twice");
+        let mut long = bytes("01011388120a0000");
+        long.resize(5000, 0);
+        assert!(Message::read_request(Flavour::Sim, &long).is_err());
+    }
+
+    #[test]
+    fn attributes_out_of_place_are_named() {
+        let packet = Builder::request(Flavour::Sim, 1, subtype::SIM_START)
+            .with(&Attribute::AnyIdReq)
+            .with(&Attribute::ResultInd)
+            .finish();
+        let message = Message::read_request(Flavour::Sim, &packet).unwrap();
+        assert_eq!(message.attributes.only(&[kind::ANY_ID_REQ]), Ok(()));
+        assert_eq!(message.attributes.only(&[]), Err(Fault::Unexpected(kind::ANY_ID_REQ)));
+        assert_eq!(message.verify(&keys(), &[], &mut real()), Err(Fault::Missing("AT_MAC")));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_packets_never_panic(tail in proptest::collection::vec(any::<u8>(), 0..200), subtype: u8) {
+            for flavour in Flavour::ALL {
+                let len = u16::try_from(tail.len() + 8).unwrap().to_be_bytes();
+                let head = [1, 7, len[0], len[1], flavour.method_type(), subtype, 0, 0];
+                let packet = [&head[..], &tail].concat();
+                if let Ok(message) = Message::read_request(flavour, &packet) {
+                    let _ = message.verify(&keys(), &[], &mut real());
+                    let _ = message.decrypt(&keys(), &mut real());
+                }
+                let _ = Attributes::read_nested(&tail);
+            }
+        }
+    }
 }

@@ -111,7 +111,10 @@ mod tests {
 
     #[test]
     fn bytes_are_big_endian() {
-        assert_eq!(Sqn::from([0xff, 0x9b, 0xb4, 0xd0, 0xb6, 7]).to_bytes(), [0xff, 0x9b, 0xb4, 0xd0, 0xb6, 7]);
+        assert_eq!(
+            Sqn::from([0xff, 0x9b, 0xb4, 0xd0, 0xb6, 7]).to_bytes(),
+            [0xff, 0x9b, 0xb4, 0xd0, 0xb6, 7]
+        );
         assert_eq!(Sqn::new(0x0102_0304_0506).to_bytes(), [1, 2, 3, 4, 5, 6]);
     }
 

@@ -1,12 +1,6 @@
 //! What the tests of this module share: hexadecimal, rows of vectors, the real provider.
 
-/// Bytes from hexadecimal; blanks are ignored.
-pub(crate) fn bytes(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    assert!(digits.len().is_multiple_of(2), "{text}");
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(byte).collect()
-}
+pub(crate) use crate::testing::hex as bytes;
 
 /// An array from hexadecimal.
 pub(crate) fn hex<const N: usize>(text: &str) -> [u8; N] {
