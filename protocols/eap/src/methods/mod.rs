@@ -6,3 +6,4 @@ pub mod md5;
 pub mod mschapv2;
 pub mod sim;
 pub mod tls;
+pub mod ttls;

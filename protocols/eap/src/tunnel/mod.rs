@@ -7,7 +7,9 @@
 //!
 //! TLS itself comes through [`Tunnels`], because a protocol knows no other: `keytoll-tls` computes, the host wires it.
 
+pub mod avp;
 mod carrier;
+mod inner;
 mod peer;
 mod server;
 
@@ -19,6 +21,7 @@ use crate::packet::MethodType;
 
 pub use carrier::Framing;
 pub(crate) use carrier::{Carrier, Received};
+pub(crate) use inner::{InnerPeer, InnerStep};
 pub(crate) use peer::PeerSide;
 pub(crate) use server::ServerSide;
 
@@ -71,6 +74,11 @@ pub(crate) trait Inner: Send {
 
     /// Application data arrived.
     fn on_data(&mut self, data: &[u8], tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
+
+    /// Whom it authenticated inside, if there is a name.
+    fn identity(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// What happens next in the tunnel.
@@ -168,6 +176,11 @@ impl<I: Inner> Conversation<I> {
             self.tunnel.send(&act.send, turn.cx, turn.rng)?;
         }
         Ok(act.then)
+    }
+
+    /// Whom the method authenticated inside.
+    pub(crate) fn identity(&self) -> Option<&[u8]> {
+        self.inner.identity()
     }
 
     /// The first records of a client.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::method::{PeerMethod, PeerStep, Reason, Turn};
+use crate::method::{Keys, PeerMethod, PeerStep, Reason, Turn};
 use crate::packet::Message;
 use crate::tunnel::{Carrier, Conversation, Framing, Inner, Received, Then, Tunnels};
 
@@ -19,8 +19,14 @@ pub(crate) struct PeerSide<I> {
 enum State<I> {
     /// Waits for Start.
     Idle { tunnels: Arc<dyn Tunnels>, inner: I },
-    /// Waits for a message or an acknowledgement; `then` follows when the last fragment is sent.
-    Running { conversation: Conversation<I>, then: Then },
+    /// Waits for a message or an acknowledgement.
+    Running {
+        conversation: Conversation<I>,
+        /// What follows when the last fragment is sent.
+        then: Then,
+        /// The keys, once this side is satisfied: tickets of TLS 1.3 may still come.
+        satisfied: Option<Keys>,
+    },
     /// Has failed.
     Over,
 }
@@ -36,7 +42,7 @@ impl<I: Inner> PeerSide<I> {
                 Ok(tunnel) => {
                     let mut conversation = Conversation::new(tunnel, inner);
                     let hello = conversation.take_output();
-                    self.send(hello, conversation, Then::Wait)
+                    self.send(hello, conversation, Then::Wait, None)
                 }
                 Err(reason) => PeerStep::Failed(None, reason),
             },
@@ -49,10 +55,10 @@ impl<I: Inner> PeerSide<I> {
 
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> PeerStep {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Running { mut conversation, .. } => {
+            State::Running { mut conversation, satisfied, .. } => {
                 // RFC 5216 §2.1.3: an alert is answered, if need be with nothing, so that the server can say Failure.
                 let (output, then) = conversation.take(message, turn);
-                self.send(output, conversation, then)
+                self.send(output, conversation, then, satisfied)
             }
             other => {
                 self.state = other;
@@ -61,24 +67,34 @@ impl<I: Inner> PeerSide<I> {
         }
     }
 
-    fn send(&mut self, output: Vec<u8>, conversation: Conversation<I>, then: Then) -> PeerStep {
+    fn send(
+        &mut self,
+        output: Vec<u8>,
+        conversation: Conversation<I>,
+        then: Then,
+        satisfied: Option<Keys>,
+    ) -> PeerStep {
         let packet = self.carrier.load(output);
-        self.state = State::Running { conversation, then };
+        self.state = State::Running { conversation, then, satisfied };
         self.answer(packet)
     }
 
     /// Sends a fragment, the last one with what follows.
     fn answer(&mut self, packet: Vec<u8>) -> PeerStep {
-        let State::Running { then, .. } = &mut self.state else {
+        let State::Running { then, satisfied, .. } = &mut self.state else {
             return PeerStep::Ignore("EAP-TLS acknowledgement of nothing");
         };
         if self.carrier.has_more() {
             return PeerStep::Continue(packet);
         }
         match std::mem::take(then) {
-            Then::Wait => PeerStep::Continue(packet),
-            Then::Done(keys) => PeerStep::Satisfied(packet, keys),
-            Then::Failed(reason) => self.fail(Some(packet), reason),
+            Then::Wait => {}
+            Then::Done(keys) => *satisfied = Some(keys),
+            Then::Failed(reason) => return self.fail(Some(packet), reason),
+        }
+        match satisfied.clone() {
+            Some(keys) => PeerStep::Satisfied(packet, keys),
+            None => PeerStep::Continue(packet),
         }
     }
 

@@ -14,6 +14,8 @@ use crate::tunnel::{Carrier, Conversation, Framing, Inner, Received, Then, Tunne
 pub(crate) struct ServerSide<I> {
     carrier: Carrier,
     state: State<I>,
+    /// Whom the method authenticated inside the tunnel.
+    identity: Option<Vec<u8>>,
 }
 
 enum State<I> {
@@ -27,7 +29,8 @@ enum State<I> {
 
 impl<I: Inner> ServerSide<I> {
     pub(crate) fn new(version: u8, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
-        Self { carrier: Carrier::new(version, framing), state: State::Idle { tunnels, inner } }
+        let state = State::Idle { tunnels, inner };
+        Self { carrier: Carrier::new(version, framing), state, identity: None }
     }
 
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> ServerStep {
@@ -37,6 +40,7 @@ impl<I: Inner> ServerSide<I> {
             State::Running { then: Then::Done(keys), .. } if message.is_empty() => ServerStep::Done(keys),
             State::Running { mut conversation, .. } => {
                 let (output, then) = conversation.take(message, turn);
+                self.identity = conversation.identity().map(<[u8]>::to_vec);
                 self.proceed(output, conversation, then)
             }
             State::Idle { .. } | State::Over => ServerStep::Ignore("EAP-TLS response to nothing"),
@@ -86,5 +90,9 @@ impl<I: Inner> ServerMethod for ServerSide<I> {
             Received::Ignore(why) => ServerStep::Ignore(why),
             Received::Failed(reason) => self.fail(reason),
         }
+    }
+
+    fn identity(&self) -> Option<&[u8]> {
+        self.identity.as_deref()
     }
 }
