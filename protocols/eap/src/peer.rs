@@ -151,7 +151,7 @@ impl Peer {
         let method = offer.begin();
         self.state = State::Running(Running { kind, method, standing: Standing::Unfinished });
         let output = self.run(request, rng, cx);
-        // RFC 3748 §5.3.1: a first request that is not valid has not begun the method.
+        // RFC 3748 §2.1: a method has begun with the first response of its type, not with a request we ignore.
         if output.is_err() {
             self.state = State::Open;
         }
@@ -206,8 +206,8 @@ impl Peer {
         }
     }
 
-    // RFC 4137 §4.1.1 lets a method that is sure of its success ignore a Failure; without a signal of the lower layer
-    // that would leave both sides waiting, so here a Failure always ends it.
+    // RFC 4137 §4.2: a method that is sure of its success may ignore a Failure. Without a signal of the lower layer that
+    // would leave both sides waiting, so here a Failure always ends it.
     fn on_failure(&mut self, identifier: u8) -> Taken {
         self.check_end(identifier)?;
         match std::mem::replace(&mut self.state, State::Over) {

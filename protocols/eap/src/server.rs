@@ -188,7 +188,7 @@ impl Server {
                 Stage::Asking { .. } => Err("EAP response while the server asks elsewhere".into()),
                 Stage::Proposed if kind == MethodType::NAK => Ok(self.on_nak(response, rng, cx)),
                 _ if kind == self.config.methods[running.offer].method() => self.run(response, rng, cx),
-                // RFC 3748 §5.3.1: a Nak after the first answer is not valid either.
+                // RFC 3748 §2.1: nor may a Nak follow the first response of the method's type.
                 _ => Err("EAP response of another type than the method's".into()),
             },
             _ => Err("EAP response of another type than Identity".into()),

@@ -57,11 +57,11 @@ impl World {
         call(&mut self.rng, &mut cx)
     }
 
-    pub(crate) fn to_peer(&mut self, peer: &mut Peer, bytes: &[u8]) -> PeerOutput {
+    pub(crate) fn give_peer(&mut self, peer: &mut Peer, bytes: &[u8]) -> PeerOutput {
         self.lend(|rng, cx| peer.step(bytes, rng, cx))
     }
 
-    pub(crate) fn to_server(&mut self, server: &mut Server, bytes: &[u8]) -> ServerOutput {
+    pub(crate) fn give_server(&mut self, server: &mut Server, bytes: &[u8]) -> ServerOutput {
         self.lend(|rng, cx| server.step(bytes, rng, cx))
     }
 
@@ -98,10 +98,10 @@ pub(crate) fn converse(world: &mut World, peer: &mut Peer, server: &mut Server) 
             other => panic!("the server says {other:?}, {:?}", world.discards.0),
         };
         packets.push(packet.clone());
-        match world.to_peer(peer, &packet) {
+        match world.give_peer(peer, &packet) {
             PeerOutput::Send(response) => {
                 packets.push(response.clone());
-                said = world.to_server(server, &response);
+                said = world.give_server(server, &response);
             }
             peer => return Ended { peer, server: said, packets },
         }

@@ -139,8 +139,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_captured_answer_is_ours() {
-        // MD5("\x02" ‖ "secret" ‖ sixteen times "a"), computed with md5sum.
+    fn the_answer_is_what_md5sum_says() {
+        // MD5("\x02" ‖ "secret" ‖ sixteen times "a").
         let mut world = World::real();
         let hash = world.lend(|_, cx| answer(2, b"secret", &[b'a'; 16], cx));
         assert_eq!(hash[..], crate::testing::hex(MD5SUM));

@@ -128,11 +128,11 @@ fn with_parity(key: &[u8; 7]) -> Zeroizing<[u8; 8]> {
     wide
 }
 
-// RFC 2759 §8.7.
+// RFC 2759 §8.7: what is hashed beside the secrets.
 const SIGNING: &[u8] = b"Magic server to client signing constant";
 const ITERATION: &[u8] = b"Pad to make it do more than one iteration";
 
-// RFC 3079 §3.4.
+// RFC 3079 §3.4: what tells the keys of a password apart.
 const MASTER: &[u8] = b"This is the MPPE Master Key";
 const SERVER_RECEIVES: &[u8] =
     b"On the client side, this is the send key; on the server side, it is the receive key.";
@@ -207,9 +207,10 @@ mod tests {
     fn key_bits_move_in_front_of_the_parity() {
         assert_eq!(*with_parity(&[0xff; 7]), [0xfe; 8]);
         assert_eq!(*with_parity(&[0x80, 0, 0, 0, 0, 0, 1]), [0x80, 0, 0, 0, 0, 0, 0, 2]);
-        // RFC 2759 §9.3: from 44ebba8d5312b8; there with odd parity, here without.
-        let odd = hex("45763b8c9ba9c5e5");
-        let bare: Vec<u8> = with_parity(&hex("44ebba8d5312b8").try_into().unwrap()).to_vec();
-        assert_eq!(bare[0], odd[0] & 0xfe);
+        // RFC 2759 §9.3: the first two keys of the password "MyPw"; there with odd parity, here without.
+        for (raw, odd) in [("fc156af7edcd6c", "fd0b5b5e7f6e34d9"), ("0edde3337d427f", "0e6e796737ea08fe")] {
+            let bare: Vec<u8> = hex(odd).iter().map(|byte| byte & 0xfe).collect();
+            assert_eq!(with_parity(&hex(raw).try_into().unwrap())[..], bare);
+        }
     }
 }

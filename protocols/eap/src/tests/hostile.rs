@@ -12,12 +12,12 @@ use crate::{
 use proptest::prelude::*;
 
 fn ignored(world: &mut World, peer: &mut Peer, bytes: &[u8], why: &str) {
-    assert_eq!(world.to_peer(peer, bytes), PeerOutput::Ignored, "{why}");
+    assert_eq!(world.give_peer(peer, bytes), PeerOutput::Ignored, "{why}");
     assert_eq!(world.last_discard(), why);
 }
 
 fn refused(world: &mut World, server: &mut Server, bytes: &[u8], why: &str) {
-    assert_eq!(world.to_server(server, bytes), ServerOutput::Ignored, "{why}");
+    assert_eq!(world.give_server(server, bytes), ServerOutput::Ignored, "{why}");
     assert_eq!(world.last_discard(), why);
 }
 
@@ -26,10 +26,10 @@ fn a_success_nobody_earned_is_not_believed() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
     ignored(&mut world, &mut peer, &packet::success(0), "EAP end before the beginning");
-    world.to_peer(&mut peer, &packet::request(1, MethodType::IDENTITY, b""));
+    world.give_peer(&mut peer, &packet::request(1, MethodType::IDENTITY, b""));
     ignored(&mut world, &mut peer, &packet::success(1), "EAP unsolicited Success");
     let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"" }.write();
-    world.to_peer(&mut peer, &packet::request(2, MethodType::MSCHAPV2, &challenge));
+    world.give_peer(&mut peer, &packet::request(2, MethodType::MSCHAPV2, &challenge));
     ignored(&mut world, &mut peer, &packet::success(2), "EAP unsolicited Success");
     assert!(!peer.is_over());
 }
@@ -38,10 +38,10 @@ fn a_success_nobody_earned_is_not_believed() {
 fn an_end_with_another_identifier_is_not_believed() {
     let mut world = World::real();
     let mut peer = peer(vec![md5_peer("x")], USER);
-    world.to_peer(&mut peer, &packet::request(7, MethodType::MD5, &[1, 1]));
+    world.give_peer(&mut peer, &packet::request(7, MethodType::MD5, &[1, 1]));
     ignored(&mut world, &mut peer, &packet::success(8), "EAP unexpected identifier");
     ignored(&mut world, &mut peer, &packet::failure(6), "EAP unexpected identifier");
-    assert_eq!(world.to_peer(&mut peer, &packet::success(7)), PeerOutput::Success(Keys::default()));
+    assert_eq!(world.give_peer(&mut peer, &packet::success(7)), PeerOutput::Success(Keys::default()));
     ignored(&mut world, &mut peer, &packet::success(7), "EAP conversation is over");
 }
 
@@ -51,11 +51,11 @@ fn a_repeated_request_gets_the_same_response() {
     let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
     let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"" }.write();
     let request = packet::request(1, MethodType::MSCHAPV2, &challenge);
-    let first = world.to_peer(&mut peer, &request);
+    let first = world.give_peer(&mut peer, &request);
     assert!(matches!(first, PeerOutput::Send(_)));
-    assert_eq!(world.to_peer(&mut peer, &request), first);
+    assert_eq!(world.give_peer(&mut peer, &request), first);
     // Even with other contents: the method never sees an identifier twice.
-    assert_eq!(world.to_peer(&mut peer, &packet::request(1, MethodType::GTC, b"password?")), first);
+    assert_eq!(world.give_peer(&mut peer, &packet::request(1, MethodType::GTC, b"password?")), first);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn requests_that_do_not_belong_here_are_discarded() {
     let early = packet::request(1, MethodType::MSCHAPV2, &early);
     ignored(&mut world, &mut peer, &early, "EAP-MSCHAPv2 message out of step");
     let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"" }.write();
-    world.to_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
+    world.give_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
 
     let other = "EAP request of another type than the method's";
     ignored(&mut world, &mut peer, &packet::request(2, MethodType::GTC, b"password?"), other);
@@ -107,7 +107,7 @@ fn responses_out_of_step_are_discarded() {
     refused(&mut world, &mut server, &packet::success(id), "EAP packet that is no response at the server");
 
     let identity = packet::response(id, MethodType::IDENTITY, USER.as_bytes());
-    assert!(matches!(world.to_server(&mut server, &identity), ServerOutput::Send(_)));
+    assert!(matches!(world.give_server(&mut server, &identity), ServerOutput::Send(_)));
     refused(&mut world, &mut server, &identity, "EAP unexpected identifier");
     let id = id.wrapping_add(1);
     let other = "EAP response of another type than the method's";
@@ -118,7 +118,7 @@ fn responses_out_of_step_are_discarded() {
     refused(&mut world, &mut server, &early, "EAP-MSCHAPv2 message out of step");
     // What was ignored has not begun the method: it may still be refused.
     let nak = packet::response(id, MethodType::NAK, &[MethodType::MD5.0]);
-    assert!(matches!(world.to_server(&mut server, &nak), ServerOutput::Send(_)));
+    assert!(matches!(world.give_server(&mut server, &nak), ServerOutput::Send(_)));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_nak_after_the_first_answer_is_discarded() {
     let wrong =
         Response::Proof { id: 0, peer_challenge: [0; 16], nt_response: [0; 24], name: b"bob" }.write();
     let ServerOutput::Send(bytes) =
-        world.to_server(&mut server, &packet::response(bytes[1], MethodType::MSCHAPV2, &wrong))
+        world.give_server(&mut server, &packet::response(bytes[1], MethodType::MSCHAPV2, &wrong))
     else {
         panic!("a request");
     };
@@ -154,9 +154,9 @@ fn cut_short_anywhere_a_packet_changes_nothing() {
     let mut peer = peer(vec![md5_peer("x")], USER);
     let whole = packet::request(1, MethodType::MD5, &[2, 1, 2]);
     for len in 0..whole.len() {
-        assert_eq!(world.to_peer(&mut peer, &whole[..len]), PeerOutput::Ignored, "{len} bytes");
+        assert_eq!(world.give_peer(&mut peer, &whole[..len]), PeerOutput::Ignored, "{len} bytes");
     }
-    assert!(matches!(world.to_peer(&mut peer, &whole), PeerOutput::Send(_)));
+    assert!(matches!(world.give_peer(&mut peer, &whole), PeerOutput::Send(_)));
 }
 
 /// A method that never ends, in both roles.
@@ -227,11 +227,11 @@ fn notifications_and_identities_count_as_rounds() {
     for identifier in 0..64 {
         let kind = if identifier % 2 == 0 { MethodType::IDENTITY } else { MethodType::NOTIFICATION };
         assert!(matches!(
-            world.to_peer(&mut peer, &packet::request(identifier, kind, b"")),
+            world.give_peer(&mut peer, &packet::request(identifier, kind, b"")),
             PeerOutput::Send(_)
         ));
     }
-    let last = world.to_peer(&mut peer, &packet::request(64, MethodType::IDENTITY, b""));
+    let last = world.give_peer(&mut peer, &packet::request(64, MethodType::IDENTITY, b""));
     assert_eq!(last, PeerOutput::Failed(Reason::TOO_MANY_ROUNDS));
 }
 
@@ -255,7 +255,7 @@ proptest! {
         let mut world = World::real();
         let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
         for bytes in packets {
-            let output = world.to_peer(&mut peer, &bytes);
+            let output = world.give_peer(&mut peer, &bytes);
             prop_assert!(!matches!(output, PeerOutput::Success(_)), "{:?}", output);
         }
     }
@@ -273,7 +273,7 @@ proptest! {
             if let Some(identifier) = bytes.get_mut(1) {
                 *identifier = server.identifier();
             }
-            let output = world.to_server(&mut server, &bytes);
+            let output = world.give_server(&mut server, &bytes);
             prop_assert!(!matches!(output, ServerOutput::Success(_)), "{:?}", output);
         }
     }
@@ -295,7 +295,7 @@ proptest! {
                 _ => break,
             };
             flip(&mut packet, 2 * round == turn, bit);
-            let mut response = match world.to_peer(&mut peer, &packet) {
+            let mut response = match world.give_peer(&mut peer, &packet) {
                 PeerOutput::Send(response) => response,
                 PeerOutput::Success(keys) => {
                     ours = Some(keys);
@@ -304,7 +304,7 @@ proptest! {
                 _ => break,
             };
             flip(&mut response, 2 * round + 1 == turn, bit);
-            said = world.to_server(&mut server, &response);
+            said = world.give_server(&mut server, &response);
         }
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
             prop_assert_eq!(ours, theirs);

@@ -141,7 +141,7 @@ fn a_peer_that_can_may_try_again_as_often_as_allowed() {
     let (mut identifier, Request::Challenge { id, mut challenge, .. }) = sent(&output) else { panic!() };
     for tries_left in [true, true, false] {
         let data = proof(&mut world, &challenge, id, "passwort");
-        output = world.to_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &data));
+        output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &data));
         let (next, Request::Failure { text, .. }) = sent(&output) else { panic!("{output:?}") };
         let refusal = Refusal::read(text).unwrap();
         assert_eq!((refusal.error, refusal.retry.is_some()), (691, tries_left));
@@ -150,11 +150,11 @@ fn a_peer_that_can_may_try_again_as_often_as_allowed() {
     }
     let again = proof(&mut world, &challenge, id, "pässword");
     let again = packet::response(identifier, MethodType::MSCHAPV2, &again);
-    assert_eq!(world.to_server(&mut server, &again), ServerOutput::Ignored, "no try is left");
+    assert_eq!(world.give_server(&mut server, &again), ServerOutput::Ignored, "no try is left");
     let end = packet::response(identifier, MethodType::MSCHAPV2, &Response::Failure.write());
     let expected =
         ServerOutput::Failure { packet: packet::failure(identifier), reason: Reason::WRONG_PASSWORD };
-    assert_eq!(world.to_server(&mut server, &end), expected);
+    assert_eq!(world.give_server(&mut server, &end), expected);
 }
 
 #[test]
@@ -164,19 +164,20 @@ fn the_second_try_may_succeed_and_the_old_challenge_is_worth_nothing() {
     let output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
     let (identifier, Request::Challenge { id, challenge: old, .. }) = sent(&output) else { panic!() };
     let wrong = proof(&mut world, &old, id, "passwort");
-    let output = world.to_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &wrong));
+    let output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &wrong));
     let (identifier, Request::Failure { .. }) = sent(&output) else { panic!("{output:?}") };
 
     let replayed = proof(&mut world, &old, id, "pässword");
-    let output = world.to_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &replayed));
+    let output =
+        world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &replayed));
     let (identifier, Request::Failure { text, .. }) = sent(&output) else { panic!("{output:?}") };
     let challenge = Refusal::read(text).unwrap().retry.unwrap();
 
     let right = proof(&mut world, &challenge, id, "pässword");
-    let output = world.to_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &right));
+    let output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &right));
     let (identifier, Request::Success { .. }) = sent(&output) else { panic!("{output:?}") };
     let accept = packet::response(identifier, MethodType::MSCHAPV2, &Response::Success.write());
-    assert!(matches!(world.to_server(&mut server, &accept), ServerOutput::Success(_)));
+    assert!(matches!(world.give_server(&mut server, &accept), ServerOutput::Success(_)));
 }
 
 #[test]
@@ -185,10 +186,10 @@ fn a_peer_ends_the_session_with_a_server_that_does_not_know_the_password() {
         let mut world = World::real();
         let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
         let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"fake" }.write();
-        let output = world.to_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
+        let output = world.give_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
         assert!(matches!(output, PeerOutput::Send(_)), "{output:?}");
         let claim = packet::request(2, MethodType::MSCHAPV2, &Request::Success { id: 1, text }.write());
-        let output = world.to_peer(&mut peer, &claim);
+        let output = world.give_peer(&mut peer, &claim);
         assert_eq!(output, PeerOutput::Failed(Reason::SERVER_NOT_AUTHENTIC));
         assert!(peer.is_over());
     }
@@ -202,13 +203,13 @@ fn a_refusal_of_the_account_is_not_a_wrong_password() {
         let mut world = World::real();
         let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
         let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"aaa" }.write();
-        world.to_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
+        world.give_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
         let text = Refusal { error, retry: None }.write();
         let refusal =
             packet::request(2, MethodType::MSCHAPV2, &Request::Failure { id: 1, text: &text }.write());
         let acknowledged = packet::response(2, MethodType::MSCHAPV2, &Response::Failure.write());
-        assert_eq!(world.to_peer(&mut peer, &refusal), PeerOutput::Send(acknowledged));
-        assert_eq!(world.to_peer(&mut peer, &packet::failure(2)), PeerOutput::Failed(expected));
+        assert_eq!(world.give_peer(&mut peer, &refusal), PeerOutput::Send(acknowledged));
+        assert_eq!(world.give_peer(&mut peer, &packet::failure(2)), PeerOutput::Failed(expected));
     }
 }
 

@@ -44,7 +44,7 @@ fn a_peer_without_methods_proposes_nothing() {
     let mut world = World::real();
     let request = packet::request(5, MethodType::MD5, &[1, 1]);
     let nak = packet::response(5, MethodType::NAK, &[0]);
-    assert_eq!(world.to_peer(&mut peer(vec![], USER), &request), PeerOutput::Send(nak));
+    assert_eq!(world.give_peer(&mut peer(vec![], USER), &request), PeerOutput::Send(nak));
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn nak_to_every_method_ends() {
     while let ServerOutput::Send(bytes) = &output {
         let Ok(Packet::Request(request)) = Packet::read(bytes) else { panic!("a request") };
         proposed.push(request.kind);
-        output =
-            world.to_server(&mut server, &packet::response(request.identifier, MethodType::NAK, &everything));
+        output = world
+            .give_server(&mut server, &packet::response(request.identifier, MethodType::NAK, &everything));
     }
     assert_eq!(proposed, [MethodType::MSCHAPV2, MethodType::GTC, MethodType::MD5]);
     assert!(matches!(output, ServerOutput::Failure { reason: Reason::NO_ACCEPTABLE_METHOD, .. }));
@@ -68,7 +68,7 @@ fn nak_to_every_method_ends() {
 fn an_expanded_type_gets_an_expanded_nak() {
     let mut world = World::real();
     let request = packet::request(5, MethodType::EXPANDED, &[0, 0, 9, 0, 0, 0, 1]);
-    let PeerOutput::Send(bytes) = world.to_peer(&mut peer(vec![md5_peer("x")], USER), &request) else {
+    let PeerOutput::Send(bytes) = world.give_peer(&mut peer(vec![md5_peer("x")], USER), &request) else {
         panic!("a response");
     };
     let Ok(Packet::Response(response)) = Packet::read(&bytes) else { panic!("a response") };
@@ -82,9 +82,9 @@ fn a_notification_is_answered_in_between() {
     let mut peer = peer(vec![md5_peer("x")], USER);
     let text = packet::request(1, MethodType::NOTIFICATION, b"your password expires");
     let seen = packet::response(1, MethodType::NOTIFICATION, b"");
-    assert_eq!(world.to_peer(&mut peer, &text), PeerOutput::Send(seen));
+    assert_eq!(world.give_peer(&mut peer, &text), PeerOutput::Send(seen));
     let challenge = packet::request(2, MethodType::MD5, &[1, 1]);
-    assert!(matches!(world.to_peer(&mut peer, &challenge), PeerOutput::Send(_)));
+    assert!(matches!(world.give_peer(&mut peer, &challenge), PeerOutput::Send(_)));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_identity_somebody_else_asked_for_is_picked_up() {
     let mut world = World::real();
     let mut server = server(vec![md5_server()]);
     let identity = packet::response(200, MethodType::IDENTITY, USER.as_bytes());
-    let ServerOutput::Send(bytes) = world.to_server(&mut server, &identity) else { panic!("a request") };
+    let ServerOutput::Send(bytes) = world.give_server(&mut server, &identity) else { panic!("a request") };
     let Ok(Packet::Request(request)) = Packet::read(&bytes) else { panic!("a request") };
     assert_eq!((request.identifier, request.kind), (201, MethodType::MD5));
     assert_eq!(server.identity(), USER.as_bytes());
@@ -166,14 +166,14 @@ fn a_method_that_asks_elsewhere_is_resumed() {
     assert_eq!(output, question(1));
 
     let early = packet::response(0, MethodType::SIM, &[]);
-    assert_eq!(world.to_server(&mut server, &early), ServerOutput::Ignored);
+    assert_eq!(world.give_server(&mut server, &early), ServerOutput::Ignored);
 
     let output = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx));
     let ServerOutput::Send(bytes) = output else { panic!("{output:?}") };
     assert_eq!(world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx)), ServerOutput::Ignored);
 
     let response = packet::response(bytes[1], MethodType::SIM, &[]);
-    assert_eq!(world.to_server(&mut server, &response), question(2));
+    assert_eq!(world.give_server(&mut server, &response), question(2));
     let ServerOutput::Success(accepted) = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx))
     else {
         panic!("the second answer ends it");
@@ -193,7 +193,7 @@ fn what_was_asked_before_its_first_request_can_still_be_refused() {
         panic!("a request");
     };
     let nak = packet::response(bytes[1], MethodType::NAK, &[MethodType::MD5.0]);
-    let ServerOutput::Send(bytes) = world.to_server(&mut server, &nak) else { panic!("a request") };
+    let ServerOutput::Send(bytes) = world.give_server(&mut server, &nak) else { panic!("a request") };
     assert_eq!(bytes[4], MethodType::MD5.0);
 }
 
@@ -242,7 +242,7 @@ fn a_failure_is_sent_before_it_is_told() {
         let mut peer = peer(vec![Arc::new(Alerting)], USER);
         let alert = packet::response(1, MethodType::TLS, b"alert");
         let request = packet::request(1, MethodType::TLS, &[]);
-        assert_eq!(world.to_peer(&mut peer, &request), PeerOutput::Send(alert));
-        assert_eq!(world.to_peer(&mut peer, &end), PeerOutput::Failed(Reason("TLS unknown CA")));
+        assert_eq!(world.give_peer(&mut peer, &request), PeerOutput::Send(alert));
+        assert_eq!(world.give_peer(&mut peer, &end), PeerOutput::Failed(Reason("TLS unknown CA")));
     }
 }
