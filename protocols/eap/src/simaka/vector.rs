@@ -101,7 +101,7 @@ pub(super) fn prime(
 ) -> (Secret, Secret) {
     let key = Secret::new([ck, ik].concat());
     let network_len = u16::try_from(network.len()).unwrap_or(u16::MAX).to_be_bytes();
-    // RFC 9048 §3.3, TS 33.402 §A.2: HMAC-SHA-256 over FC = 0x20, the network's name and SQN ⊕ AK, each with its length.
+    // RFC 9048 §3.3: after TS 33.402 §A.2, HMAC-SHA-256 over FC = 0x20, the network's name and SQN ⊕ AK, each with its length.
     let parts = [&[0x20][..], network, &network_len, &autn[..6], &[0, 6]];
     let both = crypto.prf(Prf::HmacSha256, &key, &parts);
     let (ck, ik) = both.split_at(16);

@@ -95,7 +95,7 @@ fn request(
         .with(&Attribute::Rand(&vector.rand))
         .with(&Attribute::Autn(vector.autn));
     if shared.flavour == Flavour::AkaPrime {
-        // RFC 9048 §3.1, §3.2: the network's name and the functions offered are in every challenge.
+        // RFC 9048 §3.1: the network's name and the functions offered are in every challenge.
         request = request.with(&Attribute::KdfInput(&shared.settings.network));
         request = kdfs.iter().fold(request, |request, &kdf| request.with(&Attribute::Kdf(kdf)));
     }
