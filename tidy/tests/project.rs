@@ -60,7 +60,7 @@ fn the_gate_runs_everything() {
         "cargo clippy --workspace --all-targets -- -D warnings",
         "cargo doc --workspace --no-deps",
         "cargo deny",
-        "cargo test -p keytoll-interop",
+        "KEYTOLL_INTEROP=1 cargo test",
     ];
     let missing = commands.iter().filter(|command| !gate.contains(**command));
     none(&missing.map(|command| format!(".ci/run lacks `{command}`")).collect::<Vec<_>>());

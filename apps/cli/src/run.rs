@@ -89,8 +89,11 @@ impl Run<'_> {
         let whole = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
         let complete = ends.iter().all(whole);
         if !complete {
-            let (kept, all) = (ends.iter().flatten().map(|end| end.samples).sum::<u32>(), self.plan.authentications());
-            screen::note(&format!("interrupted: {kept} of {all} authentications were measured and are kept\n"));
+            let (kept, all) =
+                (ends.iter().flatten().map(|end| end.samples).sum::<u32>(), self.plan.authentications());
+            screen::note(&format!(
+                "interrupted: {kept} of {all} authentications were measured and are kept\n"
+            ));
         }
         Ok(complete)
     }

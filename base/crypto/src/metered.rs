@@ -19,6 +19,8 @@ pub struct Metered<C> {
     phase: Phase,
     books: [Option<Box<Book>>; Phase::ALL.len()],
     ticks_total: u64,
+    /// A number for every operation, summed up.
+    work_total: u64,
 }
 
 /// One line of the books.
@@ -70,7 +72,14 @@ impl<C> Metered<C> {
     }
 
     fn with(provider: C, timing: Timing) -> Self {
-        Self { provider, timing, phase: Phase::Setup, books: Default::default(), ticks_total: 0 }
+        Self {
+            provider,
+            timing,
+            phase: Phase::Setup,
+            books: Default::default(),
+            ticks_total: 0,
+            work_total: 0,
+        }
     }
 
     /// The provider inside.
@@ -81,6 +90,12 @@ impl<C> Metered<C> {
     /// Ticks spent in all operations since the last reset; 0 if only counting.
     pub fn crypto_ticks_total(&self) -> u64 {
         self.ticks_total
+    }
+
+    /// Tells the work done between two moments apart from other work: the difference of two of these is the same whenever
+    /// the same operations ran, in whatever order. It is never reset.
+    pub fn work_total(&self) -> u64 {
+        self.work_total
     }
 
     /// Forgets all sums; the phase stays.
@@ -110,8 +125,16 @@ impl<C> Metered<C> {
         sums.ticks += ticks;
         sums.bytes += bytes as u64;
         self.ticks_total += ticks;
+        self.work_total = self.work_total.wrapping_add(mark(slot.index()));
         result
     }
+}
+
+/// A different large number for every kind of operation (the finalizer of SplitMix64), so that sums do not meet.
+const fn mark(slot: usize) -> u64 {
+    let z = (slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z ^ (z >> 27)
 }
 
 impl Timing {

@@ -158,6 +158,12 @@ impl Digest {
         Self { bytes: Zeroizing::new([0; 64]), len: len as u8 }
     }
 
+    /// Whether it is these bytes; compared in constant time, but for the length.
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        use subtle::ConstantTimeEq;
+        (**self).ct_eq(bytes).into()
+    }
+
     /// Cuts it to its first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(u8::try_from(len).unwrap_or(u8::MAX));

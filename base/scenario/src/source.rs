@@ -1,7 +1,7 @@
 //! Where scenarios come from: a file, the ones built in, or a text at hand.
 
-use std::fs;
-use std::io::{Error, ErrorKind};
+use std::fs::File;
+use std::io::{self, Error, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +10,10 @@ use crate::diagnostic::{ScenarioError, Text, choice};
 use crate::overrides::Overrides;
 use crate::plan::Plan;
 use crate::{resolve, tree};
+
+/// No scenario is longer: ten thousand rows written out are shorter. A device or a capture given by mistake is not read
+/// to its end, which may never come.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// A scenario's text, not yet looked at.
 #[derive(Debug, Clone)]
@@ -23,7 +27,12 @@ impl Source {
 
     /// A file.
     pub fn file(path: &Path) -> Result<Self, ScenarioError> {
-        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let bytes = beginning(path).map_err(|error| unreadable(path, &error))?;
+        if bytes.len() as u64 > BYTES_MAX {
+            let message =
+                format!("`{}` is too long for a scenario: more than {} MiB", path.display(), BYTES_MAX >> 20);
+            return Err(ScenarioError::nowhere(message).hint("a scenario is a TOML file"));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
             ScenarioError::nowhere(format!("`{}` is not UTF-8 text: byte {offset}", path.display()))
@@ -62,6 +71,13 @@ impl Source {
         overrides.apply(&mut document)?;
         resolve::plan(&document, &self.0.name)
     }
+}
+
+/// The file, or as much of it as shows that it is too long.
+fn beginning(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn unreadable(path: &Path, error: &Error) -> ScenarioError {

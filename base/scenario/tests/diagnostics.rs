@@ -105,8 +105,10 @@ fn files_that_cannot_be_read() {
     std::fs::create_dir_all(&folder).unwrap();
     let latin1 = folder.join("latin1.toml");
     std::fs::write(&latin1, b"title = \"caf\xe9\"").unwrap();
+    let long = folder.join("capture.toml");
+    std::fs::write(&long, vec![b'#'; 5 << 20]).unwrap();
     let shown = |path: &Path| screen(&read(path).unwrap_err()).replace(folder.to_str().unwrap(), "FOLDER");
-    let screens = [shown(Path::new("missing.toml")), shown(&folder), shown(&latin1)];
+    let screens = [shown(Path::new("missing.toml")), shown(&folder), shown(&latin1), shown(&long)];
     std::fs::remove_dir_all(&folder).unwrap();
     insta::assert_snapshot!(screens.join("\n\n"));
 }

@@ -69,6 +69,12 @@ fn the_quickstart_is_what_the_readme_promises() {
 }
 
 #[test]
+fn one_suite_needs_no_list() {
+    let text = "methods = 'ikev2-psk'\nnetworks = 'lte'\nsuites = 'aes128gcm16-prfsha256-ecp256'";
+    assert_eq!(rows(&parse("one.toml", text).unwrap()), ["ikev2-psk lte suite=aes128gcm16-prfsha256-ecp256"]);
+}
+
+#[test]
 fn sweeps_multiply_and_name_their_rows() {
     let text = "
         methods = ['ikev2-psk', 'ikev2-rsa2048']

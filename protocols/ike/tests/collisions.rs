@@ -2,6 +2,12 @@
 //!
 //! Five collisions are drawn; all others, in every order of arrival and with any one datagram lost, are only judged: in
 //! the end both sides hold the same SAs, and nothing else.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a test: it may fail and say why"
+)]
 
 mod support;
 

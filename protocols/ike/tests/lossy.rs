@@ -3,6 +3,12 @@
 //!
 //! In the end both sides hold the same SAs, or each has a named failure; then everything is closed, and nothing remains
 //! and nothing is waited for. A seed that fails is printed with the command that replays it alone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a test: it may fail and say why"
+)]
 
 mod support;
 

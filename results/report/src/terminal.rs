@@ -230,7 +230,8 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
 
 const NOTES: [&str; 3] = [
     "ok/n: established of all measured. delay: trigger to usable SA, mean of those established ± half the 95 % \
-     interval (Student t). packet: mean time until the packet that caused it came back through the SA.",
+     interval (Student t). packet: mean time until the packet that caused it came back through the SA, of those that \
+     did: where links lose packets, these are not all.",
     "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
      after fragmentation, headers and retransmissions included.",
     "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles: that time at the \

@@ -55,7 +55,8 @@ impl Gateway {
 
     /// Answers an echo request for one of our addresses through the SA that leads back.
     fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
-        let ours = packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
+        let ours =
+            packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
         if !ours || packet.protocol != icmp::protocol(packet.source) {
             return cx.discard(Protocol::Icmp, "icmp: not for the gateway");
         }

@@ -142,7 +142,8 @@ mod tests {
     /// The worked example of the "IPv4 header checksum" article: 4500 0073 … b861 c0a8 0001 c0a8 00c7.
     #[test]
     fn the_header_checksum_is_right() {
-        let header = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
+        let header =
+            [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
         assert_eq!(header_checksum(&header), 0xb861);
     }
 }

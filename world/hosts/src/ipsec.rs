@@ -103,7 +103,12 @@ impl SaTable {
     }
 
     /// Seals an IP payload into the SA for its destination.
-    pub(crate) fn seal(&mut self, packet: &ip::Packet<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
+    pub(crate) fn seal(
+        &mut self,
+        packet: &ip::Packet<'_>,
+        rng: &mut Rng,
+        cx: &mut Ctx<'_>,
+    ) -> Option<Datagram> {
         let spi = self.route(packet.destination)?;
         let entry = self.entries.get_mut(&spi)?;
         cx.crypto.enter(Phase::Traffic);
@@ -166,7 +171,8 @@ impl Entry {
             }
         };
         let inside = |selectors: &[TrafficSelector], address| selectors.iter().any(|ts| covers(ts, address));
-        (inside(&self.remote, delivered.source) && inside(&self.local, delivered.destination)).then_some(delivered)
+        (inside(&self.remote, delivered.source) && inside(&self.local, delivered.destination))
+            .then_some(delivered)
     }
 }
 

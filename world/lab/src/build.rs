@@ -143,7 +143,7 @@ fn endpoint(row: &RowPlan, connection: Connection) -> Config {
     config.half_open = HalfOpen {
         cookies_from: match options.cookies {
             CookiePolicy::Never => usize::MAX,
-            CookiePolicy::Auto => max / 8,
+            CookiePolicy::Auto => (max / 8).max(1),
             CookiePolicy::Always => 0,
         },
         max,

@@ -88,13 +88,19 @@ impl Keepers for Directory {
 
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         keeper.finish().map_err(|source| RunError::Write { path: self.path.clone(), source })?;
-        if end.disturbed > 0 {
-            let RowEnd { disturbed, samples, .. } = end;
-            let note = format!("{disturbed} of {samples} authentications were disturbed and measured again");
-            self.lock().rows[index].notes.push(note);
+        if end.smoothed > 0 {
+            self.lock().rows[index].notes.push(smoothing(end));
         }
         Ok(())
     }
+}
+
+/// What a reader must know of a row in which the thread lost its CPU.
+fn smoothing(end: RowEnd) -> String {
+    let RowEnd { smoothed, samples, .. } = end;
+    format!(
+        "in {smoothed} of {samples} authentications the driver lost the CPU: the step is charged the median of its kind"
+    )
 }
 
 /// The table of contents of a plan that is about to run.
@@ -138,5 +144,18 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
         notes: standing.into_iter().chain(heap).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_lost_its_cpu_is_told() {
+        let end = RowEnd { samples: 30, smoothed: 2, ..RowEnd::default() };
+        let note =
+            "in 2 of 30 authentications the driver lost the CPU: the step is charged the median of its kind";
+        assert_eq!(smoothing(end), note);
     }
 }

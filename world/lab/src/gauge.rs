@@ -1,13 +1,21 @@
 //! How much a node computes: cycle counts around every `handle`, heap booked to the node, both per authentication.
+//!
+//! A thread that loses its CPU in the middle of a step would charge its absence to the node. Steps that do the same
+//! cryptographic work cost about the same, so each is held against the median of the last ones of its kind; one that
+//! took far longer is charged that median, and the authentication counts as smoothed. Nothing is left out, so nothing is
+//! selected: delays, messages and CPU are about the same authentications.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use keytoll_crypto::Metered;
 use keytoll_native::{clock, heap};
 use keytoll_sim::{Meter, NodeIndex};
 
-/// A sample whose thread was away from its CPU for longer than this is disturbed; clock granularity and interrupts stay
-/// below it.
-const AWAY_NS_MAX: u64 = 30_000;
+/// A step may take this many times the median of its kind, and [`SLACK_NS`] more, before it is smoothed.
+const FACTOR: u64 = 2;
+/// Interrupts and cache misses stay below it; losing the CPU costs more.
+const SLACK_NS: f64 = 20_000.0;
 
 /// What one node computed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,18 +24,69 @@ struct Account {
     scale: f64,
     /// Whether computation takes virtual time.
     charged: bool,
+    spent: Step,
+}
+
+/// What one step took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
     ticks: u64,
+    crypto_ticks: u64,
+}
+
+/// A step that has begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct Begun {
+    ticks: u64,
+    crypto_ticks: u64,
+    work: u64,
+}
+
+/// The last steps of one kind.
+#[derive(Debug, Default)]
+struct History {
+    last: [Step; Self::LEN],
+    seen: usize,
+    median: Step,
+}
+
+impl History {
+    const LEN: usize = 15;
+    /// Fewer say nothing about what is usual.
+    const ENOUGH: usize = 3;
+
+    /// What to charge for a step, and whether that is not what it took.
+    fn judge(&mut self, step: Step, slack_ticks: u64) -> (Step, bool) {
+        let unusual = self.seen >= Self::ENOUGH && step.ticks > FACTOR * self.median.ticks + slack_ticks;
+        let charged = if unusual { self.median } else { step };
+        self.last[self.seen % Self::LEN] = step;
+        self.seen += 1;
+        // The median moves slowly: while little is known after every step, then once a round.
+        if self.seen <= Self::LEN || self.seen.is_multiple_of(Self::LEN) {
+            self.median = self.middle();
+        }
+        (charged, unusual)
+    }
+
+    fn middle(&self) -> Step {
+        let mut sorted = self.last;
+        let known = &mut sorted[..self.seen.min(Self::LEN)];
+        known.sort_unstable();
+        known[known.len() / 2]
+    }
 }
 
 /// The meter of a row.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     accounts: Vec<Account>,
-    begun: u64,
+    /// By node and by the work a step did.
+    histories: BTreeMap<(u32, u64), History>,
+    begun: Begun,
     role: Option<heap::Guard>,
     empty_ticks: u64,
-    sample_ticks: u64,
-    sample_cpu_ns: u64,
+    slack_ticks: u64,
+    smoothed: bool,
 }
 
 /// The heap role of a node; role 0 is the driver's own.
@@ -39,53 +98,102 @@ impl Gauge {
     pub(crate) fn new() -> Self {
         Self {
             accounts: Vec::new(),
-            begun: 0,
+            histories: BTreeMap::new(),
+            begun: Begun::default(),
             role: None,
             empty_ticks: clock::empty_span_ticks(),
-            sample_ticks: 0,
-            sample_cpu_ns: 0,
+            slack_ticks: (SLACK_NS * clock::ticks_hz() / 1e9) as u64,
+            smoothed: false,
         }
     }
 
     /// Opens the account of the next node: `scale` is host frequency ÷ profile frequency.
     pub(crate) fn add_node(&mut self, scale: f64, charged: bool) {
-        self.accounts.push(Account { scale, charged, ticks: 0 });
+        self.accounts.push(Account { scale, charged, spent: Step::default() });
     }
 
     /// A sample begins.
     pub(crate) fn begin_sample(&mut self) {
-        self.accounts.iter_mut().for_each(|account| account.ticks = 0);
-        self.sample_cpu_ns = clock::thread_cpu_ns();
-        self.sample_ticks = clock::ticks();
+        self.accounts.iter_mut().for_each(|account| account.spent = Step::default());
+        self.smoothed = false;
     }
 
-    /// A sample ends: whether this thread had its CPU all the time.
-    pub(crate) fn was_disturbed(&self) -> bool {
-        let elapsed = clock::ticks_to_ns(clock::ticks() - self.sample_ticks) as u64;
-        let on_cpu = clock::thread_cpu_ns() - self.sample_cpu_ns;
-        elapsed.saturating_sub(on_cpu) > AWAY_NS_MAX
+    /// Whether a step of this sample was charged the median of its kind.
+    pub(crate) const fn was_smoothed(&self) -> bool {
+        self.smoothed
     }
 
     /// Host CPU time of a node since the sample began.
     pub(crate) fn cpu_ns(&self, node: NodeIndex) -> u64 {
-        clock::ticks_to_ns(self.accounts[node.number() as usize].ticks) as u64
+        clock::ticks_to_ns(self.accounts[node.number() as usize].spent.ticks) as u64
+    }
+
+    /// The part of it spent in crypto operations.
+    pub(crate) fn crypto_ns(&self, node: NodeIndex) -> u64 {
+        clock::ticks_to_ns(self.accounts[node.number() as usize].spent.crypto_ticks) as u64
     }
 }
 
-impl Meter for Gauge {
-    fn begin(&mut self, node: NodeIndex) {
+impl<C> Meter<Metered<C>> for Gauge {
+    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>) {
         self.role = Some(heap::enter(role(node)));
-        self.begun = clock::ticks();
+        let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
+        self.begun = Begun { ticks: clock::ticks(), crypto_ticks, work };
     }
 
-    fn end(&mut self, node: NodeIndex) -> Duration {
-        let ticks = (clock::ticks() - self.begun).saturating_sub(self.empty_ticks);
+    fn end(&mut self, node: NodeIndex, crypto: &Metered<C>) -> Duration {
+        let Begun { ticks, crypto_ticks, work } = self.begun;
+        let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         self.role = None;
+        let mut step = Step { ticks, crypto_ticks: crypto.crypto_ticks_total() - crypto_ticks };
         let account = &mut self.accounts[node.number() as usize];
-        account.ticks += ticks;
+        if account.charged {
+            let kind = (node.number(), crypto.work_total().wrapping_sub(work));
+            let history = self.histories.entry(kind).or_default();
+            let (charged, unusual) = history.judge(step, self.slack_ticks);
+            self.smoothed |= unusual;
+            step = charged;
+        }
+        account.spent.ticks += step.ticks;
+        account.spent.crypto_ticks += step.crypto_ticks;
         if !account.charged {
             return Duration::ZERO;
         }
-        Duration::from_nanos((clock::ticks_to_ns(ticks) * account.scale) as u64)
+        Duration::from_nanos((clock::ticks_to_ns(step.ticks) * account.scale) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(ticks: u64) -> Step {
+        Step { ticks, crypto_ticks: ticks / 2 }
+    }
+
+    #[test]
+    fn a_step_far_above_the_median_is_charged_the_median() {
+        let mut history = History::default();
+        for ticks in [100, 104, 98, 102] {
+            assert_eq!(history.judge(step(ticks), 10), (step(ticks), false));
+        }
+        assert_eq!(history.judge(step(5000), 10), (step(102), true));
+        assert_eq!(history.judge(step(210), 10), (step(210), false), "twice the median and a little");
+    }
+
+    #[test]
+    fn the_median_follows_a_machine_that_becomes_slower() {
+        let mut history = History::default();
+        (0..20).for_each(|_| assert!(!history.judge(step(100), 10).1));
+        let smoothed = (0..40).filter(|_| history.judge(step(1000), 10).1).count();
+        assert!(smoothed < 30, "{smoothed} of 40");
+        assert_eq!(history.judge(step(1000), 10), (step(1000), false));
+    }
+
+    #[test]
+    fn the_first_steps_are_charged_as_they_are() {
+        let mut history = History::default();
+        assert_eq!(history.judge(step(9000), 10), (step(9000), false));
+        assert_eq!(history.judge(step(100), 10), (step(100), false));
     }
 }

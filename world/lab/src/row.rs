@@ -10,7 +10,7 @@ use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_sim::{NodeConfig, NodeIndex, World};
-use keytoll_trace::{Cost, Fact, Node, OperationCost, Record, SampleCost};
+use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
@@ -24,6 +24,9 @@ const ECHO_BYTES: usize = 56;
 const WARM_UP: u32 = 3;
 /// Longest virtual time an authentication may take; IKE's own timers give up long before.
 const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long the answer to the last deletion may take before the next authentication begins: the slowest preset's round
+/// trip and a half.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the device waits for the echo once the SA is there; a lost echo is not repeated.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,8 +38,8 @@ pub type Stop = AtomicBool;
 pub struct RowEnd {
     /// Authentications that are on record.
     pub samples: u32,
-    /// Of these, disturbed ones: the thread lost its CPU, so their computation is not used.
-    pub disturbed: u32,
+    /// Of these, ones with a step that was charged the median of its kind: the thread had lost its CPU.
+    pub smoothed: u32,
     /// Of these, failed ones.
     pub failed: u32,
     /// Ended early.
@@ -50,7 +53,7 @@ pub struct Row {
     gw: NodeIndex,
     samples: u32,
     interval: Duration,
-    /// Whether computation takes virtual time, and CPU time is worth repeating a sample for.
+    /// Whether computation takes virtual time.
     charged: bool,
     childless: bool,
     /// The device has an SA now.
@@ -105,20 +108,16 @@ impl Row {
         });
         self.warm_up(stop);
         let mut end = RowEnd::default();
-        let limit =
-            if self.charged { self.samples.saturating_mul(2).saturating_add(8) } else { self.samples };
-        while end.samples - end.disturbed < self.samples && end.samples < limit {
-            let disturbed = match self.sample(end.samples, keeper, stop) {
-                (End::Stopped, _) => {
+        while end.samples < self.samples {
+            match self.sample(end.samples, keeper, stop) {
+                End::Stopped => {
                     end.stopped = true;
                     break;
                 }
-                (outcome, disturbed) => {
-                    end.failed += u32::from(outcome == End::Failed);
-                    disturbed
-                }
-            };
-            end.disturbed += u32::from(disturbed);
+                outcome => end.failed += u32::from(outcome == End::Failed),
+            }
+            end.smoothed += u32::from(self.world.meter_mut().was_smoothed());
+            self.rest(keeper);
             end.samples += 1;
             progress();
         }
@@ -136,34 +135,26 @@ impl Row {
         }
     }
 
-    /// One authentication, its costs, and the quiet time after it.
-    fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper, stop: &Stop) -> (End, bool) {
+    /// One authentication and its costs.
+    fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper, stop: &Stop) -> End {
         self.world.set_sample(sample);
         let nodes = [(self.ue, Node::Ue), (self.gw, Node::Gw)];
         let live = nodes.map(|(node, _)| heap::live(role(node)));
-        let crypto = nodes.map(|(node, _)| self.world.crypto(node).crypto_ticks_total());
         self.world.meter_mut().begin_sample();
         let end = self.authenticate(keeper, stop);
-        let disturbed = self.charged && self.world.meter_mut().was_disturbed();
-        if disturbed {
-            let at_ns = self.world.now().as_nanos();
-            keeper.record(Record { at_ns, node: Node::Ue, sample, fact: Fact::Disturbed });
-        }
         for (index, (node, name)) in nodes.into_iter().enumerate() {
-            let crypto_ticks = self.world.crypto(node).crypto_ticks_total() - crypto[index];
             let grown = heap::live(role(node)) - live[index];
             let peak = heap::peak(role(node)) - self.heap_before[index];
             keeper.cost(Cost::Sample(SampleCost {
                 sample,
                 node: name,
                 cpu_ns: self.world.meter_mut().cpu_ns(node),
-                crypto_ns: clock::ticks_to_ns(crypto_ticks) as u64,
+                crypto_ns: self.world.meter_mut().crypto_ns(node),
                 heap_peak_bytes: u64::try_from(peak).unwrap_or(0),
                 idle_sa_bytes: u64::try_from(grown).ok().filter(|_| end == End::Done),
             }));
         }
-        self.rest(keeper);
-        (end, disturbed)
+        end
     }
 
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
@@ -198,17 +189,19 @@ impl Row {
         }
     }
 
-    /// Lets the SA reach the end of its lifetime, and the next trigger come.
+    /// Lets the SA reach the end of its lifetime, its deletion be answered, and the next trigger come.
     fn rest(&mut self, keeper: &mut dyn Keeper) {
         let end = self.world.now() + PATIENCE;
+        let mut quiet_from = self.world.now();
         loop {
             let next = self.next_trigger();
-            while let Some((_, node, event)) = self.world.run_until(next, keeper) {
+            while let Some((at, node, event)) = self.world.run_until(next, keeper) {
                 if node == self.ue {
                     self.note(&event);
+                    quiet_from = at;
                 }
             }
-            if !self.open || self.world.now() >= end {
+            if (!self.open && next >= quiet_from + ANSWER_PATIENCE) || next >= end {
                 break;
             }
         }

@@ -66,7 +66,7 @@ struct Job<E> {
     work: Work<E>,
 }
 
-impl<H: Engine, C: Crypto, M: Meter> World<H, C, M> {
+impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     /// A world without nodes at time zero. The seed decides everything the links draw.
     pub fn new(seed: impl Into<Seed>, meter: M) -> Self {
         Self {
@@ -230,9 +230,9 @@ impl<H: Engine, C: Crypto, M: Meter> World<H, C, M> {
         let mut work = self.spare.pop().unwrap_or_default();
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
         let node = &mut self.nodes[index.place()];
-        self.meter.begin(index);
+        self.meter.begin(index, &node.crypto);
         node.handle(arrived.input, self.now, &mut work);
-        let busy = self.meter.end(index);
+        let busy = self.meter.end(index, &self.nodes[index.place()].crypto);
         self.arm(index, again);
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
         if busy.is_zero() {

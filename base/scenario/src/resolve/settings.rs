@@ -229,6 +229,9 @@ pub(super) fn variations<'a>(
     for entry in &sweep.entries {
         let setting = SETTINGS.iter().find(|setting| setting.key == entry.key);
         let key = setting.map(|setting| setting.key).expect("the keys were just checked");
+        let Value::List(_) = &entry.item.value else {
+            return Err(entry.item.wrong("a list of values to try"));
+        };
         variations = vary(&variations, key, &entry.item)?;
         super::limit(document, variations.len())?;
     }
@@ -241,9 +244,6 @@ fn vary<'a>(
     key: &'static str,
     values: &'a Item,
 ) -> Result<Vec<Variation<'a>>, ScenarioError> {
-    let Value::List(_) = &values.value else {
-        return Err(values.wrong("a list of values to try"));
-    };
     let mut product = Vec::new();
     for variation in variations {
         for value in values.some_elements("value")? {

@@ -3,12 +3,12 @@
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::{Hash, KeyKind, Prf, SignatureScheme};
 use keytoll_engine::credentials::{AlternativeName, Credential, PeerCertificate};
-use keytoll_engine::crypto::SigningKey;
+use keytoll_engine::crypto::{Secret, SigningKey};
 
 use super::config::{Believe, Prove};
 use super::event::Reason;
 use super::inbound::Inbound;
-use super::keys::SignedOctets;
+use super::keys::{IkeKeys, Role, SignedOctets};
 use super::signature::{self, DigitalSignature};
 use crate::number::{AuthMethod, CertEncoding, HashId, IdKind};
 use crate::wire::{Authentication, Identification};
@@ -24,6 +24,34 @@ impl Proof {
     pub(super) fn payload(&self) -> Authentication<'_> {
         Authentication { method: self.method, data: &self.data }
     }
+
+    /// RFC 7296 §2.16: after EAP both sides prove themselves with the key it made, or without one with SK_p.
+    pub(super) fn by_eap(
+        octets: &SignedOctets<'_>,
+        keys: &IkeKeys,
+        signer: Role,
+        msk: Option<&Secret>,
+        cx: &mut Ctx<'_>,
+    ) -> Self {
+        let secret = msk.map_or(keys.auth(signer), |msk| msk);
+        let data = octets.shared_key_mic(cx.crypto, keys.prf(), secret).to_vec();
+        Self { method: AuthMethod::SHARED_KEY_MIC, data }
+    }
+}
+
+/// Judges the peer's AUTH after EAP, see [`Proof::by_eap`].
+pub(super) fn verify_eap(
+    octets: &SignedOctets<'_>,
+    keys: &IkeKeys,
+    signer: Role,
+    msk: Option<&Secret>,
+    auth: Authentication<'_>,
+    cx: &mut Ctx<'_>,
+) -> Result<(), Reason> {
+    let secret = msk.map_or(keys.auth(signer), |msk| msk);
+    let sound = auth.method == AuthMethod::SHARED_KEY_MIC
+        && octets.is_shared_key_mic(cx.crypto, keys.prf(), secret, auth.data);
+    sound.then_some(()).ok_or(Reason::AuthenticationFailed)
 }
 
 /// The hash algorithms a peer can verify, from its SIGNATURE_HASH_ALGORITHMS (RFC 7427 §4).
@@ -100,6 +128,8 @@ pub(super) fn prove(
             Ok(Proof { method: AuthMethod::SHARED_KEY_MIC, data })
         }
         Prove::Certificate(Credential { key, .. }) => sign(key, octets, peer, cx),
+        // The proof comes at the end, see `Proof::by_eap`.
+        Prove::Eap => Err(Reason::Eap),
     }
 }
 
@@ -136,6 +166,8 @@ pub(super) fn verify(
                 && octets.is_shared_key_mic(cx.crypto, prf, secret, auth.data);
             sound.then_some(()).ok_or(Reason::AuthenticationFailed)
         }
+        // Believed or not when EAP has ended, see `verify_eap`.
+        Believe::Eap => Err(Reason::Eap),
         Believe::Certificate(trust) => {
             // Somebody without a signature need not be asked for a certificate.
             let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;

@@ -44,9 +44,12 @@ impl Addresses {
     }
 }
 
-/// Selectors of a configuration with "dynamic" put in words.
-fn selectors(configured: &[TrafficSelector], dynamic: IpAddr) -> Vec<TrafficSelector> {
-    if configured.is_empty() { vec![TrafficSelector::host(dynamic)] } else { configured.to_vec() }
+/// Selectors of a configuration; where none are configured, the "dynamic" one.
+const fn selectors<'a>(
+    configured: &'a [TrafficSelector],
+    dynamic: &'a TrafficSelector,
+) -> &'a [TrafficSelector] {
+    if configured.is_empty() { std::slice::from_ref(dynamic) } else { configured }
 }
 
 /// A child SA we asked for.
@@ -106,12 +109,13 @@ impl Offer {
         addresses: Addresses,
         wants_address: bool,
     ) {
+        let [ours, theirs] = [addresses.ours, addresses.theirs].map(TrafficSelector::host);
         let ours = if wants_address && config.local.is_empty() {
-            vec![TrafficSelector::ANY_IPV4, TrafficSelector::ANY_IPV6]
+            &[TrafficSelector::ANY_IPV4, TrafficSelector::ANY_IPV6]
         } else {
-            selectors(&config.local, addresses.ours)
+            selectors(&config.local, &ours)
         };
-        m.traffic_selectors(&ours, &selectors(&config.remote, addresses.theirs));
+        m.traffic_selectors(ours, selectors(&config.remote, &theirs));
     }
 
     /// The responder's SAr2, TSi, TSr in IKE_AUTH.
@@ -161,9 +165,12 @@ fn narrow(
     configured: &[TrafficSelector],
     dynamic: IpAddr,
 ) -> Vec<TrafficSelector> {
-    let policy = selectors(configured, dynamic);
-    let mut narrowed = Vec::new();
-    let pairs = offered.selectors().flat_map(|offer| policy.iter().filter_map(move |allowed| offer.narrow(allowed)));
+    let dynamic = TrafficSelector::host(dynamic);
+    let policy = selectors(configured, &dynamic);
+    // There is rarely more than one, and what is found is kept as long as the SA.
+    let mut narrowed = Vec::with_capacity(1);
+    let pairs =
+        offered.selectors().flat_map(|offer| policy.iter().filter_map(move |allowed| offer.narrow(allowed)));
     for both in pairs {
         // What the answer cannot name must not be installed either.
         if narrowed.len() == SELECTORS_MAX {

@@ -112,6 +112,10 @@ impl Default for Fragmentation {
     }
 }
 
+/// How long an authentication by EAP may take in all, on both sides: an EAP server or peer that never answers costs no
+/// more than this.
+pub(super) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
+
 /// One kind of peer and what is set up with it.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -150,6 +154,8 @@ pub enum Prove {
     Psk(Secret),
     /// With a certificate.
     Certificate(Credential),
+    /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16).
+    Eap,
 }
 
 /// What convinces us of the peer.
@@ -164,6 +170,9 @@ pub enum Believe {
     },
     /// A certificate with a path to these anchors.
     Certificate(Arc<dyn Trust>),
+    /// Responder: EAP, of which the owner knows the verdict. Initiator: the key that EAP makes is the responder's only
+    /// proof (RFC 5998).
+    Eap,
 }
 
 impl Believe {
@@ -178,6 +187,7 @@ impl std::fmt::Debug for Believe {
         match self {
             Self::Psk { by_identity, .. } => write!(f, "Psk({} identities)", by_identity.len()),
             Self::Certificate(trust) => write!(f, "Certificate({} anchors)", trust.authorities().len()),
+            Self::Eap => f.write_str("Eap"),
         }
     }
 }

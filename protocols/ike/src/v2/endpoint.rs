@@ -28,7 +28,8 @@ use crate::wire::{Flags, Header, Notify, Payload};
 pub struct Endpoint {
     shared: Shared,
     sas: FastMap<u64, Box<Sa>>,
-    timers: BTreeSet<(Time, u64)>,
+    /// What each SA waits for until when; the host asks often, so it is not worked out again.
+    timers: BTreeMap<(Time, u64), &'static str>,
     half_open: HalfOpenTable,
     cookies: Jar,
 }
@@ -46,6 +47,7 @@ pub(super) struct Shared {
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
     /// SAs that came out of another one: rekeyed IKE SAs.
+    #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) born: Vec<Box<Sa>>,
     /// Children on their way from one IKE SA to the one that replaced it.
     pub(super) moves: Vec<Move>,
@@ -92,7 +94,7 @@ impl Env<'_, '_> {
 fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
     let trusts = config.connections.iter().filter_map(|connection| match &connection.remote {
         Believe::Certificate(trust) => Some(trust.authorities()),
-        Believe::Psk { .. } => None,
+        Believe::Psk { .. } | Believe::Eap => None,
     });
     trusts.flatten().copied().collect()
 }
@@ -221,7 +223,7 @@ impl Endpoint {
         Self {
             shared: Shared::new(config, rng),
             sas: FastMap::default(),
-            timers: BTreeSet::new(),
+            timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),
             cookies,
         }
@@ -252,10 +254,9 @@ impl Endpoint {
             return self.on_first_request(&header, route, message, cx);
         }
         let spi = if header.flags.is_from_initiator() { header.responder_spi } else { header.initiator_spi };
-        if !self.sas.contains_key(&spi) {
-            return cx.discard(Protocol::Ike, "unknown SPI");
+        if !self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env)) {
+            cx.discard(Protocol::Ike, "unknown SPI");
         }
-        self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env));
     }
 
     /// RFC 7296 §2.5: a higher major version is refused with ours.
@@ -282,7 +283,8 @@ impl Endpoint {
         }
         let key = (route.remote, header.initiator_spi);
         if let Some(spi) = self.asked_before(key, message) {
-            return self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
+            self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
+            return;
         }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
@@ -366,14 +368,16 @@ impl Endpoint {
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
-            // EAP is the next issue's: no state waits for it yet.
-            Command::Eap(..) => return cx.discard(Protocol::Ike, "no SA waits for EAP"),
+            Command::Eap(sa, eap) => {
+                self.with_sa(sa.0, cx, |sa, env| sa.on_eap(eap, env));
+                return;
+            }
         };
         self.with_sa(spi.0, cx, |sa, env| sa.on_task(task, env));
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(&(at, spi)) = self.timers.first() {
+        while let Some((&(at, spi), _)) = self.timers.first_key_value() {
             if at > cx.now {
                 break;
             }
@@ -381,9 +385,10 @@ impl Endpoint {
         }
     }
 
-    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards.
-    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) {
-        let Some(mut sa) = self.take(spi) else { return };
+    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards; false if there is
+    /// no such SA.
+    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) -> bool {
+        let Some(mut sa) = self.take(spi) else { return false };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
         while let Some(born) = self.shared.born.pop() {
@@ -399,6 +404,7 @@ impl Endpoint {
             heir.adopt(moved, env);
             self.keep(heir);
         }
+        true
     }
 
     /// An SA out of the tables; [`Self::keep`] puts it back.
@@ -419,9 +425,10 @@ impl Endpoint {
         if matches!(sa.state, State::Gone) {
             return;
         }
-        sa.armed = sa.deadline().map(|deadline| deadline.at);
-        if let Some(at) = sa.armed {
-            self.timers.insert((at, sa.spi()));
+        let deadline = sa.deadline();
+        sa.armed = deadline.map(|deadline| deadline.at);
+        if let Some(Deadline { at, why }) = deadline {
+            self.timers.insert((at, sa.spi()), why);
         }
         self.sas.insert(sa.spi(), sa);
     }
@@ -444,8 +451,6 @@ impl Engine for Endpoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let &(at, spi) = self.timers.first()?;
-        let why = self.sas.get(&spi).and_then(|sa| sa.deadline()).map_or("ike", |deadline| deadline.why);
-        Some(Deadline { at, why })
+        self.timers.first_key_value().map(|(&(at, _), &why)| Deadline { at, why })
     }
 }

@@ -49,10 +49,18 @@ pub enum Command {
 pub enum Eap {
     /// An EAP packet to carry to the peer, or one that came from it.
     Packet(Vec<u8>),
-    /// EAP succeeded; the MSK, if the method made one.
-    Success(Option<Secret>),
+    /// EAP succeeded.
+    Success {
+        /// Responder: the EAP-Success packet to carry; initiator: nothing.
+        packet: Vec<u8>,
+        /// The MSK, if the method made one.
+        msk: Option<Secret>,
+    },
     /// EAP failed.
-    Failure,
+    Failure {
+        /// Responder: the EAP-Failure packet to carry; initiator: nothing.
+        packet: Vec<u8>,
+    },
 }
 
 /// What an endpoint tells.
@@ -82,8 +90,17 @@ pub enum Event {
         /// The SA that replaces it.
         new: SaId,
     },
-    /// An EAP packet arrived for the EAP server or peer.
-    Eap(SaId, Eap),
+    /// Responder: an initiator wants to prove itself with EAP; the answer is the first EAP request.
+    EapStart {
+        /// The IKE SA, not established yet.
+        sa: SaId,
+        /// Index of its connection.
+        connection: usize,
+        /// Who the initiator says it is.
+        identity: Identity,
+    },
+    /// An EAP packet arrived for the EAP server or peer; the answer is [`Command::Eap`].
+    EapPacket(SaId, Vec<u8>),
     /// The authentication lifetime is about to end and the connection wants to be there before (RFC 4478).
     ReauthenticationDue(SaId),
     /// An established IKE SA is gone, with all children.

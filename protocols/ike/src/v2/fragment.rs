@@ -111,6 +111,16 @@ pub struct Whole {
 }
 
 impl Whole {
+    /// The type of the first payload.
+    pub const fn first(&self) -> PayloadType {
+        self.first
+    }
+
+    /// The payloads as bytes.
+    pub fn plaintext(&self) -> &[u8] {
+        &self.plaintext
+    }
+
     /// The payloads; offsets in errors count from the first of them.
     pub fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
         read_chain(self.first, &mut Reader::new(&self.plaintext))

@@ -2,8 +2,8 @@
 
 use crate::number::{NotifyType, PayloadType};
 use crate::wire::{
-    Authentication, Certificate, Configuration, Delete, Identification, KeyExchange,
-    Notify, Payload, SecurityAssociation, TrafficSelectors,
+    Authentication, Certificate, Configuration, Delete, Eap, Identification, KeyExchange, Notify, Payload,
+    SecurityAssociation, TrafficSelectors,
 };
 
 use super::event::Reason;
@@ -71,6 +71,7 @@ impl<'a> Inbound<'a> {
     single!(auth, need_auth, Authentication, Authentication<'a>, "AUTH");
     single!(ts_initiator, need_ts_initiator, SelectorsInitiator, TrafficSelectors<'a>, "TSi");
     single!(ts_responder, need_ts_responder, SelectorsResponder, TrafficSelectors<'a>, "TSr");
+    single!(eap, need_eap, Eap, Eap<'a>, "EAP");
     many!(configurations, Configuration, Configuration<'a>);
     many!(certificates, Certificate, Certificate<'a>);
     many!(notifies, Notify, Notify<'a>);

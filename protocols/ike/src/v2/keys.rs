@@ -281,8 +281,7 @@ impl<'a> SignedOctets<'a> {
 
     /// Compares in constant time.
     pub fn is_shared_key_mic(&self, crypto: &mut dyn Crypto, prf: Prf, secret: &[u8], auth: &[u8]) -> bool {
-        let expected = self.shared_key_mic(crypto, prf, secret);
-        Secret::from(&*expected) == Secret::from(auth)
+        self.shared_key_mic(crypto, prf, secret).matches(auth)
     }
 }
 

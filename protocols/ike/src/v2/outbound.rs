@@ -9,6 +9,7 @@ use super::protect::{OpenError, Opened, Protection};
 use super::sa::Core;
 use super::window::Packets;
 use crate::number::{ExchangeType, PayloadType};
+use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, MessageBuilder, Payload};
 
 /// A message that is not encrypted: IKE_SA_INIT and its refusals.
@@ -73,6 +74,29 @@ impl Plain<'_> {
     }
 }
 
+/// The inside of a message, kept beyond the message.
+#[derive(Debug)]
+pub(super) struct Kept {
+    first: PayloadType,
+    bytes: Vec<u8>,
+}
+
+impl Plain<'_> {
+    pub(super) fn keep(&self) -> Kept {
+        let (first, bytes) = match self {
+            Self::Message(opened) => (opened.envelope.first, opened.plaintext()),
+            Self::Assembled(whole) => (whole.first(), whole.plaintext()),
+        };
+        Kept { first, bytes: bytes.to_vec() }
+    }
+}
+
+impl Kept {
+    pub(super) fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
+        read_chain(self.first, &mut Reader::new(&self.bytes))
+    }
+}
+
 /// Decrypts a message, or takes it as a fragment; `None` while fragments are missing, an error's name if it is not
 /// authentic or not wanted.
 pub(super) fn open<'m>(
@@ -101,6 +125,11 @@ pub(super) fn open<'m>(
         Ok(Progress::Ignored) => Err("repeated fragment"),
         Err(_) => Err("too many fragments"),
     }
+}
+
+/// Whether a message, or a fragment of one, comes from the peer.
+pub(super) fn is_authentic(message: &[u8], protection: &Protection, cx: &mut Ctx<'_>) -> bool {
+    protection.open(&mut message.to_vec(), cx.crypto).is_ok()
 }
 
 const fn why(error: OpenError) -> &'static str {

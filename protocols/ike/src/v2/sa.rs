@@ -8,14 +8,14 @@ use keytoll_engine::{Addr, Deadline, Time};
 use super::config::Connection;
 use super::endpoint::{Env, Route};
 use super::established::{Closing, Established, Task};
-use super::event::{Event, Reason, SaId};
+use super::event::{Eap, Event, Reason, SaId};
 use super::fragment::Reassembly;
 use super::inbound::Inbound;
-use super::initiator::{AuthSent, SaInitSent};
+use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
 use super::outbound::{self, Kind, Plain};
 use super::protect::Protection;
-use super::responder::AwaitingAuth;
+use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse};
 use super::window::{Due, Received, Requests, Responses};
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
@@ -60,8 +60,20 @@ pub(super) enum State {
     SaInitSent(Box<SaInitSent>),
     /// Initiator: the answer to IKE_AUTH.
     AuthSent(Box<AuthSent>),
+    /// Initiator: the owner's next EAP packet.
+    EapAwaitsOwner(Box<EapConversation>),
+    /// Initiator: the responder's next EAP packet.
+    EapAwaitsPeer(Box<EapConversation>),
+    /// Initiator: the responder's AUTH after EAP.
+    EapFinalSent(Box<EapFinal>),
     /// Responder: the IKE_AUTH request.
     AwaitingAuth(Box<AwaitingAuth>),
+    /// Responder: the owner's next EAP packet.
+    RelayAwaitsOwner(Box<Relay>),
+    /// Responder: the initiator's next EAP packet.
+    RelayAwaitsPeer(Box<Relay>),
+    /// Responder: the initiator's AUTH after EAP.
+    AwaitingFinalAuth(Box<FinalAuth>),
     /// Both: anything.
     Established(Box<Established>),
     /// Both: the answer to our last request.
@@ -81,7 +93,11 @@ impl State {
     fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         match self {
             Self::AuthSent(wait) => Some(&wait.protection),
+            Self::EapAwaitsOwner(wait) | Self::EapAwaitsPeer(wait) => Some(wait.protection()),
+            Self::EapFinalSent(wait) => Some(wait.protection()),
             Self::AwaitingAuth(wait) => wait.protection(core, env),
+            Self::RelayAwaitsOwner(wait) | Self::RelayAwaitsPeer(wait) => Some(&wait.protection),
+            Self::AwaitingFinalAuth(wait) => Some(&wait.relay.protection),
             Self::Established(sa) => Some(&sa.protection),
             Self::Closing(wait) => Some(&wait.protection),
             Self::SaInitSent(_) | Self::Lingering(_) | Self::Gone => None,
@@ -172,7 +188,13 @@ impl Sa {
     }
 
     pub(super) const fn is_half_open(&self) -> bool {
-        matches!(self.state, State::AwaitingAuth(_))
+        matches!(
+            self.state,
+            State::AwaitingAuth(_)
+                | State::RelayAwaitsOwner(_)
+                | State::RelayAwaitsPeer(_)
+                | State::AwaitingFinalAuth(_)
+        )
     }
 
     /// A message whose header carries our SPI.
@@ -199,7 +221,7 @@ impl Sa {
 
     fn on_response(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
         let awaited = self.core.requests.awaits(header.message_id);
-        if !awaited.is_some_and(|request| request.exchange == header.exchange.0) {
+        if awaited.is_none_or(|request| request.exchange != header.exchange.0) {
             return env.discard("response to nothing");
         }
         if let State::SaInitSent(wait) = &mut self.state {
@@ -214,6 +236,10 @@ impl Sa {
         let next = match (self.state.take(), parse(&plain)) {
             (State::AuthSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
             (State::AuthSent(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::EapAwaitsPeer(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
+            (State::EapAwaitsPeer(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::EapFinalSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
+            (State::EapFinalSent(wait), Err(reason)) => wait.give_up(reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_response(&inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.lost(reason, core, env),
             (State::Closing(_), _) => core.linger(env),
@@ -231,15 +257,10 @@ impl Sa {
     fn on_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
         match self.core.responses.classify(header.message_id) {
             Received::Expected => {}
-            Received::Repeated(response) => {
-                // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
-                if outbound::asks_again(header, message) {
-                    // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
-                    env.transmit(route, response, true);
-                }
-                return;
+            Received::Repeated(response) if response.exchange == header.exchange.0 => {
+                return self.on_repeated_request(header, route, message, env);
             }
-            Received::OutOfWindow => return env.discard("message id out of window"),
+            Received::Repeated(_) | Received::OutOfWindow => return env.discard("message id out of window"),
         }
         let mut buffer = message.to_vec();
         let Some(plain) = self.unprotect(&mut buffer, env) else { return };
@@ -248,9 +269,17 @@ impl Sa {
         let next = match (self.state.take(), parse(&plain)) {
             (State::AwaitingAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
                 core.route = route;
-                wait.on_request(&inbound, core, env)
+                wait.on_request(&inbound, &plain, core, env)
             }
             (State::AwaitingAuth(wait), Err(reason)) => wait.refuse(reason, core, env),
+            (State::RelayAwaitsPeer(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
+                wait.on_request(&inbound, core, env)
+            }
+            (State::RelayAwaitsPeer(wait), Err(reason)) => refuse(wait.protection, reason, core, env),
+            (State::AwaitingFinalAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
+                wait.on_request(&inbound, core, env)
+            }
+            (State::AwaitingFinalAuth(wait), Err(reason)) => refuse(wait.relay.protection, reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),
@@ -260,6 +289,22 @@ impl Sa {
             }
         };
         self.state = next;
+    }
+
+    /// RFC 7296 §2.1: the last request once more gets the same response.
+    fn on_repeated_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
+        // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
+        if !outbound::asks_again(header, message) {
+            return;
+        }
+        let protection = self.state.protection(&self.core, env);
+        if protection.is_some_and(|protection| !outbound::is_authentic(message, protection, env.cx)) {
+            return env.discard("not authentic");
+        }
+        if let Received::Repeated(response) = self.core.responses.classify(header.message_id) {
+            // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
+            env.transmit(route, response, true);
+        }
     }
 
     /// Whether these are the bytes of the IKE_SA_INIT that made this half-open SA.
@@ -297,6 +342,19 @@ impl Sa {
         }
     }
 
+    /// What the owner has to say in EAP.
+    pub(super) fn on_eap(&mut self, eap: Eap, env: &mut Env<'_, '_>) {
+        let core = &mut self.core;
+        self.state = match self.state.take() {
+            State::EapAwaitsOwner(wait) => wait.on_owner(eap, core, env),
+            State::RelayAwaitsOwner(wait) => wait.on_owner(eap, core, env),
+            state => {
+                env.discard("no SA waits for EAP");
+                state
+            }
+        };
+    }
+
     /// The owner wants something.
     pub(super) fn on_task(&mut self, task: Task, env: &mut Env<'_, '_>) {
         self.state = match self.state.take() {
@@ -313,10 +371,23 @@ impl Sa {
         let again = self.core.requests.deadline().map(|at| Deadline { at, why: "ike retransmission" });
         let own = match &self.state {
             State::AwaitingAuth(wait) => Some(Deadline { at: wait.expires, why: "half-open SA expires" }),
+            State::EapAwaitsOwner(wait) => {
+                Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
+            }
+            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) => {
+                Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
+            }
+            State::AwaitingFinalAuth(wait) => {
+                Some(Deadline { at: wait.relay.expires, why: "EAP conversation expires" })
+            }
             State::Established(sa) => sa.deadline(&self.core),
             State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
             State::SaInitSent(wait) => wait.deadline(),
-            State::AuthSent(_) | State::Closing(_) | State::Gone => None,
+            State::AuthSent(_)
+            | State::EapAwaitsPeer(_)
+            | State::EapFinalSent(_)
+            | State::Closing(_)
+            | State::Gone => None,
         };
         Deadline::earlier(again, own)
     }
@@ -340,7 +411,7 @@ impl Sa {
         self.core.requests.settle();
         let id = self.core.id();
         self.state = match self.state.take() {
-            State::SaInitSent(_) | State::AuthSent(_) => {
+            State::SaInitSent(_) | State::AuthSent(_) | State::EapAwaitsPeer(_) | State::EapFinalSent(_) => {
                 env.emit(Event::Failed(id, Reason::Timeout));
                 State::Gone
             }
@@ -353,6 +424,17 @@ impl Sa {
         self.state = match self.state.take() {
             State::AwaitingAuth(wait) if wait.expires <= env.now() => {
                 env.discard("half-open SA expired");
+                State::Gone
+            }
+            State::EapAwaitsOwner(wait) if wait.expires <= env.now() => {
+                wait.give_up(Reason::Timeout, &mut self.core, env)
+            }
+            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) if wait.expires <= env.now() => {
+                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
+                State::Gone
+            }
+            State::AwaitingFinalAuth(wait) if wait.relay.expires <= env.now() => {
+                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
                 State::Gone
             }
             State::Established(sa) => sa.on_tick(&mut self.core, env),

@@ -112,6 +112,20 @@ fn each_side_may_prove_itself_in_its_own_way() {
     );
 }
 
+/// A gateway that takes certificates from some and shared keys from others, whoever they are.
+#[test]
+fn one_gateway_for_both_kinds_of_proof() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let ((with_key, mut r), (with_certificate, other)) = (crate::support::lab::psk(), pki.configs());
+    only(&mut r).remote_id = None;
+    r.connections.push(other.connections[0].clone());
+    for i in [with_key, with_certificate] {
+        established((i.clone(), r.clone()));
+        r.connections.reverse();
+        established((i, r.clone()));
+    }
+}
+
 /// Four levels of RSA-4096 do not fit into packets of 1280 bytes by far.
 #[test]
 fn long_chains_travel_in_fragments() {
@@ -178,9 +192,9 @@ fn no_fragments_if_one_side_does_not_know_them() {
     for side in Side::BOTH {
         let (mut i, mut r) = Pki::new(KeyKind::Rsa2048, 3).configs();
         if side == Side::I {
-            i.fragmentation = None
+            i.fragmentation = None;
         } else {
-            r.fragmentation = None
+            r.fragmentation = None;
         }
         let bench = established((i, r));
         assert_eq!(bench.sent.len(), 4, "{}", bench.ladder);

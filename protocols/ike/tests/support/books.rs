@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keytoll_engine::algorithm::Integrity;
 use keytoll_ike::v2::{ChildSa, Event, SaId};
 
 /// IKE SAs and their children.
@@ -35,7 +36,10 @@ impl Books {
                 assert!(children.is_empty(), "the children of {sa:?} went down before: {children:?}");
             }
             Event::Failed(sa, _) => assert!(!self.sas.contains_key(sa), "{sa:?} did not come up"),
-            Event::ChildFailed(..) | Event::Eap(..) | Event::ReauthenticationDue(_) => {}
+            Event::ChildFailed(..)
+            | Event::EapStart { .. }
+            | Event::EapPacket(..)
+            | Event::ReauthenticationDue(_) => {}
         }
     }
 
@@ -80,6 +84,6 @@ pub(crate) fn assert_crosswise(i: &ChildSa, r: &ChildSa) {
     assert_eq!((i.suite, i.mode), (r.suite, r.mode), "algorithms and mode are the same");
     assert_eq!(i.encapsulation.is_some(), r.encapsulation.is_some(), "both know of the NAT, or neither");
     let lengths = |keys: &keytoll_ike::v2::ChildKeys| (keys.encryption.len(), keys.integrity.len());
-    let wanted = (i.suite.encryption.key_len(), i.suite.integrity.map_or(0, |algorithm| algorithm.key_len()));
+    let wanted = (i.suite.encryption.key_len(), i.suite.integrity.map_or(0, Integrity::key_len));
     assert_eq!((lengths(&i.inbound), lengths(&i.outbound)), (wanted, wanted), "keys have their lengths");
 }

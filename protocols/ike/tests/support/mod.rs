@@ -8,6 +8,8 @@ pub(crate) mod bench;
 pub(crate) mod books;
 pub(crate) mod lab;
 pub(crate) mod ladder;
+pub(crate) mod mutants;
+pub(crate) mod responder;
 
 pub(crate) use bench::{Bench, Fault, Side, Weather};
 pub(crate) use books::Books;

@@ -26,7 +26,7 @@ pub(crate) struct Seat<C> {
     /// Which account its memory is booked to, where the heap is counted.
     pub(crate) heap_role: u8,
     pub(crate) established: Vec<SaId>,
-    pub(crate) children: Vec<Box<ChildSa>>,
+    pub(crate) children: Vec<ChildSa>,
 }
 
 impl<C: Crypto> Seat<C> {
@@ -45,7 +45,7 @@ impl<C: Crypto> Seat<C> {
         let _booked = heap::enter(self.heap_role);
         match event {
             Event::Established(up) => self.established.push(up.sa),
-            Event::ChildUp(_, child) => self.children.push(child),
+            Event::ChildUp(_, child) => self.children.push(*child),
             Event::ChildDown(..) | Event::Closed(..) => {}
             other => panic!("{other:?} does not belong to this benchmark"),
         }

@@ -4,7 +4,8 @@
 //! simulator, no ESP, no meter) beside the operations it consists of, replayed with the same arguments on the bare
 //! library. The operations are those a recorder saw under a `Metered` provider, and the meter must agree on their number.
 //!
-//! Both are timed in turns, A B A B …, in one process. A round is the median of each over its turns, and the ratio of
+//! Both are timed in turns, A B A B …, in one process, and with them the same authentication with null crypto: what there
+//! is besides the primitives. A round is the median of each over its turns, and the ratio of
 //! the two medians; the table shows minimum, median and maximum over the rounds. An interruption spoils a turn, not a
 //! median.
 
@@ -22,7 +23,7 @@ mod recorder;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use keytoll_crypto::{Metered, Real};
+use keytoll_crypto::{Metered, Null, Real};
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_native::clock;
 
@@ -49,17 +50,18 @@ fn main() {
 fn measure(case: &Case) {
     let configs = case.configs();
     let (mut primitives, operations) = record(configs.clone());
-    let mut pair = Pair::new(configs, Real::default);
+    let mut pairs = (Pair::new(configs.clone(), Real::default), Pair::new(configs, || Null));
     let turns = if case.key == Some(KeyKind::Rsa2048) { 40 } else { 200 };
     let (rounds, turns) = (repetitions(31, 1), repetitions(turns, 2));
-    round(&mut pair, &mut primitives, turns);
-    let rounds: Vec<_> = (0..rounds).map(|_| round(&mut pair, &mut primitives, turns)).collect();
+    round(&mut pairs, &mut primitives, turns);
+    let rounds: Vec<_> = (0..rounds).map(|_| round(&mut pairs, &mut primitives, turns)).collect();
     let column = |of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of).collect());
     println!("{} with {}, {} rounds of {turns}", case.method, case.suite, rounds.len());
     println!("  {:40}{}", "whole authentication", column(|round| round.whole_us));
     println!("  {:40}{}", "its primitives alone", column(|round| round.raw_us));
     println!("  {:40}{}", "ratio", column(|round| round.whole_us / round.raw_us));
-    println!("  {operations}\n");
+    println!("  {:40}{}", "whole authentication, null crypto", column(|round| round.null_us));
+    println!("  {operations}\n  {}\n", shares(&mut primitives, turns));
 }
 
 /// The operations of one authentication, and how the meter names and counts them.
@@ -78,25 +80,40 @@ fn record(configs: (keytoll_ike::v2::Config, keytoll_ike::v2::Config)) -> (Vec<P
     (primitives, words.collect::<Vec<_>>().join(", "))
 }
 
+/// How much of the primitives' time is whose, each timed for itself.
+fn shares(primitives: &mut [Primitive], turns: u32) -> String {
+    let mut shares = BTreeMap::new();
+    for primitive in primitives {
+        let times = (0..turns).map(|_| timed(|| primitive.run())).collect();
+        *shares.entry(primitive.name()).or_insert(0.0) += Spread::of(times).median;
+    }
+    let words = shares.iter().map(|(name, us)| format!("{name} {us:.1}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// Medians of one round.
 struct Round {
     whole_us: f64,
     raw_us: f64,
+    null_us: f64,
 }
 
-fn round(pair: &mut Pair<Real>, primitives: &mut [Primitive], turns: u32) -> Round {
-    let (mut whole, mut raw) = (Vec::new(), Vec::new());
+fn round((real, null): &mut (Pair<Real>, Pair<Null>), primitives: &mut [Primitive], turns: u32) -> Round {
+    let [mut whole, mut raw, mut skeleton] = [const { Vec::new() }; 3];
     for _ in 0..turns {
-        whole.push(timed(|| pair.authenticate()));
-        pair.close();
+        whole.push(timed(|| real.authenticate()));
+        real.close();
         raw.push(timed(|| primitives.iter_mut().for_each(Primitive::run)));
+        skeleton.push(timed(|| null.authenticate()));
+        null.close();
     }
-    Round { whole_us: Spread::of(whole).median, raw_us: Spread::of(raw).median }
+    let [whole_us, raw_us, null_us] = [whole, raw, skeleton].map(|values| Spread::of(values).median);
+    Round { whole_us, raw_us, null_us }
 }
 
-/// Microseconds.
+/// Microseconds, without those of the clock itself.
 fn timed(work: impl FnOnce()) -> f64 {
     let start = clock::ticks();
     work();
-    clock::ticks_to_ns(clock::ticks() - start) / 1e3
+    clock::ticks_to_ns((clock::ticks() - start).saturating_sub(clock::empty_span_ticks())) / 1e3
 }

@@ -89,6 +89,19 @@ impl Primitive {
         }
     }
 
+    /// What it is called in the table.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Sha1(_) => "SHA-1",
+            Self::HmacSha256 { .. } => "HMAC-SHA-256",
+            Self::Seal(_) | Self::Open(..) => "AES-GCM",
+            Self::X25519Public(_) | Self::X25519(..) => "X25519",
+            Self::P256Public(_) | Self::P256(..) => "ECDH P-256",
+            Self::Sign { .. } => "sign",
+            Self::Verify { .. } => "verify",
+        }
+    }
+
     /// Runs it once more.
     ///
     /// # Panics

@@ -101,7 +101,7 @@ fn books<C>(pair: &Pair<C>) -> [u64; 2] {
 fn install<C>(seat: &mut Seat<C>) -> Vec<(Inbound, Outbound)> {
     let _booked = heap::enter(seat.heap_role);
     seat.established = Vec::new();
-    std::mem::take(&mut seat.children).into_iter().map(|child| esp(*child)).collect()
+    std::mem::take(&mut seat.children).into_iter().map(esp).collect()
 }
 
 fn esp(child: ChildSa) -> (Inbound, Outbound) {

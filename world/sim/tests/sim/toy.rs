@@ -73,10 +73,10 @@ impl Engine for Toy {
 #[derive(Debug, Default)]
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
-impl Meter for Fixed {
-    fn begin(&mut self, _node: NodeIndex) {}
+impl<C> Meter<C> for Fixed {
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C) {}
 
-    fn end(&mut self, node: NodeIndex) -> Duration {
+    fn end(&mut self, node: NodeIndex, _crypto: &C) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
     }
 }
@@ -101,7 +101,7 @@ pub(crate) const UE: [&str; 2] = ["10.0.0.1", "fd00::1"];
 pub(crate) const GW: [&str; 2] = ["10.0.0.2", "fd00::2"];
 
 /// A device and a gateway with an address of each IP version, joined by a link; the gateway's kind can be chosen.
-pub(crate) struct Pair<M: Meter = Free> {
+pub(crate) struct Pair<M: Meter<NoCrypto> = Free> {
     pub(crate) world: World<Toy, NoCrypto, M>,
     pub(crate) ue: NodeIndex,
     pub(crate) gw: NodeIndex,
@@ -119,7 +119,7 @@ impl Pair {
     }
 }
 
-impl<M: Meter> Pair<M> {
+impl<M: Meter<NoCrypto>> Pair<M> {
     pub(crate) fn metered(link: &LinkConfig, seed: u64, meter: M, gateway: NodeConfig) -> Self {
         let mut world = World::new(seed, meter);
         let ue = world.add_node(NodeConfig::new(Node::Ue), Toy::default(), NoCrypto);

@@ -197,8 +197,8 @@ impl Established {
                 let same = self.children.iter_mut().filter(|child| child.inbound_spi == old);
                 same.for_each(|child| child.rekey_at = Some(again));
             }
-            // The old child lives on; whether it should, the owner decides.
-            (Some(_), _) => env.emit(Event::ChildFailed(core.id(), reason)),
+            // The old child lives on.
+            (Some(_), _) => env.discard("the peer does not rekey the child"),
         }
     }
 }

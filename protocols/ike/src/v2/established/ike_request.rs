@@ -60,20 +60,20 @@ impl Established {
 
     pub(super) fn on_rekey_response(
         mut self: Box<Self>,
-        request: IkeRequest,
+        request: &IkeRequest,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
         env.cx.crypto.enter(Phase::CreateChild);
-        if let Some(group) = self.corrected_group(&request, inbound, core, env) {
+        if let Some(group) = self.corrected_group(request, inbound, core, env) {
             self.send_rekey(group, core, env);
             return State::Established(self);
         }
-        match self.heir(&request, inbound, core, env) {
-            Ok((heir, lowest)) => self.succeed(&request, heir, &lowest, core, env),
+        match self.heir(request, inbound, core, env) {
+            Ok((heir, lowest)) => self.succeed(request, heir, &lowest, core, env),
             Err(reason) => {
-                self.not_replaced(&request, reason, core, env);
+                self.not_replaced(request, reason, core, env);
                 self.next(core, env)
             }
         }

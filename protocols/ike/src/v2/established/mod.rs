@@ -159,7 +159,7 @@ impl Established {
             reauthenticate_at: peer.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
             rekey_at: connection.rekey_after.map(|after| now + after),
             peer,
-            children: Vec::new(),
+            children: Vec::with_capacity(1),
             tasks: VecDeque::new(),
             pending: None,
             turn: Turn::Now,
@@ -228,7 +228,7 @@ impl Established {
     ) -> State {
         match self.pending.take() {
             Some(Pending::Child(request)) => self.on_child_response(&request, inbound, core, env),
-            Some(Pending::RekeyIke(request)) => return self.on_rekey_response(*request, inbound, core, env),
+            Some(Pending::RekeyIke(request)) => return self.on_rekey_response(&request, inbound, core, env),
             Some(Pending::DeleteChild(spi)) => self.forget_child(spi, core, env),
             Some(Pending::Probe) | None => {}
         }

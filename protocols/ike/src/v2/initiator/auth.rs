@@ -6,7 +6,7 @@ use keytoll_engine::crypto::Phase;
 
 use super::super::auth::{self, PeerHashes};
 use super::super::child::{self, Addresses, Offer};
-use super::super::config::{Connection, Prove};
+use super::super::config::{Believe, Connection, Prove};
 use super::super::endpoint::Env;
 use super::super::established::{Child, Closing, Established, Peer};
 use super::super::event::{Event, Reason};
@@ -25,8 +25,8 @@ use crate::wire::{
 #[derive(Debug)]
 pub(in crate::v2) struct AuthSent {
     pub(in crate::v2) protection: Protection,
-    settled: Settled,
-    offer: Option<Offer>,
+    pub(super) settled: Settled,
+    pub(super) offer: Option<Offer>,
 }
 
 /// What IKE_SA_INIT settled and both AUTH payloads cover.
@@ -96,16 +96,20 @@ impl AuthSent {
     ) -> State {
         env.cx.crypto.enter(Phase::Auth);
         let connection = core.connection(env);
-        let proof = match settled.prove(&connection, &protection, env) {
-            Ok(proof) => proof,
-            Err(reason) => return fail(core.id(), reason, env),
+        // RFC 7296 §2.16: an initiator that leaves AUTH out wants to prove itself with EAP.
+        let proof = match &connection.local {
+            Prove::Eap => None,
+            _ => match settled.prove(&connection, &protection, env) {
+                Ok(proof) => Some(proof),
+                Err(reason) => return fail(core.id(), reason, env),
+            },
         };
         let addresses = Addresses::outer(core.route);
         let offer = connection.child.as_ref().map(|config| Offer::new(config, env.shared.fresh_child_spi()));
         core.request(
             ExchangeType::IKE_AUTH,
             |m| {
-                push_identity(m, &connection, &proof);
+                push_identity(m, &connection, proof.as_ref());
                 if let (Some(config), Some(offer)) = (&connection.child, &offer) {
                     offer.push(m, config, addresses, connection.request_address);
                 }
@@ -117,7 +121,7 @@ impl AuthSent {
     }
 
     pub(in crate::v2) fn on_response(
-        self: Box<Self>,
+        self,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -131,6 +135,7 @@ impl AuthSent {
         }
         let connection = core.connection(env);
         match self.verify(&connection, inbound, env) {
+            Ok(peer) if matches!(connection.local, Prove::Eap) => self.begin_eap(peer, inbound, core, env),
             Ok(peer) => self.establish(&connection, peer, inbound, core, env),
             Err(reason) => self.give_up(reason, core, env),
         }
@@ -147,17 +152,15 @@ impl AuthSent {
         if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
             return Err(Reason::WrongIdentity);
         }
-        self.settled.verify(connection, &self.protection, id, inbound, env)?;
+        // RFC 5998 §3: with EAP-only the responder proves itself at the end, by the key that EAP made.
+        if !matches!(connection.remote, Believe::Eap) {
+            self.settled.verify(connection, &self.protection, id, inbound, env)?;
+        }
         Ok(identity)
     }
 
     /// RFC 7296 §2.21.2: an initiator that finds the error says so in an exchange of its own.
-    pub(in crate::v2) fn give_up(
-        mut self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(in crate::v2) fn give_up(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         env.emit(Event::Failed(core.id(), reason));
         let kind = match reason {
             Reason::UnsupportedCritical(_) | Reason::Syntax(_) => NotifyType::INVALID_SYNTAX,
@@ -168,8 +171,8 @@ impl AuthSent {
         Closing::state(self.protection)
     }
 
-    fn establish(
-        self: Box<Self>,
+    pub(super) fn establish(
+        self,
         connection: &Connection,
         identity: Identity,
         inbound: &Inbound<'_>,
@@ -179,7 +182,7 @@ impl AuthSent {
         let address = inbound.configuration().and_then(|cp| child::assigned_address(&cp));
         let auth_lifetime = auth_lifetime(inbound);
         let peer = Peer { identity, initiated: true, auth_lifetime, address, lease: None };
-        let Self { protection, settled, offer } = *self;
+        let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {
             let addresses = Addresses::outer(core.route).with_ours(address);
@@ -196,17 +199,22 @@ impl AuthSent {
     }
 }
 
-/// IDi, [CERT, …], [CERTREQ], [IDr], AUTH, [CP(CFG_REQUEST)].
-fn push_identity(m: &mut MessageBuilder, connection: &Connection, proof: &auth::Proof) {
+/// IDi, [CERT, …], [CERTREQ], [IDr], [AUTH], [CP(CFG_REQUEST)].
+fn push_identity(m: &mut MessageBuilder, connection: &Connection, proof: Option<&auth::Proof>) {
     m.push(&Payload::IdInitiator(connection.local_id.as_payload()));
     push_certificates(m, connection);
-    if let super::super::config::Believe::Certificate(trust) = &connection.remote {
+    if let Believe::Certificate(trust) = &connection.remote {
         m.push(&Payload::CertificateRequest(CertificateRequest::x509(trust.authorities())));
     }
     if let Some(id) = &connection.remote_id {
         m.push(&Payload::IdResponder(id.as_payload()));
     }
-    m.push(&Payload::Authentication(proof.payload()));
+    if let Some(proof) = proof {
+        m.push(&Payload::Authentication(proof.payload()));
+    }
+    if matches!((&connection.local, &connection.remote), (Prove::Eap, Believe::Eap)) {
+        m.push(&Payload::Notify(Notify::new(NotifyType::EAP_ONLY_AUTHENTICATION, &[])));
+    }
     if connection.request_address {
         let attributes = [AttributeType::INTERNAL_IP4_ADDRESS, AttributeType::INTERNAL_IP6_ADDRESS]
             .map(ConfigurationAttribute::request);

@@ -95,11 +95,11 @@ struct SaInitResponse {
 impl SaInitSent {
     /// HDR, [N(COOKIE)], SAi1, KEi, Ni, N(NAT_DETECTION_*), …
     fn send(&self, core: &mut Core, env: &mut Env<'_, '_>) {
-        let suites = env.shared.connection(core.connection).suites.clone();
+        let connection = core.connection(env);
         let header = Header::new(core.spis(), ExchangeType::IKE_SA_INIT, Flags::new(true, false), 0);
         let first = FirstPayloads {
             cookie: self.cookie.as_deref(),
-            proposals: proposal::propose(ProtocolId::IKE, Spi::None, &suites),
+            proposals: proposal::propose(ProtocolId::IKE, Spi::None, &connection.suites),
             group: self.pair.private.group,
             public: &self.pair.public,
             nonce: &self.nonce,

@@ -10,18 +10,20 @@ use keytoll_engine::suite::Suite;
 
 use super::super::auth::{PeerHashes, Proof};
 use super::super::child::{Addresses, Answer, Refusal};
-use super::super::config::{ChildConfig, Connection};
+use super::super::config::{Believe, ChildConfig, Connection};
 use super::super::endpoint::Env;
 use super::super::established::{Child, Established, Peer};
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::initiator::{Settled, push_certificates};
 use super::super::keys::{IkeKeys, Nonces, Role};
+use super::super::outbound::Plain;
 use super::super::pool::Lease;
 use super::super::proposal::without_groups;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
-use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use super::eap::{Applicant, Relay};
+use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
 /// Waits for the IKE_AUTH request.
@@ -119,16 +121,29 @@ impl AwaitingAuth {
     }
 
     pub(in crate::v2) fn on_request(
-        self: Box<Self>,
+        self,
         inbound: &Inbound<'_>,
+        plain: &Plain<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
         env.cx.crypto.enter(Phase::Auth);
-        match self.believe(inbound, env) {
-            Ok(believed) => {
-                core.connection = believed.index;
-                self.establish(believed, inbound, core, env)
+        let believed = match self.believe(inbound, env) {
+            Ok(believed) => believed,
+            Err(reason) => return self.refuse(reason, core, env),
+        };
+        core.connection = believed.index;
+        let Believed { connection, identity, .. } = believed;
+        if matches!(connection.remote, Believe::Eap) {
+            let (protection, settled) = self.into_agreed();
+            let applicant = Applicant { protection, settled, connection, identity, wish: plain.keep() };
+            return Relay::begin(applicant, core, env);
+        }
+        match self.settled.prove(&connection, self.agreed(), env) {
+            Ok(proof) => {
+                let (protection, settled) = self.into_agreed();
+                let proven = Proven { protection, settled, connection, identity, proof, named: false };
+                proven.establish(inbound, core, env)
             }
             Err(reason) => self.refuse(reason, core, env),
         }
@@ -139,65 +154,81 @@ impl AwaitingAuth {
         let id = inbound.need_id_initiator()?;
         let identity = id.to_identity();
         let asked = inbound.id_responder().map(|id| id.to_identity());
+        // RFC 7296 §2.16: without AUTH the initiator wants EAP, and only a connection that takes it will do.
+        let wants_eap = inbound.auth().is_none();
         let fits = |connection: &Connection| {
-            connection.remote_id.as_ref().is_none_or(|expected| *expected == identity)
+            matches!(connection.remote, Believe::Eap) == wants_eap
+                && connection.remote_id.as_ref().is_none_or(|expected| *expected == identity)
                 && asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
                 && connection.suites.contains(&self.suite)
         };
-        let found = env.shared.connections().find(|(_, connection)| fits(connection));
+        // Of several that fit, one that takes the kind of proof there is.
+        let by_key = inbound.auth().is_some_and(|auth| auth.method == AuthMethod::SHARED_KEY_MIC);
+        let takes = |connection: &Connection| by_key == matches!(connection.remote, Believe::Psk { .. });
+        let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
+        let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
         let (index, connection) =
             found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
-        self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
+        if !wants_eap {
+            self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
+        }
         Ok(Believed { index, connection, identity })
     }
 
-    /// RFC 7296 §2.21.2: the error is the whole response, and the end.
-    pub(in crate::v2) fn refuse(
-        self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
-        env.emit(Event::Failed(core.id(), reason));
-        let (mut protection, _) = self.into_agreed();
-        let critical;
-        let notify = match reason {
-            Reason::UnsupportedCritical(kind) => {
-                critical = [kind];
-                Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, &critical)
-            }
-            Reason::Syntax(_) => Notify::new(NotifyType::INVALID_SYNTAX, &[]),
-            _ => Notify::new(NotifyType::AUTHENTICATION_FAILED, &[]),
-        };
-        core.respond(ExchangeType::IKE_AUTH, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
-        core.linger(env)
+    /// The end, with an error.
+    pub(in crate::v2) fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        refuse(self.into_agreed().0, reason, core, env)
     }
+}
 
-    fn establish(
-        self: Box<Self>,
-        believed: Believed,
-        inbound: &Inbound<'_>,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
-        let Believed { connection, identity, .. } = believed;
-        let proof = match self.settled.prove(&connection, self.agreed(), env) {
-            Ok(proof) => proof,
-            Err(reason) => return self.refuse(reason, core, env),
-        };
-        let leased = lease(&connection, core, inbound, env);
+/// RFC 7296 §2.21.2: the error is the whole response, and the end.
+pub(in crate::v2) fn refuse(
+    mut protection: Protection,
+    reason: Reason,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> State {
+    env.emit(Event::Failed(core.id(), reason));
+    let critical;
+    let notify = match reason {
+        Reason::UnsupportedCritical(kind) => {
+            critical = [kind];
+            Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, &critical)
+        }
+        Reason::Syntax(_) => Notify::new(NotifyType::INVALID_SYNTAX, &[]),
+        _ => Notify::new(NotifyType::AUTHENTICATION_FAILED, &[]),
+    };
+    core.respond(ExchangeType::IKE_AUTH, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
+    core.linger(env)
+}
+
+/// An initiator that is believed, and our proof for it.
+pub(super) struct Proven {
+    pub(super) protection: Protection,
+    pub(super) settled: Settled,
+    pub(super) connection: Arc<Connection>,
+    pub(super) identity: Identity,
+    pub(super) proof: Proof,
+    /// We have said who we are before.
+    pub(super) named: bool,
+}
+
+impl Proven {
+    /// Answers with our proof and what the initiator wished for in its first IKE_AUTH request.
+    pub(super) fn establish(self, wish: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        let Self { mut protection, settled, connection, identity, proof, named } = self;
+        let leased = lease(&connection, core, wish, env);
         let lease = leased.unwrap_or_default();
         let address = lease.map(|lease| lease.address);
-        let child = connection.child.as_ref().filter(|_| inbound.sa().is_some());
+        let child = connection.child.as_ref().filter(|_| wish.sa().is_some());
         let addresses = Addresses::outer(core.route).with_theirs(address);
         let answer = child.map(|config| {
             let suites = without_groups(&config.suites);
-            let chosen = leased.and_then(|_| Answer::choose(inbound, &suites, config, addresses, env));
+            let chosen = leased.and_then(|_| Answer::choose(wish, &suites, config, addresses, env));
             (config, chosen)
         });
-        let (mut protection, settled) = self.into_agreed();
-        let reply = Reply { connection: &connection, proof: &proof, address, answer: answer.as_ref() };
-        core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, inbound), &mut protection, env);
+        let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
+        core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
         let peer = Peer { identity, initiated: false, auth_lifetime, address, lease };
         let mut sa = Established::new(protection, peer, core, env);
@@ -230,18 +261,21 @@ fn lease(
     lease.map(Some).ok_or(Refusal::Notify(NotifyType::INTERNAL_ADDRESS_FAILURE))
 }
 
-/// IDr, [CERT, …], AUTH, [CP(CFG_REPLY)], SAr2, TSi, TSr, [N(AUTH_LIFETIME)].
+/// [IDr, [CERT, …]], AUTH, [CP(CFG_REPLY)], SAr2, TSi, TSr, [N(AUTH_LIFETIME)].
 struct Reply<'a> {
     connection: &'a Connection,
     proof: &'a Proof,
+    named: bool,
     address: Option<IpAddr>,
     answer: Option<&'a (&'a ChildConfig, Result<Answer, Refusal>)>,
 }
 
 impl Reply<'_> {
     fn write(&self, m: &mut MessageBuilder, inbound: &Inbound<'_>) {
-        m.push(&Payload::IdResponder(self.connection.local_id.as_payload()));
-        push_certificates(m, self.connection);
+        if !self.named {
+            m.push(&Payload::IdResponder(self.connection.local_id.as_payload()));
+            push_certificates(m, self.connection);
+        }
         m.push(&Payload::Authentication(self.proof.payload()));
         self.push_address(m);
         match self.answer {

@@ -1,0 +1,170 @@
+//! EAP inside IKE_AUTH as the responder lives it: it carries packets between the initiator and whoever is the EAP
+//! server, and believes its verdict. Read RFC 7296 §2.16 first.
+
+use std::sync::Arc;
+
+use keytoll_engine::Time;
+use keytoll_engine::crypto::{Phase, Secret};
+
+use super::super::auth::{self, Proof};
+use super::super::config::{CONVERSATION_MAX, Connection};
+use super::super::endpoint::Env;
+use super::super::event::{Eap, Event, Reason};
+use super::super::inbound::Inbound;
+use super::super::initiator::{Settled, push_certificates};
+use super::super::keys::{Role, SignedOctets};
+use super::super::outbound::Kept;
+use super::super::protect::Protection;
+use super::super::sa::{Core, State};
+use super::auth::{Proven, refuse};
+use crate::number::ExchangeType;
+use crate::wire::{self, Identity, Payload};
+
+/// Carries EAP packets between the initiator and the owner, whichever speaks next.
+#[derive(Debug)]
+pub(in crate::v2) struct Relay {
+    pub(in crate::v2) protection: Protection,
+    pub(in crate::v2) expires: Time,
+    settled: Settled,
+    connection: Arc<Connection>,
+    identity: Identity,
+    /// The first IKE_AUTH request: what the initiator wants once it is believed.
+    wish: Kept,
+    /// We have proved ourselves, in the first answer.
+    proved: bool,
+}
+
+/// Waits for the initiator's AUTH after EAP.
+#[derive(Debug)]
+pub(in crate::v2) struct FinalAuth {
+    pub(in crate::v2) relay: Relay,
+    msk: Option<Secret>,
+}
+
+/// An initiator that left AUTH out.
+pub(super) struct Applicant {
+    pub(super) protection: Protection,
+    pub(super) settled: Settled,
+    pub(super) connection: Arc<Connection>,
+    pub(super) identity: Identity,
+    pub(super) wish: Kept,
+}
+
+impl Relay {
+    /// Asks the owner for the first EAP request.
+    pub(super) fn begin(applicant: Applicant, core: &Core, env: &mut Env<'_, '_>) -> State {
+        let Applicant { protection, settled, connection, identity, wish } = applicant;
+        let start =
+            Event::EapStart { sa: core.id(), connection: core.connection, identity: identity.clone() };
+        env.emit(start);
+        let expires = env.now() + CONVERSATION_MAX;
+        let relay = Self { protection, expires, settled, connection, identity, wish, proved: false };
+        State::RelayAwaitsOwner(Box::new(relay))
+    }
+
+    pub(in crate::v2) fn on_request(
+        self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        match inbound.need_eap() {
+            Ok(eap) => {
+                env.emit(Event::EapPacket(core.id(), eap.message.to_vec()));
+                State::RelayAwaitsOwner(self)
+            }
+            Err(reason) => refuse(self.protection, reason, core, env),
+        }
+    }
+
+    /// The owner's answer.
+    pub(in crate::v2) fn on_owner(
+        mut self: Box<Self>,
+        eap: Eap,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        let (message, verdict) = match eap {
+            Eap::Packet(message) => (message, None),
+            Eap::Success { packet, msk } => (packet, Some(Ok(msk))),
+            Eap::Failure { packet } => (packet, Some(Err(Reason::Eap))),
+        };
+        if let Err(reason) = self.carry(&message, core, env) {
+            return refuse(self.protection, reason, core, env);
+        }
+        match verdict {
+            None => State::RelayAwaitsPeer(self),
+            Some(Ok(msk)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, msk })),
+            Some(Err(reason)) => {
+                env.emit(Event::Failed(core.id(), reason));
+                core.linger(env)
+            }
+        }
+    }
+
+    /// IDr, [CERT, …], AUTH in front of the first EAP request; every other goes alone.
+    fn carry(&mut self, message: &[u8], core: &mut Core, env: &mut Env<'_, '_>) -> Result<(), Reason> {
+        let eap = Payload::Eap(wire::Eap { message });
+        if std::mem::replace(&mut self.proved, true) {
+            core.respond(ExchangeType::IKE_AUTH, |m| m.push(&eap), &mut self.protection, env);
+            return Ok(());
+        }
+        let connection = Arc::clone(&self.connection);
+        let proof = self.settled.prove(&connection, &self.protection, env)?;
+        core.respond(
+            ExchangeType::IKE_AUTH,
+            |m| {
+                m.push(&Payload::IdResponder(connection.local_id.as_payload()));
+                push_certificates(m, &connection);
+                m.push(&Payload::Authentication(proof.payload()));
+                m.push(&eap);
+            },
+            &mut self.protection,
+            env,
+        );
+        Ok(())
+    }
+}
+
+impl FinalAuth {
+    /// RFC 7296 §2.16: both sides prove once more that they are the ones EAP was between.
+    pub(in crate::v2) fn on_request(
+        self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        if let Err(reason) = self.verify(inbound, env) {
+            return refuse(self.relay.protection, reason, core, env);
+        }
+        let proof = self.prove(env);
+        let Relay { protection, settled, connection, identity, wish, .. } = self.relay;
+        let payloads = wish.payloads().map_err(|error| Reason::Syntax(error.field));
+        match payloads.and_then(Inbound::new) {
+            Ok(wish) => {
+                let proven = Proven { protection, settled, connection, identity, proof, named: true };
+                proven.establish(&wish, core, env)
+            }
+            Err(reason) => refuse(protection, reason, core, env),
+        }
+    }
+
+    fn verify(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<(), Reason> {
+        let Relay { protection, settled, identity, .. } = &self.relay;
+        let (keys, nonces) = (protection.keys(), settled.nonces(Role::Responder));
+        let (message, id) = (&settled.other_first_message, identity.as_payload());
+        let octets = SignedOctets::new(env.cx.crypto, keys, Role::Initiator, message, nonces, id);
+        let auth = inbound.need_auth()?;
+        auth::verify_eap(&octets, keys, Role::Initiator, self.msk.as_ref(), auth, env.cx)
+    }
+
+    fn prove(&self, env: &mut Env<'_, '_>) -> Proof {
+        let Relay { protection, settled, connection, .. } = &self.relay;
+        let (keys, nonces) = (protection.keys(), settled.nonces(Role::Responder));
+        let (message, id) = (&settled.first_message, connection.local_id.as_payload());
+        let octets = SignedOctets::new(env.cx.crypto, keys, Role::Responder, message, nonces, id);
+        Proof::by_eap(&octets, keys, Role::Responder, self.msk.as_ref(), env.cx)
+    }
+}

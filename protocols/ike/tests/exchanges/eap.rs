@@ -1,0 +1,209 @@
+//! EAP inside IKE_AUTH, RFC 7296 §2.16: the test is the EAP server at one end and the EAP peer at the other. What they
+//! say to each other is of no interest here, only that it is carried and what follows from the verdict.
+
+use keytoll_engine::Time;
+use keytoll_engine::crypto::Secret;
+use keytoll_ike::v2::config::{Believe, Config, Prove};
+use keytoll_ike::v2::{Command, Eap, Event, SaId};
+
+use crate::support::lab::{Pki, only, psk, secret};
+use crate::support::{Bench, Side, check};
+
+/// EAP codes, RFC 3748 §4.
+const REQUEST: u8 = 1;
+const RESPONSE: u8 = 2;
+const SUCCESS: u8 = 3;
+const FAILURE: u8 = 4;
+
+/// An EAP packet with nothing but a header and one byte.
+fn packet(code: u8, identifier: u8) -> Vec<u8> {
+    vec![code, identifier, 0, 5, 42]
+}
+
+/// The responder proves itself with the shared key, the initiator with EAP.
+fn eap() -> (Config, Config) {
+    let (mut i, mut r) = psk();
+    only(&mut i).local = Prove::Eap;
+    only(&mut r).remote = Believe::Eap;
+    (i, r)
+}
+
+/// What the server decides after so many requests, and the keys both ends have then.
+struct Script {
+    rounds: u8,
+    server: Result<Option<Secret>, ()>,
+    peer: Option<Secret>,
+}
+
+impl Script {
+    fn success(msk: Option<&str>) -> Self {
+        let msk = msk.map(secret);
+        Self { rounds: 2, server: Ok(msk.clone()), peer: msk }
+    }
+}
+
+/// Plays both ends of the EAP conversation until nothing moves.
+fn play(mut bench: Bench, script: &Script) -> Bench {
+    bench.initiate();
+    let (mut seen, mut asked) = ([0, 0], 0);
+    for _ in 0..100 {
+        for (index, side) in [Side::I, Side::R].into_iter().enumerate() {
+            while let Some(heard) = heard(&mut bench, side, &mut seen[index]) {
+                let (sa, answer) = match side {
+                    Side::I => peer(heard, script),
+                    Side::R => server(heard, script, &mut asked),
+                };
+                bench.command(side, Command::Eap(sa, answer));
+            }
+        }
+        if !bench.step(Time::from_nanos(20_000_000_000)) {
+            break;
+        }
+    }
+    bench
+}
+
+/// The next event of EAP at a side: the SA, and the packet if there is one.
+fn heard(bench: &mut Bench, side: Side, seen: &mut usize) -> Option<(SaId, Option<Vec<u8>>)> {
+    while let Some(event) = bench.seat(side).events.get(*seen) {
+        *seen += 1;
+        match event {
+            Event::EapStart { sa, .. } => return Some((*sa, None)),
+            Event::EapPacket(sa, packet) => return Some((*sa, Some(packet.clone()))),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn server((sa, answer): (SaId, Option<Vec<u8>>), script: &Script, asked: &mut u8) -> (SaId, Eap) {
+    if let Some(answer) = answer {
+        assert_eq!(answer, packet(RESPONSE, *asked), "carried as it was");
+    }
+    *asked += 1;
+    let eap = match &script.server {
+        _ if *asked <= script.rounds => Eap::Packet(packet(REQUEST, *asked)),
+        Ok(msk) => Eap::Success { packet: packet(SUCCESS, *asked), msk: msk.clone() },
+        Err(()) => Eap::Failure { packet: packet(FAILURE, *asked) },
+    };
+    (sa, eap)
+}
+
+fn peer((sa, request): (SaId, Option<Vec<u8>>), script: &Script) -> (SaId, Eap) {
+    let request = request.expect("the peer hears packets only");
+    let eap = match request[0] {
+        REQUEST => Eap::Packet(packet(RESPONSE, request[1])),
+        SUCCESS => Eap::Success { packet: Vec::new(), msk: script.peer.clone() },
+        _ => Eap::Failure { packet: Vec::new() },
+    };
+    (sa, eap)
+}
+
+#[test]
+fn eap_adds_two_messages_a_round_and_two_for_the_proof() {
+    let bench = play(Bench::new(eap()), &Script::success(Some("an MSK of sixty-four bytes, or so")));
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr SA TSi TSr
+        r  EAP begins with device.example.org
+        r -> i  IKE_AUTH response  SK IDr AUTH EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK EAP
+        r  EAP packet
+        r -> i  IKE_AUTH response  SK EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK EAP
+        r  EAP packet
+        r -> i  IKE_AUTH response  SK EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK AUTH
+        r -> i  IKE_AUTH response  SK AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+    ",
+    );
+    bench.assert_agreement();
+}
+
+/// RFC 7296 §2.16: EAP-MD5 makes no key; SK_pi and SK_pr take its place.
+#[test]
+fn a_method_without_a_key_is_enough_where_the_responder_has_proved_itself() {
+    play(Bench::new(eap()), &Script::success(None)).assert_agreement();
+}
+
+#[test]
+fn the_responder_may_prove_itself_with_a_certificate() {
+    let pki = Pki::new(keytoll_engine::algorithm::KeyKind::EcdsaP256, 2);
+    let (mut i, mut r) = pki.configs();
+    only(&mut i).local = Prove::Eap;
+    only(&mut r).remote = Believe::Eap;
+    play(Bench::new((i, r)), &Script::success(Some("msk"))).assert_agreement();
+}
+
+/// RFC 5998: the key that EAP made is the responder's only proof; without a key there is none.
+#[test]
+fn eap_only_needs_a_method_with_a_key() {
+    let only_eap = || {
+        let (mut i, r) = eap();
+        only(&mut i).remote = Believe::Eap;
+        (i, r)
+    };
+    play(Bench::new(only_eap()), &Script::success(Some("msk"))).assert_agreement();
+    let mut bench = play(Bench::new(only_eap()), &Script::success(None));
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+}
+
+#[test]
+fn different_keys_are_no_proof() {
+    let script = Script { peer: Some(secret("mine")), ..Script::success(Some("theirs")) };
+    let mut bench = play(Bench::new(eap()), &script);
+    bench.settle();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+    bench.run_out(std::time::Duration::from_secs(400));
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn a_failure_ends_it_on_both_sides() {
+    let script = Script { rounds: 1, server: Err(()), peer: None };
+    let mut bench = play(Bench::new(eap()), &script);
+    assert_eq!(bench.failures(Side::R), ["EAP failure"]);
+    assert_eq!(bench.failures(Side::I), ["EAP failure"]);
+    bench.run_out(std::time::Duration::from_secs(400));
+    bench.assert_nothing_remains();
+}
+
+/// An AAA server that never answers: the gateway gives the conversation up, the device its requests.
+#[test]
+fn a_server_that_never_answers_costs_two_minutes_and_no_memory() {
+    let mut bench = Bench::new(eap());
+    bench.initiate();
+    bench.run_out(std::time::Duration::from_secs(400));
+    assert_eq!(bench.failures(Side::R), ["timeout"]);
+    assert_eq!(bench.failures(Side::I), ["timeout"]);
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn a_gateway_without_eap_refuses_a_device_without_proof() {
+    let (mut i, r) = psk();
+    only(&mut i).local = Prove::Eap;
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
+}
+
+/// Lost and repeated datagrams: the conversation is carried by requests that are repeated until answered.
+#[test]
+fn any_one_datagram_may_be_lost_or_come_twice() {
+    for n in 1..=12 {
+        play(Bench::new(eap()).lose(n), &Script::success(Some("msk"))).assert_agreement();
+        play(Bench::new(eap()).duplicate(n), &Script::success(Some("msk"))).assert_agreement();
+    }
+}

@@ -1,0 +1,423 @@
+//! Everything that should not arrive, at every moment of a conversation. Read RFC 7296 §2.1–§2.6 and §2.21 first.
+//!
+//! Outsiders have no keys: whatever they send leaves a discarded fact, no event, and the conversation as it was.
+//! Insiders have them: what they send may cost them their SA, with a reason, but nobody else anything.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a test: it may fail and say why"
+)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
+use keytoll_ike::v2::config::{Fragmentation, HalfOpen};
+use keytoll_ike::v2::{Command, Config, Event};
+use support::lab::{Pki, only, psk, seconds};
+use support::mutants::{self, Mutant};
+use support::{Bench, Side};
+
+/// What the conversation is about, step by step.
+const STEPS: [fn(&mut Bench); 8] = [
+    |bench| bench.initiate(),
+    |bench| of_sa(bench, Side::R, Command::Probe),
+    |bench| of_sa(bench, Side::I, Command::CreateChild),
+    |bench| of_sa(bench, Side::I, Command::RekeyIke),
+    |bench| of_child(bench, Side::R, Command::RekeyChild),
+    |bench| of_sa(bench, Side::R, Command::RekeyIke),
+    |bench| of_child(bench, Side::I, Command::DeleteChild),
+    |bench| of_sa(bench, Side::R, Command::Delete),
+];
+
+fn of_sa(bench: &mut Bench, side: Side, command: fn(keytoll_ike::v2::SaId) -> Command) {
+    if let Some(sa) = bench.seat(side).books.sas().first() {
+        bench.command(side, command(*sa));
+    }
+}
+
+fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::v2::SaId, u32) -> Command) {
+    let children = bench.seat(side).books.all_children();
+    if let Some((sa, spi)) = children.first().map(|(sa, child)| (*sa, child.inbound_spi)) {
+        bench.command(side, command(sa, spi));
+    }
+}
+
+/// Half-open SAs without number, so that what damaged requests begin does not stand in the way.
+fn generous((i, mut r): (Config, Config)) -> (Config, Config) {
+    r.half_open =
+        HalfOpen { cookies_from: usize::MAX, max: usize::MAX, per_address_max: usize::MAX, ..r.half_open };
+    (i, r)
+}
+
+/// Holds the conversation, and gives every datagram to `meddle` before it arrives.
+fn converse(bench: &mut Bench, mut meddle: impl FnMut(&mut Bench, Side, &Datagram)) {
+    for step in STEPS {
+        step(bench);
+        while let Some((side, datagram)) = bench.intercept() {
+            meddle(bench, side, &datagram);
+            bench.deliver(side, &datagram);
+        }
+    }
+}
+
+/// A datagram that is dropped on the receiver's table; what was discarded and what the owner was told.
+fn strike(bench: &mut Bench, side: Side, datagram: &Datagram, bytes: &[u8]) -> (usize, Vec<Event>) {
+    let Datagram { from, to, .. } = *datagram;
+    let (facts, outputs) = bench.handle(side, Input::Packet { from, to, bytes });
+    let discarded = facts.iter().filter(|fact| matches!(fact, Fact::Discarded { .. })).count();
+    let event = |output| match output {
+        Output::Event(event) => Some(event),
+        Output::Packet(_) => None,
+    };
+    (discarded, outputs.into_iter().filter_map(event).collect())
+}
+
+/// Whether nobody could tell a damaged message from a genuine one: before there are keys.
+fn is_first(datagram: &Datagram) -> bool {
+    datagram.bytes[18] == 34
+}
+
+fn outsiders(message: &[u8]) -> Vec<Mutant> {
+    let mut all = mutants::bytewise(message);
+    all.extend(mutants::headers(message));
+    all
+}
+
+/// Every message of the conversation damaged in every way, before the genuine one comes.
+fn damaged(configs: (Config, Config)) {
+    let mut bench = Bench::new(generous(configs));
+    let mut struck = 0;
+    converse(&mut bench, |bench, side, datagram| {
+        if is_first(datagram) && side == Side::I {
+            // The answer of the responder: see `damaged_answers_to_ike_sa_init`.
+            return;
+        }
+        for (what, bytes) in outsiders(&datagram.bytes) {
+            let (discarded, events) = strike(bench, side, datagram, &bytes);
+            assert!(events.is_empty(), "{what}: {events:?}\n{}", bench.ladder);
+            assert!(discarded > 0 || is_first(datagram), "{what} leaves no trace\n{}", bench.ladder);
+            struck += 1;
+        }
+    });
+    assert!(struck > 20_000, "only {struck}");
+    assert_eq!((bench.closures(Side::I), bench.closures(Side::R)), (vec!["deleted"], vec!["deleted"]));
+    assert_eq!((bench.failures(Side::I), bench.failures(Side::R)), (vec![], vec![]), "{}", bench.ladder);
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn damaged_messages_change_nothing() {
+    damaged(psk());
+}
+
+#[test]
+fn damaged_fragments_change_nothing() {
+    let (mut i, mut r) = Pki::new(KeyKind::EcdsaP256, 2).configs();
+    i.fragmentation = Some(Fragmentation { packet_bytes_max: 600 });
+    r.fragmentation = Some(Fragmentation { packet_bytes_max: 600 });
+    damaged((i, r));
+}
+
+/// An initiator cannot tell a forged answer to its first message from the genuine one, but then either it comes up all
+/// the same, or there is a named failure and nothing remains.
+#[test]
+fn damaged_answers_to_ike_sa_init() {
+    let mut bench = Bench::new(psk());
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    bench.deliver(Side::R, &request);
+    let (_, answer) = bench.intercept().unwrap();
+    let mut all = outsiders(&answer.bytes);
+    all.extend(mutants::chains(&answer.bytes, &mut Rng::named(1, "hostile")));
+    let mut came_up = 0;
+    for (what, bytes) in &all {
+        // The same seed: the same SPIs, and this answer is one to this request.
+        let mut bench = Bench::new(psk());
+        bench.ladder.silent = true;
+        bench.initiate();
+        let (_, request) = bench.intercept().unwrap();
+        bench.deliver(Side::I, &Datagram { bytes: bytes.clone(), ..answer.clone() });
+        bench.deliver(Side::R, &request);
+        bench.run_for(seconds(200));
+        if bench.i.books.sa_count() == 1 {
+            came_up += 1;
+            bench.assert_agreement();
+        } else {
+            let names = ["timeout", "AUTHENTICATION_FAILED", "INVALID_SYNTAX", "NO_PROPOSAL_CHOSEN"];
+            let failures = bench.failures(Side::I);
+            assert!(failures.len() == 1 && names.contains(&failures[0]), "{what}: {failures:?}");
+            bench.assert_nothing_remains();
+        }
+    }
+    assert!(came_up * 2 > all.len(), "{came_up} of {}", all.len());
+}
+
+/// Requests that no initiator would send: answered, refused or dropped, and the genuine one gets in.
+#[test]
+fn rearranged_first_requests() {
+    let mut bench = Bench::new(generous(psk()));
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    for (what, bytes) in mutants::chains(&request.bytes, &mut Rng::named(1, "hostile")) {
+        let (_, events) = strike(&mut bench, Side::R, &request, &bytes);
+        assert!(events.is_empty(), "{what}: {events:?}");
+    }
+    bench.deliver(Side::R, &request);
+    bench.settle();
+    bench.i.books.only_child();
+    bench.run_for(seconds(60));
+    bench.assert_agreement();
+}
+
+/// Whoever has the keys may say anything: every message rearranged in every way takes the place of the genuine one.
+#[test]
+fn rearranged_by_an_insider() {
+    let mut messages = 0;
+    let mut bench = Bench::null(psk(), 1);
+    converse(&mut bench, |_, _, _| messages += 1);
+    let mut reasons = BTreeSet::new();
+    let mut tried = 0;
+    for n in 0..messages {
+        let of_nth = |index: Option<usize>| insider(n, index, &mut reasons);
+        tried += of_nth_mutant(of_nth);
+    }
+    assert!(tried > 3_000, "only {tried}");
+    for reason in ["INVALID_SYNTAX", "UNSUPPORTED_CRITICAL_PAYLOAD", "deleted"] {
+        assert!(reasons.contains(reason), "{reason} is missing: {reasons:?}");
+    }
+}
+
+fn of_nth_mutant(mut run: impl FnMut(Option<usize>) -> usize) -> usize {
+    let count = run(None);
+    for index in 0..count {
+        run(Some(index));
+    }
+    count
+}
+
+/// The conversation with the `n`th message replaced by one of its mutants; gives how many there are.
+fn insider(n: usize, index: Option<usize>, reasons: &mut BTreeSet<&'static str>) -> usize {
+    let mut bench = Bench::null(psk(), 1);
+    bench.ladder.silent = true;
+    let (mut seen, mut count) = (0, 0);
+    let mut done = String::new();
+    for step in STEPS {
+        step(&mut bench);
+        while let Some((side, mut datagram)) = bench.intercept() {
+            if seen == n {
+                let all = mutants::inner_chains(&datagram.bytes, &mut Rng::named(n as u64, "hostile"));
+                count = all.len();
+                if let Some((what, bytes)) = index.and_then(|index| all.into_iter().nth(index)) {
+                    done = format!("message {n}, {what}");
+                    datagram.bytes = bytes;
+                }
+            }
+            seen += 1;
+            bench.deliver(side, &datagram);
+        }
+    }
+    bench.run_for(seconds(400));
+    for side in Side::BOTH {
+        of_sa(&mut bench, side, Command::Delete);
+        reasons.extend(bench.closures(side));
+        reasons.extend(bench.failures(side));
+    }
+    let replay = Replay(done);
+    bench.assert_nothing_remains();
+    drop(replay);
+    count
+}
+
+/// Says what was done when it went wrong.
+struct Replay(String);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("it was {}", self.0);
+        }
+    }
+}
+
+/// Every message once more, at every later moment, to its receiver and back to its sender.
+#[test]
+fn replays_and_reflections_change_nothing() {
+    let mut bench = Bench::new(generous(psk()));
+    let mut old: Vec<(Side, Datagram)> = Vec::new();
+    converse(&mut bench, |bench, side, datagram| {
+        for (receiver, replayed) in &old {
+            let (_, events) = strike(bench, *receiver, replayed, &replayed.bytes);
+            assert!(events.is_empty(), "replayed: {events:?}\n{}", bench.ladder);
+        }
+        old.push((side, datagram.clone()));
+        for (receiver, reflected) in &old {
+            let Datagram { from: to, to: from, .. } = *reflected;
+            let reflected = Datagram { from, to, ..reflected.clone() };
+            let (_, events) = strike(bench, receiver.peer(), &reflected, &reflected.bytes);
+            assert!(events.is_empty(), "reflected: {events:?}\n{}", bench.ladder);
+        }
+    });
+    assert_eq!((bench.closures(Side::I), bench.closures(Side::R)), (vec!["deleted"], vec!["deleted"]));
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn garbage_is_discarded() {
+    let mut rng = Rng::named(1, "garbage");
+    let mut bench = Bench::new(psk()).established();
+    let from = Addr::new(Ipv4Addr::new(203, 0, 113, 1).into(), 500);
+    for n in 0..20_000_usize {
+        let mut bytes = vec![0; n % 700];
+        rng.fill(&mut bytes);
+        if n % 3 == 0 && bytes.len() >= 28 {
+            // Enough of a header to be looked at.
+            bytes[17] = 0x20;
+            bytes[18] = 34 + (n % 4) as u8;
+            let length = u32::try_from(bytes.len()).unwrap();
+            bytes[24..28].copy_from_slice(&length.to_be_bytes());
+        }
+        for side in Side::BOTH {
+            let to = Addr::new(side.ip(), if n % 2 == 0 { 500 } else { 4500 });
+            let (facts, outputs) = bench.handle(side, Input::Packet { from, to, bytes: &bytes });
+            assert!(facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })), "{bytes:02x?}");
+            assert!(outputs.iter().all(|output| matches!(output, Output::Packet(_))));
+        }
+    }
+    bench.run_for(seconds(60));
+    bench.assert_agreement();
+}
+
+/// The first request of a genuine initiator, as a flood repeats it: other SPI, other source.
+fn template() -> Datagram {
+    let mut bench = Bench::new(psk());
+    bench.initiate();
+    bench.intercept().unwrap().1
+}
+
+fn forged(template: &Datagram, n: u32, from: Ipv4Addr) -> Datagram {
+    let mut forged = Datagram { from: Addr::new(from.into(), 500), ..template.clone() };
+    forged.bytes[..4].copy_from_slice(&n.to_be_bytes());
+    forged
+}
+
+#[test]
+fn a_flood_from_forged_sources_does_not_keep_peers_out() {
+    let template = template();
+    let mut bench = Bench::new(psk());
+    let limit = bench_limits().cookies_from;
+    for n in 0..100_000_u32 {
+        let datagram = forged(&template, n, Ipv4Addr::from(0x0a00_0000 + n));
+        let (_, events) = strike(&mut bench, Side::R, &datagram, &datagram.bytes);
+        assert!(events.is_empty());
+        assert!(bench.r.endpoint.half_open_count() <= limit, "cookies hold what cannot prove its address");
+        assert!(bench.r.endpoint.sa_count() <= limit + 1);
+        if n == 50_000 {
+            bench.initiate();
+            bench.settle();
+            support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
+        }
+    }
+    bench.run_for(seconds(31));
+    assert_eq!(bench.r.endpoint.half_open_count(), 0, "half-open SAs expire");
+    bench.assert_agreement();
+}
+
+fn bench_limits() -> HalfOpen {
+    HalfOpen::default()
+}
+
+/// Even if all of them could prove their addresses.
+#[test]
+fn half_open_sas_are_limited_in_all_and_for_each_source() {
+    let template = template();
+    let (i, mut r) = psk();
+    r.half_open = HalfOpen { cookies_from: usize::MAX, max: 100, per_address_max: 7, ..r.half_open };
+    let mut bench = Bench::null((i, r), 1);
+    for n in 0..1000 {
+        let datagram = forged(&template, n, Ipv4Addr::new(10, 0, 0, 1));
+        strike(&mut bench, Side::R, &datagram, &datagram.bytes);
+    }
+    assert_eq!(bench.r.endpoint.half_open_count(), 7);
+    for n in 0..1000 {
+        let datagram = forged(&template, 2000 + n, Ipv4Addr::from(0x0a01_0000 + n));
+        strike(&mut bench, Side::R, &datagram, &datagram.bytes);
+    }
+    assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (100, 100));
+    bench.run_for(seconds(31));
+    assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
+}
+
+/// A cookie is good for one initiator at one address, and not for ever.
+#[test]
+fn cookies_of_others_and_of_yesterday_are_not_accepted() {
+    let (i, mut r) = psk();
+    r.half_open.cookies_from = 0;
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    bench.deliver(Side::R, &request);
+    let (_, cookie) = bench.intercept().unwrap();
+    bench.deliver(Side::I, &cookie);
+    let (_, with_cookie) = bench.intercept().unwrap();
+
+    for changed in [
+        Datagram { from: Addr::new(Ipv4Addr::new(10, 0, 0, 1).into(), 500), ..with_cookie.clone() },
+        forged(&with_cookie, 1, Ipv4Addr::new(192, 0, 2, 10)),
+        mutated(&with_cookie, 40),
+    ] {
+        strike(&mut bench, Side::R, &changed, &changed.bytes);
+        assert_eq!(bench.r.endpoint.half_open_count(), 0);
+    }
+    // Secrets are renewed every minute when cookies are baked, and the one before is still good.
+    for _ in 0..3 {
+        bench.now += seconds(61);
+        strike(&mut bench, Side::R, &request, &request.bytes);
+    }
+    strike(&mut bench, Side::R, &with_cookie, &with_cookie.bytes);
+    assert_eq!(bench.r.endpoint.half_open_count(), 0, "yesterday's");
+}
+
+fn mutated(datagram: &Datagram, byte: usize) -> Datagram {
+    let mut mutated = datagram.clone();
+    mutated.bytes[byte] ^= 1;
+    mutated
+}
+
+/// A message for another major version is told ours, once, and changes nothing.
+#[test]
+fn higher_versions_are_told_ours() {
+    let mut bench = Bench::new(psk());
+    let (mut request, to) = (template(), Addr::new(Side::R.ip(), 500));
+    request.bytes[17] = 0x30;
+    let input = Input::Packet { from: request.from, to, bytes: &request.bytes };
+    let (_, outputs) = bench.handle(Side::R, input);
+    let [Output::Packet(answer)] = &outputs[..] else { panic!("{outputs:?}") };
+    assert_eq!(answer.bytes[17], 0x20, "ours");
+    assert_eq!(answer.bytes[34..36], 5_u16.to_be_bytes(), "INVALID_MAJOR_VERSION");
+    assert_eq!(bench.r.endpoint.sa_count(), 0);
+}
+
+/// Devices that never go on to IKE_AUTH, each with an SPI somebody else may have too.
+#[test]
+fn two_initiators_with_one_spi_at_one_address() {
+    let (mut i, r) = psk();
+    only(&mut i).name = "first".to_owned();
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    // The other one behind the same NAT: same address, same port, same SPI, another nonce.
+    let last = request.bytes.len() - 1;
+    let other = mutated(&request, last);
+    strike(&mut bench, Side::R, &other, &other.bytes);
+    assert_eq!(bench.r.endpoint.half_open_count(), 1);
+    bench.deliver(Side::R, &request);
+    bench.settle();
+    bench.i.books.only_child();
+    assert_eq!(bench.r.endpoint.half_open_count(), 1, "the other one still waits");
+}
