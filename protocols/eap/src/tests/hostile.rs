@@ -81,6 +81,16 @@ fn requests_that_do_not_belong_here_are_discarded() {
 }
 
 #[test]
+fn a_request_that_was_ignored_has_not_chosen_the_method() {
+    let mut world = World::real();
+    let mut peer = peer(vec![mschapv2_peer("pässword"), gtc_peer("pässword")], USER);
+    let malformed = packet::request(1, MethodType::MSCHAPV2, &[9]);
+    ignored(&mut world, &mut peer, &malformed, "EAP-MSCHAPv2 malformed");
+    let other = world.give_peer(&mut peer, &packet::request(1, MethodType::GTC, b"password?"));
+    assert_eq!(other, PeerOutput::Send(packet::response(1, MethodType::GTC, "pässword".as_bytes())));
+}
+
+#[test]
 fn an_md5_challenge_needs_a_value() {
     let mut world = World::real();
     let mut peer = peer(vec![md5_peer("x")], USER);
