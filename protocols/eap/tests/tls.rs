@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Outcome, Pki, World, client, converse, server};
+use common::{Outcome, Pki, World, client, converse, converse_with_a_change, server};
 use keytoll_eap::Reason;
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::tunnel::{Framing, Tunnels};
@@ -31,7 +31,8 @@ fn check_success(outcome: &Outcome) {
     let (msk, emsk) = (peer.msk.as_deref().unwrap(), peer.emsk.as_deref().unwrap());
     assert_eq!((msk.len(), emsk.len()), (64, 64));
     assert_ne!(msk, emsk);
-    // RFC 5216 §2.3 and RFC 9190 §2.3: the type and 64 bytes.
+    // RFC 5216 §2.3: the type and both random numbers.
+    // RFC 9190 §2.3: the type and 64 bytes.
     assert_eq!((peer.session_id[0], peer.session_id.len()), (13, 65));
     assert_eq!(outcome.identity, b"alice");
 }
@@ -132,4 +133,21 @@ fn whoever_refuses_says_why_and_both_end() {
     let (old, _) = pki.mutual(Version::Tls12);
     let (_, new) = pki.mutual(Version::Tls13);
     check_refused((old, new), "tls alert protocol_version", "tls no common version");
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(200))]
+
+    #[test]
+    fn a_changed_byte_is_noticed_or_harmless(packet in 0_usize..30, at: usize, is_new: bool) {
+        let pki = Pki::new(KeyKind::Ed25519, 2);
+        let framing = Framing { packet_bytes_max: 300 };
+        let (ours, theirs) = pki.mutual(if is_new { Version::Tls13 } else { Version::Tls12 });
+        let peer = Arc::new(TlsPeer { tunnels: ours, framing });
+        let server = Arc::new(TlsServer { tunnels: theirs, framing });
+        // Never two sides with success and different keys, and never a panic or a conversation without end.
+        if let [Some(ours), Some(theirs)] = converse_with_a_change(peer, server, packet, at) {
+            proptest::prop_assert_eq!(ours, theirs);
+        }
+    }
 }

@@ -68,6 +68,7 @@ fn a_client_without_certificate_is_served_if_nobody_asks() {
         client.with(|session, cx, rng| session.send(b"inner", cx, rng)).unwrap();
         let records = client.session().take_output();
         server.feed(&records).unwrap();
+        assert!(!format!("{:?}", server.session()).contains("110"), "application data are not shown");
         assert_eq!(server.session().take_received(), b"inner");
     }
 }

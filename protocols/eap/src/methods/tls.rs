@@ -89,7 +89,7 @@ struct Server;
 impl Inner for Server {
     fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
         let send = if tunnel.is_tls13() { SUCCESS_INDICATION.to_vec() } else { vec![] };
-        Act { send, then: done(keys(tunnel, MethodType::TLS, LABEL, turn.cx)) }
+        Act::send(send, done(keys(tunnel, MethodType::TLS, LABEL, turn.cx)))
     }
 
     fn on_data(&mut self, _data: &[u8], _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {

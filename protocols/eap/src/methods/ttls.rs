@@ -188,7 +188,7 @@ impl Peer {
             Avp::new(AvpCode::USER_NAME, &self.user),
             Avp::new(AvpCode::USER_PASSWORD, &padded),
         ]);
-        Act { send, then: tunnel_keys(tunnel, turn) }
+        Act::send(send, tunnel_keys(tunnel, turn))
     }
 
     fn mschapv2(
@@ -215,14 +215,14 @@ impl Peer {
         ]);
         let waiting = MschapV2 { hash, ident, challenge, peer_challenge, response };
         self.wait = PeerWait::Proof(Box::new(waiting));
-        Ok(Act { send, then: Then::Wait })
+        Ok(Act::send(send, Then::Wait))
     }
 
     fn eap(&mut self, offer: &dyn PeerOffer) -> Act {
         let inner = InnerPeer::new(offer, &self.user);
         let send = write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, &inner.identity_response())]);
         self.wait = PeerWait::Eap(inner);
-        Act { send, then: Then::Wait }
+        Act::send(send, Then::Wait)
     }
 
     fn on_proof(
@@ -258,10 +258,10 @@ impl Peer {
         let packet = Attributes::read(data)?.eap().ok_or(UNEXPECTED)?;
         let wrap = |packet: &[u8]| write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, packet)]);
         Ok(match inner.take(&packet, turn) {
-            InnerStep::Send(packet, None) => Act { send: wrap(&packet), then: Then::Wait },
-            InnerStep::Send(packet, Some(_)) => Act { send: wrap(&packet), then: tunnel_keys(tunnel, turn) },
+            InnerStep::Send(packet, None) => Act::send(wrap(&packet), Then::Wait),
+            InnerStep::Send(packet, Some(_)) => Act::send(wrap(&packet), tunnel_keys(tunnel, turn)),
             InnerStep::Failed(packet, reason) if packet.is_empty() => failed(reason),
-            InnerStep::Failed(packet, reason) => Act { send: wrap(&packet), then: Then::Failed(reason) },
+            InnerStep::Failed(packet, reason) => Act::send(wrap(&packet), Then::Failed(reason)),
         })
     }
 }
@@ -343,7 +343,7 @@ impl ServerInside {
         match self.eap.step(packet, turn.rng, turn.cx) {
             ServerOutput::Send(packet) => {
                 let send = write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, &packet)]);
-                Ok(Act { send, then: Then::Wait })
+                Ok(Act::send(send, Then::Wait))
             }
             // RFC 5281 §11.2.1: the inner Success is not sent, the outer one says it.
             ServerOutput::Success(accepted) => {
@@ -372,7 +372,7 @@ impl ServerInside {
             None => self.mschapv2(user, attributes, tunnel, turn)?,
         };
         self.identity = Some(user.to_vec());
-        Ok(Act { send, then: tunnel_keys(tunnel, turn) })
+        Ok(Act::send(send, tunnel_keys(tunnel, turn)))
     }
 }
 

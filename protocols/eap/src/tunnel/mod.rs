@@ -15,6 +15,7 @@ mod server;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Ctx, Rng};
+use zeroize::Zeroizing;
 
 use crate::method::{Keys, Reason, Turn};
 use crate::packet::MethodType;
@@ -82,18 +83,22 @@ pub(crate) trait Inner: Send {
 }
 
 /// What happens next in the tunnel.
-#[derive(Debug)]
 pub(crate) struct Act {
-    /// Application data to send first; may be empty.
-    pub(crate) send: Vec<u8>,
+    /// Application data to send first, passwords among them; may be empty.
+    send: Zeroizing<Vec<u8>>,
     /// And then.
-    pub(crate) then: Then,
+    then: Then,
 }
 
 impl Act {
+    /// Sends this first.
+    pub(crate) fn send(data: Vec<u8>, then: Then) -> Self {
+        Self { send: Zeroizing::new(data), then }
+    }
+
     /// Sends nothing.
-    pub(crate) const fn only(then: Then) -> Self {
-        Self { send: Vec::new(), then }
+    pub(crate) fn only(then: Then) -> Self {
+        Self::send(vec![], then)
     }
 }
 
@@ -163,7 +168,7 @@ impl<I: Inner> Conversation<I> {
             let act = self.inner.on_established(&mut *self.tunnel, turn);
             then = self.follow(act, turn)?;
         }
-        let received = self.tunnel.take_received();
+        let received = Zeroizing::new(self.tunnel.take_received());
         if received.is_empty() || !matches!(then, Then::Wait) {
             return Ok(then);
         }

@@ -232,3 +232,47 @@ pub(crate) fn converse(
         }
     }
 }
+
+/// A conversation in which one byte of one packet is changed; the keys of each side that ended with success. Ends at
+/// the first packet that is ignored: nobody repeats here.
+pub(crate) fn converse_with_a_change(
+    peer_offer: Arc<dyn PeerOffer>,
+    server_offer: Arc<dyn ServerOffer>,
+    packet: usize,
+    at: usize,
+) -> [Option<Keys>; 2] {
+    let [mut ours, mut theirs] = [World::real("peer"), World::real("server")];
+    let mut peer = Peer::new(
+        Arc::new(PeerConfig { methods: vec![peer_offer], ..PeerConfig::default() }),
+        b"alice".to_vec(),
+    );
+    let mut server =
+        Server::new(Arc::new(ServerConfig { methods: vec![server_offer], ..ServerConfig::default() }));
+    let mut sent = 0;
+    let mut change = |mut bytes: Vec<u8>| {
+        if sent == packet {
+            let at = at % bytes.len();
+            bytes[at] ^= 0x41;
+        }
+        sent += 1;
+        bytes
+    };
+    let mut output = theirs.lend(|rng, cx| server.begin(None, rng, cx));
+    loop {
+        let (request, server_keys) = match output {
+            ServerOutput::Send(packet) => (packet, None),
+            ServerOutput::Success(accepted) => (accepted.packet, Some(accepted.keys)),
+            ServerOutput::Failure { packet, .. } => (packet, None),
+            ServerOutput::Ask(_) | ServerOutput::Ignored => return [None, None],
+        };
+        let request = change(request);
+        match ours.lend(|rng, cx| peer.step(&request, rng, cx)) {
+            PeerOutput::Send(answer) => {
+                let answer = change(answer);
+                output = theirs.lend(|rng, cx| server.step(&answer, rng, cx));
+            }
+            PeerOutput::Success(keys) => return [Some(keys), server_keys],
+            PeerOutput::Failed(_) | PeerOutput::Ignored => return [None, server_keys],
+        }
+    }
+}
