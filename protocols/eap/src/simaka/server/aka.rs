@@ -135,7 +135,7 @@ impl Challenged {
         // RFC 9048 §3.2: the peer of EAP-AKA′ repeats AT_KDF here.
         message.attributes.only(&[kind::AUTS, kind::KDF])?;
         let auts = message.attributes.auts().ok_or(Fault::Missing("AT_AUTS"))?;
-        // RFC 4187 §6.3.1 leaves the number of attempts open; a database in step once is in step.
+        // RFC 4187 §6.3.1: the number of attempts is left open; a database in step once is in step.
         if self.resynchronised {
             return Err(Failure::Notify(reason::RESYNCHRONISATION));
         }
