@@ -224,6 +224,7 @@ fn options() -> impl Strategy<Value = Options> {
                 rekey_ike: life.1,
                 rekey_child: life.2,
                 virtual_address: mode == 1,
+                eap_identity: mode == 2,
                 retransmission,
                 ipv6,
             }
@@ -243,7 +244,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     let method = prop::sample::select(&Method::ALL[..]);
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
         |(method, variant, network, ike_suites, esp_suites, mut options)| {
-            if method.key_kind().is_none() {
+            if !method.has_chain() {
                 options.chain = Options::default().chain;
             }
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }

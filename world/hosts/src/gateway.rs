@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
+use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_eap::packet;
 use keytoll_ike::v2::{self, Endpoint, SaId};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};

@@ -17,6 +17,7 @@ pub mod icmp;
 pub mod ip;
 mod ipsec;
 mod supplicant;
+pub mod tunnels;
 
 pub use aaa::{Aaa, AaaConfig};
 pub use authenticator::AaaAccess;

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use keytoll_eap::{Peer, PeerConfig, PeerOutput};
+use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
 use keytoll_engine::{Ctx, Rng};
 use keytoll_ike::v2::Eap;
+
+/// RFC 3748 §4: the code of a Failure.
+const FAILURE: u8 = 4;
 
 /// Who the device is in EAP, and how it can prove that.
 #[derive(Clone)]
@@ -47,6 +50,12 @@ impl Supplicant {
     pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
         match self.peer.step(packet, &mut self.rng, cx) {
             PeerOutput::Send(packet) => Some(Eap::Packet(packet)),
+            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's, which has proved itself, even if the EAP peer has not
+            // begun and would take it for somebody else's.
+            PeerOutput::Ignored if packet.first() == Some(&FAILURE) => {
+                self.failure = Some(Reason::REFUSED.0);
+                Some(Eap::Failure { packet: Vec::new() })
+            }
             PeerOutput::Ignored => None,
             PeerOutput::Success(keys) => Some(Eap::Success { packet: Vec::new(), msk: keys.msk }),
             PeerOutput::Failed(reason) => {
