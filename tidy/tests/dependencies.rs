@@ -47,7 +47,7 @@ const ALLOWED: &[Allowed] = &[
     allow("esp", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
     allow(
         "hosts",
-        &["engine", "ike", "eap", "radius", "diameter", "hip", "wlan", "esp"],
+        &["engine", "ike", "eap", "radius", "diameter", "hip", "wlan", "tls", "esp"],
         "hosts wire engines together and run in every world, so they know none",
     ),
     allow("sim", &["engine"], "the simulator knows no protocol: a new one needs no change there"),
@@ -58,7 +58,10 @@ const ALLOWED: &[Allowed] = &[
     ),
     allow(
         "lab",
-        &["trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "hosts", "sim", "live"],
+        &[
+            "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius", "tls",
+            "hosts", "sim", "live",
+        ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
     ),
     allow(

@@ -71,15 +71,15 @@ impl Authenticator {
     }
 
     /// A device wants to prove itself.
-    pub(crate) fn begin(&mut self, sa: SaId, identity: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted> {
+    pub(crate) fn begin(&mut self, sa: SaId, identity: &[u8], cx: &mut Ctx<'_>) -> Option<Wanted> {
         let asked = self.asks_identity;
-        let session = Session { user_name: identity.clone(), state: None, identifier: 0, asked };
+        let session = Session { user_name: identity.to_vec(), state: None, identifier: 0, asked };
         self.sessions.insert(sa, session);
         if asked {
             return Some(Wanted::Tell(sa, Eap::Packet(packet::request(0, MethodType::IDENTITY, &[]))));
         }
         // RFC 3579 §2.1: the NAS may answer the Identity request itself if it knows the answer.
-        self.ask(sa, packet::response(0, MethodType::IDENTITY, &identity), cx);
+        self.ask(sa, packet::response(0, MethodType::IDENTITY, identity), cx);
         None
     }
 

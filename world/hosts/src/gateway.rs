@@ -107,7 +107,7 @@ impl Gateway {
     }
 
     /// A device wants to prove itself with EAP.
-    fn begin_eap(&mut self, sa: SaId, identity: Vec<u8>, cx: &mut Ctx<'_>) {
+    fn begin_eap(&mut self, sa: SaId, identity: &[u8], cx: &mut Ctx<'_>) {
         let wanted = match &mut self.authenticator {
             Some(authenticator) => authenticator.begin(sa, identity, cx),
             None => Some(Wanted::Tell(sa, v2::Eap::Failure { packet: packet::failure(0) })),
@@ -126,7 +126,7 @@ impl Gateway {
             v2::Event::ChildUp(sa, child) => self.install(sa, *child),
             v2::Event::ChildRekeyed { sa, new, .. } => self.install(sa, *new),
             v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
-            v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, identity.data, cx),
+            v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
             v2::Event::EapPacket(sa, packet) => {
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.answered(sa, packet, cx);
