@@ -1,7 +1,7 @@
 //! Encryption as IKE and ESP key it: where key, salt, IV and nonce sit. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
 //! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 7634 (ChaCha20-Poly1305).
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_engine::algorithm::{BlockCipher, Encryption};
 use keytoll_engine::crypto::Rejected;
 use keytoll_native::awslc::aead::{self, Aead};
 use keytoll_native::awslc::aes::{self, DecryptKey, EncryptKey};
@@ -9,6 +9,19 @@ use keytoll_native::awslc::des::{self, TripleKey};
 
 use crate::ccm;
 use crate::contexts::Contexts;
+
+/// Encrypts one block in place.
+///
+/// # Panics
+/// If key or block have another length than the cipher says: a bug of the caller.
+pub(crate) fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+    assert_eq!(key.len(), cipher.key_len(), "length of the {cipher} key");
+    match cipher {
+        BlockCipher::Aes128 => EncryptKey::new(key).block(block.try_into().expect("a block of AES")),
+        BlockCipher::Des => des::SingleKey::new(key.try_into().expect("as checked"))
+            .block(block.try_into().expect("a block of DES")),
+    }
+}
 
 /// What an algorithm is made of, once its lengths are known.
 enum Mode {

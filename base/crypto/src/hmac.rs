@@ -2,7 +2,7 @@
 
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::Digest;
-use keytoll_native::awslc::hash::{Md, Md5, Running, Sha1, Sha256, Sha384, Sha512};
+use keytoll_native::awslc::hash::{Md, Md4, Md5, Running, Sha1, Sha256, Sha384, Sha512};
 use keytoll_native::awslc::wipe;
 
 /// The longest block: SHA-384 and SHA-512.
@@ -16,6 +16,7 @@ pub(crate) fn hash(algorithm: Hash, parts: &[&[u8]]) -> Digest {
         Hash::Sha256 => digest::<Sha256>(parts),
         Hash::Sha384 => digest::<Sha384>(parts),
         Hash::Sha512 => digest::<Sha512>(parts),
+        Hash::Md4 => digest::<Md4>(parts),
     }
 }
 
@@ -27,6 +28,7 @@ pub(crate) fn hmac(algorithm: Hash, key: &[u8], parts: &[&[u8]]) -> Digest {
         Hash::Sha256 => keyed::<Sha256>(key, parts),
         Hash::Sha384 => keyed::<Sha384>(key, parts),
         Hash::Sha512 => keyed::<Sha512>(key, parts),
+        Hash::Md4 => keyed::<Md4>(key, parts),
     }
 }
 

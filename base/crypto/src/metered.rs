@@ -4,7 +4,7 @@ mod slot;
 
 use std::borrow::Cow;
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::clock;
@@ -181,6 +181,14 @@ impl<C: Crypto> Crypto for Metered<C> {
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
         self.book(Slot::hash(algorithm), total(parts), |provider| provider.hash(algorithm, parts))
+    }
+
+    fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]) {
+        self.book(Slot::compress(), block.len(), |provider| provider.sha1_compress(state, block));
+    }
+
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+        self.book(Slot::block(cipher), block.len(), |provider| provider.block(cipher, key, block));
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

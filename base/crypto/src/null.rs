@@ -3,7 +3,9 @@
 //! What remains of a protocol run is its skeleton: parsing, state, memory, messages. Digests, tags, secrets and
 //! signatures are zeros; encryption leaves the data as it is.
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Rng};
 
@@ -17,6 +19,12 @@ impl Crypto for Null {
     fn hash(&mut self, algorithm: Hash, _parts: &[&[u8]]) -> Digest {
         Digest::zeroed(algorithm.len())
     }
+
+    fn sha1_compress(&mut self, state: &mut [u32; 5], _block: &[u8; 64]) {
+        *state = [0; 5];
+    }
+
+    fn block(&mut self, _cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {}
 
     fn prf(&mut self, algorithm: Prf, _key: &[u8], _parts: &[&[u8]]) -> Digest {
         Digest::zeroed(algorithm.output_len())

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
@@ -14,6 +16,8 @@ use keytoll_native::ossl::agreement::{self, Montgomery};
 use keytoll_native::ossl::cipher::Cipher;
 use keytoll_native::ossl::digest;
 use keytoll_native::ossl::key::{self, PublicKey, Scheme};
+
+use zeroize::Zeroizing;
 
 use crate::agreement::{Family, draw_scalar, family};
 use crate::cipher::Keyed;
@@ -59,9 +63,19 @@ impl Ossl {
 
 impl Crypto for Ossl {
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
+        // OpenSSL 3.0 has MD4 in its legacy provider only; strongSwan and FreeRADIUS bring their own, and so do we.
+        let Some(name) = name(algorithm) else { return crate::hmac::hash(algorithm, parts) };
         let mut digest = Digest::zeroed(algorithm.len());
-        digest::hash(name(algorithm), parts, &mut digest);
+        digest::hash(name, parts, &mut digest);
         digest
+    }
+
+    fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]) {
+        digest::sha1_compress(state, block);
+    }
+
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+        self::block(cipher, key, block);
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -175,7 +189,9 @@ impl Crypto for Ossl {
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
         let private: &key::PrivateKey = key.inner().expect("the key was adopted by Ossl::adopt");
-        private.sign(native(key.kind, scheme), &parts.concat()).expect("the scheme fits the key")
+        native(key.kind, scheme)
+            .and_then(|scheme| private.sign(scheme, &parts.concat()))
+            .expect("the scheme fits the key")
     }
 
     fn verify(
@@ -188,7 +204,8 @@ impl Crypto for Ossl {
         let key = PublicKey::from_spki(spki).ok_or(Rejected)?;
         // Only the width of raw ECDSA depends on the kind; for it the length of the key says which curve.
         let kind = kind_of_spki(spki).unwrap_or(KeyKind::Rsa2048);
-        accept(key.verify(native(kind, scheme), &parts.concat(), signature))
+        let scheme = native(kind, scheme).ok_or(Rejected)?;
+        accept(key.verify(scheme, &parts.concat(), signature))
     }
 }
 
@@ -198,9 +215,22 @@ fn halves(private: &PrivateKey) -> (&[u8], &[u8]) {
     private.secret.split_at(private.secret.len().saturating_sub(public_len))
 }
 
+/// A block of CBC under a zero IV is a block of the cipher itself, and EDE under one key is single DES, which OpenSSL
+/// 3.0 has in its legacy provider only.
+fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+    assert_eq!((key.len(), block.len()), (cipher.key_len(), cipher.block_len()), "lengths of {cipher}");
+    match cipher {
+        BlockCipher::Aes128 => Cipher::Aes128Cbc.encrypt(key, &[0; 16], &[], block, &mut []),
+        BlockCipher::Des => {
+            let key = Zeroizing::new([key, key, key].concat());
+            Cipher::TripleDesCbc.encrypt(&key, &[0; 8], &[], block, &mut []);
+        }
+    }
+}
+
 fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Digest {
     let mut output = Digest::zeroed(hash.len());
-    digest::hmac(name(hash), key, parts, &mut output);
+    digest::hmac(name(hash).expect("no PRF is built on MD4"), key, parts, &mut output);
     output
 }
 
@@ -245,17 +275,17 @@ const fn cipher(algorithm: Encryption) -> Option<Cipher> {
     })
 }
 
-fn native(kind: KeyKind, scheme: SignatureScheme) -> Scheme {
+fn native(kind: KeyKind, scheme: SignatureScheme) -> Option<Scheme> {
     use keytoll_native::awslc::key::Padding;
-    match scheme {
-        SignatureScheme::RsaPkcs1(hash) => Scheme::Rsa(Padding::Pkcs1, name(hash)),
-        SignatureScheme::RsaPss(hash) => Scheme::Rsa(Padding::Pss, name(hash)),
-        SignatureScheme::EcdsaDer(hash) => Scheme::EcdsaDer(name(hash)),
+    Some(match scheme {
+        SignatureScheme::RsaPkcs1(hash) => Scheme::Rsa(Padding::Pkcs1, name(hash)?),
+        SignatureScheme::RsaPss(hash) => Scheme::Rsa(Padding::Pss, name(hash)?),
+        SignatureScheme::EcdsaDer(hash) => Scheme::EcdsaDer(name(hash)?),
         SignatureScheme::EcdsaRaw(hash) => {
-            Scheme::EcdsaRaw(name(hash), keys::signature_len(kind, scheme) / 2)
+            Scheme::EcdsaRaw(name(hash)?, keys::signature_len(kind, scheme) / 2)
         }
         SignatureScheme::Ed25519 => Scheme::Ed25519,
-    }
+    })
 }
 
 fn accept(condition: bool) -> Result<(), Rejected> {

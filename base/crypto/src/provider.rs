@@ -1,6 +1,6 @@
 //! Whichever provider a run was told to use, as one type that needs no box.
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 
@@ -53,6 +53,14 @@ impl Crypto for Provider {
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
         each!(self.hash(algorithm, parts))
+    }
+
+    fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]) {
+        each!(self.sha1_compress(state, block));
+    }
+
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+        each!(self.block(cipher, key, block));
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

@@ -1,15 +1,15 @@
 //! The provider that computes, with AWS-LC.
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Phase, Rng};
-use keytoll_native::awslc::{const_time_eq, key};
+use keytoll_native::awslc::{const_time_eq, hash, key};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
 use crate::contexts::Contexts;
-use crate::{cbc_mac, hmac, signature};
+use crate::{cbc_mac, cipher, hmac, signature};
 
 /// An algorithm that the chosen library does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +55,14 @@ impl Crypto for Real {
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
         hmac::hash(algorithm, parts)
+    }
+
+    fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]) {
+        hash::sha1_compress(state, block);
+    }
+
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+        cipher::block(cipher, key, block);
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

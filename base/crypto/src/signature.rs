@@ -1,7 +1,7 @@
 //! Signatures over messages in parts: RFC 8017 (RSA), RFC 4754 and RFC 3279 (ECDSA), RFC 8032 (Ed25519).
 
 use keytoll_engine::algorithm::{Hash, SignatureScheme};
-use keytoll_engine::crypto::Rejected;
+use keytoll_engine::crypto::{Digest, Rejected};
 use keytoll_native::awslc::hash::Name;
 use keytoll_native::awslc::key::{Padding, PrivateKey, PublicKey};
 
@@ -10,10 +10,10 @@ use crate::hmac::hash;
 /// Signs; none if the scheme does not fit the key.
 pub(crate) fn sign(key: &PrivateKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Option<Vec<u8>> {
     match scheme {
-        SignatureScheme::RsaPkcs1(h) => key.sign_rsa(Padding::Pkcs1, name(h), &hash(h, parts)),
-        SignatureScheme::RsaPss(h) => key.sign_rsa(Padding::Pss, name(h), &hash(h, parts)),
-        SignatureScheme::EcdsaDer(h) => key.sign_ecdsa_der(&hash(h, parts)),
-        SignatureScheme::EcdsaRaw(h) => key.sign_ecdsa_raw(&hash(h, parts)),
+        SignatureScheme::RsaPkcs1(h) => key.sign_rsa(Padding::Pkcs1, name(h)?, &hash(h, parts)),
+        SignatureScheme::RsaPss(h) => key.sign_rsa(Padding::Pss, name(h)?, &hash(h, parts)),
+        SignatureScheme::EcdsaDer(h) => key.sign_ecdsa_der(&signable(h, parts)?),
+        SignatureScheme::EcdsaRaw(h) => key.sign_ecdsa_raw(&signable(h, parts)?),
         SignatureScheme::Ed25519 => key.sign_ed25519(&parts.concat()),
     }
 }
@@ -25,23 +25,33 @@ pub(crate) fn verify(
     parts: &[&[u8]],
     signature: &[u8],
 ) -> Result<(), Rejected> {
-    let key = PublicKey::from_spki(spki).ok_or(Rejected)?;
-    let good = match scheme {
-        SignatureScheme::RsaPkcs1(h) => key.verify_rsa(Padding::Pkcs1, name(h), &hash(h, parts), signature),
-        SignatureScheme::RsaPss(h) => key.verify_rsa(Padding::Pss, name(h), &hash(h, parts), signature),
-        SignatureScheme::EcdsaDer(h) => key.verify_ecdsa_der(&hash(h, parts), signature),
-        SignatureScheme::EcdsaRaw(h) => key.verify_ecdsa_raw(&hash(h, parts), signature),
-        SignatureScheme::Ed25519 => key.verify_ed25519(&parts.concat(), signature),
-    };
-    good.then_some(()).ok_or(Rejected)
+    check(spki, scheme, parts, signature).filter(|&good| good).map(drop).ok_or(Rejected)
 }
 
-pub(crate) const fn name(hash: Hash) -> Name {
-    match hash {
+/// Whether the signature is good; none if there can be no such signature.
+fn check(spki: &[u8], scheme: SignatureScheme, parts: &[&[u8]], signature: &[u8]) -> Option<bool> {
+    let key = PublicKey::from_spki(spki)?;
+    Some(match scheme {
+        SignatureScheme::RsaPkcs1(h) => key.verify_rsa(Padding::Pkcs1, name(h)?, &hash(h, parts), signature),
+        SignatureScheme::RsaPss(h) => key.verify_rsa(Padding::Pss, name(h)?, &hash(h, parts), signature),
+        SignatureScheme::EcdsaDer(h) => key.verify_ecdsa_der(&signable(h, parts)?, signature),
+        SignatureScheme::EcdsaRaw(h) => key.verify_ecdsa_raw(&signable(h, parts)?, signature),
+        SignatureScheme::Ed25519 => key.verify_ed25519(&parts.concat(), signature),
+    })
+}
+
+fn signable(algorithm: Hash, parts: &[&[u8]]) -> Option<Digest> {
+    name(algorithm).map(|_| hash(algorithm, parts))
+}
+
+/// The library's name of a hash; none for MD4, which goes under no signature.
+pub(crate) const fn name(hash: Hash) -> Option<Name> {
+    Some(match hash {
         Hash::Md5 => Name::Md5,
         Hash::Sha1 => Name::Sha1,
         Hash::Sha256 => Name::Sha256,
         Hash::Sha384 => Name::Sha384,
         Hash::Sha512 => Name::Sha512,
-    }
+        Hash::Md4 => return None,
+    })
 }

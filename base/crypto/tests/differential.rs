@@ -13,7 +13,9 @@ use aes_gcm::aes::cipher::{
 };
 use hmac::{EagerHash, Hmac, Mac};
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+};
 use keytoll_engine::crypto::{Digest, PrivateKey, Secret};
 use keytoll_engine::{Crypto, Rng};
 use proptest::prelude::*;
@@ -30,6 +32,7 @@ fn real() -> Real {
 fn oracle_hash(hash: Hash, message: &[u8]) -> Vec<u8> {
     use sha2::Digest as _;
     match hash {
+        Hash::Md4 => md4::Md4::digest(message).to_vec(),
         Hash::Md5 => md5::Md5::digest(message).to_vec(),
         Hash::Sha1 => sha1::Sha1::digest(message).to_vec(),
         Hash::Sha256 => sha2::Sha256::digest(message).to_vec(),
@@ -125,6 +128,35 @@ proptest! {
             let digest = real().hash(hash, &slices(&parts));
             prop_assert_eq!(&digest[..], &oracle_hash(hash, &parts.concat())[..], "{}", hash);
         }
+    }
+
+    #[test]
+    fn single_steps_of_sha1(message in bytes(0..56)) {
+        // FIPS 180-4 §5.1.1: the padding of a message that fits one block.
+        let mut block = [0; 64];
+        block[..message.len()].copy_from_slice(&message);
+        block[message.len()] = 0x80;
+        block[62..].copy_from_slice(&(message.len() as u16 * 8).to_be_bytes());
+        let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
+        real().sha1_compress(&mut state, &block);
+        let digest: Vec<u8> = state.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+        prop_assert_eq!(digest, oracle_hash(Hash::Sha1, &message));
+    }
+
+    #[test]
+    fn single_blocks(key in any::<[u8; 16]>(), plain in any::<[u8; 16]>()) {
+        use aes::cipher::BlockCipherEncrypt;
+        let mut oracle = Array::from(plain);
+        <Aes128 as KeyInit>::new_from_slice(&key).unwrap().encrypt_block(&mut oracle);
+        let mut block = plain;
+        real().block(BlockCipher::Aes128, &key, &mut block);
+        prop_assert_eq!(&block[..], &oracle[..]);
+
+        let mut oracle = Array::from(<[u8; 8]>::try_from(&plain[..8]).unwrap());
+        <des::Des as KeyInit>::new_from_slice(&key[..8]).unwrap().encrypt_block(&mut oracle);
+        let mut block = plain;
+        real().block(BlockCipher::Des, &key[..8], &mut block[..8]);
+        prop_assert_eq!(&block[..8], &oracle[..]);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 #![cfg(feature = "ossl")]
 
 use keytoll_crypto::{Exponents, Ossl, Real, Unsupported, keys};
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
 use keytoll_native::ossl::agreement::{Montgomery, montgomery_public};
@@ -35,6 +37,22 @@ proptest! {
             prop_assert!(ossl.verify_mac(integrity, &key, &parts, &tag).is_ok());
             prop_assert!(ossl.verify_mac(integrity, &key, &parts, &tag[1..]).is_err());
         }
+    }
+
+    #[test]
+    fn single_blocks_and_steps(key in bytes(16), plain in bytes(64), state: [u32; 5]) {
+        let (mut ossl, mut real) = both();
+        for &cipher in BlockCipher::ALL {
+            let (mut theirs, mut ours) = (plain[..cipher.block_len()].to_vec(), plain[..cipher.block_len()].to_vec());
+            ossl.block(cipher, &key[..cipher.key_len()], &mut theirs);
+            real.block(cipher, &key[..cipher.key_len()], &mut ours);
+            prop_assert_eq!(theirs, ours, "{}", cipher);
+        }
+        let (mut theirs, mut ours) = (state, state);
+        let block = plain.try_into().unwrap();
+        ossl.sha1_compress(&mut theirs, &block);
+        real.sha1_compress(&mut ours, &block);
+        prop_assert_eq!(theirs, ours);
     }
 
     #[test]

@@ -407,6 +407,8 @@ algorithms! {
         Sha384 = "sha384",
         /// FIPS 180-4.
         Sha512 = "sha512",
+        /// RFC 1320; only for MS-CHAP-V2's password hashes, never under a signature.
+        Md4 = "md4",
     }
 }
 
@@ -415,11 +417,47 @@ impl Hash {
     /// Length of the digest.
     pub const fn len(self) -> usize {
         match self {
-            Self::Md5 => 16,
+            Self::Md4 | Self::Md5 => 16,
             Self::Sha1 => 20,
             Self::Sha256 => 32,
             Self::Sha384 => 48,
             Self::Sha512 => 64,
+        }
+    }
+}
+
+algorithms! {
+    /// Block ciphers that a protocol uses block by block, outside every mode.
+    BlockCipher {
+        /// AES with a key of 128 bits, FIPS 197; the kernel of Milenage (TS 35.206).
+        Aes128 = "aes128",
+        /// Single DES, FIPS 46-3; only for MS-CHAP-V2 (RFC 2759 §8.6).
+        Des = "des",
+    }
+}
+
+impl BlockCipher {
+    /// Length of the key; DES with its parity bits, which are ignored.
+    pub const fn key_len(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Des => 8,
+        }
+    }
+
+    /// Length of a block.
+    pub const fn block_len(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Des => 8,
+        }
+    }
+
+    /// DES has 56 bits of key.
+    pub const fn standing(self) -> Standing {
+        match self {
+            Self::Aes128 => Standing::Good,
+            Self::Des => Standing::Broken,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::Rng;
-use crate::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use crate::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
 
 /// Every cryptographic primitive that any protocol uses.
 ///
@@ -19,6 +19,13 @@ pub trait Crypto: Send {
 
     /// A digest of the parts.
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest;
+
+    /// One step of SHA-1 (FIPS 180-4 §6.1.2) on a chaining state of the caller's, without padding: FIPS 186-2's G
+    /// function, on which EAP-SIM and EAP-AKA derive their keys.
+    fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]);
+
+    /// Encrypts one block in place. `key` has [`BlockCipher::key_len`] bytes, `block` [`BlockCipher::block_len`].
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]);
 
     /// A pseudo-random function; any key length.
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest;

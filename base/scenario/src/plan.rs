@@ -242,6 +242,8 @@ pub struct Options {
     pub rekey_ike: Option<Duration>,
     /// When the child SA is given new keys; none: never.
     pub rekey_child: Option<Duration>,
+    /// Whether the gateway asks for the EAP identity over the air; otherwise IKE's is passed on (RFC 7296 §2.16).
+    pub eap_identity: bool,
     /// Whether the device asks for an address inside.
     pub virtual_address: bool,
     /// When a request is repeated.
@@ -262,6 +264,7 @@ impl Default for Options {
             half_open_max: 1000,
             rekey_ike: None,
             rekey_child: None,
+            eap_identity: false,
             virtual_address: false,
             retransmission: Retransmission::default(),
             ipv6: true,

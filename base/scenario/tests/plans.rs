@@ -145,16 +145,17 @@ fn every_name_in_the_catalogue_works_in_a_scenario() {
     let names =
         |list: List| list.entries().into_iter().map(|entry| format!("{:?}", entry.name)).collect::<Vec<_>>();
     let text = format!(
-        "methods = [{}]\nnetworks = [{}]\ntopologies = [{}]\nsuites = [{}]",
+        "methods = [{}]\nnetworks = [{}]\nsuites = [{}]",
         names(List::Methods).join(", "),
         names(List::Networks).join(", "),
-        names(List::Topologies).join(", "),
         names(List::Suites).join(", "),
     );
     let plan = parse("all", &text).unwrap();
-    let expected =
-        [List::Methods, List::Networks, List::Topologies, List::Suites].map(|list| list.entries().len());
+    let expected = [List::Methods, List::Networks, List::Suites].map(|list| list.entries().len());
     assert_eq!(plan.rows.len(), expected.iter().product::<usize>());
+    for topology in names(List::Topologies) {
+        parse("topology", &format!("methods='ikev2-psk'\nnetworks='lte'\ntopologies = {topology}")).unwrap();
+    }
     for cpu in names(List::Cpus) {
         parse("cpu", &format!("methods='ikev2-psk'\nnetworks='lte'\n[cpus]\nue = {cpu}")).unwrap();
     }
@@ -224,6 +225,7 @@ fn options() -> impl Strategy<Value = Options> {
                 rekey_ike: life.1,
                 rekey_child: life.2,
                 virtual_address: mode == 1,
+                eap_identity: mode == 2,
                 retransmission,
                 ipv6,
             }
@@ -243,7 +245,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     let method = prop::sample::select(&Method::ALL[..]);
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
         |(method, variant, network, ike_suites, esp_suites, mut options)| {
-            if method.key_kind().is_none() {
+            if !method.has_chain() {
                 options.chain = Options::default().chain;
             }
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
@@ -260,8 +262,9 @@ fn plans() -> impl Strategy<Value = Plan> {
     let head =
         ("[^\\p{Cc}]{0,80}", any::<u64>(), 1..=1_000_000_000_u32, durations(1_000_000, 604_800_000_000_000));
     let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
-    (head, modes, cpus(), cpus(), prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |((title, seed, samples, interval), (crypto, exponents), ue, gw, rows)| Plan {
+    let nodes = (cpus(), cpus(), cpus());
+    (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
+        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa), rows)| Plan {
             title,
             seed,
             samples,
@@ -269,7 +272,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             crypto,
             exponents,
             world: WorldKind::Sim,
-            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw)]),
+            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa)]),
             rows,
         },
     )

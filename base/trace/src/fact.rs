@@ -81,6 +81,8 @@ pub enum Protocol {
     Hip,
     /// 802.11 and 802.1X.
     Wlan,
+    /// EAP, whoever carries it.
+    Eap,
 }
 
 impl Protocol {
@@ -94,6 +96,7 @@ impl Protocol {
             Self::Diameter => "diameter",
             Self::Hip => "hip",
             Self::Wlan => "wlan",
+            Self::Eap => "eap",
         }
     }
 }

@@ -193,6 +193,7 @@ fn host(arguments: &Arguments, seed: &Seed) -> Result<Host> {
                 address,
                 gateway: arguments.parse("remote")?,
                 target: arguments.parse("inner")?,
+                eap: None,
             };
             Ok(Host::Device(Box::new(Device::new(config, seed, "ue"))))
         }
@@ -200,7 +201,7 @@ fn host(arguments: &Arguments, seed: &Seed) -> Result<Host> {
             let pool = Pool { first: arguments.parse("pool")?, size: 100 };
             let connection = Connection { pool: Some(pool), ..connection(arguments)? };
             let inner = vec![arguments.parse("inner")?];
-            let config = GatewayConfig { ike: config(connection, arguments), address, inner };
+            let config = GatewayConfig { ike: config(connection, arguments), address, inner, aaa: None };
             Ok(Host::Gateway(Box::new(Gateway::new(config, seed, "gw"))))
         }
         other => Err(format!("role={other} is neither ue nor gw").into()),

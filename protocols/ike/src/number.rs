@@ -321,10 +321,10 @@ impl HashId {
         }
     }
 
-    /// The number of a hash; MD5 has none.
+    /// The number of a hash; MD4 and MD5 have none.
     pub const fn of(hash: Hash) -> Option<Self> {
         match hash {
-            Hash::Md5 => None,
+            Hash::Md4 | Hash::Md5 => None,
             Hash::Sha1 => Some(Self::SHA1),
             Hash::Sha256 => Some(Self::SHA2_256),
             Hash::Sha384 => Some(Self::SHA2_384),

@@ -9,6 +9,7 @@ use keytoll_ike::v2::{self, Endpoint};
 
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
+use crate::supplicant::{EapCredentials, Supplicant};
 use crate::{Command, Event, icmp, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
@@ -25,6 +26,8 @@ pub struct DeviceConfig {
     pub gateway: IpAddr,
     /// Whom it pings: the gateway itself, or an address behind it.
     pub target: IpAddr,
+    /// How it proves itself with EAP, if connection 0 does.
+    pub eap: Option<EapCredentials>,
 }
 
 /// The device.
@@ -32,6 +35,7 @@ pub struct DeviceConfig {
 pub struct Device {
     config: DeviceConfig,
     ike: Endpoint,
+    supplicant: Option<Supplicant>,
     sas: SaTable,
     rng: Rng,
     /// The inner address the gateway assigned.
@@ -51,6 +55,10 @@ impl Device {
         let childless = config.ike.connections.first().is_none_or(|connection| connection.child.is_none());
         Self {
             ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            supplicant: config
+                .eap
+                .clone()
+                .map(|credentials| Supplicant::new(credentials, seed.stream(&format!("{name}/eap")))),
             rng: seed.stream(&format!("{name}/esp")),
             config,
             sas: SaTable::default(),
@@ -84,6 +92,9 @@ impl Device {
 
     fn set_up(&mut self, cx: &mut Ctx<'_>) {
         self.setting_up = true;
+        if let Some(supplicant) = &mut self.supplicant {
+            supplicant.begin();
+        }
         cx.trace.record(Fact::Triggered);
         let initiate =
             v2::Command::Initiate { connection: 0, local: self.config.address, remote: self.config.gateway };
@@ -138,6 +149,7 @@ impl Device {
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
             v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
             v2::Event::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
                 self.current = self.current.map(|current| if current == old { new } else { current });
@@ -179,10 +191,22 @@ impl Device {
         }
     }
 
+    /// The gateway carries EAP: the supplicant answers.
+    fn on_eap(&mut self, sa: v2::SaId, packet: &[u8], cx: &mut Ctx<'_>) {
+        let answer = match &mut self.supplicant {
+            Some(supplicant) => supplicant.step(packet, cx),
+            None => Some(v2::Eap::Failure { packet: Vec::new() }),
+        };
+        if let Some(answer) = answer {
+            self.ike.handle(Input::Command(v2::Command::Eap(sa, answer)), cx);
+        }
+    }
+
     fn failed(&mut self, sa: v2::SaId, why: v2::Reason, cx: &mut Ctx<'_>) {
         self.setting_up = false;
         self.waiting.clear();
-        cx.trace.record(Fact::Failed { why: why.name().into() });
+        let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
+        cx.trace.record(Fact::Failed { why: eap.unwrap_or(why.name()).into() });
         self.tell(v2::Event::Failed(sa, why));
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
+use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_ike::v2::{self, Endpoint, SaId};
 
+use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
@@ -21,6 +23,8 @@ pub struct GatewayConfig {
     pub address: IpAddr,
     /// Further addresses it answers echoes for: those behind it.
     pub inner: Vec<IpAddr>,
+    /// Where devices that use EAP are judged.
+    pub aaa: Option<AaaAccess>,
 }
 
 /// The gateway.
@@ -28,6 +32,7 @@ pub struct GatewayConfig {
 pub struct Gateway {
     config: GatewayConfig,
     ike: Endpoint,
+    authenticator: Option<Authenticator>,
     sas: SaTable,
     rng: Rng,
     /// Where the peer of each IKE SA is.
@@ -40,6 +45,7 @@ impl Gateway {
     pub fn new(config: GatewayConfig, seed: &Seed, name: &str) -> Self {
         Self {
             ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            authenticator: config.aaa.clone().map(|access| Authenticator::new(access, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
             config,
             sas: SaTable::default(),
@@ -77,12 +83,37 @@ impl Gateway {
         }
     }
 
+    /// Takes what IKE and the authenticator have to say until neither has anything more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(output) = self.ike.poll() {
-            match output {
-                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                Output::Event(event) => self.on_ike(event, cx),
+        loop {
+            while let Some(output) = self.ike.poll() {
+                match output {
+                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                    Output::Event(event) => self.on_ike(event, cx),
+                }
             }
+            match self.authenticator.as_mut().and_then(|authenticator| authenticator.poll(cx)) {
+                Some(wanted) => self.act(wanted, cx),
+                None => break,
+            }
+        }
+    }
+
+    fn act(&mut self, wanted: Wanted, cx: &mut Ctx<'_>) {
+        match wanted {
+            Wanted::Send(datagram) => self.out.push_back(Output::Packet(datagram)),
+            Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(v2::Command::Eap(sa, eap)), cx),
+        }
+    }
+
+    /// A device wants to prove itself with EAP.
+    fn begin_eap(&mut self, sa: SaId, identity: &[u8], cx: &mut Ctx<'_>) {
+        let wanted = match &mut self.authenticator {
+            Some(authenticator) => authenticator.begin(sa, identity, cx),
+            None => Some(Wanted::Tell(sa, v2::Eap::Failure { packet: packet::failure(0) })),
+        };
+        if let Some(wanted) = wanted {
+            self.act(wanted, cx);
         }
     }
 
@@ -95,6 +126,18 @@ impl Gateway {
             v2::Event::ChildUp(sa, child) => self.install(sa, *child),
             v2::Event::ChildRekeyed { sa, new, .. } => self.install(sa, *new),
             v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
+            v2::Event::EapPacket(sa, packet) => {
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.answered(sa, packet, cx);
+                }
+            }
+            v2::Event::Failed(sa, why) => {
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.forget(sa, cx);
+                }
+                self.tell(v2::Event::Failed(sa, why));
+            }
             v2::Event::Rekeyed { old, new } => {
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
@@ -108,6 +151,10 @@ impl Gateway {
             }
             other => self.tell(other),
         }
+    }
+
+    fn is_radius(&self, port: u16) -> bool {
+        self.authenticator.as_ref().is_some_and(|authenticator| authenticator.owns(port))
     }
 
     fn install(&mut self, sa: SaId, child: v2::ChildSa) {
@@ -129,7 +176,17 @@ impl Engine for Gateway {
         match input {
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
             Input::Command(Command::Echo { .. }) => {}
-            Input::Tick => self.ike.handle(Input::Tick, cx),
+            Input::Tick => {
+                self.ike.handle(Input::Tick, cx);
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.handle(Input::Tick, cx);
+                }
+            }
+            Input::Packet { from, to, bytes } if self.is_radius(to.port) => {
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.handle(Input::Packet { from, to, bytes }, cx);
+                }
+            }
             Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {
                 Some(esp) => {
                     if let Some(packet) = self.sas.open(from, to, esp, cx) {
@@ -147,6 +204,7 @@ impl Engine for Gateway {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.ike.deadline()
+        let radius = self.authenticator.as_ref().and_then(Authenticator::deadline);
+        Deadline::earlier(self.ike.deadline(), radius)
     }
 }

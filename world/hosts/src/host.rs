@@ -3,7 +3,7 @@
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
 
-use crate::{Device, Gateway};
+use crate::{Aaa, Device, Gateway};
 
 /// What may be asked of a host.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub enum Host {
     Device(Box<Device>),
     /// A gateway.
     Gateway(Box<Gateway>),
+    /// An AAA server.
+    Aaa(Box<Aaa>),
 }
 
 impl Engine for Host {
@@ -45,6 +47,7 @@ impl Engine for Host {
         match self {
             Self::Device(device) => device.handle(input, cx),
             Self::Gateway(gateway) => gateway.handle(input, cx),
+            Self::Aaa(aaa) => aaa.handle(input, cx),
         }
     }
 
@@ -52,6 +55,7 @@ impl Engine for Host {
         match self {
             Self::Device(device) => device.poll(),
             Self::Gateway(gateway) => gateway.poll(),
+            Self::Aaa(aaa) => aaa.poll(),
         }
     }
 
@@ -59,6 +63,7 @@ impl Engine for Host {
         match self {
             Self::Device(device) => device.deadline(),
             Self::Gateway(gateway) => gateway.deadline(),
+            Self::Aaa(aaa) => aaa.deadline(),
         }
     }
 }

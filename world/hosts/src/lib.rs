@@ -3,17 +3,25 @@
 //! ```text
 //!   Device:   Echo --> no SA? --> ike::Endpoint.Initiate --> ChildUp --> esp --> echo reply
 //!   Gateway:                      ike::Endpoint (responder) ---------> esp --> answers echoes
+//!                                      '--EAP--> radius::Client --> Aaa: radius::Server --> eap::Server
 //! ```
 //!
 //! A host is an [`keytoll_engine::Engine`] itself: whoever drives one hands it datagrams, commands and ticks.
 
+pub mod aaa;
+mod authenticator;
 pub mod device;
 pub mod gateway;
 mod host;
 pub mod icmp;
 pub mod ip;
 mod ipsec;
+mod supplicant;
+pub mod tunnels;
 
+pub use aaa::{Aaa, AaaConfig};
+pub use authenticator::AaaAccess;
 pub use device::{Device, DeviceConfig};
 pub use gateway::{Gateway, GatewayConfig};
 pub use host::{Command, Event, Host};
+pub use supplicant::EapCredentials;

@@ -15,6 +15,7 @@ use keytoll_scenario::plan::{self, CookiePolicy, Network, Options, RowPlan};
 use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
 use crate::credentials::{Credentials, GW_ID, UE_ID};
+use crate::eap::{self, Ends};
 
 /// Addresses of the laboratory's access network: documentation prefixes, RFC 3849 and RFC 5737.
 pub(crate) struct Addresses {
@@ -54,11 +55,15 @@ fn identity(name: &str) -> Identity {
 }
 
 /// The device of a row.
-pub(crate) fn device(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> Device {
+pub(crate) fn device(row: &RowPlan, credentials: &Credentials, ends: Option<&Ends>, seed: &Seed) -> Device {
     let addresses = Addresses::of(&row.options);
     let (prove, believe) = credentials.of_device(row, &row_secret(seed));
     let mut connection = connection(row, prove, believe);
-    connection.local_id = identity(UE_ID);
+    // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same.
+    connection.local_id = match ends {
+        Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity)),
+        None => identity(UE_ID),
+    };
     connection.remote_id = Some(identity(GW_ID));
     connection.request_address = row.options.virtual_address;
     let config = DeviceConfig {
@@ -66,6 +71,7 @@ pub(crate) fn device(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> D
         address: addresses.ue,
         gateway: addresses.gw,
         target: addresses.target(&row.options),
+        eap: ends.map(|ends| ends.device.clone()),
     };
     Device::new(config, seed, "ue")
 }
@@ -76,15 +82,19 @@ pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> 
     let (prove, believe) = credentials.of_gateway(row, &row_secret(seed));
     let mut connection = connection(row, prove, believe);
     connection.local_id = identity(GW_ID);
-    connection.remote_id = Some(identity(UE_ID));
+    connection.remote_id = row.method.eap().is_none().then(|| identity(UE_ID));
     connection.auth_lifetime = Some(row.options.reauth_lifetime);
     connection.pool = row.options.virtual_address.then_some(addresses.pool);
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(addresses.inner)];
     }
-    let config =
-        GatewayConfig { ike: endpoint(row, connection), address: addresses.gw, inner: vec![addresses.inner] };
+    let config = GatewayConfig {
+        ike: endpoint(row, connection),
+        address: addresses.gw,
+        inner: vec![addresses.inner],
+        aaa: row.method.eap().map(|_| eap::access(row, seed)),
+    };
     Gateway::new(config, seed, "gw")
 }
 
@@ -155,13 +165,19 @@ fn endpoint(row: &RowPlan, connection: Connection) -> Config {
     config
 }
 
-/// The link of a network, device first.
-pub(crate) fn link(network: &Network) -> LinkConfig {
+/// The link of a network with the wire behind it, device first.
+pub(crate) fn link(network: &Network, wire: Duration) -> LinkConfig {
+    let with_wire = |way: Direction| Direction { delay: way.delay + wire, ..way };
     LinkConfig {
-        a_to_b: direction(&network.up),
-        b_to_a: direction(&network.down),
+        a_to_b: with_wire(direction(&network.up)),
+        b_to_a: with_wire(direction(&network.down)),
         mtu_bytes: network.mtu_bytes,
     }
+}
+
+/// A wire of nothing but delay.
+pub(crate) fn wire(delay: Duration) -> LinkConfig {
+    LinkConfig::symmetric(Direction { delay, ..Direction::default() })
 }
 
 fn direction(direction: &plan::Direction) -> Direction {

@@ -40,34 +40,44 @@ pub(crate) fn provider(plan: &Plan) -> Provider {
 
 /// The certificates of every row of a plan.
 pub struct Credentials {
-    sets: BTreeMap<(KeyKind, u8, u8), Certificates>,
+    sets: BTreeMap<(Purpose, KeyKind, u8, u8), Certificates>,
+}
+
+/// Who shows the certificates to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Purpose {
+    /// Device and gateway, in IKE.
+    Ike,
+    /// Device and AAA server, in TLS.
+    Tls,
 }
 
 /// The certificates of both sides, and what each side trusts.
-struct Certificates {
-    ue: Credential,
-    gw: Credential,
-    ue_trusts: Arc<dyn Trust>,
-    gw_trusts: Arc<dyn Trust>,
+pub(crate) struct Certificates {
+    pub(crate) ue: Credential,
+    /// The gateway's, or in TLS the AAA server's.
+    pub(crate) gw: Credential,
+    pub(crate) ue_trusts: Arc<dyn Trust>,
+    pub(crate) gw_trusts: Arc<dyn Trust>,
 }
 
 impl Credentials {
     /// Makes the keys and certificates that the rows of a plan need. RSA keys take a prime search each.
     pub fn prepare(plan: &Plan) -> Self {
         let mut sets = BTreeMap::new();
-        for row in &plan.rows {
-            if let Some(kind) = row.method.key_kind() {
-                let Chain { initiator, responder } = row.options.chain;
-                sets.entry((kind, initiator, responder))
-                    .or_insert_with(|| Certificates::make(plan, kind, row.options.chain));
-            }
+        for key in plan.rows.iter().flat_map(|row| [ike_set(row), tls_set(row)]).flatten() {
+            sets.entry(key).or_insert_with(|| Certificates::make(plan, key));
         }
         Self { sets }
     }
 
     fn of(&self, row: &RowPlan) -> Option<&Certificates> {
-        let Chain { initiator, responder } = row.options.chain;
-        self.sets.get(&(row.method.key_kind()?, initiator, responder))
+        self.sets.get(&ike_set(row)?)
+    }
+
+    /// The certificates of TLS inside EAP.
+    pub(crate) fn tls(&self, row: &RowPlan) -> Option<&Certificates> {
+        self.sets.get(&tls_set(row)?)
     }
 
     /// How the device proves itself, and whom it believes.
@@ -75,7 +85,11 @@ impl Credentials {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
+                let prove = match row.method.eap() {
+                    Some(_) => Prove::Eap,
+                    None => Prove::Certificate(set.ue.clone()),
+                };
+                (prove, Believe::Certificate(Arc::clone(&set.ue_trusts)))
             }
         }
     }
@@ -85,14 +99,35 @@ impl Credentials {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
+                let believe = match row.method.eap() {
+                    Some(_) => Believe::Eap,
+                    None => Believe::Certificate(Arc::clone(&set.gw_trusts)),
+                };
+                (Prove::Certificate(set.gw.clone()), believe)
             }
         }
     }
 }
 
+/// The certificates a row needs in IKE. With EAP only the gateway's are used, under a root of its own.
+fn ike_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
+    let Chain { initiator, responder } = row.options.chain;
+    let kind = row.method.key_kind()?;
+    Some(match row.method.eap() {
+        None => (Purpose::Ike, kind, initiator, responder),
+        Some(_) => (Purpose::Ike, kind, 2, 2),
+    })
+}
+
+/// The certificates a row needs in TLS.
+fn tls_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
+    let Chain { initiator, responder } = row.options.chain;
+    let wanted = row.method.eap().is_some() && row.method.has_chain();
+    wanted.then_some((Purpose::Tls, KeyKind::Rsa2048, initiator, responder))
+}
+
 impl Certificates {
-    fn make(plan: &Plan, kind: KeyKind, chain: Chain) -> Self {
+    fn make(plan: &Plan, (purpose, kind, initiator, responder): (Purpose, KeyKind, u8, u8)) -> Self {
         let mut crypto = issuing_provider(plan);
         let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
             CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
@@ -110,8 +145,12 @@ impl Certificates {
             let anchors = Anchors::new([&anchor[..]], TODAY_UNIX_SECONDS, &mut crypto);
             (credential, Arc::new(anchors.expect("the authority's own certificate parses")))
         };
-        let (ue, gw_trusts) = issue("ue", AlternativeName::Email(UE_ID.to_owned()), chain.initiator);
-        let (gw, ue_trusts) = issue("gw", AlternativeName::Dns(GW_ID.to_owned()), chain.responder);
+        let (server, server_id) = match purpose {
+            Purpose::Ike => ("gw", GW_ID),
+            Purpose::Tls => ("aaa", "aaa.lab"),
+        };
+        let (ue, gw_trusts) = issue("ue", AlternativeName::Email(UE_ID.to_owned()), initiator);
+        let (gw, ue_trusts) = issue(server, AlternativeName::Dns(server_id.to_owned()), responder);
         Self { ue, gw, ue_trusts, gw_trusts }
     }
 }

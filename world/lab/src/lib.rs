@@ -10,6 +10,7 @@
 mod build;
 mod credentials;
 pub mod directory;
+mod eap;
 mod gauge;
 pub mod keeper;
 mod row;

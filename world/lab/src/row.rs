@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::{Seed, Time};
-use keytoll_hosts::{Command, Event, Host};
+use keytoll_hosts::{Aaa, Command, Event, Host};
 use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
@@ -14,6 +14,7 @@ use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
+use crate::eap::{self, Ends};
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
 
@@ -50,7 +51,8 @@ pub struct RowEnd {
 pub struct Row {
     world: World<Host, Metered<Provider>, Gauge>,
     ue: NodeIndex,
-    gw: NodeIndex,
+    /// Every node, with its heap before it was built.
+    nodes: Vec<(NodeIndex, Node, i64)>,
     samples: u32,
     interval: Duration,
     /// Whether computation takes virtual time.
@@ -58,8 +60,6 @@ pub struct Row {
     childless: bool,
     /// The device has an SA now.
     open: bool,
-    /// Heap of each node before it was built.
-    heap_before: [i64; 2],
     core_hz: f64,
 }
 
@@ -76,26 +76,33 @@ impl Row {
     pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
         let charged = plan.crypto != CryptoMode::Null;
         let seed = row_seed(plan, row);
-        let mut builder = Builder { world: World::new(seed.clone(), Gauge::new()), plan, charged, core_hz };
-        let addresses = build::Addresses::of(&row.options);
-        let (ue, ue_heap) =
-            builder.node(Node::Ue, 0, || Host::Device(Box::new(build::device(row, credentials, &seed))));
-        let (gw, gw_heap) =
-            builder.node(Node::Gw, 1, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
-        let mut world = builder.world;
-        world.add_address(ue, addresses.ue);
-        world.add_address(gw, addresses.gw);
-        world.add_link(ue, gw, &build::link(&row.network));
+        let mut builder = Builder {
+            world: World::new(seed.clone(), Gauge::new()),
+            plan,
+            charged,
+            core_hz,
+            nodes: Vec::new(),
+        };
+        let mut ends = row.method.eap().map(|kind| Ends::of(row, kind, credentials, &seed));
+        let ue = builder
+            .node(Node::Ue, || Host::Device(Box::new(build::device(row, credentials, ends.as_ref(), &seed))));
+        let gw = builder.node(Node::Gw, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
+        builder.join(row, ue, gw);
+        if let Some(ends) = &mut ends {
+            let aaa = builder
+                .node(Node::Aaa, || Host::Aaa(Box::new(Aaa::new(eap::aaa(ends, &seed), &seed, "aaa"))));
+            builder.join_aaa(row, gw, aaa);
+        }
+        let Builder { world, nodes, .. } = builder;
         Self {
             world,
             ue,
-            gw,
+            nodes,
             samples: plan.samples,
             interval: plan.interval,
             charged,
             childless: row.options.childless,
             open: false,
-            heap_before: [ue_heap, gw_heap],
             core_hz,
         }
     }
@@ -104,7 +111,7 @@ impl Row {
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
         keeper.cost(Cost::Clock {
             ticks_hz: clock::ticks_hz(),
-            profile_hz: vec![(Node::Ue, self.core_hz), (Node::Gw, self.core_hz)],
+            profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
         });
         self.warm_up(stop);
         let mut end = RowEnd::default();
@@ -131,20 +138,19 @@ impl Row {
                 self.authenticate(&mut Discard, stop);
                 self.rest(&mut Discard);
             });
-            [self.ue, self.gw].into_iter().for_each(|node| self.world.crypto_mut(node).reset());
+            self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
         }
     }
 
     /// One authentication and its costs.
     fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper, stop: &Stop) -> End {
         self.world.set_sample(sample);
-        let nodes = [(self.ue, Node::Ue), (self.gw, Node::Gw)];
-        let live = nodes.map(|(node, _)| heap::live(role(node)));
+        let live: Vec<i64> = self.nodes.iter().map(|(node, ..)| heap::live(role(*node))).collect();
         self.world.meter_mut().begin_sample();
         let end = self.authenticate(keeper, stop);
-        for (index, (node, name)) in nodes.into_iter().enumerate() {
-            let grown = heap::live(role(node)) - live[index];
-            let peak = heap::peak(role(node)) - self.heap_before[index];
+        for (&(node, name, before), live) in self.nodes.iter().zip(live) {
+            let grown = heap::live(role(node)) - live;
+            let peak = heap::peak(role(node)) - before;
             keeper.cost(Cost::Sample(SampleCost {
                 sample,
                 node: name,
@@ -214,7 +220,7 @@ impl Row {
     }
 
     fn operations(&mut self, keeper: &mut dyn Keeper) {
-        for (node, name) in [(self.ue, Node::Ue), (self.gw, Node::Gw)] {
+        for &(node, name, _) in &self.nodes {
             for row in self.world.crypto(node).snapshot() {
                 keeper.cost(Cost::Operation(OperationCost {
                     node: name,
@@ -236,12 +242,28 @@ struct Builder<'a> {
     plan: &'a Plan,
     charged: bool,
     core_hz: f64,
+    nodes: Vec<(NodeIndex, Node, i64)>,
 }
 
 impl Builder<'_> {
-    /// Builds a node under its own heap role; gives its heap before.
-    fn node(&mut self, name: Node, index: u8, host: impl FnOnce() -> Host) -> (NodeIndex, i64) {
-        let role = index + 1;
+    /// The access network between device and gateway, with the topology's wire behind it.
+    fn join(&mut self, row: &RowPlan, ue: NodeIndex, gw: NodeIndex) {
+        let addresses = build::Addresses::of(&row.options);
+        self.world.add_address(ue, addresses.ue);
+        self.world.add_address(gw, addresses.gw);
+        self.world.add_link(ue, gw, &build::link(&row.network, row.topology.ue_gw()));
+    }
+
+    /// The wire between gateway and AAA server.
+    fn join_aaa(&mut self, row: &RowPlan, gw: NodeIndex, aaa: NodeIndex) {
+        self.world.add_address(gw, eap::GW);
+        self.world.add_address(aaa, eap::AAA);
+        self.world.add_link(gw, aaa, &build::wire(row.topology.gw_aaa()));
+    }
+
+    /// Builds a node under its own heap role.
+    fn node(&mut self, name: Node, host: impl FnOnce() -> Host) -> NodeIndex {
+        let role = u8::try_from(self.nodes.len() + 1).expect("a topology has a handful of nodes");
         heap::reset_peak(role);
         let before = heap::live(role);
         let guard = heap::enter(role);
@@ -256,7 +278,9 @@ impl Builder<'_> {
         self.world.meter_mut().add_node(scale, self.charged);
         let cores = profile.map_or(1, |profile: &CpuProfile| profile.cores);
         let config = NodeConfig { cores: u32::from(cores), ..NodeConfig::new(name) };
-        (self.world.add_node(config, host, crypto), before)
+        let index = self.world.add_node(config, host, crypto);
+        self.nodes.push((index, name, before));
+        index
     }
 }
 

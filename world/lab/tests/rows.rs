@@ -66,7 +66,7 @@ fn real_crypto_is_charged_metered_and_booked() {
 
 #[test]
 fn every_builtin_scenario_runs() {
-    for name in ["quickstart", "lossy", "suites", "fragmentation"] {
+    for name in ["quickstart", "lossy", "suites", "fragmentation", "eap", "eap-aka-topologies"] {
         let plan = plan(name, &["samples=2", "crypto=null"]);
         let directory = Scratch::new(name);
         let keepers = Directory::create(&directory.0, &plan).unwrap();
@@ -151,4 +151,67 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Messages an authentication takes in IKE and in RADIUS, as sent by both sides.
+fn messages(memory: &Memory) -> (usize, usize) {
+    let of = |protocol| {
+        let sent = memory.records.iter().filter(|record| match &record.fact {
+            // 37 is INFORMATIONAL: the deletion at the end is not part of the authentication.
+            Fact::Sent(message) => {
+                message.protocol == protocol && message.kind != 37 && message.fragment <= 1
+            }
+            _ => false,
+        });
+        sent.count()
+    };
+    (of(keytoll_trace::Protocol::Ike), of(keytoll_trace::Protocol::Radius))
+}
+
+/// The arithmetic of reference/protocols.md §2.2, identity not asked over the air: N_IKE = 2 + 2·(2 + R), N_RADIUS =
+/// 2·(R + 1), R the round trips of the method.
+#[test]
+fn every_eap_method_takes_the_messages_it_must() {
+    let rounds = [
+        ("ikev2-eap-md5", 1),
+        ("ikev2-eap-mschapv2", 2),
+        ("ikev2-eap-sim", 2),
+        ("ikev2-eap-aka", 1),
+        ("ikev2-eap-aka-prime", 1),
+    ];
+    for crypto in ["crypto=null", "crypto=real"] {
+        for (method, rounds) in rounds {
+            let method = format!("methods={method}");
+            let memory = first_row(&plan("quickstart", &["samples=1", crypto, "networks=loopback", &method]));
+            let expected = (2 + 2 * (2 + rounds), 2 * (rounds + 1));
+            assert_eq!(messages(&memory), expected, "{method} {crypto}");
+            assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 1, "{method} {crypto}");
+        }
+    }
+}
+
+#[test]
+fn asking_the_identity_over_the_air_costs_two_messages_more() {
+    let overrides = ["samples=1", "crypto=null", "networks=loopback", "methods=ikev2-eap-md5"];
+    let without = messages(&first_row(&plan("quickstart", &overrides)));
+    let asked = [&overrides[..], &["options.eap_identity=true"]].concat();
+    assert_eq!(messages(&first_row(&plan("quickstart", &asked))), (without.0 + 2, without.1));
+}
+
+#[test]
+fn tunnelled_methods_authenticate_with_real_and_with_null_crypto() {
+    for method in ["methods=ikev2-eap-tls", "methods=ikev2-eap-ttls-md5"] {
+        let of = |crypto| {
+            let memory = first_row(&plan("quickstart", &["samples=2", crypto, "networks=loopback", method]));
+            assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 2, "{method} {crypto}");
+            messages(&memory)
+        };
+        assert_eq!(of("crypto=null"), of("crypto=real"), "null crypto changes no message count");
+    }
+}
+
+#[test]
+fn traces_with_eap_do_not_depend_on_when_they_were_made() {
+    let run = || first_row(&plan("eap", &["samples=3", "crypto=null", "methods=ikev2-eap-tls"])).records;
+    assert!(run() == run());
 }

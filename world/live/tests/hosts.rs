@@ -76,7 +76,7 @@ fn an_echo_goes_through_an_sa_on_real_sockets() {
     let (device_sockets, gateway_sockets, ports) = sockets();
     let seed = os_seed().expect("the system has randomness");
     let gateway_config =
-        GatewayConfig { ike: config("gw.lab", "ue@lab", ports), address: GATEWAY, inner: vec![] };
+        GatewayConfig { ike: config("gw.lab", "ue@lab", ports), address: GATEWAY, inner: vec![], aaa: None };
     let gateway = Host::Gateway(Box::new(Gateway::new(gateway_config, &seed, "gw")));
     let mut gateway = Driver::new(gateway, Real::default(), gateway_sockets);
     let serving = thread::spawn(move || {
@@ -88,6 +88,7 @@ fn an_echo_goes_through_an_sa_on_real_sockets() {
         address: DEVICE,
         gateway: GATEWAY,
         target: GATEWAY,
+        eap: None,
     };
     let device = Host::Device(Box::new(Device::new(device_config, &seed, "ue")));
     let mut device = Driver::new(device, Real::default(), device_sockets);

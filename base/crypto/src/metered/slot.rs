@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+};
 
 use crate::keys::kind_of_spki;
 
@@ -21,6 +23,9 @@ const AGREE: usize = GENERATE + Group::ALL.len();
 const SIGN: usize = AGREE + Group::ALL.len();
 const VERIFY: usize = SIGN + SIGNATURES;
 
+const BLOCK: usize = VERIFY + SIGNATURES;
+const COMPRESS: usize = BLOCK + BlockCipher::ALL.len();
+
 /// RSA and ECDSA sign in two ways over each hash, Ed25519 in one; every pair of kind and way gets a place, so that
 /// looking it up needs no search. One more place for keys of unknown kind.
 const SIGNATURES: usize = KeyKind::ALL.len() * WAYS + 1;
@@ -28,7 +33,7 @@ const WAYS: usize = 2 * Hash::ALL.len();
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = VERIFY + SIGNATURES;
+    pub(super) const COUNT: usize = COMPRESS + 1;
 
     /// Where in the table.
     pub(super) const fn index(self) -> usize {
@@ -75,6 +80,15 @@ impl Slot {
         Self(VERIFY + signature(kind_of_spki(spki), scheme))
     }
 
+    pub(super) const fn block(cipher: BlockCipher) -> Self {
+        Self(BLOCK + cipher as usize)
+    }
+
+    /// SHA-1 is the only hash whose single steps anyone takes.
+    pub(super) const fn compress() -> Self {
+        Self(COMPRESS)
+    }
+
     /// Operation and algorithm of every place, in their order.
     pub(super) fn all() -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         simple("hash", Hash::ALL, |a| a.name())
@@ -87,6 +101,8 @@ impl Slot {
             .chain(simple("agree", Group::ALL, |a| a.name()))
             .chain(signatures("sign"))
             .chain(signatures("verify"))
+            .chain(simple("block", BlockCipher::ALL, |a| a.name()))
+            .chain(std::iter::once(("compress", Cow::Borrowed(Hash::Sha1.name()))))
     }
 }
 
@@ -145,6 +161,8 @@ mod tests {
         assert_eq!(at(Slot::decrypt(Encryption::ChaCha20Poly1305)), ("decrypt", "chacha20poly1305"));
         assert_eq!(at(Slot::generate(Group::X448)), ("generate", "x448"));
         assert_eq!(at(Slot::agree(Group::Modp1024)), ("agree", "modp1024"));
+        assert_eq!(at(Slot::block(BlockCipher::Des)), ("block", "des"));
+        assert_eq!(at(Slot::compress()), ("compress", "sha1"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Triple DES in CBC mode (SP 800-67), for suites that are measured and never offered.
+//! Triple DES in CBC mode (SP 800-67), for suites that are measured and never offered, and single DES (FIPS 46-3),
+//! block by block, for MS-CHAP-V2.
 
 use std::mem::MaybeUninit;
 
@@ -52,6 +53,31 @@ impl TripleKey {
                 direction,
             );
         }
+    }
+}
+
+/// One key, ready to use; wiped when dropped.
+pub struct SingleKey(sys::DES_key_schedule);
+
+impl SingleKey {
+    /// Expands a key; parity bits are ignored.
+    pub fn new(key: &[u8; BLOCK]) -> Self {
+        Self(schedule(*key))
+    }
+
+    /// Encrypts one block in place.
+    pub fn block(&self, block: &mut [u8; BLOCK]) {
+        let mut copy = sys::DES_cblock { bytes: *block };
+        let pointer = &raw mut copy;
+        // SAFETY: input and output are the same 8 bytes, which the library reads whole before it writes.
+        unsafe { sys::DES_ecb_encrypt(pointer, pointer, &raw const self.0, sys::DES_ENCRYPT) };
+        *block = copy.bytes;
+    }
+}
+
+impl Drop for SingleKey {
+    fn drop(&mut self) {
+        wipe_struct(&mut self.0);
     }
 }
 

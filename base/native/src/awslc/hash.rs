@@ -1,4 +1,4 @@
-//! Hash functions (FIPS 180-4, RFC 1321), computed on the stack.
+//! Hash functions (FIPS 180-4, RFC 1320, RFC 1321), computed on the stack.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -51,6 +51,8 @@ macro_rules! hash {
     };
 }
 
+hash!(/// MD4.
+    Md4, sys::MD4_CTX, 16, 64, MD4_Init, MD4_Update, MD4_Final);
 hash!(/// MD5.
     Md5, sys::MD5_CTX, 16, 64, MD5_Init, MD5_Update, MD5_Final);
 hash!(/// SHA-1.
@@ -149,6 +151,15 @@ impl<H: Md> Drop for Running<H> {
     fn drop(&mut self) {
         wipe_struct(&mut self.0);
     }
+}
+
+/// One step of SHA-1 on a state of the caller's.
+pub fn sha1_compress(state: &mut [u32; 5], block: &[u8; 64]) {
+    let mut context = sys::SHA_CTX { h: *state, Nl: 0, Nh: 0, data: [0; 64], num: 0 };
+    // SAFETY: the context is complete, and the step reads the 64 bytes of the block.
+    unsafe { sys::SHA1_Transform(&raw mut context, block.as_ptr()) };
+    *state = context.h;
+    wipe_struct(&mut context);
 }
 
 #[cfg(test)]

@@ -40,6 +40,25 @@ pub fn hash(name: Name, parts: &[&[u8]], digest: &mut [u8]) {
     }
 }
 
+unsafe extern "C" {
+    /// openssl/sha.h; openssl-sys does not declare it.
+    fn SHA1_Transform(context: *mut sys::SHA_CTX, block: *const u8);
+}
+
+/// One step of SHA-1 on a state of the caller's.
+pub fn sha1_compress(state: &mut [u32; 5], block: &[u8; 64]) {
+    let mut context = std::mem::MaybeUninit::<sys::SHA_CTX>::zeroed();
+    // SAFETY: the structure is integers only, so zeros are valid; the step reads 64 bytes and uses the five state words.
+    let context = unsafe {
+        let raw = context.as_mut_ptr();
+        ((*raw).h0, (*raw).h1, (*raw).h2, (*raw).h3, (*raw).h4) =
+            (state[0], state[1], state[2], state[3], state[4]);
+        SHA1_Transform(raw, block.as_ptr());
+        context.assume_init()
+    };
+    *state = [context.h0, context.h1, context.h2, context.h3, context.h4];
+}
+
 /// Writes the HMAC of the parts.
 ///
 /// # Panics

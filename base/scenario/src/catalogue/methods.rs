@@ -11,11 +11,32 @@ pub enum Method {
     Ikev2Psk,
     /// IKEv2 with certificates and signatures on both sides (RFC 7296 §2.15, RFC 7427).
     Ikev2Signature(KeyKind),
+    /// IKEv2 with EAP for the device, relayed over RADIUS, and an RSA-2048 certificate for the gateway (RFC 7296 §2.16).
+    Ikev2Eap(EapKind),
+}
+
+/// What the device and the AAA server run inside EAP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EapKind {
+    /// MD5-Challenge (RFC 3748 §5.4).
+    Md5,
+    /// MSCHAPv2 (RFC 2759).
+    MschapV2,
+    /// EAP-SIM with three triplets (RFC 4186).
+    Sim,
+    /// EAP-AKA (RFC 4187).
+    Aka,
+    /// EAP-AKA' (RFC 9048).
+    AkaPrime,
+    /// EAP-TLS (RFC 5216, RFC 9190).
+    Tls,
+    /// EAP-TTLS with MD5 inside (RFC 5281).
+    TtlsMd5,
 }
 
 impl Method {
     /// Every method, in the order of the catalogue.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 16] = [
         Self::Ikev2Psk,
         Self::Ikev2Signature(KeyKind::Rsa1024),
         Self::Ikev2Signature(KeyKind::Rsa2048),
@@ -25,6 +46,13 @@ impl Method {
         Self::Ikev2Signature(KeyKind::EcdsaP384),
         Self::Ikev2Signature(KeyKind::EcdsaP521),
         Self::Ikev2Signature(KeyKind::Ed25519),
+        Self::Ikev2Eap(EapKind::Md5),
+        Self::Ikev2Eap(EapKind::MschapV2),
+        Self::Ikev2Eap(EapKind::Sim),
+        Self::Ikev2Eap(EapKind::Aka),
+        Self::Ikev2Eap(EapKind::AkaPrime),
+        Self::Ikev2Eap(EapKind::Tls),
+        Self::Ikev2Eap(EapKind::TtlsMd5),
     ];
 
     /// The name used in scenarios, files and on the screen.
@@ -39,6 +67,13 @@ impl Method {
             Self::Ikev2Signature(KeyKind::EcdsaP384) => "ikev2-ecdsa-p384",
             Self::Ikev2Signature(KeyKind::EcdsaP521) => "ikev2-ecdsa-p521",
             Self::Ikev2Signature(KeyKind::Ed25519) => "ikev2-ed25519",
+            Self::Ikev2Eap(EapKind::Md5) => "ikev2-eap-md5",
+            Self::Ikev2Eap(EapKind::MschapV2) => "ikev2-eap-mschapv2",
+            Self::Ikev2Eap(EapKind::Sim) => "ikev2-eap-sim",
+            Self::Ikev2Eap(EapKind::Aka) => "ikev2-eap-aka",
+            Self::Ikev2Eap(EapKind::AkaPrime) => "ikev2-eap-aka-prime",
+            Self::Ikev2Eap(EapKind::Tls) => "ikev2-eap-tls",
+            Self::Ikev2Eap(EapKind::TtlsMd5) => "ikev2-eap-ttls-md5",
         }
     }
 
@@ -52,6 +87,20 @@ impl Method {
         match self {
             Self::Ikev2Psk => None,
             Self::Ikev2Signature(kind) => Some(kind),
+            Self::Ikev2Eap(_) => Some(KeyKind::Rsa2048),
+        }
+    }
+
+    /// Whether `chain` means something: certificates of both sides in IKE or in TLS, of the server alone in TTLS.
+    pub const fn has_chain(self) -> bool {
+        matches!(self, Self::Ikev2Signature(_) | Self::Ikev2Eap(EapKind::Tls | EapKind::TtlsMd5))
+    }
+
+    /// What runs inside EAP.
+    pub const fn eap(self) -> Option<EapKind> {
+        match self {
+            Self::Ikev2Eap(kind) => Some(kind),
+            Self::Ikev2Psk | Self::Ikev2Signature(_) => None,
         }
     }
 
@@ -66,6 +115,13 @@ impl Method {
             Self::Ikev2Signature(KeyKind::EcdsaP384) => "IKEv2, certificates, ECDSA P-384",
             Self::Ikev2Signature(KeyKind::EcdsaP521) => "IKEv2, certificates, ECDSA P-521",
             Self::Ikev2Signature(KeyKind::Ed25519) => "IKEv2, certificates, Ed25519",
+            Self::Ikev2Eap(EapKind::Md5) => "IKEv2, EAP-MD5 over RADIUS",
+            Self::Ikev2Eap(EapKind::MschapV2) => "IKEv2, EAP-MSCHAPv2 over RADIUS",
+            Self::Ikev2Eap(EapKind::Sim) => "IKEv2, EAP-SIM over RADIUS, three triplets",
+            Self::Ikev2Eap(EapKind::Aka) => "IKEv2, EAP-AKA over RADIUS",
+            Self::Ikev2Eap(EapKind::AkaPrime) => "IKEv2, EAP-AKA' over RADIUS",
+            Self::Ikev2Eap(EapKind::Tls) => "IKEv2, EAP-TLS over RADIUS, RSA 2048 bits",
+            Self::Ikev2Eap(EapKind::TtlsMd5) => "IKEv2, EAP-TTLS with MD5 over RADIUS, RSA 2048 bits",
         }
     }
 
@@ -74,6 +130,13 @@ impl Method {
             Self::Ikev2Psk => "RFC 7296 §2.15",
             Self::Ikev2Signature(KeyKind::Ed25519) => "RFC 7296 §2.15, RFC 7427, RFC 8420",
             Self::Ikev2Signature(_) => "RFC 7296 §2.15, RFC 7427",
+            Self::Ikev2Eap(EapKind::Md5) => "RFC 7296 §2.16, RFC 3748 §5.4",
+            Self::Ikev2Eap(EapKind::MschapV2) => "RFC 7296 §2.16, RFC 2759",
+            Self::Ikev2Eap(EapKind::Sim) => "RFC 7296 §2.16, RFC 4186",
+            Self::Ikev2Eap(EapKind::Aka) => "RFC 7296 §2.16, RFC 4187",
+            Self::Ikev2Eap(EapKind::AkaPrime) => "RFC 7296 §2.16, RFC 9048",
+            Self::Ikev2Eap(EapKind::Tls) => "RFC 7296 §2.16, RFC 5216, RFC 9190",
+            Self::Ikev2Eap(EapKind::TtlsMd5) => "RFC 7296 §2.16, RFC 5281",
         }
     }
 

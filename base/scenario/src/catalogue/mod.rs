@@ -10,7 +10,7 @@ mod topologies;
 
 use keytoll_engine::algorithm::Group;
 
-pub use methods::Method;
+pub use methods::{EapKind, Method};
 pub use topologies::Topology;
 
 /// A line of `keytoll list`.

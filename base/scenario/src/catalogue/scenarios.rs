@@ -19,6 +19,11 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "lossy", text: include_str!("../../../../scenarios/lossy.toml") },
     Builtin { name: "suites", text: include_str!("../../../../scenarios/suites.toml") },
     Builtin { name: "fragmentation", text: include_str!("../../../../scenarios/fragmentation.toml") },
+    Builtin { name: "eap", text: include_str!("../../../../scenarios/eap.toml") },
+    Builtin {
+        name: "eap-aka-topologies",
+        text: include_str!("../../../../scenarios/eap-aka-topologies.toml"),
+    },
 ];
 
 impl Builtin {

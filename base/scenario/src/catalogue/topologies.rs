@@ -1,24 +1,35 @@
 //! Which nodes there are and how they are joined.
 
+use std::time::Duration;
+
 use keytoll_engine::trace::Node;
 
 use super::Entry;
 
-/// An arrangement of nodes.
+/// An arrangement of nodes. The AAA server and its subscribers are there only for methods that need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topology {
-    /// Device and gateway, joined by the scenario's network.
+    /// Device and gateway joined by the scenario's network, the AAA server beside the gateway.
     Raw,
+    /// One gateway far in the core, the AAA server near it.
+    Centralized,
+    /// Gateways in regions.
+    Distributed,
+    /// Gateways at the edge, the AAA server far away.
+    Flat,
 }
 
 impl Topology {
     /// Every topology, in the order of the catalogue.
-    pub const ALL: [Self; 1] = [Self::Raw];
+    pub const ALL: [Self; 4] = [Self::Raw, Self::Centralized, Self::Distributed, Self::Flat];
 
     /// The name used in scenarios, files and on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
+            Self::Centralized => "centralized",
+            Self::Distributed => "distributed",
+            Self::Flat => "flat",
         }
     }
 
@@ -27,10 +38,46 @@ impl Topology {
         Self::ALL.into_iter().find(|topology| topology.name() == name)
     }
 
-    /// The nodes in it.
-    pub const fn nodes(self) -> &'static [Node] {
+    /// The nodes in it, for methods with and without EAP.
+    pub const fn nodes(self, eap: bool) -> &'static [Node] {
+        if eap { &[Node::Ue, Node::Gw, Node::Aaa] } else { &[Node::Ue, Node::Gw] }
+    }
+
+    /// One-way delay on the wire that is added to the access network between device and gateway.
+    pub const fn ue_gw(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Raw => 0,
+            Self::Centralized => 30,
+            Self::Distributed => 15,
+            Self::Flat => 10,
+        })
+    }
+
+    /// One-way delay between gateway and AAA server.
+    pub const fn gw_aaa(self) -> Duration {
         match self {
-            Self::Raw => &[Node::Ue, Node::Gw],
+            Self::Raw => Duration::from_micros(100),
+            Self::Centralized => Duration::from_millis(5),
+            Self::Distributed => Duration::from_millis(15),
+            Self::Flat => Duration::from_millis(30),
+        }
+    }
+
+    const fn summary(self) -> &'static str {
+        match self {
+            Self::Raw => "UE--GW by the scenario's network alone; GW--AAA 0.1 ms",
+            Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA 5 ms",
+            Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA 15 ms",
+            Self::Flat => "UE--GW 10 ms more than the network; GW--AAA 30 ms",
+        }
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Raw => "paper 000, testbed",
+            Self::Centralized | Self::Distributed | Self::Flat => {
+                "paper 003; one-way delays are derived (reference/protocols.md §2.1)"
+            }
         }
     }
 
@@ -38,8 +85,8 @@ impl Topology {
     pub(super) fn entry(self) -> Entry {
         Entry {
             name: self.name().to_owned(),
-            summary: "UE--GW, joined by the scenario's network".to_owned(),
-            source: "paper 000, testbed without the AAA server".to_owned(),
+            summary: self.summary().to_owned(),
+            source: self.source().to_owned(),
             standing: "",
         }
     }

@@ -34,7 +34,9 @@ pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>,
 
 /// The nodes of the topologies.
 fn nodes() -> impl Iterator<Item = Node> {
-    Node::ALL.into_iter().filter(|node| Topology::ALL.iter().any(|topology| topology.nodes().contains(node)))
+    Node::ALL
+        .into_iter()
+        .filter(|node| Topology::ALL.iter().any(|topology| topology.nodes(true).contains(node)))
 }
 
 fn profile(item: &Item) -> Result<CpuProfile, ScenarioError> {

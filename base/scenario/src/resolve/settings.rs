@@ -87,6 +87,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| print_rekey(s.options.rekey_child),
     },
     Setting {
+        key: "eap_identity",
+        read: |s, item| set(&mut s.options.eap_identity, item.boolean()),
+        print: |s| s.options.eap_identity.to_string(),
+    },
+    Setting {
         key: "virtual_address",
         read: |s, item| set(&mut s.options.virtual_address, item.boolean()),
         print: |s| s.options.virtual_address.to_string(),
@@ -148,7 +153,7 @@ impl Settings {
 
     /// Without what means nothing to the method.
     pub(super) fn fitted_to(mut self, method: Method) -> Self {
-        if method.key_kind().is_none() {
+        if !method.has_chain() {
             self.options.chain = Options::default().chain;
         }
         self
@@ -206,7 +211,7 @@ pub(super) struct Variation<'a> {
 impl Variation<'_> {
     /// The keys to name in the variant.
     pub(super) fn swept_for(&self, method: Method) -> Vec<&'static str> {
-        let tells = |key: &&str| *key != CHAIN || method.key_kind().is_some();
+        let tells = |key: &&str| *key != CHAIN || method.has_chain();
         self.swept.iter().copied().filter(tells).collect()
     }
 }

@@ -114,7 +114,7 @@ fn rsa_pkcs1(hash: Hash, parameters: &[u8]) -> Option<Vec<u8>> {
         Hash::Sha256 => 11,
         Hash::Sha384 => 12,
         Hash::Sha512 => 13,
-        Hash::Md5 => return None,
+        Hash::Md4 | Hash::Md5 => return None,
     };
     Some(der(SEQUENCE, &[&der(OBJECT_IDENTIFIER, &[&PKCS1, &[last]]), parameters]))
 }
@@ -126,7 +126,7 @@ fn ecdsa(hash: Hash) -> Option<Vec<u8>> {
         Hash::Sha256 => &[3, 2],
         Hash::Sha384 => &[3, 3],
         Hash::Sha512 => &[3, 4],
-        Hash::Md5 => return None,
+        Hash::Md4 | Hash::Md5 => return None,
     };
     Some(der(SEQUENCE, &[&der(OBJECT_IDENTIFIER, &[&ECDSA, last])]))
 }
@@ -169,7 +169,7 @@ fn rsa_pss(hash: Hash, variant: Variant) -> Option<Vec<u8>> {
 
 fn hash_oid(hash: Hash) -> Option<Vec<u8>> {
     match hash {
-        Hash::Md5 => None,
+        Hash::Md4 | Hash::Md5 => None,
         Hash::Sha1 => Some(der(OBJECT_IDENTIFIER, &[&SHA1])),
         Hash::Sha256 => Some(der(OBJECT_IDENTIFIER, &[&SHA2, &[1]])),
         Hash::Sha384 => Some(der(OBJECT_IDENTIFIER, &[&SHA2, &[2]])),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::awslc::key::PublicKey;
@@ -38,6 +38,14 @@ impl Crypto for Recorder {
         assert_eq!(algorithm, Hash::Sha1, "NAT detection is the only one that hashes");
         self.keep(Primitive::Sha1(parts.concat()));
         self.real.hash(algorithm, parts)
+    }
+
+    fn sha1_compress(&mut self, _state: &mut [u32; 5], _block: &[u8; 64]) {
+        unreachable!("no handshake of the benchmark steps through SHA-1")
+    }
+
+    fn block(&mut self, cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {
+        unreachable!("no suite of the benchmark uses {cipher} by itself")
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

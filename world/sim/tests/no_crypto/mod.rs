@@ -1,6 +1,6 @@
 //! A crypto provider for hosts that use none: every call is a mistake of the test.
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Rng};
 
@@ -10,6 +10,14 @@ pub(crate) struct NoCrypto;
 impl Crypto for NoCrypto {
     fn hash(&mut self, _: Hash, _: &[&[u8]]) -> Digest {
         unreachable!("toy hosts hash nothing")
+    }
+
+    fn sha1_compress(&mut self, _: &mut [u32; 5], _: &[u8; 64]) {
+        unreachable!("toy hosts compress nothing")
+    }
+
+    fn block(&mut self, _: BlockCipher, _: &[u8], _: &mut [u8]) {
+        unreachable!("toy hosts encipher nothing")
     }
 
     fn prf(&mut self, _: Prf, _: &[u8], _: &[&[u8]]) -> Digest {

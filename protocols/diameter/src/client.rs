@@ -1,0 +1,357 @@
+//! The side that asks: AAA server or gateway. Read RFC 6733 §5.3 to §5.6 first, and RFC 3539 §3.4 for the watchdog.
+//!
+//! ```text
+//!   Closed --first request--> Connecting (CER) --CEA--> Open --Disconnect--> Closing (DPR) --DPA--> Closed
+//!      ^-------------- no answer after the last attempt, any state ----------------------------------'
+//! ```
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
+
+use crate::number::{AvpCode, application, command, result};
+use crate::vectors::{Refusal, Request, Vector, read_vectors};
+use crate::wire::Builder;
+use crate::wire::message::{Header, Message, PROXIABLE, REQUEST};
+use crate::{Name, say};
+
+/// What a client must know.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where it sends from.
+    pub local: Addr,
+    /// The HSS.
+    pub server: Addr,
+    /// Who it is.
+    pub name: Name,
+    /// Destination-Realm.
+    pub realm: String,
+    /// How long an answer may take before the request is sent again. RFC 6733 leaves that to TCP and failover; where
+    /// each message is a datagram somebody must.
+    pub answer_within: Duration,
+    /// How often a request is sent at most.
+    pub attempts_max: u32,
+    /// Tw of RFC 3539 §3.4.1, at least 6 s there: how long it may be quiet before a watchdog is sent; none for never.
+    pub watchdog: Option<Duration>,
+    /// Most requests at a time.
+    pub outstanding_max: usize,
+}
+
+impl Config {
+    /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time.
+    pub const fn new(local: Addr, server: Addr, name: Name, realm: String) -> Self {
+        Self {
+            local,
+            server,
+            name,
+            realm,
+            answer_within: Duration::from_secs(2),
+            attempts_max: 3,
+            watchdog: Some(Duration::from_secs(30)),
+            outstanding_max: 4096,
+        }
+    }
+}
+
+/// What the owner may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Get vectors; connects first if need be.
+    Ask {
+        /// The owner's name for it, repeated in the answer.
+        id: u64,
+        /// What.
+        request: Request,
+    },
+    /// Say goodbye.
+    Disconnect,
+}
+
+/// What the owner is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The answer.
+    Answered {
+        /// The owner's name for the request.
+        id: u64,
+        /// Vectors in the order they are to be used, or why none.
+        vectors: Result<Vec<Vector>, Refusal>,
+    },
+    /// The server did not answer, or said goodbye; the next request connects anew.
+    Down,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Closed,
+    Connecting,
+    Open,
+    Closing,
+}
+
+/// A request on its way.
+#[derive(Debug)]
+struct Pending {
+    what: What,
+    bytes: Vec<u8>,
+    attempts: u32,
+    again_at: Time,
+    end_to_end: u32,
+}
+
+#[derive(Debug)]
+enum What {
+    Capabilities,
+    Watchdog,
+    Disconnect,
+    Vectors { id: u64, request: Request },
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    state: State,
+    /// By hop-by-hop identifier.
+    pending: BTreeMap<u32, Pending>,
+    waiting: VecDeque<(u64, Request)>,
+    next_hop: u32,
+    next_end: u32,
+    heard: Time,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Client {
+    /// A client that has not connected yet; identifiers begin at random (RFC 6733 §3).
+    pub fn new(config: Config, rng: &mut Rng) -> Self {
+        let [hop, end] = [0; 2].map(|_: u8| u32::from_be_bytes(rng.bytes()));
+        Self {
+            config,
+            state: State::Closed,
+            pending: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            next_hop: hop,
+            next_end: end,
+            heard: Time::ZERO,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Requests not answered yet.
+    pub fn outstanding(&self) -> usize {
+        self.pending.len() + self.waiting.len()
+    }
+
+    fn ask(&mut self, id: u64, request: Request, cx: &mut Ctx<'_>) {
+        if self.outstanding() >= self.config.outstanding_max {
+            return self.answered(id, Err(Refusal::TooMany));
+        }
+        match self.state {
+            State::Open => self.send_request(id, request, cx),
+            State::Connecting | State::Closing => self.waiting.push_back((id, request)),
+            State::Closed => {
+                self.waiting.push_back((id, request));
+                self.connect(cx);
+            }
+        }
+    }
+
+    fn connect(&mut self, cx: &mut Ctx<'_>) {
+        self.state = State::Connecting;
+        let local = self.config.local;
+        let fill = |message| say::capabilities(message, local);
+        self.send_base(command::CAPABILITIES_EXCHANGE, What::Capabilities, fill, cx);
+    }
+
+    /// A request of the base protocol.
+    fn send_base(
+        &mut self,
+        command: u32,
+        what: What,
+        fill: impl FnOnce(Builder) -> Builder,
+        cx: &mut Ctx<'_>,
+    ) {
+        let header = self.header(REQUEST, command, application::BASE);
+        let bytes = fill(say::begin(header, &self.config.name)).finish();
+        self.send(header, what, bytes, cx);
+    }
+
+    fn send_request(&mut self, id: u64, request: Request, cx: &mut Ctx<'_>) {
+        let (command, application) = request.carrier();
+        let header = self.header(REQUEST | PROXIABLE, command, application);
+        let Config { name, realm, .. } = &self.config;
+        // RFC 6733 §8.8: the session is named after who began it.
+        let session = format!("{};{};{id}", name.host, header.end_to_end);
+        let message = Builder::new(header).with(AvpCode::SESSION_ID, session.as_bytes());
+        let message = say::with_application(message, application)
+            .with_u32(AvpCode::AUTH_SESSION_STATE, 1)
+            .with(AvpCode::ORIGIN_HOST, name.host.as_bytes())
+            .with(AvpCode::ORIGIN_REALM, name.realm.as_bytes())
+            .with(AvpCode::DESTINATION_REALM, realm.as_bytes());
+        let bytes = request.write(message).finish();
+        self.send(header, What::Vectors { id, request }, bytes, cx);
+    }
+
+    fn header(&mut self, flags: u8, command: u32, application: u32) -> Header {
+        let (hop_by_hop, end_to_end) = (self.next_hop, self.next_end);
+        self.next_hop = self.next_hop.wrapping_add(1);
+        self.next_end = self.next_end.wrapping_add(1);
+        Header { flags, command, application, hop_by_hop, end_to_end }
+    }
+
+    fn send(&mut self, header: Header, what: What, bytes: Vec<u8>, cx: &mut Ctx<'_>) {
+        let again_at = cx.now + self.config.answer_within;
+        let Header { hop_by_hop, end_to_end, .. } = header;
+        self.put(bytes.clone(), false, cx);
+        self.pending.insert(hop_by_hop, Pending { what, bytes, attempts: 1, again_at, end_to_end });
+    }
+
+    fn put(&mut self, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
+        let datagram = say::send(self.config.local, self.config.server, bytes, again, cx);
+        self.out.push_back(Output::Packet(datagram));
+    }
+
+    fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if from != self.config.server {
+            return cx.discard(Protocol::Diameter, "Diameter message from a stranger");
+        }
+        let Ok(message) = Message::read(bytes) else {
+            return cx.discard(Protocol::Diameter, "Diameter malformed message");
+        };
+        self.heard = cx.now;
+        if message.header.is_request() { self.on_request(&message, cx) } else { self.on_answer(&message, cx) }
+    }
+
+    /// The server asks whether we are there, or says goodbye.
+    fn on_request(&mut self, message: &Message<'_>, cx: &mut Ctx<'_>) {
+        let command = message.header.command;
+        if !matches!(command, command::DEVICE_WATCHDOG | command::DISCONNECT_PEER) {
+            return cx.discard(Protocol::Diameter, "Diameter request at the client");
+        }
+        let answer = say::begin(message.header.answer(), &self.config.name);
+        self.put(answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS).finish(), false, cx);
+        if command == command::DISCONNECT_PEER {
+            self.down();
+        }
+    }
+
+    fn on_answer(&mut self, message: &Message<'_>, cx: &mut Ctx<'_>) {
+        let header = message.header;
+        let known = self.pending.get(&header.hop_by_hop);
+        if known.is_none_or(|known| known.end_to_end != header.end_to_end) {
+            return cx.discard(Protocol::Diameter, "Diameter answer without a request");
+        }
+        let Some(pending) = self.pending.remove(&header.hop_by_hop) else { return };
+        let code = say::result_of(&message.avps);
+        match pending.what {
+            What::Capabilities if code == Some(result::SUCCESS) => self.opened(cx),
+            What::Capabilities => self.down(),
+            What::Watchdog => {}
+            What::Disconnect => self.closed(cx),
+            What::Vectors { id, request } => self.answered(id, vectors(&request, code, message)),
+        }
+    }
+
+    fn opened(&mut self, cx: &mut Ctx<'_>) {
+        self.state = State::Open;
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            self.send_request(id, request, cx);
+        }
+    }
+
+    fn closed(&mut self, cx: &mut Ctx<'_>) {
+        self.state = State::Closed;
+        if !self.waiting.is_empty() {
+            self.connect(cx);
+        }
+    }
+
+    fn disconnect(&mut self, cx: &mut Ctx<'_>) {
+        if self.state != State::Open {
+            return;
+        }
+        self.state = State::Closing;
+        // RFC 6733 §5.4.3: 2 is DO_NOT_WANT_TO_TALK_TO_YOU.
+        let cause = |message: Builder| message.with_u32(AvpCode::DISCONNECT_CAUSE, 2);
+        self.send_base(command::DISCONNECT_PEER, What::Disconnect, cause, cx);
+    }
+
+    /// The server is gone: whatever waits for it fails.
+    fn down(&mut self) {
+        self.state = State::Closed;
+        let pending = std::mem::take(&mut self.pending);
+        for (_, Pending { what, .. }) in pending {
+            if let What::Vectors { id, .. } = what {
+                self.answered(id, Err(Refusal::NoAnswer));
+            }
+        }
+        for (id, _) in std::mem::take(&mut self.waiting) {
+            self.answered(id, Err(Refusal::NoAnswer));
+        }
+        self.out.push_back(Output::Event(Event::Down));
+    }
+
+    fn answered(&mut self, id: u64, vectors: Result<Vec<Vector>, Refusal>) {
+        self.out.push_back(Output::Event(Event::Answered { id, vectors }));
+    }
+
+    fn on_tick(&mut self, cx: &mut Ctx<'_>) {
+        let late = |pending: &&mut Pending| pending.again_at <= cx.now;
+        let attempts_max = self.config.attempts_max;
+        let mut again = Vec::new();
+        for pending in self.pending.values_mut().filter(late) {
+            if pending.attempts >= attempts_max {
+                return self.down();
+            }
+            pending.attempts += 1;
+            pending.again_at = cx.now + self.config.answer_within;
+            say::mark_again(&mut pending.bytes);
+            again.push(pending.bytes.clone());
+        }
+        again.into_iter().for_each(|bytes| self.put(bytes, true, cx));
+        if self.watchdog_at().is_some_and(|at| at <= cx.now) {
+            self.send_base(command::DEVICE_WATCHDOG, What::Watchdog, |message| message, cx);
+        }
+    }
+
+    /// When it has been quiet for too long; nothing while answers are awaited, for these are watched already.
+    fn watchdog_at(&self) -> Option<Time> {
+        let quiet = self.state == State::Open && self.pending.is_empty();
+        self.config.watchdog.filter(|_| quiet).map(|tw| self.heard + tw)
+    }
+}
+
+fn vectors(request: &Request, code: Option<u32>, message: &Message<'_>) -> Result<Vec<Vector>, Refusal> {
+    match code.map(Refusal::of) {
+        None => Err(Refusal::Malformed),
+        Some(Some(refusal)) => Err(refusal),
+        Some(None) => read_vectors(&request.wanted, &message.avps).map_err(|_| Refusal::Malformed),
+    }
+}
+
+impl Engine for Client {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { from, bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Command(Command::Ask { id, request }) => self.ask(id, request, cx),
+            Input::Command(Command::Disconnect) => self.disconnect(cx),
+            Input::Tick => self.on_tick(cx),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let again = self.pending.values().map(|pending| pending.again_at).min();
+        let again = again.map(|at| Deadline { at, why: "diameter retransmit" });
+        let watchdog = self.watchdog_at().map(|at| Deadline { at, why: "diameter watchdog" });
+        Deadline::earlier(again, watchdog)
+    }
+}

@@ -1,0 +1,70 @@
+//! What both ends have in common: their names in every message, the facts they leave.
+
+use keytoll_engine::trace::fact::{Message as Sent, Payloads};
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::{Addr, Ctx, Datagram, Transport};
+
+use crate::Name;
+use crate::number::{AvpCode, VENDOR_3GPP, application};
+use crate::wire::{Avps, Builder, Header};
+
+/// Where a message has its flags.
+const FLAGS_AT: usize = 4;
+
+/// Begins a message with who we are.
+pub(crate) fn begin(header: Header, name: &Name) -> Builder {
+    Builder::new(header)
+        .with(AvpCode::ORIGIN_HOST, name.host.as_bytes())
+        .with(AvpCode::ORIGIN_REALM, name.realm.as_bytes())
+}
+
+/// Which of the two applications we speak (RFC 6733 §5.3, §6.11).
+pub(crate) fn capabilities(message: Builder, local: Addr) -> Builder {
+    // RFC 6733 §4.3.1: an Address begins with its family, 1 for IPv4 and 2 for IPv6.
+    let address = match local.ip {
+        std::net::IpAddr::V4(ip) => [&[0, 1][..], &ip.octets()].concat(),
+        std::net::IpAddr::V6(ip) => [&[0, 2][..], &ip.octets()].concat(),
+    };
+    let message = message
+        .with(AvpCode::HOST_IP_ADDRESS, &address)
+        .with_u32(AvpCode::VENDOR_ID, 0)
+        .with(AvpCode::PRODUCT_NAME, b"keytoll");
+    [application::SWX, application::S6A].into_iter().fold(message, with_application)
+}
+
+/// Appends Vendor-Specific-Application-Id.
+pub(crate) fn with_application(message: Builder, application: u32) -> Builder {
+    message.with_group(AvpCode::VENDOR_SPECIFIC_APPLICATION_ID, |group| {
+        group.with_u32(AvpCode::VENDOR_ID, VENDOR_3GPP).with_u32(AvpCode::AUTH_APPLICATION_ID, application)
+    })
+}
+
+/// The result in an answer: Result-Code, else Experimental-Result-Code.
+pub(crate) fn result_of(avps: &Avps<'_>) -> Option<u32> {
+    if let Ok(Some(code)) = avps.u32(AvpCode::RESULT_CODE) {
+        return Some(code);
+    }
+    let group = avps.group(AvpCode::EXPERIMENTAL_RESULT).ok()??;
+    group.u32(AvpCode::EXPERIMENTAL_RESULT_CODE).ok()?
+}
+
+/// A datagram of these bytes, and the fact that it was sent. The fact's `kind` is the low byte of the command code.
+pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) -> Datagram {
+    let sent = Sent {
+        protocol: Protocol::Diameter,
+        kind: bytes[7],
+        response: bytes[FLAGS_AT] & crate::wire::message::REQUEST == 0,
+        id: u32::from_be_bytes(bytes[12..16].try_into().expect("four bytes of the header")),
+        bytes: u32::try_from(bytes.len()).expect("messages have 24 bits of length"),
+        retransmission: again,
+        fragment: 0,
+        payloads: Payloads::default(),
+    };
+    cx.trace.record(Fact::Sent(sent));
+    Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes }
+}
+
+/// Sets the T flag of a request about to be sent again (RFC 6733 §3).
+pub(crate) fn mark_again(bytes: &mut [u8]) {
+    bytes[FLAGS_AT] |= crate::wire::message::RETRANSMITTED;
+}

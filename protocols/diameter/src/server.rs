@@ -1,0 +1,245 @@
+//! The HSS's side. Read RFC 6733 §5.3 to §5.5 and §6.2 first, then TS 29.273 §8.1.2.1 and TS 29.272 §5.2.3.
+//!
+//! A request is answered at once; a repeated one gets the answer it got before, so that no sequence number is spent
+//! twice (RFC 6733 §3, End-to-End Identifier).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use keytoll_engine::algorithm::Prf;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Crypto, Ctx, Deadline, Engine, Input, Output, Phase};
+
+use crate::number::{AvpCode, VENDOR_3GPP, application, command, result};
+use crate::vectors::{Refusal, Request, Vector, Wanted, write_vectors};
+use crate::wire::message::{Header, Message};
+use crate::{Name, say};
+
+/// Who holds the keys and makes vectors.
+pub trait VectorSource: Send {
+    /// Vectors for a request. For [`Wanted::Eps`] quintuplets with the separation bit set are enough: KASME is derived
+    /// from them here.
+    fn vectors(&mut self, request: &Request, crypto: &mut dyn Crypto) -> Result<Vec<Vector>, Refusal>;
+}
+
+/// What a server must know.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where it listens.
+    pub local: Addr,
+    /// Who it is.
+    pub name: Name,
+    /// Most peers known at a time; the oldest is forgotten first.
+    pub peers_max: usize,
+    /// Most answers kept for repeated requests.
+    pub answers_max: usize,
+}
+
+impl Config {
+    /// The usual limits: 256 peers, 1024 answers.
+    pub const fn new(local: Addr, name: Name) -> Self {
+        Self { local, name, peers_max: 256, answers_max: 1024 }
+    }
+}
+
+/// What the owner is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A request was answered: whose, and how.
+    Answered {
+        /// The IMSI's digits.
+        imsi: String,
+        /// How many vectors, or why none.
+        outcome: Result<usize, Refusal>,
+    },
+}
+
+/// A request as it is known again.
+type Key = (Addr, u32, u32);
+
+/// The engine.
+pub struct Server<S> {
+    config: Config,
+    source: S,
+    peers: VecDeque<Addr>,
+    answers: BTreeMap<Key, Vec<u8>>,
+    order: VecDeque<Key>,
+    out: VecDeque<Output<Event>>,
+}
+
+impl<S> std::fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("name", &self.config.name).finish_non_exhaustive()
+    }
+}
+
+impl<S: VectorSource> Server<S> {
+    /// A server in front of who holds the keys.
+    pub const fn new(config: Config, source: S) -> Self {
+        Self {
+            config,
+            source,
+            peers: VecDeque::new(),
+            answers: BTreeMap::new(),
+            order: VecDeque::new(),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Who holds the keys.
+    pub const fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
+    fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let Ok(message) = Message::read(bytes) else {
+            return cx.discard(Protocol::Diameter, "Diameter malformed message");
+        };
+        if !message.header.is_request() {
+            return cx.discard(Protocol::Diameter, "Diameter answer without a request");
+        }
+        match message.header.command {
+            command::CAPABILITIES_EXCHANGE => self.on_capabilities(from, message.header, cx),
+            _ if !self.peers.contains(&from) => {
+                // RFC 6733 §5.6: nothing before the capabilities were exchanged.
+                cx.discard(Protocol::Diameter, "Diameter request from an unknown peer");
+            }
+            command::DEVICE_WATCHDOG => self.succeed(from, message.header, cx),
+            command::DISCONNECT_PEER => {
+                self.peers.retain(|peer| *peer != from);
+                self.succeed(from, message.header, cx);
+            }
+            _ => self.on_request(from, &message, cx),
+        }
+    }
+
+    fn on_capabilities(&mut self, from: Addr, header: Header, cx: &mut Ctx<'_>) {
+        self.peers.retain(|peer| *peer != from);
+        self.peers.push_back(from);
+        if self.peers.len() > self.config.peers_max.max(1) {
+            self.peers.pop_front();
+        }
+        let answer = say::begin(header.answer(), &self.config.name);
+        let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
+        let answer = say::capabilities(answer, self.config.local).finish();
+        self.send(from, answer, false, cx);
+    }
+
+    fn succeed(&mut self, to: Addr, header: Header, cx: &mut Ctx<'_>) {
+        let answer = say::begin(header.answer(), &self.config.name);
+        self.send(to, answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS).finish(), false, cx);
+    }
+
+    fn on_request(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+        let header = message.header;
+        let key = (from, header.hop_by_hop, header.end_to_end);
+        if let Some(answer) = self.answers.get(&key) {
+            let answer = answer.clone();
+            return self.send(from, answer, true, cx);
+        }
+        let answer = match (header.command, header.application) {
+            (command::MULTIMEDIA_AUTH, application::SWX)
+            | (command::AUTHENTICATION_INFORMATION, application::S6A) => self.answer(message, cx),
+            (command::MULTIMEDIA_AUTH | command::AUTHENTICATION_INFORMATION, _) => {
+                self.protocol_error(header, result::APPLICATION_UNSUPPORTED)
+            }
+            _ => self.protocol_error(header, result::COMMAND_UNSUPPORTED),
+        };
+        self.remember(key, answer.clone());
+        self.send(from, answer, false, cx);
+    }
+
+    fn protocol_error(&self, header: Header, code: u32) -> Vec<u8> {
+        let answer = say::begin(header.answer().error(), &self.config.name);
+        answer.with_u32(AvpCode::RESULT_CODE, code).finish()
+    }
+
+    fn answer(&mut self, message: &Message<'_>, cx: &mut Ctx<'_>) -> Vec<u8> {
+        let Ok(request) = Request::read(message.header.command, &message.avps) else {
+            let answer = self.begin_answer(message);
+            return answer.with_u32(AvpCode::RESULT_CODE, result::INVALID_AVP_VALUE).finish();
+        };
+        cx.crypto.enter(Phase::Aaa);
+        let made = self.source.vectors(&request, cx.crypto);
+        let outcome = made.as_ref().map(Vec::len).map_err(|refusal| *refusal);
+        self.out.push_back(Output::Event(Event::Answered { imsi: request.imsi.clone(), outcome }));
+        let answer = self.begin_answer(message);
+        match made {
+            Ok(vectors) => {
+                let vectors: Vec<_> = vectors.into_iter().map(|v| served(v, &request.wanted, cx)).collect();
+                let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
+                write_vectors(&vectors, answer).finish()
+            }
+            // TS 29.272 §7.4.3: results of 3GPP's are experimental, with 3GPP as the vendor.
+            Err(refusal @ (Refusal::UserUnknown | Refusal::Unavailable)) => answer
+                .with_group(AvpCode::EXPERIMENTAL_RESULT, |group| {
+                    let group = group.with_u32(AvpCode::VENDOR_ID, VENDOR_3GPP);
+                    group.with_u32(AvpCode::EXPERIMENTAL_RESULT_CODE, refusal.code())
+                })
+                .finish(),
+            Err(refusal) => answer.with_u32(AvpCode::RESULT_CODE, refusal.code()).finish(),
+        }
+    }
+
+    fn begin_answer(&self, message: &Message<'_>) -> crate::wire::Builder {
+        let session = message.avps.get(AvpCode::SESSION_ID).unwrap_or_default();
+        let answer = crate::wire::Builder::new(message.header.answer()).with(AvpCode::SESSION_ID, session);
+        let answer = say::with_application(answer, message.header.application);
+        answer
+            // RFC 6733 §8.11: no state is kept for the session.
+            .with_u32(AvpCode::AUTH_SESSION_STATE, 1)
+            .with(AvpCode::ORIGIN_HOST, self.config.name.host.as_bytes())
+            .with(AvpCode::ORIGIN_REALM, self.config.name.realm.as_bytes())
+    }
+
+    fn remember(&mut self, key: Key, answer: Vec<u8>) {
+        while self.order.len() >= self.config.answers_max.max(1) {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.answers.remove(&oldest);
+        }
+        self.order.push_back(key);
+        self.answers.insert(key, answer);
+    }
+
+    fn send(&mut self, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
+        let datagram = say::send(self.config.local, to, bytes, again, cx);
+        self.out.push_back(Output::Packet(datagram));
+    }
+}
+
+/// A vector as it leaves the HSS: for S6a with KASME instead of CK and IK.
+fn served(vector: Vector, wanted: &Wanted, cx: &mut Ctx<'_>) -> Vector {
+    match (vector, wanted) {
+        (Vector::Umts { rand, autn, xres, ck, ik }, Wanted::Eps(plmn)) => {
+            let kasme = kasme(&ck, &ik, *plmn, &autn, cx.crypto);
+            Vector::Eps { rand, autn, xres, kasme }
+        }
+        (vector, _) => vector,
+    }
+}
+
+/// TS 33.401 §A.2: HMAC-SHA-256 over FC = 0x10, the serving network and SQN ⊕ AK, each with its length.
+pub fn kasme(ck: &[u8], ik: &[u8], plmn: [u8; 3], autn: &[u8; 16], crypto: &mut dyn Crypto) -> Secret {
+    let key = Secret::new([ck, ik].concat());
+    let parts = [&[0x10][..], &plmn, &[0, 3], &autn[..6], &[0, 6]];
+    Secret::from(&crypto.prf(Prf::HmacSha256, &key, &parts)[..])
+}
+
+impl<S: VectorSource> Engine for Server<S> {
+    type Command = ();
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, ()>, cx: &mut Ctx<'_>) {
+        if let Input::Packet { from, bytes, .. } = input {
+            self.on_packet(from, bytes, cx);
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+}

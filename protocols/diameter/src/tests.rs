@@ -1,0 +1,377 @@
+//! Client and server talking: answers, refusals, losses, goodbyes, and what does not belong.
+
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use proptest::prelude::*;
+
+use crate::number::{application, command, result};
+use crate::server::{VectorSource, kasme};
+use crate::wire::Builder;
+use crate::wire::message::{Header, Message, REQUEST, RETRANSMITTED};
+use crate::{Client, Name, Refusal, Request, Server, Vector, Wanted, client, server};
+
+/// Numbers its vectors, so that an order can be seen.
+#[derive(Default)]
+struct Source {
+    made: u8,
+    resynchronised: Option<[u8; 30]>,
+}
+
+impl VectorSource for Source {
+    fn vectors(&mut self, request: &Request, _: &mut dyn Crypto) -> Result<Vec<Vector>, Refusal> {
+        match request.imsi.as_str() {
+            "1" => return Err(Refusal::UserUnknown),
+            "2" => return Err(Refusal::Unavailable),
+            "3" => return Err(Refusal::UnableToComply),
+            _ => self.resynchronised = request.resynchronisation,
+        }
+        Ok((0..request.count).map(|_| self.next(&request.wanted)).collect())
+    }
+}
+
+fn secret(byte: u8, len: usize) -> Secret {
+    Secret::new(vec![byte; len])
+}
+
+impl Source {
+    fn next(&mut self, wanted: &Wanted) -> Vector {
+        self.made += 1;
+        let n = self.made;
+        match wanted {
+            Wanted::Sim => Vector::Gsm { rand: [n; 16], sres: secret(n, 4), kc: secret(n, 8) },
+            _ => Vector::Umts {
+                rand: [n; 16],
+                autn: [n; 16],
+                xres: secret(n, 8),
+                ck: secret(n, 16),
+                ik: secret(n, 16),
+            },
+        }
+    }
+}
+
+struct Lab {
+    client: Client,
+    server: Server<Source>,
+    crypto: Real,
+    facts: Vec<Fact>,
+    now: Time,
+    events: Vec<client::Event>,
+    /// Which datagrams get lost, counted from the first.
+    lose: std::ops::Range<usize>,
+    carried: Vec<Vec<u8>>,
+}
+
+fn addr(last: u8) -> Addr {
+    Addr::new([10, 0, 0, last].into(), 3868)
+}
+
+fn name(host: &str) -> Name {
+    Name { host: format!("{host}.example.org"), realm: "example.org".into() }
+}
+
+impl Lab {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut client::Config)) -> Self {
+        let mut config = client::Config::new(addr(1), addr(2), name("aaa"), "example.org".into());
+        change(&mut config);
+        Self {
+            client: Client::new(config, &mut Rng::named(1, "aaa/diameter")),
+            server: Server::new(server::Config::new(addr(2), name("hss")), Source::default()),
+            crypto: Real::default(),
+            facts: Vec::new(),
+            now: Time::ZERO,
+            events: Vec::new(),
+            lose: 0..0,
+            carried: Vec::new(),
+        }
+    }
+
+    fn command(&mut self, command: client::Command) {
+        self.client(Input::Command(command));
+        self.settle();
+    }
+
+    fn ask(&mut self, id: u64, imsi: &str, wanted: Wanted, count: u32) {
+        let request = Request { imsi: imsi.into(), wanted, count, resynchronisation: None };
+        self.command(client::Command::Ask { id, request });
+    }
+
+    fn client(&mut self, input: Input<'_, client::Command>) {
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
+        self.client.handle(input, &mut cx);
+    }
+
+    fn server(&mut self, from: Addr, bytes: &[u8]) {
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
+        self.server.handle(Input::Packet { from, to: addr(2), bytes }, &mut cx);
+    }
+
+    /// Carries until nobody has anything to send.
+    fn settle(&mut self) {
+        loop {
+            let mut moved = false;
+            while let Some(output) = self.client.poll() {
+                moved = true;
+                match output {
+                    Output::Packet(datagram) => self.carry(&datagram),
+                    Output::Event(event) => self.events.push(event),
+                }
+            }
+            while let Some(output) = self.server.poll() {
+                moved = true;
+                if let Output::Packet(datagram) = output {
+                    self.carry(&datagram);
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn carry(&mut self, datagram: &Datagram) {
+        let number = self.carried.len();
+        self.carried.push(datagram.bytes.clone());
+        if self.lose.contains(&number) {
+            return;
+        }
+        if datagram.to == addr(2) {
+            self.server(datagram.from, &datagram.bytes);
+        } else {
+            self.client(Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
+        }
+    }
+
+    /// Lets time pass to the client's deadline.
+    fn tick(&mut self) {
+        self.now = self.client.deadline().unwrap().at;
+        self.client(Input::Tick);
+        self.settle();
+    }
+
+    fn answer(&mut self) -> Result<Vec<Vector>, Refusal> {
+        match self.events.remove(0) {
+            client::Event::Answered { vectors, .. } => vectors,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn discards(&self) -> Vec<&str> {
+        let why = |fact: &'_ Fact| matches!(fact, Fact::Discarded { protocol: Protocol::Diameter, .. });
+        let found = self.facts.iter().filter(|fact| why(fact));
+        found.map(|fact| if let Fact::Discarded { why, .. } = fact { &**why } else { "" }).collect()
+    }
+}
+
+const PLMN: [u8; 3] = [0x00, 0xf1, 0x10];
+
+fn every() -> [Wanted; 4] {
+    [Wanted::Sim, Wanted::Aka, Wanted::AkaPrime(b"WLAN".to_vec()), Wanted::Eps(PLMN)]
+}
+
+#[test]
+fn every_kind_of_vector_comes_in_order() {
+    for wanted in every() {
+        let mut lab = Lab::new();
+        lab.ask(7, "001010000000001", wanted.clone(), 3);
+        let vectors = lab.answer().unwrap();
+        let rands = vectors.iter().map(|vector| match vector {
+            Vector::Gsm { rand, .. } | Vector::Umts { rand, .. } | Vector::Eps { rand, .. } => rand[0],
+        });
+        assert_eq!(rands.collect::<Vec<_>>(), [1, 2, 3]);
+        let mut source = Source::default();
+        match &vectors[0] {
+            Vector::Eps { kasme: key, .. } => {
+                let expected = kasme(&[1; 16], &[1; 16], PLMN, &[1; 16], &mut Real::default());
+                assert_eq!(*key, expected);
+            }
+            vector => assert_eq!(*vector, source.next(&wanted)),
+        }
+        assert_eq!(lab.carried.len(), 4, "CER, CEA, request, answer");
+        lab.ask(8, "001010000000001", wanted, 1);
+        assert!(lab.answer().is_ok());
+        assert_eq!(lab.carried.len(), 6, "the connection stays");
+    }
+}
+
+#[test]
+fn resynchronisation_information_arrives() {
+    for wanted in [Wanted::Aka, Wanted::AkaPrime(b"WLAN".to_vec()), Wanted::Eps(PLMN)] {
+        let mut lab = Lab::new();
+        let request = Request { imsi: "5".into(), wanted, count: 1, resynchronisation: Some([6; 30]) };
+        lab.command(client::Command::Ask { id: 1, request });
+        assert!(lab.answer().is_ok());
+        assert_eq!(lab.server.source_mut().resynchronised, Some([6; 30]));
+    }
+}
+
+#[test]
+fn kasme_is_what_python_computes() {
+    // Set 1 of TS 35.208 in the network 001/01, computed with Python's hmac.
+    let ck = 0xb40b_a9a3_c58b_2a05_bbf0_d987_b21b_f8cb_u128.to_be_bytes();
+    let ik = 0xf769_bcd7_5104_4604_1276_7271_1c6d_3441_u128.to_be_bytes();
+    let autn = 0x55f3_28b4_3577_b9b9_4a9f_fac3_54df_afb3_u128.to_be_bytes();
+    let key = kasme(&ck, &ik, PLMN, &autn, &mut Real::default());
+    let expected = [
+        0x4857_9af8_781c_742d_5120_e6ed_8cca_c131_u128.to_be_bytes(),
+        0x93f3_8c53_ab7a_a693_96f4_9ca6_e1b0_562d_u128.to_be_bytes(),
+    ];
+    assert_eq!(key[..], expected.concat());
+}
+
+#[test]
+fn refusals_keep_their_names() {
+    let mut lab = Lab::new();
+    for wanted in every() {
+        let expected = [Refusal::UserUnknown, Refusal::Unavailable, Refusal::UnableToComply];
+        for (imsi, refusal) in ["1", "2", "3"].iter().zip(expected) {
+            lab.ask(1, imsi, wanted.clone(), 1);
+            assert_eq!(lab.answer(), Err(refusal));
+        }
+    }
+}
+
+#[test]
+fn a_lost_message_is_sent_again_and_answered_once() {
+    // CER, CEA, request, answer.
+    for lost in 0..4 {
+        let mut lab = Lab::new();
+        lab.lose = lost..lost + 1;
+        lab.ask(1, "5", Wanted::Aka, 1);
+        assert!(lab.events.is_empty());
+        lab.tick();
+        assert!(lab.answer().is_ok(), "datagram {lost}");
+        assert_eq!(lab.server.source_mut().made, 1, "no vector is made twice");
+        let marked = lab.carried.iter().filter(|bytes| bytes[4] & RETRANSMITTED != 0).count();
+        assert_eq!(marked, 1, "one repeated request, its T flag set");
+    }
+}
+
+#[test]
+fn a_database_that_is_down_fails_everything_after_three_attempts_and_leaves_nothing() {
+    let mut lab = Lab::new();
+    lab.lose = 0..usize::MAX;
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.ask(2, "5", Wanted::Sim, 1);
+    (0..3).for_each(|_| lab.tick());
+    assert_eq!(lab.carried.len(), 3);
+    assert_eq!(lab.now, Time::ZERO + Duration::from_secs(6));
+    assert_eq!(lab.answer(), Err(Refusal::NoAnswer));
+    assert_eq!(lab.answer(), Err(Refusal::NoAnswer));
+    assert_eq!(lab.events, [client::Event::Down]);
+    assert_eq!((lab.client.outstanding(), lab.client.deadline()), (0, None));
+    lab.lose = 0..0;
+    lab.events.clear();
+    lab.ask(3, "5", Wanted::Aka, 1);
+    assert!(lab.answer().is_ok(), "it connects anew");
+}
+
+#[test]
+fn a_quiet_connection_is_watched() {
+    let mut lab = Lab::new();
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.tick();
+    assert_eq!(lab.now, Time::ZERO + Duration::from_secs(30));
+    let [.., dwr, dwa] = &lab.carried[..] else { panic!("no watchdog") };
+    assert_eq!(Message::read(dwr).unwrap().header.command, command::DEVICE_WATCHDOG);
+    assert!(!Message::read(dwa).unwrap().header.is_request());
+    lab.events.clear();
+    lab.lose = 0..usize::MAX;
+    (0..4).for_each(|_| lab.tick());
+    assert_eq!(lab.events, [client::Event::Down]);
+}
+
+#[test]
+fn goodbye_closes_and_the_next_request_connects_again() {
+    let mut lab = Lab::new();
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.command(client::Command::Disconnect);
+    assert_eq!((lab.carried.len(), lab.client.deadline()), (6, None));
+    lab.ask(2, "5", Wanted::Aka, 1);
+    assert_eq!(lab.carried.len(), 10);
+}
+
+#[test]
+fn too_many_requests_at_once_are_refused() {
+    let mut lab = Lab::with(|config| config.outstanding_max = 2);
+    lab.lose = 0..usize::MAX;
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.ask(2, "5", Wanted::Aka, 1);
+    assert_eq!(lab.answer(), Err(Refusal::TooMany));
+}
+
+fn header(flags: u8, command: u32, application: u32) -> Header {
+    Header { flags, command, application, hop_by_hop: 1, end_to_end: 1 }
+}
+
+#[test]
+fn what_does_not_belong_is_discarded_with_a_name() {
+    let mut lab = Lab::new();
+    let answer = Builder::new(header(0, command::MULTIMEDIA_AUTH, application::SWX)).finish();
+    lab.server(addr(1), &answer);
+    lab.server(addr(1), b"nonsense");
+    let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
+    lab.server(addr(1), &request);
+    lab.client(Input::Packet { from: addr(9), to: addr(1), bytes: &answer });
+    lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &answer });
+    lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &request });
+    let expected = [
+        "Diameter answer without a request",
+        "Diameter malformed message",
+        "Diameter request from an unknown peer",
+        "Diameter message from a stranger",
+        "Diameter answer without a request",
+        "Diameter request at the client",
+    ];
+    assert_eq!(lab.discards(), expected);
+}
+
+#[test]
+fn requests_the_server_cannot_serve_get_a_result_code() {
+    let mut lab = Lab::new();
+    lab.ask(1, "5", Wanted::Aka, 1);
+    let cases = [
+        (command::MULTIMEDIA_AUTH, application::S6A, result::APPLICATION_UNSUPPORTED),
+        (999, application::SWX, result::COMMAND_UNSUPPORTED),
+        (command::MULTIMEDIA_AUTH, application::SWX, result::INVALID_AVP_VALUE),
+    ];
+    for (number, (command, application, code)) in (1..).zip(cases) {
+        let header = Header { end_to_end: number, ..header(REQUEST, command, application) };
+        lab.server(addr(1), &Builder::new(header).finish());
+        let Some(Output::Packet(answer)) = lab.server.poll() else { panic!("no answer") };
+        let answer = Message::read(&answer.bytes).unwrap();
+        assert_eq!(crate::say::result_of(&answer.avps), Some(code));
+    }
+}
+
+#[test]
+fn no_key_is_in_a_debug_text() {
+    let mut lab = Lab::new();
+    lab.ask(1, "5", Wanted::Aka, 1);
+    let text = format!("{:?} {:?} {:?} {:?}", lab.events, lab.client, lab.server, lab.facts);
+    assert!(text.contains("ck: Secret(16 bytes)"), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn changed_bytes_never_panic_either_side(at in 0..400_usize, to: u8, which in 0..4_usize) {
+        for wanted in every() {
+            let mut lab = Lab::new();
+            lab.ask(1, "5", wanted, 2);
+            let mut bytes = lab.carried[which].clone();
+            let at = at % bytes.len();
+            bytes[at] = to;
+            lab.server(addr(1), &bytes);
+            lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &bytes });
+            lab.settle();
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! EAP (RFC 3748): the peer's and the server's layer, and a file for each method, in both roles.
+//!
+//! ```text
+//!   lower layer (IKE, RADIUS, 802.1X) --packet--> Peer / Server --message of its type--> PeerMethod / ServerMethod
+//!                                     <--packet--               <--step-----------------
+//! ```
+//!
+//! [`Peer`] and [`Server`] know identities, negotiation, identifiers, limits and the end; methods know their own type's
+//! data. Who carries the packets also repeats them: nothing here has a timer. To add a method, write one file in
+//! [`methods`] and add its line there; [`method`] says what it must do.
+
+pub mod fips186;
+pub mod method;
+pub mod methods;
+pub mod mschap;
+pub mod packet;
+pub mod passwords;
+pub mod peer;
+pub mod question;
+pub mod server;
+pub mod simaka;
+pub mod tunnel;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use method::{
+    Keys, Limits, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn,
+};
+pub use packet::{Message, MethodType, Packet};
+pub use passwords::Passwords;
+pub use peer::{Peer, PeerConfig, PeerOutput};
+pub use question::{Answer, Question};
+pub use server::{Server, ServerConfig, ServerOutput};
+
+use keytoll_engine::Ctx;
+use keytoll_engine::trace::{Fact, Protocol};
+use std::borrow::Cow;
+
+/// Notes that something arrived that cannot be used.
+fn discard(cx: &mut Ctx<'_>, why: Cow<'static, str>) {
+    cx.trace.record(Fact::Discarded { protocol: Protocol::Eap, why });
+}

@@ -1,0 +1,30 @@
+//! EAP-SIM (RFC 4186): a GSM card proves itself with two or three triplets. Read RFC 4186 §3 first.
+//!
+//! ```text
+//!   server                                  peer
+//!     SIM/Start: versions             -->
+//!                                    <--      NONCE_MT, version
+//!     SIM/Challenge: RANDs, MAC       -->
+//!                                    <--      MAC over the SRESs
+//! ```
+//!
+//! What the three methods of this family share is in [`crate::simaka`].
+
+use std::sync::Arc;
+
+use crate::simaka::book::Book;
+use crate::simaka::flavour::Flavour;
+use crate::simaka::offer::{PeerSide, ServerSide};
+use crate::simaka::peer::{self, SharedCard};
+use crate::simaka::server;
+use crate::{PeerOffer, ServerOffer};
+
+/// The peer's side of it, with a card.
+pub fn peer(card: SharedCard, settings: peer::Settings) -> Arc<dyn PeerOffer> {
+    Arc::new(PeerSide { flavour: Flavour::Sim, settings: Arc::new(settings), card })
+}
+
+/// The server's side of it; what `book` remembers is shared by its conversations.
+pub fn server(settings: server::Settings, book: Book) -> Arc<dyn ServerOffer> {
+    Arc::new(ServerSide { flavour: Flavour::Sim, settings: Arc::new(settings), book })
+}

@@ -1,0 +1,100 @@
+//! EAP-TLS: both sides prove themselves with certificates. Read RFC 5216 §2 and RFC 9190 §2 first.
+//!
+//! ```text
+//!   TLS 1.2                                TLS 1.3
+//!   s -> p  Start                          s -> p  Start
+//!   p -> s  ClientHello                    p -> s  ClientHello
+//!   s -> p  ServerHello … ServerHelloDone  s -> p  ServerHello … Finished
+//!   p -> s  Certificate … Finished         p -> s  Certificate … Finished
+//!   s -> p  ChangeCipherSpec, Finished     s -> p  0x00
+//!   p -> s  (nothing)                      p -> s  (nothing)
+//!   s -> p  Success                        s -> p  Success
+//! ```
+
+use std::sync::Arc;
+
+use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
+use crate::packet::MethodType;
+use crate::tunnel::{Act, Framing, Inner, PeerSide, ServerSide, Then, Tunnel, Tunnels, done, keys};
+
+/// RFC 5216 §2.3: the label of the keys in TLS 1.2.
+const LABEL: &str = "client EAP encryption";
+
+/// RFC 9190 §2.5: the one byte of application data by which a server of TLS 1.3 promises that no more handshake messages
+/// follow.
+const SUCCESS_INDICATION: [u8; 1] = [0];
+
+/// EAP-TLS for a peer.
+#[derive(Clone)]
+pub struct TlsPeer {
+    /// TLS as client, with a certificate of its own.
+    pub tunnels: Arc<dyn Tunnels>,
+    /// How long its packets are.
+    pub framing: Framing,
+}
+
+impl PeerOffer for TlsPeer {
+    fn method(&self) -> MethodType {
+        MethodType::TLS
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(PeerSide::new(0, self.framing, Arc::clone(&self.tunnels), Peer))
+    }
+}
+
+/// EAP-TLS for a server.
+#[derive(Clone)]
+pub struct TlsServer {
+    /// TLS as server, that demands a certificate.
+    pub tunnels: Arc<dyn Tunnels>,
+    /// How long its packets are.
+    pub framing: Framing,
+}
+
+impl ServerOffer for TlsServer {
+    fn method(&self) -> MethodType {
+        MethodType::TLS
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(ServerSide::new(0, self.framing, Arc::clone(&self.tunnels), Server))
+    }
+}
+
+/// The peer inside the tunnel.
+struct Peer;
+
+impl Inner for Peer {
+    fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
+        // RFC 9190 §2.5: in TLS 1.3 the server's promise has to come first.
+        if tunnel.is_tls13() {
+            return Act::only(Then::Wait);
+        }
+        Act::only(done(keys(tunnel, MethodType::TLS, LABEL, turn.cx)))
+    }
+
+    fn on_data(&mut self, data: &[u8], tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
+        Act::only(if tunnel.is_tls13() && data == SUCCESS_INDICATION {
+            done(keys(tunnel, MethodType::TLS, LABEL, turn.cx))
+        } else {
+            Then::Failed(UNEXPECTED_DATA)
+        })
+    }
+}
+
+/// The server inside the tunnel.
+struct Server;
+
+impl Inner for Server {
+    fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
+        let send = if tunnel.is_tls13() { SUCCESS_INDICATION.to_vec() } else { vec![] };
+        Act::send(send, done(keys(tunnel, MethodType::TLS, LABEL, turn.cx)))
+    }
+
+    fn on_data(&mut self, _data: &[u8], _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
+        Act::only(Then::Failed(UNEXPECTED_DATA))
+    }
+}
+
+const UNEXPECTED_DATA: Reason = Reason("EAP-TLS unexpected application data");

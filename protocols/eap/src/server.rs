@@ -1,0 +1,343 @@
+//! The server's layer: asks who it is, proposes methods until one is accepted, says how it ended. Read RFC 3748 §2, §4
+//! and §5.1–5.3 first, and RFC 4137 §6 for the state machine (the backend's, which can pick up an Identity response
+//! that somebody else asked for).
+//!
+//! ```text
+//!   Fresh --begin--> AskedIdentity --response--.      .--Nak: the next method--.
+//!     '--Identity response, or one is known----+--> Running ------------------'
+//!                                                    |  '--question--> paused --answer--> Running
+//!                                                    '--the method is done, or failed--> over
+//! ```
+//!
+//! Whoever carries the packets repeats requests; a response that comes twice has an identifier that is no longer
+//! expected.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use keytoll_engine::{Ctx, Rng};
+
+use crate::discard;
+use crate::method::{Keys, Limits, Reason, ServerMethod, ServerOffer, ServerStep, Turn};
+use crate::packet::{self, Message, MethodType, Packet};
+use crate::question::{Answer, Question};
+
+/// What all conversations of a server share.
+#[derive(Clone)]
+pub struct ServerConfig {
+    /// The methods it proposes, in this order.
+    pub methods: Vec<Arc<dyn ServerOffer>>,
+    /// What a conversation may cost.
+    pub limits: Limits,
+}
+
+/// One conversation, seen by the server.
+pub struct Server {
+    config: Arc<ServerConfig>,
+    identity: Vec<u8>,
+    /// Of the request that is out.
+    identifier: u8,
+    state: State,
+    rounds: u16,
+}
+
+/// What came of a packet.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ServerOutput {
+    /// Send this.
+    Send(Vec<u8>),
+    /// Find the answer and bring it to [`Server::answer`].
+    Ask(Question),
+    /// Nothing; a fact says why.
+    Ignored,
+    /// The peer is accepted.
+    Success(Accepted),
+    /// It is not.
+    Failure {
+        /// The Failure to send.
+        packet: Vec<u8>,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// A conversation that succeeded.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The Success to send.
+    pub packet: Vec<u8>,
+    /// What the method left.
+    pub keys: Keys,
+    /// Whom it authenticated.
+    pub identity: Vec<u8>,
+    /// How.
+    pub method: MethodType,
+}
+
+enum State {
+    /// Nothing is out.
+    Fresh,
+    /// The Identity request is out.
+    AskedIdentity,
+    /// A method runs.
+    Running(Running),
+    /// Success or Failure was said.
+    Over,
+}
+
+struct Running {
+    /// Its place among the offers.
+    offer: usize,
+    method: Box<dyn ServerMethod>,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its first request is out and may still be refused.
+    Proposed,
+    /// The peer has answered in its type.
+    Accepted,
+    /// It waits for an answer from elsewhere; `refusable` tells whether that was before its first request.
+    Asking { refusable: bool },
+}
+
+/// What came of it, or why it was discarded.
+type Taken = Result<ServerOutput, Cow<'static, str>>;
+
+impl Server {
+    /// A conversation that has not begun.
+    pub fn new(config: Arc<ServerConfig>) -> Self {
+        Self { config, identity: Vec::new(), identifier: 0, state: State::Fresh, rounds: 0 }
+    }
+
+    /// Begins: with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi).
+    pub fn begin(&mut self, identity: Option<&[u8]>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        let [first] = rng.bytes();
+        self.identifier = first;
+        match identity {
+            Some(identity) => self.propose_to(identity, rng, cx),
+            None => {
+                self.state = State::AskedIdentity;
+                self.request(MethodType::IDENTITY, &[])
+            }
+        }
+    }
+
+    /// Takes a packet of the peer's. Bad ones are traced and otherwise as if they had never come. The first may be an
+    /// Identity response to somebody else's request (RFC 3579 §2.1).
+    pub fn step(&mut self, bytes: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        let taken = self.take(bytes, rng, cx);
+        Self::settle(taken, cx)
+    }
+
+    /// Takes the answer to the question it asked.
+    pub fn answer(&mut self, answer: Answer, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        let taken = self.resume(answer, rng, cx);
+        Self::settle(taken, cx)
+    }
+
+    /// Whether it has ended; nothing is answered any more.
+    pub const fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// The identity given so far; empty before.
+    pub fn identity(&self) -> &[u8] {
+        &self.identity
+    }
+
+    /// Of the request that is out.
+    pub const fn identifier(&self) -> u8 {
+        self.identifier
+    }
+
+    fn settle(taken: Taken, cx: &mut Ctx<'_>) -> ServerOutput {
+        taken.unwrap_or_else(|why| {
+            discard(cx, why);
+            ServerOutput::Ignored
+        })
+    }
+
+    fn take(&mut self, bytes: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
+        if self.is_over() {
+            return Err("EAP conversation is over".into());
+        }
+        if bytes.len() > self.config.limits.packet_bytes_max {
+            return Err("EAP packet over the size limit".into());
+        }
+        match Packet::read(bytes).map_err(|error| error.to_string())? {
+            Packet::Response(response) => self.on_response(&response, rng, cx),
+            // RFC 3748 §4: the server takes nothing but responses.
+            _ => Err("EAP packet that is no response at the server".into()),
+        }
+    }
+
+    fn on_response(&mut self, response: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
+        if matches!(self.state, State::Fresh) {
+            return self.pick_up(response, rng, cx);
+        }
+        // RFC 3748 §4.1: a response to another request than the one that is out is silently discarded.
+        if response.identifier != self.identifier {
+            return Err("EAP unexpected identifier".into());
+        }
+        match (&self.state, response.kind) {
+            (State::AskedIdentity, MethodType::IDENTITY) => Ok(self.propose_to(response.data, rng, cx)),
+            (State::Running(running), kind) => match running.stage {
+                Stage::Asking { .. } => Err("EAP response while the server asks elsewhere".into()),
+                Stage::Proposed if kind == MethodType::NAK => Ok(self.on_nak(response, rng, cx)),
+                _ if kind == self.config.methods[running.offer].method() => self.run(response, rng, cx),
+                // RFC 3748 §2.1: nor may a Nak follow the first response of the method's type.
+                _ => Err("EAP response of another type than the method's".into()),
+            },
+            _ => Err("EAP response of another type than Identity".into()),
+        }
+    }
+
+    fn pick_up(&mut self, response: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
+        if response.kind != MethodType::IDENTITY {
+            return Err("EAP response before a request".into());
+        }
+        self.identifier = response.identifier;
+        Ok(self.propose_to(response.data, rng, cx))
+    }
+
+    fn propose_to(&mut self, identity: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        self.identity = identity.to_vec();
+        let first = self.config.methods.iter().position(|offer| offer.suits(identity));
+        self.propose(first, rng, cx)
+    }
+
+    // RFC 3748 §5.3.1: of what the peer would accept, the server takes what its own policy prefers; what came before
+    // in its order has been refused, so no method is proposed twice and the refusals end.
+    fn on_nak(&mut self, nak: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        let refused = match &self.state {
+            State::Running(running) => running.offer,
+            _ => return self.fail(Reason::NO_ACCEPTABLE_METHOD),
+        };
+        let next = self.config.methods.iter().enumerate().skip(refused + 1).find(|(_, offer)| {
+            offer.method().is_method() && nak.data.contains(&offer.method().0) && offer.suits(&self.identity)
+        });
+        self.propose(next.map(|(place, _)| place), rng, cx)
+    }
+
+    fn propose(&mut self, offer: Option<usize>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        let Some(offer) = offer else { return self.fail(Reason::NO_ACCEPTABLE_METHOD) };
+        let mut running =
+            Running { offer, method: self.config.methods[offer].begin(), stage: Stage::Proposed };
+        let step = running.method.begin(&mut self.turn(rng, cx));
+        Self::settle(self.go_on(running, step), cx)
+    }
+
+    fn run(&mut self, response: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
+        let (mut running, before) = self.lift()?;
+        let step = running.method.on_response(response, &mut self.turn(rng, cx));
+        running.stage = if matches!(step, ServerStep::Ignore(_)) { before } else { Stage::Accepted };
+        self.go_on(running, step)
+    }
+
+    fn resume(&mut self, answer: Answer, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
+        let State::Running(Running { stage: Stage::Asking { refusable }, .. }) = self.state else {
+            return Err("EAP answer without a question".into());
+        };
+        let (mut running, before) = self.lift()?;
+        let step = running.method.on_answer(answer, &mut self.turn(rng, cx));
+        running.stage = match step {
+            ServerStep::Ignore(_) => before,
+            _ if refusable => Stage::Proposed,
+            _ => Stage::Accepted,
+        };
+        self.go_on(running, step)
+    }
+
+    /// The method, taken out while it has its turn, and its stage until then.
+    fn lift(&mut self) -> Result<(Running, Stage), Cow<'static, str>> {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Running(running) => {
+                let stage = running.stage;
+                Ok((running, stage))
+            }
+            state => {
+                self.state = state;
+                Err("EAP method has not begun".into())
+            }
+        }
+    }
+
+    /// Puts the method back and does what it wants.
+    fn go_on(&mut self, mut running: Running, step: ServerStep) -> Taken {
+        match step {
+            ServerStep::Request(data) => {
+                let kind = self.config.methods[running.offer].method();
+                self.state = State::Running(running);
+                Ok(self.next(kind, &data))
+            }
+            ServerStep::Ask(question) => {
+                running.stage = Stage::Asking { refusable: running.stage == Stage::Proposed };
+                self.state = State::Running(running);
+                Ok(ServerOutput::Ask(question))
+            }
+            ServerStep::Ignore(why) => {
+                self.state = State::Running(running);
+                Err(why.into())
+            }
+            ServerStep::Done(keys) => Ok(self.accept(&running, keys)),
+            ServerStep::Failed(reason) => Ok(self.fail(reason)),
+        }
+    }
+
+    fn turn<'a, 'c>(&'a self, rng: &'a mut Rng, cx: &'a mut Ctx<'c>) -> Turn<'a, 'c> {
+        Turn { identifier: self.identifier.wrapping_add(1), identity: &self.identity, rng, cx }
+    }
+
+    /// The next request, unless there were too many.
+    fn next(&mut self, kind: MethodType, data: &[u8]) -> ServerOutput {
+        if self.rounds == self.config.limits.rounds_max {
+            return self.fail(Reason::TOO_MANY_ROUNDS);
+        }
+        // RFC 3748 §4.1: a new request changes the identifier.
+        self.identifier = self.identifier.wrapping_add(1);
+        self.request(kind, data)
+    }
+
+    fn request(&mut self, kind: MethodType, data: &[u8]) -> ServerOutput {
+        self.rounds += 1;
+        ServerOutput::Send(packet::request(self.identifier, kind, data))
+    }
+
+    fn accept(&mut self, running: &Running, keys: Keys) -> ServerOutput {
+        self.state = State::Over;
+        let inner = running.method.identity().map(<[u8]>::to_vec);
+        ServerOutput::Success(Accepted {
+            packet: packet::success(self.identifier),
+            keys,
+            identity: inner.unwrap_or_else(|| std::mem::take(&mut self.identity)),
+            method: self.config.methods[running.offer].method(),
+        })
+    }
+
+    fn fail(&mut self, reason: Reason) -> ServerOutput {
+        self.state = State::Over;
+        ServerOutput::Failure { packet: packet::failure(self.identifier), reason }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            State::Fresh => "fresh",
+            State::AskedIdentity => MethodType::IDENTITY.name(),
+            State::Running(running) => self.config.methods[running.offer].method().name(),
+            State::Over => "over",
+        };
+        f.debug_struct("Server").field("state", &state).field("rounds", &self.rounds).finish_non_exhaustive()
+    }
+}
+
+impl Default for ServerConfig {
+    /// No method yet.
+    fn default() -> Self {
+        Self { methods: Vec::new(), limits: Limits::default() }
+    }
+}

@@ -1,0 +1,269 @@
+//! The subscriber's card: what a (U)SIM answers to a challenge, and the temporary identities the peer keeps with it.
+//! Read 3GPP TS 33.102 §6.3.3 (authentication), §6.3.5 (resynchronisation) first.
+
+use std::collections::BTreeMap;
+
+use keytoll_engine::Crypto;
+use keytoll_engine::crypto::Secret;
+
+use super::comp128::{Version, comp128};
+use super::flavour::Flavour;
+use super::identity::{Imsi, permanent};
+use super::keys::Keys;
+use super::milenage::{Milenage, xor};
+use super::sqn::{Sqn, Window};
+use super::vector::gsm;
+
+/// The algorithm of a subscriber with its keys; the same on the card and in the authentication centre.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Milenage, for GSM challenges too.
+    Milenage(Milenage),
+    /// COMP128, for GSM challenges only.
+    Comp128 {
+        /// Which COMP128.
+        version: Version,
+        /// Ki, 16 bytes.
+        ki: Secret,
+    },
+}
+
+impl Algorithm {
+    /// A card of GSM times.
+    pub fn comp128(version: Version, ki: &[u8; 16]) -> Self {
+        Self::Comp128 { version, ki: Secret::from(&ki[..]) }
+    }
+
+    /// SRES and Kc of a GSM challenge.
+    pub(super) fn gsm(&self, rand: &[u8; 16], crypto: &mut dyn Crypto) -> (Secret, Secret) {
+        match self {
+            Self::Milenage(milenage) => gsm(&milenage.challenge(rand, crypto), crypto),
+            Self::Comp128 { version, ki } => {
+                comp128(*version, ki[..].try_into().expect("Ki has 16 bytes"), rand)
+            }
+        }
+    }
+}
+
+/// A card with its memory.
+#[derive(Debug, Clone)]
+pub struct Card {
+    /// Who it is.
+    pub imsi: Imsi,
+    /// The realm of its identities; may be empty.
+    pub realm: String,
+    algorithm: Algorithm,
+    window: Window,
+    temporary: BTreeMap<Flavour, Temporary>,
+}
+
+/// What the server gave the peer to be known by next time.
+#[derive(Debug, Clone, Default)]
+struct Temporary {
+    pseudonym: Option<Vec<u8>>,
+    reauthentication: Option<Reauthentication>,
+}
+
+/// What fast re-authentication needs of the full authentication before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reauthentication {
+    /// The identity to present, realm included.
+    pub identity: Vec<u8>,
+    /// The keys that stay.
+    pub keys: Keys,
+    /// The lowest counter value to accept.
+    pub counter: u16,
+}
+
+/// What a USIM answers to a good challenge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// RES.
+    pub res: Secret,
+    /// CK.
+    pub ck: Secret,
+    /// IK.
+    pub ik: Secret,
+}
+
+/// Why a USIM does not answer a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It has no UMTS algorithm.
+    NotUmts,
+    /// MAC-A is wrong: this network does not know our key.
+    Mac,
+    /// The sequence number is not fresh; here is AUTS.
+    Synchronise([u8; 14]),
+}
+
+impl Card {
+    /// A card that has accepted sequence numbers up to `highest`.
+    pub fn new(imsi: Imsi, realm: &str, algorithm: Algorithm, highest: Sqn) -> Self {
+        let window = Window::starting_at(highest);
+        Self { imsi, realm: realm.to_owned(), algorithm, window, temporary: BTreeMap::new() }
+    }
+
+    /// SRES and Kc.
+    pub fn gsm(&self, rand: &[u8; 16], crypto: &mut dyn Crypto) -> (Secret, Secret) {
+        self.algorithm.gsm(rand, crypto)
+    }
+
+    /// Checks AUTN and answers.
+    pub fn umts(
+        &mut self,
+        rand: &[u8; 16],
+        autn: &[u8; 16],
+        crypto: &mut dyn Crypto,
+    ) -> Result<Answer, Refused> {
+        let Algorithm::Milenage(milenage) = &self.algorithm else { return Err(Refused::NotUmts) };
+        let challenge = milenage.challenge(rand, crypto);
+        let response = challenge.response(crypto);
+        let (mut sqn, amf, mac_a) = fields(autn);
+        xor(&mut sqn, &response.ak);
+        let macs = challenge.macs(&sqn, amf, crypto);
+        if Secret::from(&macs.mac_a[..]) != Secret::from(&mac_a[..]) {
+            return Err(Refused::Mac);
+        }
+        if !self.window.accept(Sqn::from(sqn)) {
+            return Err(Refused::Synchronise(auts(milenage, rand, self.window.highest(), crypto)));
+        }
+        Ok(Answer { res: response.res.clone(), ck: challenge.ck(crypto), ik: challenge.ik(crypto) })
+    }
+
+    /// The best identity to begin with: a fast re-authentication identity, a pseudonym, the permanent identity.
+    pub fn identity(&self, flavour: Flavour) -> Vec<u8> {
+        match self.reauthentication(flavour) {
+            Some(known) => known.identity.clone(),
+            None => self.full_identity(flavour),
+        }
+    }
+
+    /// The best identity for a full authentication: a pseudonym, else the permanent identity.
+    pub fn full_identity(&self, flavour: Flavour) -> Vec<u8> {
+        let known = self.temporary.get(&flavour).and_then(|known| known.pseudonym.clone());
+        known.unwrap_or_else(|| self.permanent_identity(flavour))
+    }
+
+    /// The permanent identity.
+    pub fn permanent_identity(&self, flavour: Flavour) -> Vec<u8> {
+        permanent(flavour, self.imsi, &self.realm).into_bytes()
+    }
+
+    /// What is kept for a fast re-authentication.
+    pub fn reauthentication(&self, flavour: Flavour) -> Option<&Reauthentication> {
+        self.temporary.get(&flavour)?.reauthentication.as_ref()
+    }
+
+    /// Keeps what was received for the next time; a pseudonym only if there is a new one.
+    pub(super) fn keep(
+        &mut self,
+        flavour: Flavour,
+        pseudonym: Option<Vec<u8>>,
+        reauthentication: Option<Reauthentication>,
+    ) {
+        let known = self.temporary.entry(flavour).or_default();
+        known.pseudonym = pseudonym.or(known.pseudonym.take());
+        known.reauthentication = reauthentication;
+    }
+
+    /// Forgets the fast re-authentication: it may be used once (RFC 4186 §5.3).
+    pub(super) fn forget_reauthentication(&mut self, flavour: Flavour) {
+        if let Some(known) = self.temporary.get_mut(&flavour) {
+            known.reauthentication = None;
+        }
+    }
+}
+
+/// SQN ⊕ AK, AMF and MAC-A of an AUTN.
+fn fields(autn: &[u8; 16]) -> ([u8; 6], [u8; 2], [u8; 8]) {
+    let [s0, s1, s2, s3, s4, s5, amf0, amf1, mac @ ..] = *autn;
+    ([s0, s1, s2, s3, s4, s5], [amf0, amf1], mac)
+}
+
+/// SQN_MS ⊕ AK* ‖ MAC-S.
+fn auts(milenage: &Milenage, rand: &[u8; 16], highest: Sqn, crypto: &mut dyn Crypto) -> [u8; 14] {
+    let challenge = milenage.challenge(rand, crypto);
+    let sqn = highest.to_bytes();
+    let mut auts = [0; 14];
+    auts[..6].copy_from_slice(&sqn);
+    xor(&mut auts[..6], &challenge.ak_resync(crypto));
+    // TS 33.102 §6.3.3: MAC-S is computed with an AMF of zeros.
+    auts[6..].copy_from_slice(&challenge.macs(&sqn, [0; 2], crypto).mac_s);
+    auts
+}
+
+/// The sequence number in an AUTS whose MAC-S is right.
+pub(super) fn open_auts(
+    milenage: &Milenage,
+    rand: &[u8; 16],
+    auts: &[u8; 14],
+    crypto: &mut dyn Crypto,
+) -> Option<Sqn> {
+    let challenge = milenage.challenge(rand, crypto);
+    let mut sqn: [u8; 6] = auts[..6].try_into().expect("six of fourteen bytes");
+    xor(&mut sqn, &challenge.ak_resync(crypto));
+    let macs = challenge.macs(&sqn, [0; 2], crypto);
+    (Secret::from(&macs.mac_s[..]) == Secret::from(&auts[6..])).then(|| Sqn::from(sqn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simaka::testing::{hex, real};
+    use crate::simaka::vector::Quintuplet;
+
+    fn subscriber() -> Milenage {
+        Milenage::with_opc(&[0x11; 16], &[0x22; 16])
+    }
+
+    fn card(highest: Sqn) -> Card {
+        let imsi = Imsi::parse("001010000000001").unwrap();
+        Card::new(imsi, "", Algorithm::Milenage(subscriber()), highest)
+    }
+
+    fn vector(sqn: Sqn) -> Quintuplet {
+        Quintuplet::generate(&subscriber(), [7; 16], sqn, [0x80, 0], &mut real())
+    }
+
+    #[test]
+    fn a_fresh_challenge_is_answered_once() {
+        let mut card = card(Sqn::new(32));
+        let vector = vector(Sqn::new(32).next());
+        let answer = card.umts(&vector.rand, &vector.autn, &mut real()).unwrap();
+        assert_eq!((answer.res, answer.ck, answer.ik), (vector.xres, vector.ck, vector.ik));
+        let again = card.umts(&vector.rand, &vector.autn, &mut real());
+        assert!(matches!(again, Err(Refused::Synchronise(_))), "{again:?}");
+    }
+
+    #[test]
+    fn auts_opens_to_the_highest_number_accepted_and_only_with_the_right_key() {
+        let mut card = card(Sqn::new(0x777_0000));
+        let vector = vector(Sqn::new(64));
+        let Err(Refused::Synchronise(auts)) = card.umts(&vector.rand, &vector.autn, &mut real()) else {
+            panic!("an old sequence number was accepted");
+        };
+        let opened = open_auts(&subscriber(), &vector.rand, &auts, &mut real());
+        assert_eq!(opened, Some(card.window.highest()));
+        let other = Milenage::with_opc(&[0x12; 16], &[0x22; 16]);
+        assert_eq!(open_auts(&other, &vector.rand, &auts, &mut real()), None);
+    }
+
+    #[test]
+    fn the_auts_of_libosmocore_opens() {
+        let k = hex("000102030405060708090a0b0c0d0e0f");
+        let milenage = Milenage::with_opc(&k, &k);
+        let opened = open_auts(&milenage, &[0; 16], &hex("8711a0ec9e1637df17f80b384ee4"), &mut real());
+        assert_eq!(opened, Some(Sqn::new(31)));
+    }
+
+    #[test]
+    fn a_flipped_bit_of_autn_is_a_wrong_mac() {
+        let vector = vector(Sqn::new(64));
+        for at in 0..16 {
+            let mut autn = vector.autn;
+            autn[at] ^= 1;
+            assert_eq!(card(Sqn::new(0)).umts(&vector.rand, &autn, &mut real()), Err(Refused::Mac));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! After our answer: identities for next time, result indications. Read RFC 4186 §6, §9.8, §9.9 and §10.18 first.
+
+use keytoll_engine::Ctx;
+
+use super::super::attribute::{Attribute, kind};
+use super::super::card::Reauthentication;
+use super::super::flavour::subtype;
+use super::super::identity::{IDENTITY_BYTES_MAX, split};
+use super::super::keys::Keys as MessageKeys;
+use super::super::message::{Attributes, Builder, Fault, Message};
+use super::super::reason;
+use super::{Keys, Next, Shared, State, Step};
+
+/// AT_NOTIFICATION "Success".
+const SUCCESS: u16 = 0x8000;
+
+/// The bit of AT_NOTIFICATION that says: before authentication, hence without AT_MAC.
+const BEFORE: u16 = 0x4000;
+
+/// Identities the server gave us.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pseudonym: Option<Vec<u8>>,
+    reauthentication: Option<Vec<u8>>,
+}
+
+impl Given {
+    /// Those in the challenge of a full authentication.
+    pub(super) fn read_full(
+        message: &Message<'_>,
+        keys: &MessageKeys,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Self, Fault> {
+        let Some(plain) = message.decrypt(keys, cx.crypto)? else { return Ok(Self::default()) };
+        let nested = Attributes::read_nested(&plain)?;
+        nested.only(&[kind::PADDING])?;
+        Ok(Self::of(&nested))
+    }
+
+    /// Those in a decrypted AT_ENCR_DATA; what is too long to be an identity is left out.
+    pub(super) fn of(nested: &Attributes<'_>) -> Self {
+        let usable = |name: &&[u8]| !name.is_empty() && name.len() <= IDENTITY_BYTES_MAX;
+        Self {
+            pseudonym: nested.next_pseudonym().filter(usable).map(<[u8]>::to_vec),
+            reauthentication: nested.next_reauth_id().filter(usable).map(<[u8]>::to_vec),
+        }
+    }
+}
+
+/// The server has proven itself, and we have answered.
+#[derive(Debug)]
+pub(super) struct Answered {
+    keys: MessageKeys,
+    done: Keys,
+    given: Given,
+    /// Of a fast re-authentication; notifications repeat it.
+    counter: Option<u16>,
+    /// Both sides want a notification of the result.
+    indicated: bool,
+}
+
+impl Answered {
+    pub(super) fn new(
+        keys: MessageKeys,
+        done: Keys,
+        given: Given,
+        counter: Option<u16>,
+        indicated: bool,
+    ) -> Self {
+        Self { keys, done, given, counter, indicated }
+    }
+
+    /// Sends our answer; without indications that was all.
+    pub(super) fn settle(self, response: Vec<u8>, shared: &Shared) -> (State, Step) {
+        if self.indicated {
+            return (State::Answered(Box::new(self)), Step::Continue(response));
+        }
+        self.satisfied(response, shared)
+    }
+
+    fn satisfied(mut self, response: Vec<u8>, shared: &Shared) -> (State, Step) {
+        shared.keep(std::mem::take(&mut self.given), &self.keys, self.counter);
+        let step = Step::Satisfied(response, Box::new(self.done.clone()));
+        (State::Answered(Box::new(self)), step)
+    }
+
+    pub(super) fn on_notification(
+        self,
+        message: &Message<'_>,
+        shared: &mut Shared,
+        cx: &mut Ctx<'_>,
+    ) -> Next {
+        message.attributes.only(&[kind::NOTIFICATION, kind::MAC])?;
+        let code = message.attributes.notification().ok_or(Fault::Missing("AT_NOTIFICATION"))?;
+        // RFC 4186 §6.1: what is said after authentication is protected; what claims to be said before it means failure.
+        if code & BEFORE != 0 {
+            return notified_early(message, shared);
+        }
+        message.verify(&self.keys, &[], cx.crypto)?;
+        self.check_counter(message, cx)?;
+        let nested: Vec<_> = self.counter.map(Attribute::Counter).into_iter().collect();
+        let response = Builder::response(shared.flavour, message.identifier, subtype::NOTIFICATION)
+            .encrypted(&nested, &self.keys, &mut shared.rng, cx.crypto)
+            .seal(&self.keys, &[], cx.crypto);
+        match code {
+            // RFC 4186 §6.2: success may only be indicated if both sides wanted it.
+            SUCCESS if self.indicated => Ok(self.satisfied(response, shared)),
+            SUCCESS => Err(Fault::Contradiction("AT_NOTIFICATION").into()),
+            _ => Ok((State::Over, Step::Failed(response, reason::NOTIFIED))),
+        }
+    }
+
+    /// RFC 4186 §9.8: after a fast re-authentication the notification repeats its counter.
+    fn check_counter(&self, message: &Message<'_>, cx: &mut Ctx<'_>) -> Result<(), Fault> {
+        let Some(counter) = self.counter else { return Ok(()) };
+        let plain = message.decrypt(&self.keys, cx.crypto)?.ok_or(Fault::Missing("AT_ENCR_DATA"))?;
+        let nested = Attributes::read_nested(&plain)?;
+        (nested.counter() == Some(counter)).then_some(()).ok_or(Fault::Contradiction("AT_COUNTER"))
+    }
+}
+
+/// A notification before any authentication: it can only mean failure.
+pub(super) fn notified_early(message: &Message<'_>, shared: &Shared) -> Next {
+    message.attributes.only(&[kind::NOTIFICATION])?;
+    match message.attributes.notification() {
+        None => Err(Fault::Missing("AT_NOTIFICATION").into()),
+        Some(code) if code & BEFORE == 0 || code & SUCCESS != 0 => {
+            Err(Fault::Contradiction("AT_NOTIFICATION").into())
+        }
+        Some(_) => {
+            let response = Builder::response(shared.flavour, message.identifier, subtype::NOTIFICATION);
+            Ok((State::Over, Step::Failed(response.finish(), reason::NOTIFIED)))
+        }
+    }
+}
+
+impl Shared {
+    /// Whether both sides want to be told the result.
+    pub(super) fn wants_indication(&self, attributes: &Attributes<'_>) -> bool {
+        self.settings.result_indications && attributes.has(kind::RESULT_IND)
+    }
+
+    pub(super) fn session_id(&self, parts: &[&[u8]]) -> Vec<u8> {
+        let mut id = vec![self.flavour.method_type()];
+        parts.iter().for_each(|part| id.extend_from_slice(part));
+        id
+    }
+
+    /// Keeps on the card what the server gave us; a pseudonym gets the card's realm.
+    fn keep(&self, given: Given, keys: &MessageKeys, counter: Option<u16>) {
+        let mut card = self.card.lock();
+        let realm = card.realm.clone();
+        let pseudonym = given.pseudonym.map(|name| with_realm(name, &realm));
+        let counter = counter.map_or(1, |counter| counter.saturating_add(1));
+        let keys = keys.clone();
+        let again = given.reauthentication.map(|identity| Reauthentication { identity, keys, counter });
+        card.keep(self.flavour, pseudonym, again);
+    }
+}
+
+fn with_realm(mut name: Vec<u8>, realm: &str) -> Vec<u8> {
+    if split(&name).1.is_empty() && !realm.is_empty() {
+        name.push(b'@');
+        name.extend_from_slice(realm.as_bytes());
+    }
+    name
+}

@@ -1,0 +1,133 @@
+//! Somebody in between who changes bits, and messages that do not belong where they come.
+
+use super::super::attribute::Attribute;
+use super::super::message::Builder;
+use super::super::reason;
+use super::*;
+
+/// Packets after the two of the Identity exchange.
+fn packets(flavour: Flavour) -> usize {
+    if flavour == Flavour::Sim { 6 } else { 4 }
+}
+
+#[test]
+fn no_flipped_bit_in_a_challenge_or_its_answer_gets_anybody_in() {
+    for flavour in Flavour::ALL {
+        for number in packets(flavour) - 1..=packets(flavour) {
+            // Subtype, reserved bytes and attributes; the layers below check the bytes before.
+            for at in 5..60 {
+                let mut lab = Lab::new(flavour);
+                let identity = lab.card.identity(flavour);
+                let flip = |n, mut packet: Vec<u8>| {
+                    if n == number && at < packet.len() {
+                        packet[at] ^= 0x10;
+                    }
+                    packet
+                };
+                let ended = lab.run_through(identity, flip);
+                let touched = number == packets(flavour) - 1 || at < 28;
+                if touched {
+                    ended.failed();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_of_another_subtype_fails_with_a_name() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        let identity = lab.card.identity(flavour);
+        let last = packets(flavour);
+        let ended = lab.run_through(identity, |n, packet| {
+            if n != last {
+                return packet;
+            }
+            Builder::response(flavour, packet[1], subtype::REAUTHENTICATION)
+                .with(&Attribute::Counter(1))
+                .finish()
+        });
+        let (_, server) = ended.failed();
+        assert_eq!(server, reason::UNEXPECTED, "{flavour:?}");
+    }
+}
+
+#[test]
+fn repeated_challenges_are_refused() {
+    let mut lab = Lab::new(Flavour::Sim);
+    let identity = lab.card.identity(Flavour::Sim);
+    let ended = lab.run_through(identity, |n, mut packet| {
+        if n == 5 {
+            packet.copy_within(12..28, 28);
+        }
+        packet
+    });
+    assert_eq!(ended.failed().0, reason::MALFORMED);
+}
+
+#[test]
+fn a_forged_auts_is_refused() {
+    let mut lab = Lab::new(Flavour::Aka);
+    let identity = lab.card.identity(Flavour::Aka);
+    let ended = lab.run_through(identity, |n, packet| {
+        if n != 4 {
+            return packet;
+        }
+        Builder::response(Flavour::Aka, packet[1], subtype::AKA_SYNCHRONIZATION_FAILURE)
+            .with(&Attribute::Auts([9; 14]))
+            .finish()
+    });
+    assert_eq!(ended.failed().1, reason::RESYNCHRONISATION);
+}
+
+#[test]
+fn a_changed_identity_message_is_found_by_the_checkcode() {
+    for flavour in [Flavour::Aka, Flavour::AkaPrime] {
+        let mut lab = Lab::new(flavour);
+        lab.server.ask_identity = true;
+        let identity = lab.card.identity(flavour);
+        let ended = lab.run_through(identity, |n, mut packet| {
+            // AT_ANY_ID_REQ becomes AT_FULLAUTH_ID_REQ on its way.
+            if n == 3 {
+                packet[8] = 17;
+            }
+            packet
+        });
+        assert_eq!(ended.failed().0, reason::CHECKCODE);
+    }
+}
+
+#[test]
+fn a_failure_that_is_notified_early_ends_it() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        let identity = lab.card.identity(flavour);
+        let ended = lab.run_through(identity, |n, packet| {
+            if n != 3 {
+                return packet;
+            }
+            Builder::request(flavour, packet[1], subtype::NOTIFICATION)
+                .with(&Attribute::Notification(0x4000))
+                .finish()
+        });
+        assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(reason::NOTIFIED)));
+    }
+}
+
+#[test]
+fn success_cannot_be_notified_before_it_is_proven() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        let identity = lab.card.identity(flavour);
+        let ended = lab.run_through(identity, |n, packet| {
+            if n != 3 {
+                return packet;
+            }
+            Builder::request(flavour, packet[1], subtype::NOTIFICATION)
+                .with(&Attribute::Notification(0x8000))
+                .finish()
+        });
+        assert_eq!(ended.failed().0, reason::MALFORMED);
+    }
+}

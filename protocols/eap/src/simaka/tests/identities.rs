@@ -1,0 +1,98 @@
+//! Who the peer says it is: permanent identities, pseudonyms, fast re-authentication, and being asked again.
+
+use super::*;
+
+#[test]
+fn the_second_time_is_fast_and_the_counter_goes_on() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        let mut seen = vec![lab.run().drew(full(flavour)).agreed().clone()];
+        for _ in 0..3 {
+            let ended = lab.run();
+            let keys = ended.drew(AGAIN).agreed().clone();
+            assert!(!seen.contains(&keys), "fresh keys every time");
+            seen.push(keys);
+        }
+    }
+}
+
+#[test]
+fn after_the_last_fast_one_a_pseudonym_leads_to_a_full_one() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        lab.server.reauthentications_max = 1;
+        lab.run().drew(full(flavour)).agreed();
+        lab.run().drew(AGAIN).agreed();
+        let identity = lab.card.identity(flavour);
+        assert_eq!(char::from(identity[0]), flavour.prefixes()[1], "a pseudonym, with the realm");
+        assert!(identity.ends_with(b"@nai.epc.mnc001.mcc001.3gppnetwork.org"));
+        lab.run().drew(full(flavour)).agreed();
+    }
+}
+
+#[test]
+fn a_server_that_forgot_asks_step_by_step() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        lab.run().agreed();
+        lab.book = Book::new(Limits::default());
+        let ask = if flavour == Flavour::Sim { "Start" } else { "AKA-Identity" };
+        let rounds = format!("-> {ask}\n<- {ask}\n").repeat(3);
+        lab.run()
+            .drew(&format!("-> Identity\n<- Identity\n{rounds} hss\n-> Challenge\n<- Challenge\n-> Success"))
+            .agreed();
+    }
+}
+
+#[test]
+fn a_server_may_ask_inside_the_method() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        lab.server.ask_identity = true;
+        let ask = if flavour == Flavour::Sim { "Start" } else { "AKA-Identity" };
+        let begin = format!("-> Identity\n<- Identity\n-> {ask}\n<- {ask}\n");
+        lab.run().drew(&format!("{begin} hss\n-> Challenge\n<- Challenge\n-> Success")).agreed();
+        lab.run().drew(&format!("{begin}-> Re-authentication\n<- Re-authentication\n-> Success")).agreed();
+    }
+}
+
+#[test]
+fn a_counter_that_is_too_small_leads_to_a_full_authentication() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        lab.run().agreed();
+        lab.card.raise_counter(flavour);
+        let rest = if flavour == Flavour::Sim { "-> Start\n<- Start\n" } else { "" };
+        lab.run()
+            .drew(&format!(
+                "-> Identity\n<- Identity\n-> Re-authentication\n<- Re-authentication\n
+                 {rest} hss\n-> Challenge\n<- Challenge\n-> Success"
+            ))
+            .agreed();
+    }
+}
+
+#[test]
+fn a_fast_identity_is_good_for_once() {
+    let mut lab = Lab::new(Flavour::Aka);
+    lab.run().agreed();
+    let identity = lab.card.identity(Flavour::Aka);
+    lab.run_as(identity.clone()).drew(AGAIN).agreed();
+    let known = lab.book.take(Flavour::Aka, &identity, Time::ZERO);
+    assert_eq!(known, None);
+}
+
+#[test]
+fn results_are_indicated_if_both_want_it() {
+    for flavour in Flavour::ALL {
+        for wanted in [true, false] {
+            let mut lab = Lab::new(flavour);
+            lab.server.result_indications = true;
+            lab.peer.result_indications = wanted;
+            for ladder in [full(flavour), AGAIN] {
+                let notified = ladder.replace("-> Success", "-> Notification\n<- Notification\n-> Success");
+                lab.run().drew(if wanted { &notified } else { ladder }).agreed();
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The methods between our own peer and our own server.
+
+use super::*;
+use crate::mschap::message::{Refusal, Request, Response};
+use crate::mschap::{Exchange, PasswordHash};
+use crate::packet::{self, Packet};
+use crate::testing::{Ended, World, check, converse, peer, server};
+use crate::{MethodType, PeerOutput, Reason, ServerOutput};
+
+type Pair = (Arc<dyn PeerOffer>, Arc<dyn ServerOffer>);
+
+fn pairs(password: &str) -> [Pair; 3] {
+    [
+        (md5_peer(password), md5_server()),
+        (gtc_peer(password), gtc_server()),
+        (mschapv2_peer(password), mschapv2_server(0)),
+    ]
+}
+
+fn run(world: &mut World, (ours, theirs): Pair, identity: &str) -> Ended {
+    converse(world, &mut peer(vec![ours], identity), &mut server(vec![theirs]))
+}
+
+#[test]
+fn with_the_right_password_both_succeed_and_have_the_same_keys() {
+    for mut world in [World::real(), World::null()] {
+        for pair in pairs("pässword") {
+            let method = pair.0.method();
+            let ended = run(&mut world, pair, USER);
+            let PeerOutput::Success(ours) = ended.peer else { panic!("{method}: {:?}", ended.peer) };
+            let ServerOutput::Success(accepted) = ended.server else { panic!("{method}") };
+            assert_eq!((&ours, accepted.method), (&accepted.keys, method));
+            assert_eq!(accepted.identity, USER.as_bytes());
+            let msk_len = (method == MethodType::MSCHAPV2).then_some(64);
+            assert_eq!(ours.msk.map(|msk| msk.len()), msk_len, "{method}");
+            assert!(world.discards.0.is_empty(), "{method}: {:?}", world.discards.0);
+        }
+    }
+}
+
+#[test]
+fn with_a_wrong_password_the_server_says_so() {
+    for pair in pairs("passwort") {
+        let method = pair.0.method();
+        let ended = run(&mut World::real(), pair, USER);
+        let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{method}") };
+        assert_eq!(reason, Reason::WRONG_PASSWORD, "{method}");
+        // Only EAP-MSCHAPv2 tells the peer why.
+        let told = if method == MethodType::MSCHAPV2 { Reason::WRONG_PASSWORD } else { Reason::REFUSED };
+        assert_eq!(ended.peer, PeerOutput::Failed(told), "{method}");
+    }
+}
+
+#[test]
+fn an_unknown_user_is_named_at_the_server_alone() {
+    for pair in pairs("pässword") {
+        let method = pair.0.method();
+        let ended = run(&mut World::real(), pair, "mallory@lab");
+        let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{method}") };
+        assert_eq!(reason, Reason::UNKNOWN_USER, "{method}");
+        let told = if method == MethodType::MSCHAPV2 { Reason::WRONG_PASSWORD } else { Reason::REFUSED };
+        assert_eq!(ended.peer, PeerOutput::Failed(told), "{method}");
+    }
+}
+
+#[test]
+fn conversations_read_as_the_standards_draw_them() {
+    let [md5, _, mschapv2] = pairs("pässword");
+    check(
+        &run(&mut World::real(), md5, USER).packets,
+        "
+        s -> p  0 Identity
+        p -> s  0 Identity
+        s -> p  1 MD5-Challenge
+        p -> s  1 MD5-Challenge
+        s -> p  1 Success
+        ",
+    );
+    check(
+        &run(&mut World::real(), mschapv2, USER).packets,
+        "
+        s -> p  0 Identity
+        p -> s  0 Identity
+        s -> p  1 MSCHAPv2
+        p -> s  1 MSCHAPv2
+        s -> p  2 MSCHAPv2
+        p -> s  2 MSCHAPv2
+        s -> p  2 Success
+        ",
+    );
+    let [_, _, wrong] = pairs("passwort");
+    check(
+        &run(&mut World::real(), wrong, USER).packets,
+        "
+        s -> p  0 Identity
+        p -> s  0 Identity
+        s -> p  1 MSCHAPv2
+        p -> s  1 MSCHAPv2
+        s -> p  2 MSCHAPv2
+        p -> s  2 MSCHAPv2
+        s -> p  2 Failure
+        ",
+    );
+}
+
+#[test]
+fn a_name_that_is_not_the_identity_fails() {
+    let impostor = MschapV2Peer { password: secret("pässword"), name: Some(b"bob@lab".to_vec()) };
+    let ended = run(&mut World::real(), (Arc::new(impostor), mschapv2_server(0)), USER);
+    let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{:?}", ended.server) };
+    assert_eq!(reason, Reason::WRONG_IDENTITY);
+}
+
+#[test]
+fn a_windows_domain_in_front_of_the_user_is_left_out() {
+    let ended = run(&mut World::real(), (mschapv2_peer("pässword"), mschapv2_server(0)), "LAB\\alice@lab");
+    assert!(matches!(ended.server, ServerOutput::Success(_)), "{:?}", ended.server);
+    assert!(matches!(ended.peer, PeerOutput::Success(_)), "{:?}", ended.peer);
+}
+
+/// A server's request of EAP-MSCHAPv2, and its identifier.
+fn sent(output: &ServerOutput) -> (u8, Request<'_>) {
+    let ServerOutput::Send(bytes) = output else { panic!("{output:?}") };
+    let Ok(Packet::Request(message)) = Packet::read(bytes) else { panic!("a request") };
+    (message.identifier, Request::read(message.data).unwrap())
+}
+
+fn proof(world: &mut World, challenge: &[u8; 16], id: u8, password: &str) -> Vec<u8> {
+    let exchange =
+        Exchange { authenticator_challenge: challenge, peer_challenge: &[9; 16], user: USER.as_bytes() };
+    let nt_response = world
+        .lend(|_, cx| PasswordHash::new(password.as_bytes(), cx.crypto).nt_response(&exchange, cx.crypto));
+    Response::Proof { id, peer_challenge: [9; 16], nt_response, name: USER.as_bytes() }.write()
+}
+
+#[test]
+fn a_peer_that_can_may_try_again_as_often_as_allowed() {
+    let mut world = World::real();
+    let mut server = server(vec![mschapv2_server(2)]);
+    let mut output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
+    let (mut identifier, Request::Challenge { id, mut challenge, .. }) = sent(&output) else { panic!() };
+    for tries_left in [true, true, false] {
+        let data = proof(&mut world, &challenge, id, "passwort");
+        output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &data));
+        let (next, Request::Failure { text, .. }) = sent(&output) else { panic!("{output:?}") };
+        let refusal = Refusal::read(text).unwrap();
+        assert_eq!((refusal.error, refusal.retry.is_some()), (691, tries_left));
+        assert_ne!(refusal.retry, Some(challenge), "a fresh challenge");
+        (identifier, challenge) = (next, refusal.retry.unwrap_or_default());
+    }
+    let again = proof(&mut world, &challenge, id, "pässword");
+    let again = packet::response(identifier, MethodType::MSCHAPV2, &again);
+    assert_eq!(world.give_server(&mut server, &again), ServerOutput::Ignored, "no try is left");
+    let end = packet::response(identifier, MethodType::MSCHAPV2, &Response::Failure.write());
+    let expected =
+        ServerOutput::Failure { packet: packet::failure(identifier), reason: Reason::WRONG_PASSWORD };
+    assert_eq!(world.give_server(&mut server, &end), expected);
+}
+
+#[test]
+fn the_second_try_may_succeed_and_the_old_challenge_is_worth_nothing() {
+    let mut world = World::real();
+    let mut server = server(vec![mschapv2_server(2)]);
+    let output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
+    let (identifier, Request::Challenge { id, challenge: old, .. }) = sent(&output) else { panic!() };
+    let wrong = proof(&mut world, &old, id, "passwort");
+    let output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &wrong));
+    let (identifier, Request::Failure { .. }) = sent(&output) else { panic!("{output:?}") };
+
+    let replayed = proof(&mut world, &old, id, "pässword");
+    let output =
+        world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &replayed));
+    let (identifier, Request::Failure { text, .. }) = sent(&output) else { panic!("{output:?}") };
+    let challenge = Refusal::read(text).unwrap().retry.unwrap();
+
+    let right = proof(&mut world, &challenge, id, "pässword");
+    let output = world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &right));
+    let (identifier, Request::Success { .. }) = sent(&output) else { panic!("{output:?}") };
+    let accept = packet::response(identifier, MethodType::MSCHAPV2, &Response::Success.write());
+    assert!(matches!(world.give_server(&mut server, &accept), ServerOutput::Success(_)));
+}
+
+#[test]
+fn a_peer_ends_the_session_with_a_server_that_does_not_know_the_password() {
+    for text in [&b"S=0000000000000000000000000000000000000000 M=OK"[..], b"M=OK", b""] {
+        let mut world = World::real();
+        let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
+        let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"fake" }.write();
+        let output = world.give_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
+        assert!(matches!(output, PeerOutput::Send(_)), "{output:?}");
+        let claim = packet::request(2, MethodType::MSCHAPV2, &Request::Success { id: 1, text }.write());
+        let output = world.give_peer(&mut peer, &claim);
+        assert_eq!(output, PeerOutput::Failed(Reason::SERVER_NOT_AUTHENTIC));
+        assert!(peer.is_over());
+    }
+}
+
+#[test]
+fn a_refusal_of_the_account_is_not_a_wrong_password() {
+    for (error, expected) in
+        [(648, Reason::ACCOUNT_RESTRICTED), (691, Reason::WRONG_PASSWORD), (999, Reason::REFUSED)]
+    {
+        let mut world = World::real();
+        let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
+        let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"aaa" }.write();
+        world.give_peer(&mut peer, &packet::request(1, MethodType::MSCHAPV2, &challenge));
+        let text = Refusal { error, retry: None }.write();
+        let refusal =
+            packet::request(2, MethodType::MSCHAPV2, &Request::Failure { id: 1, text: &text }.write());
+        let acknowledged = packet::response(2, MethodType::MSCHAPV2, &Response::Failure.write());
+        assert_eq!(world.give_peer(&mut peer, &refusal), PeerOutput::Send(acknowledged));
+        assert_eq!(world.give_peer(&mut peer, &packet::failure(2)), PeerOutput::Failed(expected));
+    }
+}
+
+#[test]
+fn no_password_is_printed() {
+    let printed = format!(
+        "{:?} {:?} {:?}",
+        Md5Peer { password: secret("hush") },
+        GtcPeer { password: secret("hush") },
+        MschapV2Peer { password: secret("hush"), name: None },
+    );
+    assert!(!printed.contains("hush") && !printed.contains("104"), "{printed}");
+}

@@ -1,0 +1,248 @@
+//! Who it is, and which method: Identity, Nak in both directions, questions to elsewhere.
+
+use super::*;
+use crate::method::{PeerMethod, ServerMethod};
+use crate::packet::{self, Packet};
+use crate::question::{Answer, Question, Wanted};
+use crate::testing::{World, check, converse, peer, server};
+use crate::{Keys, Message, MethodType, PeerOutput, PeerStep, Reason, ServerOutput, ServerStep, Turn};
+
+#[test]
+fn a_peer_refuses_and_the_server_takes_what_it_prefers_of_the_rest() {
+    let mut server = server(vec![mschapv2_server(0), gtc_server(), md5_server()]);
+    let mut peer = peer(vec![md5_peer("pässword"), gtc_peer("pässword")], USER);
+    let ended = converse(&mut World::real(), &mut peer, &mut server);
+    check(
+        &ended.packets,
+        "
+        s -> p  0 Identity
+        p -> s  0 Identity
+        s -> p  1 MSCHAPv2
+        p -> s  1 Nak
+        s -> p  2 GTC
+        p -> s  2 GTC
+        s -> p  2 Success
+        ",
+    );
+    assert!(matches!(ended.peer, PeerOutput::Success(_)));
+}
+
+#[test]
+fn without_a_common_method_it_fails_by_name() {
+    let ended = converse(
+        &mut World::real(),
+        &mut peer(vec![md5_peer("pässword")], USER),
+        &mut server(vec![gtc_server(), mschapv2_server(0)]),
+    );
+    let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{:?}", ended.server) };
+    assert_eq!(reason, Reason::NO_ACCEPTABLE_METHOD);
+    assert_eq!(ended.peer, PeerOutput::Failed(Reason::REFUSED));
+}
+
+#[test]
+fn a_peer_without_methods_proposes_nothing() {
+    let mut world = World::real();
+    let request = packet::request(5, MethodType::MD5, &[1, 1]);
+    let nak = packet::response(5, MethodType::NAK, &[0]);
+    assert_eq!(world.give_peer(&mut peer(vec![], USER), &request), PeerOutput::Send(nak));
+}
+
+#[test]
+fn nak_to_every_method_ends() {
+    let mut world = World::real();
+    let mut server = server(vec![mschapv2_server(0), gtc_server(), md5_server()]);
+    let mut output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
+    let everything: Vec<u8> = (4..=253).collect();
+    let mut proposed = Vec::new();
+    while let ServerOutput::Send(bytes) = &output {
+        let Ok(Packet::Request(request)) = Packet::read(bytes) else { panic!("a request") };
+        proposed.push(request.kind);
+        output = world
+            .give_server(&mut server, &packet::response(request.identifier, MethodType::NAK, &everything));
+    }
+    assert_eq!(proposed, [MethodType::MSCHAPV2, MethodType::GTC, MethodType::MD5]);
+    assert!(matches!(output, ServerOutput::Failure { reason: Reason::NO_ACCEPTABLE_METHOD, .. }));
+}
+
+#[test]
+fn an_expanded_type_gets_an_expanded_nak() {
+    let mut world = World::real();
+    let request = packet::request(5, MethodType::EXPANDED, &[0, 0, 9, 0, 0, 0, 1]);
+    let PeerOutput::Send(bytes) = world.give_peer(&mut peer(vec![md5_peer("x")], USER), &request) else {
+        panic!("a response");
+    };
+    let Ok(Packet::Response(response)) = Packet::read(&bytes) else { panic!("a response") };
+    assert_eq!(response.kind, MethodType::EXPANDED);
+    assert_eq!(response.data, [0, 0, 0, 0, 0, 0, 3, 254, 0, 0, 0, 0, 0, 0, 4]);
+}
+
+#[test]
+fn a_notification_is_answered_in_between() {
+    let mut world = World::real();
+    let mut peer = peer(vec![md5_peer("x")], USER);
+    let text = packet::request(1, MethodType::NOTIFICATION, b"your password expires");
+    let seen = packet::response(1, MethodType::NOTIFICATION, b"");
+    assert_eq!(world.give_peer(&mut peer, &text), PeerOutput::Send(seen));
+    let challenge = packet::request(2, MethodType::MD5, &[1, 1]);
+    assert!(matches!(world.give_peer(&mut peer, &challenge), PeerOutput::Send(_)));
+}
+
+#[test]
+fn an_identity_somebody_else_asked_for_is_picked_up() {
+    let mut world = World::real();
+    let mut server = server(vec![md5_server()]);
+    let identity = packet::response(200, MethodType::IDENTITY, USER.as_bytes());
+    let ServerOutput::Send(bytes) = world.give_server(&mut server, &identity) else { panic!("a request") };
+    let Ok(Packet::Request(request)) = Packet::read(&bytes) else { panic!("a request") };
+    assert_eq!((request.identifier, request.kind), (201, MethodType::MD5));
+    assert_eq!(server.identity(), USER.as_bytes());
+}
+
+#[test]
+fn an_identity_known_beforehand_saves_a_round() {
+    let mut world = World::real();
+    let mut server = server(vec![md5_server()]);
+    let ServerOutput::Send(bytes) = world.lend(|rng, cx| server.begin(Some(b"bob"), rng, cx)) else {
+        panic!("a request");
+    };
+    assert!(matches!(Packet::read(&bytes), Ok(Packet::Request(Message { kind: MethodType::MD5, .. }))));
+}
+
+/// Asks for triplets of those whose identity begins with 1, before it sends anything and once more later.
+struct Asking {
+    asked: u8,
+}
+
+impl ServerOffer for Asking {
+    fn method(&self) -> MethodType {
+        MethodType::SIM
+    }
+
+    fn suits(&self, identity: &[u8]) -> bool {
+        identity.starts_with(b"1")
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(Self { asked: 0 })
+    }
+}
+
+impl Asking {
+    fn ask(&mut self, turn: &Turn<'_, '_>) -> ServerStep {
+        self.asked += 1;
+        ServerStep::Ask(Question { identity: turn.identity.to_vec(), wanted: Wanted::Triplets(self.asked) })
+    }
+}
+
+impl ServerMethod for Asking {
+    fn begin(&mut self, turn: &mut Turn<'_, '_>) -> ServerStep {
+        self.ask(turn)
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, turn: &mut Turn<'_, '_>) -> ServerStep {
+        self.ask(turn)
+    }
+
+    fn on_answer(&mut self, answer: Answer, _: &mut Turn<'_, '_>) -> ServerStep {
+        match (answer, self.asked) {
+            (Answer::UnknownSubscriber, _) => ServerStep::Failed(Reason::UNKNOWN_USER),
+            (_, 1) => ServerStep::Request(vec![1]),
+            _ => ServerStep::Done(Keys::default()),
+        }
+    }
+
+    fn identity(&self) -> Option<&[u8]> {
+        Some(b"the permanent one")
+    }
+}
+
+#[test]
+fn a_method_that_asks_elsewhere_is_resumed() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Asking { asked: 0 })]);
+    let output = world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
+    let question =
+        |n| ServerOutput::Ask(Question { identity: b"1234".to_vec(), wanted: Wanted::Triplets(n) });
+    assert_eq!(output, question(1));
+
+    let early = packet::response(0, MethodType::SIM, &[]);
+    assert_eq!(world.give_server(&mut server, &early), ServerOutput::Ignored);
+
+    let output = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx));
+    let ServerOutput::Send(bytes) = output else { panic!("{output:?}") };
+    assert_eq!(world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx)), ServerOutput::Ignored);
+
+    let response = packet::response(bytes[1], MethodType::SIM, &[]);
+    assert_eq!(world.give_server(&mut server, &response), question(2));
+    let ServerOutput::Success(accepted) = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx))
+    else {
+        panic!("the second answer ends it");
+    };
+    assert_eq!(
+        (accepted.packet, accepted.identity),
+        (packet::success(bytes[1]), b"the permanent one".to_vec())
+    );
+}
+
+#[test]
+fn what_was_asked_before_its_first_request_can_still_be_refused() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Asking { asked: 0 }), md5_server()]);
+    world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
+    let ServerOutput::Send(bytes) = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx)) else {
+        panic!("a request");
+    };
+    let nak = packet::response(bytes[1], MethodType::NAK, &[MethodType::MD5.0]);
+    let ServerOutput::Send(bytes) = world.give_server(&mut server, &nak) else { panic!("a request") };
+    assert_eq!(bytes[4], MethodType::MD5.0);
+}
+
+#[test]
+fn an_unknown_subscriber_fails_by_name() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Asking { asked: 0 })]);
+    world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
+    let output = world.lend(|rng, cx| server.answer(Answer::UnknownSubscriber, rng, cx));
+    assert!(matches!(output, ServerOutput::Failure { reason: Reason::UNKNOWN_USER, .. }), "{output:?}");
+}
+
+#[test]
+fn methods_that_do_not_suit_the_identity_are_not_proposed() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Asking { asked: 0 }), md5_server()]);
+    let ServerOutput::Send(bytes) = world.lend(|rng, cx| server.begin(Some(b"bob"), rng, cx)) else {
+        panic!("a request");
+    };
+    assert_eq!(bytes[4], MethodType::MD5.0);
+}
+
+/// Fails with an answer, as TLS does with an alert.
+struct Alerting;
+
+impl PeerOffer for Alerting {
+    fn method(&self) -> MethodType {
+        MethodType::TLS
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl PeerMethod for Alerting {
+    fn on_request(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> PeerStep {
+        PeerStep::Failed(Some(b"alert".to_vec()), Reason("TLS unknown CA"))
+    }
+}
+
+#[test]
+fn a_failure_is_sent_before_it_is_told() {
+    for end in [packet::failure(1), packet::success(1), packet::request(2, MethodType::TLS, &[])] {
+        let mut world = World::real();
+        let mut peer = peer(vec![Arc::new(Alerting)], USER);
+        let alert = packet::response(1, MethodType::TLS, b"alert");
+        let request = packet::request(1, MethodType::TLS, &[]);
+        assert_eq!(world.give_peer(&mut peer, &request), PeerOutput::Send(alert));
+        assert_eq!(world.give_peer(&mut peer, &end), PeerOutput::Failed(Reason("TLS unknown CA")));
+    }
+}

@@ -1,0 +1,195 @@
+//! What EAP-TLS, EAP-TTLS and PEAP share: TLS messages in fragments, and what happens once the tunnel stands.
+//! Read RFC 5216 §2 and §3, RFC 9190 §2 first.
+//!
+//! ```text
+//!   EAP data --Carrier--> TLS messages --Tunnel--> application data --Inner--> what the method does with it
+//! ```
+//!
+//! TLS itself comes through [`Tunnels`], because a protocol knows no other: `keytoll-tls` computes, the host wires it.
+
+pub mod avp;
+mod carrier;
+mod inner;
+mod peer;
+mod server;
+
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Ctx, Rng};
+use zeroize::Zeroizing;
+
+use crate::method::{Keys, Reason, Turn};
+use crate::packet::MethodType;
+
+pub use carrier::Framing;
+pub(crate) use carrier::{Carrier, Received};
+pub(crate) use inner::{InnerPeer, InnerStep};
+pub(crate) use peer::PeerSide;
+pub(crate) use server::ServerSide;
+
+/// Begins TLS conversations; one side's settings.
+pub trait Tunnels: Send + Sync {
+    /// A new conversation; a client's first message is in its output.
+    fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason>;
+}
+
+/// One TLS conversation over buffers.
+pub trait Tunnel: Send {
+    /// Takes bytes of the other side. After a failure an alert for the other side may be in the output.
+    fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason>;
+
+    /// Encrypts application data into the output.
+    fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason>;
+
+    /// Takes the records to send.
+    fn take_output(&mut self) -> Vec<u8>;
+
+    /// Takes the application data that arrived.
+    fn take_received(&mut self) -> Vec<u8>;
+
+    /// Whether the handshake is over, with success.
+    fn is_established(&self) -> bool;
+
+    /// Whether the version is TLS 1.3.
+    fn is_tls13(&self) -> bool;
+
+    /// Whether it continues an earlier conversation, so that no certificates were exchanged.
+    fn is_resumed(&self) -> bool;
+
+    /// RFC 5705 §4: `len` bytes of keying material.
+    fn export(
+        &mut self,
+        label: &str,
+        context: Option<&[u8]>,
+        len: usize,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Secret, Reason>;
+
+    /// client_random and server_random, once both hellos passed.
+    fn randoms(&self) -> Option<[u8; 64]>;
+}
+
+/// What a method does inside the tunnel.
+pub(crate) trait Inner: Send {
+    /// The handshake is over.
+    fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
+
+    /// Application data arrived.
+    fn on_data(&mut self, data: &[u8], tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
+
+    /// Whom it authenticated inside, if there is a name.
+    fn identity(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// What happens next in the tunnel.
+pub(crate) struct Act {
+    /// Application data to send first, passwords among them; may be empty.
+    send: Zeroizing<Vec<u8>>,
+    /// And then.
+    then: Then,
+}
+
+impl Act {
+    /// Sends this first.
+    pub(crate) fn send(data: Vec<u8>, then: Then) -> Self {
+        Self { send: Zeroizing::new(data), then }
+    }
+
+    /// Sends nothing.
+    pub(crate) fn only(then: Then) -> Self {
+        Self::send(vec![], then)
+    }
+}
+
+/// What happens after everything was sent.
+#[derive(Debug, Default)]
+pub(crate) enum Then {
+    /// The other side's turn.
+    #[default]
+    Wait,
+    /// This side is satisfied.
+    Done(Keys),
+    /// This side is not.
+    Failed(Reason),
+}
+
+/// What came of a key derivation.
+pub(crate) fn done(keys: Result<Keys, Reason>) -> Then {
+    keys.map_or_else(Then::Failed, Then::Done)
+}
+
+/// RFC 5216 §2.3 for TLS 1.2, with the method's own label; RFC 9190 §2.3 for TLS 1.3.
+pub(crate) fn keys(
+    tunnel: &mut dyn Tunnel,
+    kind: MethodType,
+    label_tls12: &str,
+    cx: &mut Ctx<'_>,
+) -> Result<Keys, Reason> {
+    let context = [kind.0];
+    let (material, name) = if tunnel.is_tls13() {
+        let material = tunnel.export("EXPORTER_EAP_TLS_Key_Material", Some(&context), 128, cx)?;
+        (material, tunnel.export("EXPORTER_EAP_TLS_Method-Id", Some(&context), 64, cx)?.to_vec())
+    } else {
+        let randoms = tunnel.randoms().ok_or(Reason("EAP-TLS hello not seen"))?;
+        (tunnel.export(label_tls12, None, 128, cx)?, randoms.to_vec())
+    };
+    let (msk, emsk) = material.split_at(64);
+    Ok(Keys {
+        msk: Some(Secret::from(msk)),
+        emsk: Some(Secret::from(emsk)),
+        session_id: [&context[..], &name].concat(),
+    })
+}
+
+/// The tunnel with what goes on inside.
+pub(crate) struct Conversation<I> {
+    tunnel: Box<dyn Tunnel>,
+    inner: I,
+    was_established: bool,
+}
+
+impl<I: Inner> Conversation<I> {
+    pub(crate) fn new(tunnel: Box<dyn Tunnel>, inner: I) -> Self {
+        Self { tunnel, inner, was_established: false }
+    }
+
+    /// The records to send, and what follows when they are sent.
+    pub(crate) fn take(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> (Vec<u8>, Then) {
+        let then = self.react(message, turn).unwrap_or_else(Then::Failed);
+        (self.tunnel.take_output(), then)
+    }
+
+    fn react(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> Result<Then, Reason> {
+        self.tunnel.feed(message, turn.cx, turn.rng)?;
+        let mut then = Then::Wait;
+        if self.tunnel.is_established() && !self.was_established {
+            self.was_established = true;
+            let act = self.inner.on_established(&mut *self.tunnel, turn);
+            then = self.follow(act, turn)?;
+        }
+        let received = Zeroizing::new(self.tunnel.take_received());
+        if received.is_empty() || !matches!(then, Then::Wait) {
+            return Ok(then);
+        }
+        let act = self.inner.on_data(&received, &mut *self.tunnel, turn);
+        self.follow(act, turn)
+    }
+
+    fn follow(&mut self, act: Act, turn: &mut Turn<'_, '_>) -> Result<Then, Reason> {
+        if !act.send.is_empty() {
+            self.tunnel.send(&act.send, turn.cx, turn.rng)?;
+        }
+        Ok(act.then)
+    }
+
+    /// Whom the method authenticated inside.
+    pub(crate) fn identity(&self) -> Option<&[u8]> {
+        self.inner.identity()
+    }
+
+    /// The first records of a client.
+    pub(crate) fn take_output(&mut self) -> Vec<u8> {
+        self.tunnel.take_output()
+    }
+}

@@ -1,0 +1,278 @@
+//! EAP conversations over real TLS: certificates, the wiring of `keytoll-tls` as a host does it, and a lock-step wire.
+
+#![allow(dead_code, reason = "each test file uses its part of these helpers")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
+use std::sync::Arc;
+
+use keytoll_crypto::{Null, Provider, Real, keys};
+use keytoll_eap::tunnel::{Tunnel, Tunnels};
+use keytoll_eap::{
+    Keys, Peer, PeerConfig, PeerOffer, PeerOutput, Reason, Server, ServerConfig, ServerOffer, ServerOutput,
+};
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::trace::NoTrace;
+use keytoll_engine::{Ctx, Rng, Seed, Time};
+use keytoll_pki::{Anchors, Authority, Request, Validity};
+use keytoll_tls::{Client, Config, Failure, Session, Version};
+
+/// A day in 2026, when all certificates here are valid.
+const NOW_UNIX_SECONDS: u64 = 1_790_000_000;
+
+/// Certificates of both sides and the anchor they share.
+pub(crate) struct Pki {
+    pub(crate) peer: Credential,
+    pub(crate) server: Credential,
+    pub(crate) anchor: Vec<u8>,
+}
+
+impl Pki {
+    pub(crate) fn new(kind: KeyKind, chain_length: usize) -> Self {
+        let validity = Validity {
+            from_unix_seconds: NOW_UNIX_SECONDS - 1000,
+            until_unix_seconds: NOW_UNIX_SECONDS + 1000,
+        };
+        let (mut crypto, make) = (Real::default(), &mut keys::generate);
+        let mut authority = Authority::new(kind, validity, &Seed::from(1), make, &mut crypto);
+        let mut issue = |name| {
+            let request = Request { name, alternatives: &[], kind, chain_length };
+            authority.issue(&request, make, &mut crypto)
+        };
+        Self { peer: issue("peer"), server: issue("server"), anchor: authority.anchor() }
+    }
+
+    fn trust(&self) -> Arc<dyn Trust> {
+        let anchors = Anchors::new([&self.anchor[..]], NOW_UNIX_SECONDS, &mut Real::default());
+        Arc::new(anchors.unwrap())
+    }
+
+    /// The same certificates with keys that only the null provider can use.
+    pub(crate) fn without_keys(mut self) -> Self {
+        for side in [&mut self.peer, &mut self.server] {
+            side.key = keys::null(side.key.kind, &side.key.spki.clone());
+        }
+        self
+    }
+
+    pub(crate) fn config(&self, credential: Option<&Credential>, trusts: bool, version: Version) -> Config {
+        Config {
+            credential: credential.cloned(),
+            trust: trusts.then(|| self.trust()),
+            oldest: version,
+            newest: version,
+            ..Config::new()
+        }
+    }
+
+    /// TLS of both sides with certificates on both.
+    pub(crate) fn mutual(&self, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
+        let peer = self.config(Some(&self.peer), true, version);
+        let server = self.config(Some(&self.server), true, version);
+        (client(&peer), self::server(&server))
+    }
+
+    /// TLS of both sides with a certificate on the server's only.
+    pub(crate) fn server_only(&self, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
+        let peer = self.config(None, true, version);
+        let server = self.config(Some(&self.server), false, version);
+        (client(&peer), self::server(&server))
+    }
+}
+
+/// `keytoll-tls` behind the door of this crate.
+pub(crate) fn client(config: &Config) -> Arc<dyn Tunnels> {
+    Arc::new(ClientSide(Client::new(config).unwrap()))
+}
+
+/// `keytoll-tls` behind the door of this crate.
+pub(crate) fn server(config: &Config) -> Arc<dyn Tunnels> {
+    Arc::new(ServerSide(keytoll_tls::Server::new(config).unwrap()))
+}
+
+struct ClientSide(Client);
+
+impl Tunnels for ClientSide {
+    fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
+        Ok(Box::new(Wired(Session::client(&self.0, cx, rng).map_err(reason)?)))
+    }
+}
+
+struct ServerSide(keytoll_tls::Server);
+
+impl Tunnels for ServerSide {
+    fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
+        Ok(Box::new(Wired(Session::server(&self.0, cx, rng).map_err(reason)?)))
+    }
+}
+
+struct Wired(Session);
+
+fn reason(failure: Failure) -> Reason {
+    Reason(failure.name())
+}
+
+impl Tunnel for Wired {
+    fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason> {
+        self.0.feed(bytes, cx, rng).map_err(reason)
+    }
+
+    fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason> {
+        self.0.send(data, cx, rng).map_err(reason)
+    }
+
+    fn take_output(&mut self) -> Vec<u8> {
+        self.0.take_output()
+    }
+
+    fn take_received(&mut self) -> Vec<u8> {
+        self.0.take_received()
+    }
+
+    fn is_established(&self) -> bool {
+        !self.0.is_handshaking()
+    }
+
+    fn is_tls13(&self) -> bool {
+        self.0.version() == Some(Version::Tls13)
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.0.is_resumed()
+    }
+
+    fn export(
+        &mut self,
+        label: &str,
+        context: Option<&[u8]>,
+        len: usize,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Secret, Reason> {
+        self.0.export(label.as_bytes(), context, len, cx).map_err(reason)
+    }
+
+    fn randoms(&self) -> Option<[u8; 64]> {
+        let hellos = self.0.hellos()?;
+        let both = [hellos.client_random, hellos.server_random].concat();
+        Some(both.try_into().expect("twice 32 bytes"))
+    }
+}
+
+/// One side's world.
+pub(crate) struct World {
+    crypto: Provider,
+    rng: Rng,
+}
+
+impl World {
+    pub(crate) fn real(name: &str) -> Self {
+        Self { crypto: Provider::Real(Real::default()), rng: Rng::named(1, name) }
+    }
+
+    pub(crate) fn null(name: &str) -> Self {
+        Self { crypto: Provider::Null(Null), rng: Rng::named(1, name) }
+    }
+
+    fn lend<T>(&mut self, call: impl FnOnce(&mut Rng, &mut Ctx<'_>) -> T) -> T {
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut self.crypto, trace: &mut NoTrace };
+        call(&mut self.rng, &mut cx)
+    }
+}
+
+/// How a conversation went.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The length of each packet, the server's first.
+    pub(crate) lengths: Vec<usize>,
+    pub(crate) peer: Result<Keys, Reason>,
+    pub(crate) server: Result<Keys, Reason>,
+    /// Whom the server took the peer for.
+    pub(crate) identity: Vec<u8>,
+}
+
+/// A whole conversation with one method on each side.
+pub(crate) fn converse(
+    peer_offer: Arc<dyn PeerOffer>,
+    server_offer: Arc<dyn ServerOffer>,
+    worlds: [World; 2],
+) -> Outcome {
+    let [mut ours, mut theirs] = worlds;
+    let mut peer = Peer::new(
+        Arc::new(PeerConfig { methods: vec![peer_offer], ..PeerConfig::default() }),
+        b"alice".to_vec(),
+    );
+    let mut server =
+        Server::new(Arc::new(ServerConfig { methods: vec![server_offer], ..ServerConfig::default() }));
+    let mut lengths = vec![];
+    let mut output = theirs.lend(|rng, cx| server.begin(None, rng, cx));
+    loop {
+        let (packet, verdict) = match output {
+            ServerOutput::Send(packet) => (packet, None),
+            ServerOutput::Success(accepted) => {
+                (accepted.packet, Some((Ok(accepted.keys), accepted.identity)))
+            }
+            ServerOutput::Failure { packet, reason } => (packet, Some((Err(reason), vec![]))),
+            other => panic!("{other:?} after {lengths:?}"),
+        };
+        lengths.push(packet.len());
+        let step = ours.lend(|rng, cx| peer.step(&packet, rng, cx));
+        match (step, verdict) {
+            (PeerOutput::Send(answer), None) => {
+                lengths.push(answer.len());
+                output = theirs.lend(|rng, cx| server.step(&answer, rng, cx));
+            }
+            (PeerOutput::Success(keys), Some((server, identity))) => {
+                return Outcome { lengths, peer: Ok(keys), server, identity };
+            }
+            (PeerOutput::Failed(reason), Some((server, identity))) => {
+                return Outcome { lengths, peer: Err(reason), server, identity };
+            }
+            other => panic!("{other:?} after {lengths:?}"),
+        }
+    }
+}
+
+/// A conversation in which one byte of one packet is changed; the keys of each side that ended with success. Ends at
+/// the first packet that is ignored: nobody repeats here.
+pub(crate) fn converse_with_a_change(
+    peer_offer: Arc<dyn PeerOffer>,
+    server_offer: Arc<dyn ServerOffer>,
+    packet: usize,
+    at: usize,
+) -> [Option<Keys>; 2] {
+    let [mut ours, mut theirs] = [World::real("peer"), World::real("server")];
+    let mut peer = Peer::new(
+        Arc::new(PeerConfig { methods: vec![peer_offer], ..PeerConfig::default() }),
+        b"alice".to_vec(),
+    );
+    let mut server =
+        Server::new(Arc::new(ServerConfig { methods: vec![server_offer], ..ServerConfig::default() }));
+    let mut sent = 0;
+    let mut change = |mut bytes: Vec<u8>| {
+        if sent == packet {
+            let at = at % bytes.len();
+            bytes[at] ^= 0x41;
+        }
+        sent += 1;
+        bytes
+    };
+    let mut output = theirs.lend(|rng, cx| server.begin(None, rng, cx));
+    loop {
+        let (request, server_keys) = match output {
+            ServerOutput::Send(packet) => (packet, None),
+            ServerOutput::Success(accepted) => (accepted.packet, Some(accepted.keys)),
+            ServerOutput::Failure { packet, .. } => (packet, None),
+            ServerOutput::Ask(_) | ServerOutput::Ignored => return [None, None],
+        };
+        let request = change(request);
+        match ours.lend(|rng, cx| peer.step(&request, rng, cx)) {
+            PeerOutput::Send(answer) => {
+                let answer = change(answer);
+                output = theirs.lend(|rng, cx| server.step(&answer, rng, cx));
+            }
+            PeerOutput::Success(keys) => return [Some(keys), server_keys],
+            PeerOutput::Failed(_) | PeerOutput::Ignored => return [None, server_keys],
+        }
+    }
+}

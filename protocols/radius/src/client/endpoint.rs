@@ -1,0 +1,325 @@
+//! The client engine: writes requests, repeats them, and believes only responses that prove who sent them.
+//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
+
+use std::collections::VecDeque;
+
+use keytoll_engine::crypto::Phase;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
+
+use super::config::Config;
+use super::event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};
+use super::exchange::{Awaited, Due, Exchange, Exchanges, Fresh};
+use super::identifiers::{Identifiers, Service, Slot};
+use crate::number::{AttributeType, Code};
+use crate::protect::mppe::{self, Under};
+use crate::protect::{Forged, MppeKeys, authenticator, password};
+use crate::wire::{Attribute, Authenticator, DecodeError, Packet, PacketBuilder, State, eap_message};
+
+/// A client of one server.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    rng: Rng,
+    authentication: Identifiers,
+    accounting: Identifiers,
+    exchanges: Exchanges,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Client {
+    /// A client that draws authenticators and jitter from `rng`.
+    pub fn new(config: Config, rng: Rng) -> Self {
+        let identifiers = |service| Identifiers::new(service, config.ports.clone());
+        Self {
+            authentication: identifiers(Service::Authentication),
+            accounting: identifiers(Service::Accounting),
+            exchanges: Exchanges::default(),
+            out: VecDeque::new(),
+            config,
+            rng,
+        }
+    }
+
+    /// Requests that are neither answered nor given up.
+    pub fn outstanding(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
+        match command {
+            Command::Authenticate(authenticate) => {
+                let conversation = authenticate.conversation;
+                self.exchanges.abandon(conversation, &self.config.retransmission);
+                let sent = self.authenticate(&authenticate, cx);
+                self.settle(conversation, sent);
+            }
+            Command::Account(account) => {
+                let sent = self.account(&account, cx);
+                self.settle(account.conversation, sent);
+            }
+            Command::Abandon(conversation) => {
+                self.exchanges.abandon(conversation, &self.config.retransmission);
+            }
+        }
+    }
+
+    fn settle(&mut self, conversation: ConversationId, sent: Result<(), Reason>) {
+        if let Err(reason) = sent {
+            self.emit(Event::Failed(conversation, reason));
+        }
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
+    }
+}
+
+/// Requests.
+impl Client {
+    fn authenticate(&mut self, authenticate: &Authenticate, cx: &mut Ctx<'_>) -> Result<(), Reason> {
+        let slot = self.authentication.allocate().ok_or(Reason::Busy)?;
+        // RFC 2865 §3: the Request Authenticator is unpredictable and never repeats.
+        let request_authenticator = self.rng.bytes();
+        let written = self.write_access_request(authenticate, slot, &request_authenticator, cx);
+        let secret = &self.config.server.secret;
+        let sealed = written.and_then(|packet| {
+            packet.seal_request(&request_authenticator, secret, cx.crypto).map_err(|_| Reason::TooLong)
+        });
+        let request = sealed.inspect_err(|_| self.authentication.release(slot))?;
+        let awaited = Awaited::Access(authenticate.conversation);
+        self.send(Fresh { slot, awaited, authenticator: request_authenticator, request }, cx);
+        Ok(())
+    }
+
+    fn write_access_request(
+        &self,
+        authenticate: &Authenticate,
+        slot: Slot,
+        request_authenticator: &Authenticator,
+        cx: &mut Ctx<'_>,
+    ) -> Result<PacketBuilder, Reason> {
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_REQUEST, slot.identifier);
+        self.write_who(&mut packet, &authenticate.user_name)?;
+        packet.attributes(authenticate.attributes.iter());
+        match &authenticate.credential {
+            Credential::Eap(eap) => packet.eap_message(eap),
+            Credential::Password(word) => {
+                let hidden =
+                    password::hide(word, request_authenticator, &self.config.server.secret, cx.crypto);
+                let hidden = hidden.ok_or(Reason::TooLong)?;
+                packet.attribute(&short(AttributeType::USER_PASSWORD, &hidden)?);
+            }
+        }
+        // RFC 2865 §5.24: the State of the challenge goes back unmodified.
+        packet.attributes(authenticate.state.as_ref().map(State::attribute));
+        Ok(packet)
+    }
+
+    fn account(&mut self, account: &Account, cx: &mut Ctx<'_>) -> Result<(), Reason> {
+        let slot = self.accounting.allocate().ok_or(Reason::Busy)?;
+        let written = self.write_accounting_request(account, slot);
+        let secret = &self.config.server.secret;
+        let sealed =
+            written.and_then(|packet| packet.seal_accounting(secret, cx.crypto).map_err(|_| Reason::TooLong));
+        let request = sealed.inspect_err(|_| self.accounting.release(slot))?;
+        let authenticator = authenticator::of(&request.bytes);
+        let awaited = Awaited::Accounting(account.conversation);
+        self.send(Fresh { slot, awaited, authenticator, request }, cx);
+        Ok(())
+    }
+
+    fn write_accounting_request(&self, account: &Account, slot: Slot) -> Result<PacketBuilder, Reason> {
+        let mut packet = PacketBuilder::new(Code::ACCOUNTING_REQUEST, slot.identifier);
+        let status = account.status.number().to_be_bytes();
+        packet.attribute(&Attribute::fixed(AttributeType::ACCT_STATUS_TYPE, &status));
+        packet.attribute(&short(AttributeType::ACCT_SESSION_ID, account.session_id.as_bytes())?);
+        self.write_who(&mut packet, &account.user_name)?;
+        packet.attributes(account.attributes.iter());
+        Ok(packet)
+    }
+
+    // RFC 3579 §3: a NAS names itself in every request. RFC 2865 §5: empty attributes are not sent.
+    fn write_who(&self, packet: &mut PacketBuilder, user_name: &[u8]) -> Result<(), Reason> {
+        if !user_name.is_empty() {
+            packet.attribute(&short(AttributeType::USER_NAME, user_name)?);
+        }
+        packet.attribute(&short(AttributeType::NAS_IDENTIFIER, self.config.nas_identifier.as_bytes())?);
+        Ok(())
+    }
+
+    fn send(&mut self, fresh: Fresh, cx: &mut Ctx<'_>) {
+        cx.trace.record(fresh.request.fact(false));
+        let datagram = self.datagram(fresh.slot, fresh.request.bytes.clone());
+        self.out.push_back(Output::Packet(datagram));
+        self.exchanges.insert(fresh, &self.config.retransmission, cx.now, &mut self.rng);
+    }
+
+    fn datagram(&self, slot: Slot, bytes: Vec<u8>) -> Datagram {
+        let to = match slot.service {
+            Service::Authentication => self.config.server.authentication,
+            Service::Accounting => self.config.server.accounting,
+        };
+        let from = Addr::new(self.config.local, slot.port);
+        Datagram { protocol: Protocol::Radius, transport: Transport::Udp, from, to, bytes }
+    }
+
+    fn on_tick(&mut self, cx: &mut Ctx<'_>) {
+        let timers = self.config.retransmission;
+        while let Some((slot, due)) = self.exchanges.next_due(&timers, cx.now) {
+            match due {
+                Due::Again => self.send_again(slot, cx),
+                Due::GiveUp => self.give_up(slot),
+            }
+        }
+    }
+
+    fn send_again(&mut self, slot: Slot, cx: &mut Ctx<'_>) {
+        let request = self.exchanges.again(slot, &self.config.retransmission, cx.now, &mut self.rng);
+        cx.trace.record(request.fact(true));
+        let bytes = request.bytes.clone();
+        self.out.push_back(Output::Packet(self.datagram(slot, bytes)));
+    }
+
+    fn give_up(&mut self, slot: Slot) {
+        if let Awaited::Access(conversation) | Awaited::Accounting(conversation) = self.close(slot).awaited {
+            self.emit(Event::Failed(conversation, Reason::Timeout));
+        }
+    }
+
+    /// Ends an exchange and frees its identifier.
+    fn close(&mut self, slot: Slot) -> Exchange {
+        match slot.service {
+            Service::Authentication => self.authentication.release(slot),
+            Service::Accounting => self.accounting.release(slot),
+        }
+        self.exchanges.remove(slot).expect("only exchanges that are there are closed")
+    }
+}
+
+/// Responses.
+impl Client {
+    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if let Err(why) = self.on_response(from, to, bytes, cx) {
+            cx.discard(Protocol::Radius, why);
+        }
+    }
+
+    fn on_response(
+        &mut self,
+        from: Addr,
+        to: Addr,
+        bytes: &[u8],
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        let service = self.service(from).ok_or("unknown server")?;
+        let packet = Packet::read(bytes).map_err(|_| "malformed")?;
+        let slot = Slot { service, port: to.port, identifier: packet.identifier };
+        let exchange = self.exchanges.get(slot).ok_or("unknown identifier")?;
+        self.verify(&packet, service, &exchange.authenticator, cx)?;
+        let Exchange { awaited, authenticator, .. } = self.close(slot);
+        match awaited {
+            Awaited::Access(conversation) => self.on_answer(conversation, &packet, &authenticator, cx),
+            Awaited::Accounting(conversation) => self.emit(Event::Accounted(conversation)),
+            Awaited::Abandoned => {}
+        }
+        Ok(())
+    }
+
+    fn service(&self, from: Addr) -> Option<Service> {
+        let server = &self.config.server;
+        let authentication = (from == server.authentication).then_some(Service::Authentication);
+        authentication.or_else(|| (from == server.accounting).then_some(Service::Accounting))
+    }
+
+    fn verify(
+        &self,
+        packet: &Packet<'_>,
+        service: Service,
+        request: &Authenticator,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        let secret = &self.config.server.secret;
+        let verified = match (service, packet.code) {
+            (Service::Authentication, Code::ACCESS_ACCEPT | Code::ACCESS_REJECT | Code::ACCESS_CHALLENGE) => {
+                packet.verify_response(request, secret, cx.crypto)
+            }
+            (Service::Accounting, Code::ACCOUNTING_RESPONSE) => {
+                packet.verify_accounting_response(request, secret, cx.crypto)
+            }
+            _ => return Err("unexpected code"),
+        };
+        verified.map_err(Forged::why)
+    }
+
+    // RFC 3579 §2.6.3: the code alone decides; what EAP says inside is for the peer, and never made up here.
+    fn on_answer(
+        &mut self,
+        conversation: ConversationId,
+        packet: &Packet<'_>,
+        request: &Authenticator,
+        cx: &mut Ctx<'_>,
+    ) {
+        let event = match packet.code {
+            Code::ACCESS_CHALLENGE => challenge(conversation, packet),
+            Code::ACCESS_ACCEPT => {
+                let under = Under { request, secret: &self.config.server.secret };
+                accept(conversation, packet, under, cx)
+            }
+            _ => eap_message::join(&packet.attributes).map(|eap| Event::Reject { conversation, eap }),
+        };
+        self.emit(event.unwrap_or(Event::Failed(conversation, Reason::Malformed)));
+    }
+}
+
+fn challenge(conversation: ConversationId, packet: &Packet<'_>) -> Result<Event, DecodeError> {
+    let state = State::read(&packet.attributes)?;
+    // A challenge without EAP has nothing for the peer, so nothing could ever answer it.
+    let Some(eap) = eap_message::join(&packet.attributes)? else {
+        return Ok(Event::Failed(conversation, Reason::Malformed));
+    };
+    Ok(Event::Challenge { conversation, eap, state })
+}
+
+fn accept(
+    conversation: ConversationId,
+    packet: &Packet<'_>,
+    under: Under<'_>,
+    cx: &mut Ctx<'_>,
+) -> Result<Event, DecodeError> {
+    let eap = eap_message::join(&packet.attributes)?;
+    let keys = MppeKeys::read(&packet.attributes, under, cx.crypto)?;
+    let attributes = packet.attributes.iter().filter(is_for_the_owner).collect();
+    Ok(Event::Accept(Accept { conversation, eap, keys, attributes }))
+}
+
+fn is_for_the_owner(attribute: &Attribute<'_>) -> bool {
+    let ours = [AttributeType::STATE, AttributeType::EAP_MESSAGE, AttributeType::MESSAGE_AUTHENTICATOR];
+    !ours.contains(&attribute.kind()) && !mppe::is_microsofts(attribute)
+}
+
+fn short(kind: AttributeType, value: &[u8]) -> Result<Attribute<'_>, Reason> {
+    Attribute::new(kind, value).map_err(|_| Reason::TooLong)
+}
+
+impl Engine for Client {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        cx.crypto.enter(Phase::Aaa);
+        match input {
+            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Command(command) => self.on_command(command, cx),
+            Input::Tick => self.on_tick(cx),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.exchanges.deadline().map(|at| Deadline { at, why: "RADIUS retransmission" })
+    }
+}

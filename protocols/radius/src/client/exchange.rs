@@ -1,0 +1,139 @@
+//! Requests without response, and when they are sent again. Read RFC 5080 §2.2.1 first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use keytoll_engine::{Rng, Time};
+
+use super::config::Retransmission;
+use super::event::ConversationId;
+use super::identifiers::Slot;
+use crate::wire::{Authenticator, Sealed};
+
+/// Who waits for the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// A conversation, for an answer to its Access-Request.
+    Access(ConversationId),
+    /// A conversation, for an Accounting-Response.
+    Accounting(ConversationId),
+    /// Nobody: the identifier must rest until the server cannot answer any more.
+    Abandoned,
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) awaited: Awaited,
+    pub(super) authenticator: Authenticator,
+    pub(super) request: Sealed,
+    first_sent_at: Time,
+    sent: u32,
+    wait: Duration,
+    due: Time,
+}
+
+/// What the timer of an exchange says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Send the request again.
+    Again,
+    /// Nobody will answer.
+    GiveUp,
+}
+
+impl Exchange {
+    fn due(&self, timers: &Retransmission, now: Time) -> Due {
+        let overdue = now.since(self.first_sent_at) >= timers.duration_max;
+        if overdue || self.sent >= timers.count_max { Due::GiveUp } else { Due::Again }
+    }
+
+    /// The next wait, cut at MRD; abandoned requests are not sent again.
+    fn schedule(&mut self, now: Time, timers: &Retransmission) {
+        let end = self.first_sent_at + timers.duration_max;
+        let silent = self.awaited == Awaited::Abandoned;
+        self.due = if silent { end } else { end.min(now + self.wait) };
+    }
+}
+
+/// All of them, by what their responses will carry, and by when they are due.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    table: BTreeMap<Slot, Exchange>,
+    timers: BTreeSet<(Time, Slot)>,
+    /// The Access-Request that a conversation waits for.
+    asking: BTreeMap<ConversationId, Slot>,
+}
+
+/// A request about to be sent for the first time.
+pub(super) struct Fresh {
+    pub(super) slot: Slot,
+    pub(super) awaited: Awaited,
+    pub(super) authenticator: Authenticator,
+    pub(super) request: Sealed,
+}
+
+impl Exchanges {
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn get(&self, slot: Slot) -> Option<&Exchange> {
+        self.table.get(&slot)
+    }
+
+    pub(super) fn insert(&mut self, fresh: Fresh, timers: &Retransmission, now: Time, rng: &mut Rng) {
+        let Fresh { slot, awaited, authenticator, request } = fresh;
+        let wait = timers.first(rng);
+        let mut exchange =
+            Exchange { awaited, authenticator, request, first_sent_at: now, sent: 1, wait, due: now };
+        exchange.schedule(now, timers);
+        self.timers.insert((exchange.due, slot));
+        if let Awaited::Access(conversation) = awaited {
+            self.asking.insert(conversation, slot);
+        }
+        self.table.insert(slot, exchange);
+    }
+
+    /// Takes an exchange out, because it is answered or given up.
+    pub(super) fn remove(&mut self, slot: Slot) -> Option<Exchange> {
+        let exchange = self.table.remove(&slot)?;
+        self.timers.remove(&(exchange.due, slot));
+        if let Awaited::Access(conversation) = exchange.awaited {
+            self.asking.remove(&conversation);
+        }
+        Some(exchange)
+    }
+
+    // RFC 5080 §2.2.2: an identifier is not used again before its request was answered or has timed out.
+    /// Nobody waits any longer: the request is not repeated, its identifier rests until the end of its time.
+    pub(super) fn abandon(&mut self, conversation: ConversationId, timers: &Retransmission) {
+        let Some(slot) = self.asking.remove(&conversation) else { return };
+        let exchange = self.table.get_mut(&slot).expect("`asking` names exchanges in the table");
+        self.timers.remove(&(exchange.due, slot));
+        exchange.awaited = Awaited::Abandoned;
+        exchange.schedule(exchange.first_sent_at, timers);
+        self.timers.insert((exchange.due, slot));
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// The next exchange whose time has come, and what to do with it.
+    pub(super) fn next_due(&self, timers: &Retransmission, now: Time) -> Option<(Slot, Due)> {
+        let (at, slot) = *self.timers.first()?;
+        (at <= now).then(|| (slot, self.table[&slot].due(timers, now)))
+    }
+
+    /// Counts a repetition and gives the request to repeat.
+    pub(super) fn again(&mut self, slot: Slot, timers: &Retransmission, now: Time, rng: &mut Rng) -> &Sealed {
+        let exchange = self.table.get_mut(&slot).expect("only exchanges that are due are repeated");
+        self.timers.remove(&(exchange.due, slot));
+        exchange.sent += 1;
+        exchange.wait = timers.next(exchange.wait, rng);
+        exchange.schedule(now, timers);
+        self.timers.insert((exchange.due, slot));
+        &exchange.request
+    }
+}

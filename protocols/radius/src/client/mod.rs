@@ -1,0 +1,22 @@
+//! The client: what a NAS (our gateway) does. RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.1.
+//!
+//! ```text
+//!   Authenticate --Access-Request-->  Awaited::Access      --Challenge--> Event::Challenge, owner asks again
+//!                                          |               --Accept-----> Event::Accept
+//!                                          |               --Reject-----> Event::Reject
+//!                                          '--no answer----------------> Event::Failed(timeout)
+//!   Account      --Accounting-Request-> Awaited::Accounting --Response--> Event::Accounted
+//! ```
+//!
+//! Each round is an exchange of its own; what ties rounds together is the State that the owner returns. An exchange
+//! owns an identifier on a source port until it is answered or given up.
+
+mod config;
+mod endpoint;
+mod event;
+mod exchange;
+mod identifiers;
+
+pub use config::{Config, Retransmission, Server};
+pub use endpoint::Client;
+pub use event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};

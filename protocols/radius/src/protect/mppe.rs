@@ -1,0 +1,216 @@
+//! MS-MPPE-Send-Key and MS-MPPE-Recv-Key, RFC 2548 §2.4.2 and §2.4.3: how an MSK reaches the NAS (RFC 5216 §2.3).
+//!
+//!   Vendor-Type(1) Vendor-Length(1) Salt(2) String(16n);  String hides  Key-Length(1) Key(*) zeros
+
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_engine::{Crypto, Rng};
+use zeroize::Zeroizing;
+
+use super::chain::{self, BLOCK};
+use crate::number::{AttributeType, MICROSOFT, MS_MPPE_RECV_KEY, MS_MPPE_SEND_KEY};
+use crate::wire::{Attribute, AttributeList, Authenticator, PacketBuilder, VendorSpecific};
+
+/// What an Access-Accept says about keys, in the clear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MppeKeys {
+    /// MS-MPPE-Recv-Key: what the NAS receives with.
+    pub recv: Secret,
+    /// MS-MPPE-Send-Key: what the NAS sends with.
+    pub send: Secret,
+}
+
+/// Under which request and secret keys are hidden.
+#[derive(Debug, Clone, Copy)]
+pub struct Under<'a> {
+    /// The authenticator of the request that is answered.
+    pub request: &'a Authenticator,
+    /// The shared secret.
+    pub secret: &'a Secret,
+}
+
+impl MppeKeys {
+    /// Length of either half of an MSK, in bytes.
+    const HALF: usize = 32;
+
+    // RFC 5216 §2.3: the first 32 octets of the MSK go as MS-MPPE-Recv-Key, the next 32 as MS-MPPE-Send-Key.
+    /// The halves of an MSK; what it has beyond 64 bytes is left out.
+    pub fn from_msk(msk: &[u8]) -> Self {
+        let (recv, rest) = msk.split_at(msk.len().min(Self::HALF));
+        Self { recv: recv.into(), send: rest[..rest.len().min(Self::HALF)].into() }
+    }
+
+    // RFC 3748 §7.10: an MSK has at least 64 octets; MS-CHAP servers send two keys of 16, padded with zeros as EAP-MSCHAPv2
+    // peers pad theirs.
+    /// The MSK, of at least 64 bytes.
+    pub fn msk(&self) -> Secret {
+        let mut msk = Zeroizing::new([&*self.recv, &*self.send].concat());
+        let length = msk.len().max(2 * Self::HALF);
+        msk.resize(length, 0);
+        Secret::from(&msk[..])
+    }
+
+    /// Appends both attributes to an Access-Accept.
+    pub fn write(
+        &self,
+        packet: &mut PacketBuilder,
+        under: Under<'_>,
+        rng: &mut Rng,
+        crypto: &mut dyn Crypto,
+    ) {
+        // RFC 2548 §2.4.2: the leftmost bit of a salt is set, and salts differ within a packet.
+        let salt = u16::from_be_bytes(rng.bytes()) | 0x8000;
+        write_key(packet, MS_MPPE_RECV_KEY, &hide(&self.recv, salt, under, crypto));
+        write_key(packet, MS_MPPE_SEND_KEY, &hide(&self.send, salt ^ 1, under, crypto));
+    }
+
+    /// The keys of an Access-Accept, if it has any.
+    pub fn read(
+        attributes: &AttributeList<'_>,
+        under: Under<'_>,
+        crypto: &mut dyn Crypto,
+    ) -> Result<Option<Self>, DecodeError> {
+        let recv = VendorSpecific::find(attributes, MICROSOFT, MS_MPPE_RECV_KEY)?;
+        let send = VendorSpecific::find(attributes, MICROSOFT, MS_MPPE_SEND_KEY)?;
+        match (recv, send) {
+            (Some(recv), Some(send)) => {
+                Ok(Some(Self { recv: reveal(recv, under, crypto)?, send: reveal(send, under, crypto)? }))
+            }
+            (None, None) => Ok(None),
+            (Some(only), None) => Err(only.error("MS-MPPE-Send-Key", Problem::Missing)),
+            (None, Some(only)) => Err(only.error("MS-MPPE-Recv-Key", Problem::Missing)),
+        }
+    }
+}
+
+/// Whether an attribute is Microsoft's, and so carries one of the keys, or might.
+pub(crate) fn is_microsofts(attribute: &Attribute<'_>) -> bool {
+    attribute.kind() == AttributeType::VENDOR_SPECIFIC
+        && attribute.value().starts_with(&MICROSOFT.to_be_bytes())
+}
+
+fn write_key(packet: &mut PacketBuilder, kind: AttributeType, value: &[u8]) {
+    let inner = Attribute::new(kind, value).expect("a half of an MSK is short");
+    let value = VendorSpecific::value(MICROSOFT, &inner);
+    packet.attribute(&Attribute::new(AttributeType::VENDOR_SPECIFIC, &value).expect("checked by value()"));
+}
+
+/// Salt and hidden string.
+///
+/// # Panics
+/// If the key is longer than 239 bytes; halves of an MSK are not.
+pub fn hide(key: &Secret, salt: u16, under: Under<'_>, crypto: &mut dyn Crypto) -> Vec<u8> {
+    let salt = salt.to_be_bytes();
+    let mut value = vec![0; 2 + (1 + key.len()).next_multiple_of(BLOCK)];
+    let (front, string) = value.split_at_mut(2);
+    front.copy_from_slice(&salt);
+    string[0] = u8::try_from(key.len()).expect("keys are short");
+    string[1..=key.len()].copy_from_slice(key);
+    chain::encrypt(string, [under.request, &salt], under.secret, crypto);
+    value
+}
+
+/// The key hidden in a value of either attribute.
+pub fn reveal(
+    mut value: Reader<'_>,
+    under: Under<'_>,
+    crypto: &mut dyn Crypto,
+) -> Result<Secret, DecodeError> {
+    let salt: [u8; 2] = value.array("MS-MPPE salt")?;
+    let at = value;
+    if value.is_empty() || !value.len().is_multiple_of(BLOCK) {
+        return Err(at.error("MS-MPPE key", Problem::Length(value.len() as u64)));
+    }
+    let mut string = Zeroizing::new(value.rest().to_vec());
+    chain::decrypt(&mut string, [under.request, &salt], under.secret, crypto);
+    let length = usize::from(string[0]);
+    let key = string
+        .get(1..=length)
+        .ok_or_else(|| at.error("MS-MPPE key length", Problem::Length(length as u64)))?;
+    Ok(Secret::from(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Code;
+    use crate::wire::Packet;
+    use keytoll_crypto::Real;
+    use keytoll_engine::Rng;
+    use proptest::prelude::*;
+
+    const SECRET: &[u8] = b"hogehogefugafuga";
+
+    fn accept(keys: &MppeKeys) -> Vec<u8> {
+        let secret = Secret::from(SECRET);
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_ACCEPT, 1);
+        let mut rng = Rng::named(1, "salt");
+        keys.write(&mut packet, Under { request: &[7; 16], secret: &secret }, &mut rng, &mut Real::default());
+        packet.seal_response(&[7; 16], &secret, &mut Real::default()).unwrap().bytes
+    }
+
+    #[test]
+    fn an_msk_is_halved_and_joined() {
+        let msk: Vec<u8> = (0..64).collect();
+        let keys = MppeKeys::from_msk(&msk);
+        assert_eq!((keys.recv[0], keys.send[0], keys.recv.len(), keys.send.len()), (0, 32, 32, 32));
+        assert_eq!(keys.msk(), Secret::new(msk));
+    }
+
+    #[test]
+    fn short_keys_make_an_msk_padded_with_zeros() {
+        let keys = MppeKeys { recv: Secret::new(vec![1; 16]), send: Secret::new(vec![2; 16]) };
+        assert_eq!(keys.msk(), Secret::new([&[1; 16][..], &[2; 16], &[0; 32]].concat()));
+    }
+
+    #[test]
+    fn salts_have_their_leftmost_bit_set_and_differ() {
+        let bytes = accept(&MppeKeys::from_msk(&[9; 64]));
+        let attributes = Packet::read(&bytes).unwrap().attributes;
+        let salt =
+            |kind| VendorSpecific::find(&attributes, MICROSOFT, kind).unwrap().unwrap().u16("salt").unwrap();
+        let (recv, send) = (salt(MS_MPPE_RECV_KEY), salt(MS_MPPE_SEND_KEY));
+        assert!(recv != send && recv & send & 0x8000 != 0, "{recv:x} {send:x}");
+    }
+
+    #[test]
+    fn one_key_without_the_other_is_refused() {
+        let mut packet = PacketBuilder::new(Code::ACCESS_ACCEPT, 1);
+        write_key(&mut packet, MS_MPPE_SEND_KEY, &[0x80, 0]);
+        let secret = Secret::from(SECRET);
+        let bytes = packet.seal_response(&[7; 16], &secret, &mut Real::default()).unwrap().bytes;
+        let under = Under { request: &[7; 16], secret: &secret };
+        let error = MppeKeys::read(&Packet::read(&bytes).unwrap().attributes, under, &mut Real::default())
+            .unwrap_err();
+        assert_eq!(error.to_string(), "MS-MPPE-Recv-Key at offset 28: is missing");
+    }
+
+    #[test]
+    fn keys_are_not_printed() {
+        let keys = MppeKeys::from_msk(&[9; 64]);
+        assert_eq!(format!("{keys:?}"), "MppeKeys { recv: Secret(32 bytes), send: Secret(32 bytes) }");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(msk in proptest::collection::vec(any::<u8>(), 0..=64)) {
+            let (keys, secret) = (MppeKeys::from_msk(&msk), Secret::from(SECRET));
+            let bytes = accept(&keys);
+            let under = Under { request: &[7; 16], secret: &secret };
+            let attributes = Packet::read(&bytes).unwrap().attributes;
+            prop_assert_eq!(MppeKeys::read(&attributes, under, &mut Real::default()), Ok(Some(keys)));
+        }
+
+        #[test]
+        fn every_cut_is_an_error_or_another_length(key in proptest::collection::vec(any::<u8>(), 0..=64)) {
+            let (key, secret) = (Secret::new(key), Secret::from(SECRET));
+            let under = Under { request: &[7; 16], secret: &secret };
+            let value = hide(&key, 0x8001, under, &mut Real::default());
+            for cut in 0..value.len() {
+                let cut = Reader::new(&value[..cut]);
+                // A whole block less still holds the key's length, so a key that needed the block is missed.
+                prop_assert!(reveal(cut, under, &mut Real::default()).is_err(), "{} bytes", cut.len());
+            }
+        }
+    }
+}

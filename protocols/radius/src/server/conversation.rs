@@ -1,0 +1,170 @@
+//! Unfinished conversations: who waits for what, and until when. RFC 2865 §5.24, RFC 5080 §2.1.1.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::{Rng, Time};
+
+use super::config::Config;
+use super::duplicates::Fingerprint;
+use super::event::ConversationId;
+use super::request::ReplyTo;
+use crate::wire::State;
+
+/// The owner is asked; its command will be the response to this request.
+#[derive(Debug)]
+pub(super) struct AwaitingAnswer {
+    pub(super) reply_to: ReplyTo,
+    pub(super) fingerprint: Fingerprint,
+}
+
+/// The client is challenged; its next request will carry this State.
+#[derive(Debug)]
+struct AwaitingRequest {
+    state: State,
+}
+
+#[derive(Debug)]
+enum Wait {
+    Answer(AwaitingAnswer),
+    Request(AwaitingRequest),
+}
+
+#[derive(Debug)]
+struct Conversation {
+    client: IpAddr,
+    born_at: Time,
+    deadline: Time,
+    wait: Wait,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Conversations {
+    table: BTreeMap<ConversationId, Conversation>,
+    by_state: BTreeMap<State, ConversationId>,
+    deadlines: BTreeSet<(Time, ConversationId)>,
+    next: u64,
+    count_max: usize,
+    idle_max: Duration,
+    age_max: Duration,
+}
+
+impl Conversations {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self {
+            table: BTreeMap::new(),
+            by_state: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            next: 0,
+            count_max: config.conversations_max,
+            idle_max: config.conversation_idle_max,
+            age_max: config.conversation_age_max,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= self.count_max
+    }
+
+    /// Begins one with its first request.
+    pub(super) fn begin(&mut self, request: AwaitingAnswer, now: Time) -> ConversationId {
+        let id = ConversationId(self.next);
+        self.next += 1;
+        let client = request.reply_to.from.ip;
+        self.insert(
+            id,
+            Conversation { client, born_at: now, deadline: now, wait: Wait::Answer(request) },
+            now,
+        );
+        id
+    }
+
+    /// The conversation that waits for a request of this client with this State. A State is good for one request:
+    /// whoever repeats it, or was not given it, finds nothing.
+    pub(super) fn named(&self, state: &State, client: IpAddr) -> Option<ConversationId> {
+        self.by_state.get(state).copied().filter(|id| self.table[id].client == client)
+    }
+
+    /// Goes on with the next request of a conversation that was [`Self::named`].
+    pub(super) fn resume(
+        &mut self,
+        id: ConversationId,
+        request: AwaitingAnswer,
+        now: Time,
+    ) -> ConversationId {
+        let conversation = self.remove(id).expect("`named` gave a conversation in the table");
+        self.insert(id, Conversation { wait: Wait::Answer(request), ..conversation }, now);
+        id
+    }
+
+    /// The request that waits for the owner's verdict; the conversation is over unless it is challenged.
+    pub(super) fn answer(&mut self, id: ConversationId) -> Option<(AwaitingAnswer, Born)> {
+        if !matches!(self.table.get(&id)?.wait, Wait::Answer(_)) {
+            return None;
+        }
+        match self.remove(id)? {
+            Conversation { born_at, wait: Wait::Answer(request), .. } => Some((request, Born(born_at))),
+            Conversation { wait: Wait::Request(_), .. } => None,
+        }
+    }
+
+    // RFC 2865 §5.24: what a State holds is the server's business; 16 random bytes cannot be guessed, and say nothing.
+    /// Waits for the client's next request; the State it will carry.
+    pub(super) fn challenge(
+        &mut self,
+        id: ConversationId,
+        client: IpAddr,
+        born: Born,
+        now: Time,
+        rng: &mut Rng,
+    ) -> State {
+        let state = State::new(&rng.bytes::<16>());
+        let wait = Wait::Request(AwaitingRequest { state: state.clone() });
+        self.insert(id, Conversation { client, born_at: born.0, deadline: now, wait }, now);
+        state
+    }
+
+    /// Ends one, whatever it waits for.
+    pub(super) fn forget(&mut self, id: ConversationId) {
+        self.remove(id);
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Forgets the next conversation whose time is over.
+    pub(super) fn expire(&mut self, now: Time) -> Option<ConversationId> {
+        let (at, id) = *self.deadlines.first()?;
+        (at <= now).then(|| drop(self.remove(id)))?;
+        Some(id)
+    }
+
+    fn insert(&mut self, id: ConversationId, mut conversation: Conversation, now: Time) {
+        conversation.deadline = (now + self.idle_max).min(conversation.born_at + self.age_max);
+        self.deadlines.insert((conversation.deadline, id));
+        if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
+            self.by_state.insert(state.clone(), id);
+        }
+        self.table.insert(id, conversation);
+    }
+
+    fn remove(&mut self, id: ConversationId) -> Option<Conversation> {
+        let conversation = self.table.remove(&id)?;
+        self.deadlines.remove(&(conversation.deadline, id));
+        if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
+            self.by_state.remove(state);
+        }
+        Some(conversation)
+    }
+}
+
+/// When a conversation began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Born(Time);

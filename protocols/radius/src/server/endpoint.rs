@@ -1,0 +1,398 @@
+//! The server engine: admits requests that prove who sent them, once each, and carries its owner's answers.
+//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use keytoll_engine::crypto::{Phase, Secret};
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
+
+use super::config::{Client, Config};
+use super::conversation::{AwaitingAnswer, Conversations};
+use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
+use super::event::{Command, ConversationId, Credential, Event, Request};
+use super::request::{AccessRequest, ReplyTo, read_accounting};
+use crate::number::{AttributeType, Code};
+use crate::protect::mppe::Under;
+use crate::protect::{Forged, MppeKeys};
+use crate::wire::{Attribute, Attributes, Packet, PacketBuilder, PacketTooLong, Sealed, State};
+
+/// A server and its unfinished conversations.
+#[derive(Debug)]
+pub struct Server {
+    config: Arc<Config>,
+    rng: Rng,
+    conversations: Conversations,
+    duplicates: Duplicates,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Server {
+    /// A server that draws States and salts from `rng`.
+    pub fn new(config: Config, rng: Rng) -> Self {
+        Self {
+            conversations: Conversations::new(&config),
+            duplicates: Duplicates::new(config.responses_max, config.response_kept),
+            out: VecDeque::new(),
+            config: Arc::new(config),
+            rng,
+        }
+    }
+
+    /// Conversations without verdict.
+    pub fn conversations(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// Requests remembered to recognise their repetitions.
+    pub fn remembered(&self) -> usize {
+        self.duplicates.len()
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
+    }
+
+    fn on_tick(&mut self, cx: &Ctx<'_>) {
+        self.duplicates.purge(cx.now);
+        while let Some(conversation) = self.conversations.expire(cx.now) {
+            self.emit(Event::Expired(conversation));
+        }
+    }
+}
+
+/// A request that proved who sent it and was not seen before.
+struct Admitted<'a> {
+    packet: Packet<'a>,
+    key: Key,
+    fingerprint: Fingerprint,
+}
+
+/// Requests.
+impl Server {
+    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        self.duplicates.purge(cx.now);
+        if let Err(why) = self.on_request(from, to, bytes, cx) {
+            cx.discard(Protocol::Radius, why);
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        from: Addr,
+        to: Addr,
+        bytes: &[u8],
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        // RFC 2865 §3: a request from a client without shared secret is silently discarded.
+        let config = Arc::clone(&self.config);
+        let client = config.clients.get(&from.ip).ok_or("unknown client")?;
+        let packet = Packet::read(bytes).map_err(|_| "malformed")?;
+        let is_access = match (packet.code, to.port) {
+            (Code::ACCESS_REQUEST, port) if port == config.authentication_port => true,
+            (Code::ACCOUNTING_REQUEST, port) if port == config.accounting_port => false,
+            _ => return Err("unexpected code"),
+        };
+        verify(&packet, is_access, &client.secret, cx)?;
+        let key = Key { from, to, identifier: packet.identifier };
+        let fingerprint = Fingerprint::of(&packet);
+        if self.answer_again(key, fingerprint, cx)? {
+            return Ok(());
+        }
+        let request = Admitted { packet, key, fingerprint };
+        if is_access {
+            self.on_access(&request, client, cx)
+        } else {
+            self.on_accounting(&request, client, cx)
+        }
+    }
+
+    /// Whether the request was answered before, and now again.
+    // RFC 5080 §2.2.2: a repeated request gets the original response, or nothing while there is none.
+    fn answer_again(
+        &mut self,
+        key: Key,
+        fingerprint: Fingerprint,
+        cx: &mut Ctx<'_>,
+    ) -> Result<bool, &'static str> {
+        match self.duplicates.seen(key, fingerprint) {
+            Seen::Never => Ok(false),
+            Seen::Unanswered => Err("repeated while unanswered"),
+            Seen::Answered(response) => {
+                let datagram = transmit(key, response, true, cx);
+                self.out.push_back(Output::Packet(datagram));
+                Ok(true)
+            }
+        }
+    }
+
+    fn on_access(
+        &mut self,
+        request: &Admitted<'_>,
+        client: &Client,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        let Admitted { packet, key, fingerprint } = *request;
+        let meaning = AccessRequest::read(&packet, client, cx.crypto).map_err(|_| "malformed")?;
+        let reply_to = ReplyTo::read(key.from, key.to, &packet).map_err(|_| "malformed")?;
+        let place = self.place(meaning.state.as_ref(), key)?;
+        self.duplicates.insert(key, fingerprint, cx.now);
+        let awaiting = AwaitingAnswer { reply_to, fingerprint };
+        match acceptable(place, meaning.credential) {
+            Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx.now),
+            Err(unusable) => return self.refuse(&awaiting, &unusable, cx),
+        }
+        Ok(())
+    }
+
+    /// Where a request belongs, by its State.
+    fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
+        let Some(state) = state else {
+            // RFC 5080 §2.2.3: under load, conversations that have begun come first.
+            return if self.conversations.is_full() { Err("too many conversations") } else { Ok(Place::New) };
+        };
+        Ok(self.conversations.named(state, key.from.ip).map_or(Place::Nowhere, Place::Begun))
+    }
+
+    /// Asks the owner, in the conversation that has begun or a new one.
+    fn ask(
+        &mut self,
+        begun: Option<ConversationId>,
+        awaiting: AwaitingAnswer,
+        credential: Credential,
+        attributes: Attributes,
+        now: Time,
+    ) {
+        let (client, user_name) = (awaiting.reply_to.from, awaiting.reply_to.user_name.clone());
+        let conversation = match begun {
+            Some(conversation) => self.conversations.resume(conversation, awaiting, now),
+            None => self.conversations.begin(awaiting, now),
+        };
+        let first = begun.is_none();
+        self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
+    }
+
+    /// Answers with an Access-Reject of our own.
+    fn refuse(
+        &mut self,
+        request: &AwaitingAnswer,
+        unusable: &Unusable,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        self.respond_reject(request, unusable.eap.as_deref(), cx);
+        Err(unusable.why)
+    }
+
+    // RFC 2866 §2: a response says that the report was recorded; here that is the event, which cannot get lost.
+    fn on_accounting(
+        &mut self,
+        request: &Admitted<'_>,
+        client: &Client,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        let Admitted { packet, key, fingerprint } = *request;
+        let report = read_accounting(key.from, &packet).map_err(|_| "malformed")?;
+        let reply_to = ReplyTo::read(key.from, key.to, &packet).map_err(|_| "malformed")?;
+        let mut response = PacketBuilder::new(Code::ACCOUNTING_RESPONSE, key.identifier);
+        response.attributes(reply_to.proxy_states.iter());
+        let sealed = response.seal_response(&packet.authenticator, &client.secret, cx.crypto);
+        let sealed = sealed.map_err(|_| "malformed")?;
+        self.duplicates.insert(key, fingerprint, cx.now);
+        self.send(key, fingerprint, sealed, cx);
+        self.emit(Event::Accounting(report));
+        Ok(())
+    }
+}
+
+/// Why a request is refused without asking the owner.
+struct Unusable {
+    why: &'static str,
+    eap: Option<Vec<u8>>,
+}
+
+/// Where a request belongs.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// It begins a conversation.
+    New,
+    /// It goes on with this one.
+    Begun(ConversationId),
+    /// It goes on with one that is over, or never was.
+    Nowhere,
+}
+
+/// The conversation that goes on, if one does, and a credential that a server can take.
+fn acceptable(
+    place: Place,
+    credential: Option<Credential>,
+) -> Result<(Option<ConversationId>, Credential), Unusable> {
+    let begun = match place {
+        Place::New => None,
+        Place::Begun(conversation) => Some(conversation),
+        // The client hears at once that its conversation is over, instead of asking for half a minute.
+        Place::Nowhere => return Err(Unusable { why: "unknown State", eap: None }),
+    };
+    match credential {
+        None => Err(Unusable { why: "no credential of a known kind", eap: None }),
+        Some(Credential::Eap(eap)) if eap.first() == Some(&EAP_REQUEST) => {
+            Err(Unusable { why: "EAP request from a peer", eap: Some(nak(&eap)) })
+        }
+        Some(credential) => Ok((begun, credential)),
+    }
+}
+
+/// RFC 3748 §4: the code of a request.
+const EAP_REQUEST: u8 = 1;
+
+// RFC 3579 §2.6.2: roles cannot be reversed; a Nak without a preferred method keeps the peer from asking again.
+fn nak(eap: &[u8]) -> Vec<u8> {
+    vec![2, eap.get(1).copied().unwrap_or(0), 0, 6, 3, 0]
+}
+
+fn verify(
+    packet: &Packet<'_>,
+    is_access: bool,
+    secret: &Secret,
+    cx: &mut Ctx<'_>,
+) -> Result<(), &'static str> {
+    let verified = if is_access {
+        packet.verify_request(secret, cx.crypto)
+    } else {
+        packet.verify_accounting_request(secret, cx.crypto)
+    };
+    verified.map_err(Forged::why)
+}
+
+/// Responses.
+impl Server {
+    fn on_command(&mut self, command: &Command, cx: &mut Ctx<'_>) {
+        let conversation = command.conversation();
+        let Some((request, born)) = self.conversations.answer(conversation) else { return };
+        let sent = match command {
+            Command::Challenge { eap, .. } => {
+                let client = request.reply_to.from.ip;
+                let state = self.conversations.challenge(conversation, client, born, cx.now, &mut self.rng);
+                self.respond_challenge(&request, eap, &state, cx)
+            }
+            Command::Accept { eap, msk, attributes, .. } => {
+                self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
+            }
+            Command::Reject { eap, .. } => {
+                self.respond_reject(&request, eap.as_deref(), cx);
+                Ok(())
+            }
+        };
+        if sent.is_err() {
+            self.give_up(conversation, &request, cx);
+        }
+    }
+
+    fn give_up(&mut self, conversation: ConversationId, request: &AwaitingAnswer, cx: &mut Ctx<'_>) {
+        self.conversations.forget(conversation);
+        self.respond_reject(request, None, cx);
+        self.emit(Event::TooLong(conversation));
+    }
+
+    fn respond_challenge(
+        &mut self,
+        request: &AwaitingAnswer,
+        eap: &[u8],
+        state: &State,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), PacketTooLong> {
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_CHALLENGE, request.reply_to.identifier);
+        packet.eap_message(eap);
+        packet.attribute(&state.attribute());
+        self.respond(request, packet, cx)
+    }
+
+    fn respond_accept(
+        &mut self,
+        request: &AwaitingAnswer,
+        eap: Option<&[u8]>,
+        msk: Option<&Secret>,
+        attributes: &Attributes,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), PacketTooLong> {
+        let reply_to = &request.reply_to;
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_ACCEPT, reply_to.identifier);
+        eap.into_iter().for_each(|eap| packet.eap_message(eap));
+        if let Some((msk, client)) = msk.zip(self.config.clients.get(&reply_to.from.ip)) {
+            let under = Under { request: &reply_to.authenticator, secret: &client.secret };
+            MppeKeys::from_msk(msk).write(&mut packet, under, &mut self.rng, cx.crypto);
+        }
+        packet.attributes(echoed_name(reply_to, attributes));
+        packet.attributes(attributes.iter());
+        self.respond(request, packet, cx)
+    }
+
+    fn respond_reject(&mut self, request: &AwaitingAnswer, eap: Option<&[u8]>, cx: &mut Ctx<'_>) {
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_REJECT, request.reply_to.identifier);
+        eap.into_iter().for_each(|eap| packet.eap_message(eap));
+        if self.respond(request, packet, cx).is_err() {
+            // Proxy-States that fill a request leave no room for a Message-Authenticator; then nobody can be answered.
+            cx.discard(Protocol::Radius, "no room for a response");
+        }
+    }
+
+    /// Seals and sends a response to a request, and keeps it for repetitions.
+    fn respond(
+        &mut self,
+        request: &AwaitingAnswer,
+        mut packet: PacketBuilder,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), PacketTooLong> {
+        let ReplyTo { from, to, identifier, authenticator, proxy_states, .. } = &request.reply_to;
+        // RFC 2865 §5.33: all Proxy-States go back, in their order.
+        packet.attributes(proxy_states.iter());
+        let client = self.config.clients.get(&from.ip).expect("requests are read from known clients only");
+        let sealed = packet.seal_response(authenticator, &client.secret, cx.crypto)?;
+        let key = Key { from: *from, to: *to, identifier: *identifier };
+        self.send(key, request.fingerprint, sealed, cx);
+        Ok(())
+    }
+
+    fn send(&mut self, key: Key, fingerprint: Fingerprint, response: Sealed, cx: &mut Ctx<'_>) {
+        self.out.push_back(Output::Packet(transmit(key, &response, false, cx)));
+        self.duplicates.answer(key, fingerprint, response);
+    }
+}
+
+// RFC 3579 §3: a User-Name in the request needs one in the Access-Accept; the owner may know a better one.
+fn echoed_name<'a>(reply_to: &'a ReplyTo, attributes: &Attributes) -> Option<Attribute<'a>> {
+    let wanted = !reply_to.user_name.is_empty() && attributes.get(AttributeType::USER_NAME).is_none();
+    wanted.then(|| {
+        Attribute::new(AttributeType::USER_NAME, &reply_to.user_name).expect("it was read from an attribute")
+    })
+}
+
+/// Leaves the fact, and makes the datagram: back from where the request arrived.
+fn transmit(key: Key, response: &Sealed, again: bool, cx: &mut Ctx<'_>) -> Datagram {
+    cx.trace.record(response.fact(again));
+    let Key { from: client, to: local, .. } = key;
+    let (protocol, transport) = (Protocol::Radius, Transport::Udp);
+    Datagram { protocol, transport, from: local, to: client, bytes: response.bytes.clone() }
+}
+
+impl Engine for Server {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        cx.crypto.enter(Phase::Aaa);
+        match input {
+            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Command(command) => self.on_command(&command, cx),
+            Input::Tick => self.on_tick(cx),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.conversations.deadline().map(|at| Deadline { at, why: "RADIUS conversation" })
+    }
+}

@@ -1,0 +1,23 @@
+//! The server: the RADIUS side of an AAA server, in front of an EAP server. RFC 2865 §2, RFC 2866 §2, RFC 3579 §2,
+//! RFC 5080 §2.2.2.
+//!
+//! ```text
+//!   Access-Request --> AwaitingAnswer --Command::Challenge--> AwaitingRequest --Access-Request with its State--.
+//!                           ^  |  '---Command::Accept, Reject--> forgotten                                     |
+//!                           |  '---nobody answers--> Event::Expired                                            |
+//!                           '----------------------------------------------------------------------------------'
+//! ```
+//!
+//! A conversation is bounded in number, in time and in rounds. Its handle, the State, is 16 random bytes that are good
+//! for one request of one client.
+
+mod config;
+mod conversation;
+mod duplicates;
+mod endpoint;
+mod event;
+mod request;
+
+pub use config::{Client, Config};
+pub use endpoint::Server;
+pub use event::{Accounting, Command, ConversationId, Credential, Event, Request};

@@ -1,0 +1,295 @@
+//! A client and a server talk, in good weather and bad: RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.
+
+use std::time::Duration;
+
+use crate::support::*;
+use keytoll_engine::Time;
+use keytoll_engine::crypto::Secret;
+use keytoll_radius::client::{self, Accept, Command, ConversationId, Credential, Event, Reason};
+use keytoll_radius::number::{AcctStatus, AttributeType};
+use keytoll_radius::server;
+use keytoll_radius::wire::{Attribute, Attributes};
+use proptest::prelude::*;
+
+const ONE: ConversationId = ConversationId(1);
+
+/// The good case, on the bench's usual terms.
+fn authenticated(bench: &mut Bench) {
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    bench.authenticate(answer(1, bench.state()));
+    bench.round_trip();
+}
+
+#[test]
+fn a_challenge_and_an_accept_with_an_msk() {
+    let mut bench = Bench::usual();
+    authenticated(&mut bench);
+    check(
+        &bench.ladder(),
+        "   0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP
+           10 ms  s -> c  Access-Challenge 0  MA EAP State
+           20 ms  c -> s  Access-Request 1  MA User-Name NAS-Identifier EAP State
+           30 ms  s -> c  Access-Accept 1  MA EAP VSA VSA User-Name",
+    );
+    let Some(Event::Accept(Accept { conversation, eap, keys, attributes })) = bench.told.last() else {
+        panic!("{:?}", bench.told);
+    };
+    assert_eq!((*conversation, eap.as_deref()), (ONE, Some(&SUCCESS[..])));
+    assert_eq!(keys.as_ref().unwrap().msk(), Secret::from(&MSK[..]));
+    assert_eq!(attributes.get(AttributeType::USER_NAME), Some(&b"nemo"[..]));
+    assert_eq!((bench.client.outstanding(), bench.server.conversations()), (0, 0));
+}
+
+#[test]
+fn null_crypto_carries_the_same_exchange_and_the_msk() {
+    let (mut real, mut null) = (Bench::usual(), Bench::usual().null());
+    authenticated(&mut real);
+    authenticated(&mut null);
+    assert_eq!(real.ladder(), null.ladder());
+    let lengths =
+        |bench: &Bench| bench.datagrams.iter().map(|datagram| datagram.bytes.len()).collect::<Vec<_>>();
+    assert_eq!(lengths(&real), lengths(&null));
+    assert_eq!(real.told.last(), null.told.last());
+}
+
+#[test]
+fn a_reject_carries_the_eap_failure() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Reject { conversation, eap: Some(FAILURE.to_vec()) })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    check(
+        &bench.ladder(),
+        "   0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP
+           10 ms  s -> c  Access-Reject 0  MA EAP",
+    );
+    assert_eq!(bench.told, [Event::Reject { conversation: ONE, eap: Some(FAILURE.to_vec()) }]);
+}
+
+#[test]
+fn a_password_arrives_in_the_clear_at_the_owner_only() {
+    let mut bench = Bench::usual();
+    let word = Secret::from(b"arctangent".as_slice());
+    bench
+        .authenticate(client::Authenticate { credential: Credential::Password(word.clone()), ..identity(1) });
+    bench.round_trip();
+    let [server::Event::Request(request)] = &bench.asked[..] else { panic!("{:?}", bench.asked) };
+    assert_eq!(request.credential, server::Credential::Password(word));
+    assert!(request.attributes.get(AttributeType::USER_PASSWORD).is_none());
+    assert!(!bench.datagrams[0].bytes.windows(10).any(|window| window == b"arctangent"));
+}
+
+#[test]
+fn an_eap_packet_of_many_attributes_arrives_whole() {
+    let mut bench = Bench::usual();
+    let eap: Vec<u8> = [2, 0].into_iter().chain((0..1500).map(|n| (n % 251) as u8)).collect();
+    bench.authenticate(client::Authenticate { credential: Credential::Eap(eap.clone()), ..identity(1) });
+    bench.round_trip();
+    let [server::Event::Request(request)] = &bench.asked[..] else { panic!("{:?}", bench.asked) };
+    assert_eq!(request.credential, server::Credential::Eap(eap));
+}
+
+#[test]
+fn a_lost_response_is_repeated_from_the_cache() {
+    let mut bench = Bench::usual();
+    bench.faults.insert(1, Fault::Lost);
+    bench.authenticate(identity(1));
+    bench.run_until(Time::ZERO + Duration::from_secs(5));
+    assert_eq!(bench.asked.len(), 1);
+    assert_eq!(bench.datagrams[1], bench.datagrams[3]);
+    check(
+        &bench.ladder(),
+        "     0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP
+             10 ms  s -> c  Access-Challenge 0  MA EAP State
+           2109 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP  again
+           2119 ms  s -> c  Access-Challenge 0  MA EAP State  again",
+    );
+}
+
+#[test]
+fn a_request_that_arrives_twice_is_processed_once() {
+    let mut bench = Bench::usual();
+    bench.faults.insert(0, Fault::Twice);
+    bench.owner = |_| None;
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.asked.len(), 1);
+    assert_eq!(bench.discards(), ["repeated while unanswered"]);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_after_30_seconds() {
+    let mut bench = Bench::usual();
+    bench.faults = (0..100).map(|n| (n, Fault::Lost)).collect();
+    bench.authenticate(identity(1));
+    bench.run();
+    check(
+        &bench.ladder(),
+        "     0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP
+           2109 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP  again
+           6263 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP  again
+          14224 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP  again
+          29853 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier EAP  again",
+    );
+    assert_eq!(bench.told, [Event::Failed(ONE, Reason::Timeout)]);
+    assert_eq!(bench.now, Time::ZERO + Duration::from_secs(30));
+    assert_eq!(bench.client.outstanding(), 0);
+}
+
+#[test]
+fn a_request_is_sent_no_more_often_than_configured() {
+    let mut config = client_config();
+    config.retransmission.count_max = 2;
+    let mut bench = Bench::new(config, server_config());
+    bench.faults = (0..100).map(|n| (n, Fault::Lost)).collect();
+    bench.authenticate(identity(1));
+    bench.run();
+    assert_eq!(bench.datagrams.len(), 2);
+    assert_eq!(bench.told, [Event::Failed(ONE, Reason::Timeout)]);
+}
+
+#[test]
+fn an_abandoned_request_is_not_repeated_and_its_answer_goes_nowhere() {
+    let mut bench = Bench::usual();
+    bench.faults.insert(0, Fault::Lost);
+    bench.authenticate(identity(1));
+    bench.want(Command::Abandon(ONE));
+    assert_eq!(bench.client.outstanding(), 1, "the identifier rests");
+    bench.authenticate(identity(2));
+    bench.want(Command::Abandon(ConversationId(2)));
+    bench.run();
+    assert_eq!(bench.datagrams.len(), 3, "two requests, one answer");
+    assert_eq!((bench.told.len(), bench.client.outstanding()), (0, 0));
+}
+
+#[test]
+fn a_conversation_waits_for_its_newest_request_only() {
+    let mut bench = Bench::usual();
+    bench.authenticate(identity(1));
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.told.len(), 1);
+    assert_eq!((bench.client.outstanding(), bench.datagrams.len()), (0, 4));
+}
+
+#[test]
+fn more_than_256_outstanding_requests_use_more_ports() {
+    let mut bench = Bench::usual();
+    bench.owner = |_| None;
+    (0..1025).for_each(|n| bench.authenticate(identity(n)));
+    assert_eq!(bench.told, [Event::Failed(ConversationId(1024), Reason::Busy)]);
+    let ports: Vec<u16> = bench.datagrams.iter().map(|datagram| datagram.from.port).collect();
+    let expected = (40_000..=40_003).flat_map(|port| std::iter::repeat_n(port, 256));
+    assert!(ports.into_iter().eq(expected));
+    bench.round_trip();
+    assert_eq!(bench.server.conversations(), 1024);
+    bench.run();
+    assert_eq!((bench.client.outstanding(), bench.server.conversations()), (0, 0));
+}
+
+#[test]
+fn a_session_is_accounted() {
+    let mut bench = Bench::usual();
+    let mut attributes = Attributes::new();
+    attributes.push_u32(AttributeType::ACCT_SESSION_TIME, 42);
+    bench.want(Command::Account(start(1)));
+    bench.want(Command::Account(client::Account { status: AcctStatus::Stop, attributes, ..start(1) }));
+    bench.round_trip();
+    check(
+        &bench.ladder(),
+        "   0 ms  c -> s  Accounting-Request 0  Acct-Status-Type Acct-Session-Id User-Name NAS-Identifier
+            0 ms  c -> s  Accounting-Request 1  Acct-Status-Type Acct-Session-Id User-Name NAS-Identifier Acct-Session-Time
+           10 ms  s -> c  Accounting-Response 0
+           10 ms  s -> c  Accounting-Response 1",
+    );
+    assert_eq!(bench.told, [Event::Accounted(ONE), Event::Accounted(ONE)]);
+    let [server::Event::Accounting(begin), server::Event::Accounting(end)] = &bench.asked[..] else {
+        panic!("{:?}", bench.asked);
+    };
+    assert_eq!((begin.status, end.status), (AcctStatus::Start, AcctStatus::Stop));
+    assert_eq!((begin.session_id.as_slice(), begin.user_name.as_slice()), (&b"00000001"[..], &b"nemo"[..]));
+    assert_eq!(end.attributes.get_u32(AttributeType::ACCT_SESSION_TIME), Some(42));
+    assert!(bench.datagrams[..2].iter().all(|datagram| datagram.to.port == 1813));
+}
+
+#[test]
+fn accounting_under_null_crypto_is_not_mistaken_for_repetition() {
+    let mut bench = Bench::usual().null();
+    for n in 0..600 {
+        bench.want(Command::Account(start(n)));
+        bench.round_trip();
+    }
+    assert_eq!((bench.told.len(), bench.asked.len()), (600, 600));
+}
+
+#[test]
+fn proxy_states_come_back_in_their_order() {
+    let mut bench = Bench::usual();
+    let states = [b"first", b"other"].map(|value| Attribute::fixed(AttributeType::PROXY_STATE, value));
+    bench.authenticate(client::Authenticate { attributes: states.into_iter().collect(), ..identity(1) });
+    bench.round_trip();
+    check(
+        &bench.ladder(),
+        "   0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier Proxy-State Proxy-State EAP
+           10 ms  s -> c  Access-Challenge 0  MA EAP State Proxy-State Proxy-State",
+    );
+    let response = keytoll_radius::wire::Packet::read(&bench.datagrams[1].bytes).unwrap();
+    let echoed =
+        response.attributes.iter().filter(|attribute| attribute.kind() == AttributeType::PROXY_STATE);
+    assert!(echoed.eq(states));
+}
+
+#[test]
+fn what_does_not_fit_a_packet_is_said_so_and_leaves_nothing() {
+    let mut bench = Bench::usual();
+    let eap = Credential::Eap(vec![2; 4096]);
+    bench.authenticate(client::Authenticate { credential: eap, ..identity(1) });
+    bench.authenticate(client::Authenticate { user_name: vec![b'x'; 254], ..identity(2) });
+    let word = Credential::Password(Secret::new(vec![7; 129]));
+    bench.authenticate(client::Authenticate { credential: word, ..identity(3) });
+    bench.want(Command::Account(client::Account { session_id: "x".repeat(254), ..start(4) }));
+    let failed = |n| Event::Failed(ConversationId(n), Reason::TooLong);
+    assert_eq!(bench.told, [1, 2, 3, 4].map(failed));
+    assert_eq!((bench.client.outstanding(), bench.datagrams.len()), (0, 0));
+}
+
+#[test]
+fn an_answer_that_does_not_fit_becomes_a_reject() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Challenge { conversation, eap: vec![1; 4096] })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.told, [Event::Reject { conversation: ONE, eap: None }]);
+    assert!(matches!(bench.asked[1], server::Event::TooLong(_)));
+    assert_eq!(bench.server.conversations(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is lost or repeated: no request is processed twice, both sides agree, and nothing is left.
+    #[test]
+    fn bad_weather(faults in proptest::collection::btree_map(0_usize..40, prop_oneof![Just(Fault::Lost), Just(Fault::Twice)], 0..30)) {
+        let mut bench = Bench::usual();
+        bench.faults = faults;
+        bench.authenticate(identity(1));
+        bench.run_until(bench.now + Duration::from_secs(29));
+        if let Some(Event::Challenge { state, .. }) = bench.told.last() {
+            bench.authenticate(answer(1, state.clone()));
+        }
+        bench.run();
+        let firsts = bench.asked.iter().filter(|event| matches!(event, server::Event::Request(request) if request.first));
+        prop_assert!(firsts.count() <= 1);
+        let accepted = bench.told.iter().filter(|event| matches!(event, Event::Accept(_))).count();
+        prop_assert!(accepted <= 1 && bench.told.len() <= 2, "{:?}", bench.told);
+        prop_assert!(!bench.told.is_empty());
+        prop_assert_eq!((bench.client.outstanding(), bench.server.conversations()), (0, 0));
+    }
+}

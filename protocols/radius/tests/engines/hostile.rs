@@ -1,0 +1,438 @@
+//! Forged, cut, flipped, replayed and too many packets: RFC 2865 §3 and §8, RFC 3579 §4.3, RFC 5080 §2.2.2, and
+//! Blast-RADIUS (CVE-2024-3596).
+
+use std::time::Duration;
+
+use crate::support::*;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Addr, Datagram, Input};
+use keytoll_radius::client::{self, ConversationId, Event, Reason};
+use keytoll_radius::number::{AttributeType, Code};
+use keytoll_radius::server;
+use keytoll_radius::wire::{Attribute, Packet, PacketBuilder, Sealed};
+
+/// The client's first request, on its way.
+fn request() -> (Bench, Datagram) {
+    let mut bench = Bench::usual();
+    bench.authenticate(identity(1));
+    let datagram = bench.datagrams[0].clone();
+    (bench, datagram)
+}
+
+/// The request, and the response that answers it.
+fn response() -> (Bench, Datagram) {
+    let (mut bench, request) = request();
+    bench.deliver(&request);
+    let datagram = bench.datagrams[1].clone();
+    (bench, datagram)
+}
+
+/// Every cut and every flipped bit of a datagram.
+fn damaged(datagram: &Datagram) -> impl Iterator<Item = Datagram> {
+    let with = |bytes| Datagram { bytes, ..datagram.clone() };
+    let length = datagram.bytes.len();
+    let cuts = (0..length).map(move |cut| with(datagram.bytes[..cut].to_vec()));
+    let flips = (0..length * 8).map(move |bit| {
+        let mut bytes = datagram.bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        with(bytes)
+    });
+    cuts.chain(flips)
+}
+
+#[test]
+fn no_damaged_request_reaches_the_owner_or_the_cache() {
+    let (mut bench, request) = request();
+    let mut count = 0;
+    for datagram in damaged(&request) {
+        bench.deliver(&datagram);
+        count += 1;
+        assert_eq!(
+            (bench.asked.len(), bench.server.remembered(), bench.datagrams.len()),
+            (0, 0, 1),
+            "{datagram:?}"
+        );
+        assert_eq!(bench.discards().len(), count);
+    }
+    bench.deliver(&request);
+    assert_eq!(bench.asked.len(), 1, "the request itself is still welcome");
+}
+
+#[test]
+fn no_damaged_response_reaches_the_owner() {
+    let (mut bench, response) = response();
+    let mut count = 0;
+    for datagram in damaged(&response) {
+        bench.deliver(&datagram);
+        count += 1;
+        assert_eq!((bench.told.len(), bench.client.outstanding()), (0, 1), "{datagram:?}");
+        assert_eq!(bench.discards().len(), count);
+    }
+    bench.deliver(&response);
+    assert_eq!(bench.told.len(), 1, "the response itself is still welcome");
+}
+
+#[test]
+fn a_damaged_accounting_request_is_not_recorded() {
+    let mut bench = Bench::usual();
+    bench.want(client::Command::Account(start(1)));
+    let request = bench.datagrams[0].clone();
+    for datagram in damaged(&request) {
+        bench.deliver(&datagram);
+        assert_eq!((bench.asked.len(), bench.datagrams.len()), (0, 1), "{datagram:?}");
+    }
+}
+
+#[test]
+fn a_wrong_secret_looks_like_silence_on_either_side() {
+    let mut config = client_config();
+    config.server.secret = Secret::from(b"wrong".as_slice());
+    let mut bench = Bench::new(config, server_config());
+    bench.authenticate(identity(1));
+    bench.run();
+    assert_eq!(bench.told, [Event::Failed(ConversationId(1), Reason::Timeout)]);
+    assert_eq!(bench.discards(), ["wrong Message-Authenticator"; 5]);
+    bench.facts.clear();
+    bench.want(client::Command::Account(start(2)));
+    bench.run();
+    let count = bench.discards().len();
+    assert_eq!(bench.discards(), vec!["wrong authenticator"; count]);
+    assert!(count >= 4, "sent {count} times in 30 s");
+}
+
+#[test]
+fn an_unknown_client_gets_no_answer() {
+    let (mut bench, mut request) = request();
+    request.from.ip = "203.0.113.9".parse().unwrap();
+    bench.deliver(&request);
+    assert_eq!(bench.discards(), ["unknown client"]);
+    assert_eq!((bench.asked.len(), bench.datagrams.len()), (0, 1));
+}
+
+#[test]
+fn responses_from_elsewhere_to_elsewhere_or_for_nothing_are_discarded() {
+    let (mut bench, response) = response();
+    let other = Addr::new("203.0.113.9".parse().unwrap(), 1812);
+    let mut try_one = |change: &dyn Fn(&mut Datagram)| {
+        let mut datagram = response.clone();
+        change(&mut datagram);
+        bench.client_input(Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
+    };
+    try_one(&|datagram| datagram.from = other);
+    try_one(&|datagram| datagram.from.port = 1645);
+    try_one(&|datagram| datagram.to.port = 40_001);
+    try_one(&|datagram| datagram.bytes[1] ^= 1);
+    try_one(&|datagram| datagram.from.port = 1813);
+    let unknown = "unknown identifier";
+    assert_eq!(bench.discards(), ["unknown server", "unknown server", unknown, unknown, unknown]);
+    assert_eq!(bench.told.len(), 0);
+}
+
+#[test]
+fn a_response_counts_once() {
+    let (mut bench, response) = response();
+    bench.deliver(&response);
+    bench.deliver(&response);
+    assert_eq!((bench.told.len(), bench.discards()), (1, vec!["unknown identifier"]));
+}
+
+/// A response to the bench's request with a valid Response Authenticator, as Blast-RADIUS makes one.
+fn sealed(bench: &Bench, code: Code, write: impl FnOnce(&mut PacketBuilder)) -> Sealed {
+    let request = Packet::read(&bench.datagrams[0].bytes).unwrap();
+    let mut packet = PacketBuilder::new(code, request.identifier);
+    write(&mut packet);
+    let secret = Secret::from(SECRET);
+    packet.seal_response(&request.authenticator, &secret, &mut keytoll_crypto::Real::default()).unwrap()
+}
+
+fn from_server(bench: &mut Bench, bytes: &[u8]) {
+    let to = bench.datagrams[0].from;
+    bench.client_input(Input::Packet { from: authentication(), to, bytes });
+}
+
+#[test]
+fn a_response_without_message_authenticator_is_not_believed() {
+    let (mut bench, _) = request();
+    let forged = sealed(&bench, Code::ACCESS_ACCEPT, |packet| packet.eap_message(&SUCCESS));
+    from_server(&mut bench, &forged.bytes);
+    assert_eq!((bench.discards(), bench.told.len()), (vec!["no Message-Authenticator"], 0));
+}
+
+#[test]
+fn a_request_without_message_authenticator_is_not_believed() {
+    let (mut bench, datagram) = request();
+    let packet = PacketBuilder::new(Code::ACCESS_REQUEST, 9);
+    let secret = Secret::from(SECRET);
+    let bytes = packet.seal_request(&[7; 16], &secret, &mut keytoll_crypto::Real::default()).unwrap().bytes;
+    bench.deliver(&Datagram { bytes, ..datagram });
+    assert_eq!(bench.discards(), ["no Message-Authenticator"]);
+}
+
+#[test]
+fn the_message_authenticator_comes_first_in_every_access_packet() {
+    let mut bench = Bench::usual();
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    bench.authenticate(answer(1, bench.state()));
+    bench.round_trip();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Reject { conversation, eap: None })
+    };
+    bench.authenticate(identity(2));
+    bench.round_trip();
+    let codes: Vec<u8> = bench.datagrams.iter().map(|datagram| datagram.bytes[0]).collect();
+    assert_eq!(codes, [1, 11, 1, 2, 1, 3]);
+    for datagram in &bench.datagrams {
+        assert_eq!(datagram.bytes[20..22], [80, 18], "{datagram:?}");
+    }
+}
+
+#[test]
+fn an_authentic_response_that_makes_no_sense_is_a_failure() {
+    let nonsense: [fn(&mut PacketBuilder); 3] = [
+        |_| {},
+        |packet| packet.attribute(&Attribute::fixed(AttributeType::STATE, &[])),
+        |packet| {
+            packet.eap_message(&CHALLENGE);
+            packet.attribute(&Attribute::fixed(AttributeType::CLASS, b"x"));
+            packet.eap_message(&CHALLENGE);
+        },
+    ];
+    for write in nonsense {
+        let (mut bench, _) = request();
+        let bytes = sealed(&bench, Code::ACCESS_CHALLENGE, |packet| {
+            packet.message_authenticator();
+            write(packet);
+        });
+        from_server(&mut bench, &bytes.bytes);
+        assert_eq!(bench.told, [Event::Failed(ConversationId(1), Reason::Malformed)]);
+        assert_eq!(bench.client.outstanding(), 0);
+    }
+}
+
+#[test]
+fn a_code_where_it_does_not_belong_is_discarded() {
+    let (mut bench, datagram) = request();
+    for code in 0..=u8::MAX {
+        let mut bytes = datagram.bytes.clone();
+        bytes[0] = code;
+        if code != 1 {
+            bench.deliver(&Datagram { bytes, ..datagram.clone() });
+            assert_eq!(bench.discards().last(), Some(&"unexpected code"), "{code}");
+        }
+    }
+    let mut misdirected = datagram;
+    misdirected.to.port = 1813;
+    bench.facts.clear();
+    bench.deliver(&misdirected);
+    assert_eq!(bench.discards(), ["unexpected code"]);
+    let accounting = sealed(&bench, Code::ACCOUNTING_RESPONSE, |_| {});
+    bench.facts.clear();
+    from_server(&mut bench, &accounting.bytes);
+    assert_eq!(bench.discards(), ["unexpected code"]);
+}
+
+#[test]
+fn a_replayed_state_is_rejected_and_the_conversation_goes_on() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Challenge { conversation, eap: CHALLENGE.to_vec() })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let old = bench.state();
+    bench.authenticate(answer(1, old.clone()));
+    bench.round_trip();
+    let new = bench.state();
+    assert_ne!(old, new);
+    bench.authenticate(answer(2, old));
+    bench.round_trip();
+    assert_eq!(bench.told.last(), Some(&Event::Reject { conversation: ConversationId(2), eap: None }));
+    assert_eq!(bench.discards(), ["unknown State"]);
+    bench.authenticate(answer(1, new));
+    bench.round_trip();
+    assert!(matches!(bench.told.last(), Some(Event::Challenge { .. })));
+    let named: Vec<bool> = bench
+        .asked
+        .iter()
+        .map(|event| matches!(event, server::Event::Request(request) if request.first))
+        .collect();
+    assert_eq!(named, [true, false, false]);
+}
+
+#[test]
+fn a_state_is_good_for_the_client_it_was_given_to() {
+    let mut config = server_config();
+    let other = "192.0.2.7".parse().unwrap();
+    config.clients.insert(other, server::Client { secret: Secret::from(SECRET) });
+    let mut bench = Bench::new(client_config(), config);
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    bench.authenticate(answer(1, bench.state()));
+    let mut stolen = bench.datagrams[2].clone();
+    stolen.from.ip = other;
+    bench.deliver(&stolen);
+    assert_eq!(bench.discards(), ["unknown State"]);
+    bench.round_trip();
+    assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "the thief disturbed nothing");
+}
+
+/// The bench's client, as if it could be made to say anything.
+fn says(bench: &mut Bench, identifier: u8, write: impl FnOnce(&mut PacketBuilder)) {
+    let mut packet = PacketBuilder::authentic(Code::ACCESS_REQUEST, identifier);
+    write(&mut packet);
+    let secret = Secret::from(SECRET);
+    let bytes =
+        packet.seal_request(&[identifier; 16], &secret, &mut keytoll_crypto::Real::default()).unwrap().bytes;
+    let from = Addr::new(gateway(), 5000);
+    bench.server_input(Input::Packet { from, to: authentication(), bytes: &bytes });
+}
+
+#[test]
+fn roles_are_not_reversed() {
+    let mut bench = Bench::usual();
+    says(&mut bench, 1, |packet| packet.eap_message(&[1, 77, 0, 5, 1]));
+    assert_eq!(bench.discards(), ["EAP request from a peer"]);
+    let response = Packet::read(&bench.datagrams[0].bytes).unwrap();
+    assert_eq!(response.code, Code::ACCESS_REJECT);
+    let nak = keytoll_radius::wire::eap_message::join(&response.attributes);
+    assert_eq!(nak, Ok(Some(vec![2, 77, 0, 6, 3, 0])));
+}
+
+#[test]
+fn requests_that_show_nothing_are_rejected_and_those_that_show_too_much_discarded() {
+    let mut bench = Bench::usual();
+    says(&mut bench, 1, |_| {});
+    assert_eq!((bench.discards().last(), bench.datagrams.len()), (Some(&"no credential of a known kind"), 1));
+    let hidden = Attribute::fixed(AttributeType::USER_PASSWORD, &[0; 16]);
+    says(&mut bench, 2, |packet| {
+        packet.eap_message(&CHALLENGE);
+        packet.attribute(&hidden);
+    });
+    let state = Attribute::fixed(AttributeType::STATE, b"x");
+    says(&mut bench, 3, |packet| packet.attributes([hidden, state, state]));
+    says(&mut bench, 4, |packet| packet.attributes([hidden, hidden]));
+    assert_eq!(bench.discards()[1..], ["malformed"; 3]);
+    assert_eq!((bench.asked.len(), bench.datagrams.len(), bench.server.conversations()), (0, 1, 0));
+}
+
+#[test]
+fn a_new_request_with_an_old_identifier_is_a_new_request() {
+    let mut bench = Bench::usual();
+    says(&mut bench, 1, |packet| packet.eap_message(&[2, 0, 0, 5, 1]));
+    says(&mut bench, 1, |packet| packet.eap_message(&[2, 0, 0, 6, 1, b'x']));
+    assert_eq!((bench.asked.len(), bench.server.remembered()), (2, 1));
+}
+
+#[test]
+fn a_flood_of_conversations_is_bounded_and_leaves_those_that_began() {
+    let mut config = server_config();
+    config.conversations_max = 5;
+    let mut bench = Bench::new(client_config(), config);
+    bench.authenticate(identity(0));
+    bench.round_trip();
+    let state = bench.state();
+    (1..100).for_each(|n| bench.authenticate(identity(n)));
+    bench.round_trip();
+    assert_eq!((bench.server.conversations(), bench.server.remembered()), (5, 5));
+    assert_eq!(bench.discards(), ["too many conversations"; 95]);
+    bench.authenticate(answer(0, state));
+    bench.round_trip();
+    assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "{:?}", bench.told.last());
+    bench.run();
+    assert_eq!(bench.server.conversations(), 0);
+    let expired = bench.asked.iter().filter(|event| matches!(event, server::Event::Expired(_)));
+    assert_eq!(expired.count(), 5, "a repeated request took the free place");
+}
+
+#[test]
+fn only_so_many_responses_are_kept_and_only_for_so_long() {
+    let mut config = server_config();
+    config.responses_max = 3;
+    let mut bench = Bench::new(client_config(), config);
+    (0..10).for_each(|n| bench.want(client::Command::Account(start(n))));
+    bench.round_trip();
+    assert_eq!((bench.told.len(), bench.server.remembered()), (10, 3));
+    let [first, .., last] = &bench.datagrams[..10] else { panic!("{:?}", bench.datagrams) };
+    let (first, last) = (first.clone(), last.clone());
+    bench.deliver(&last);
+    assert_eq!(bench.asked.len(), 10, "the last one is remembered");
+    bench.deliver(&first);
+    assert_eq!(bench.asked.len(), 11, "the first one is not");
+    bench.now += Duration::from_secs(30);
+    bench.server_input(Input::Tick);
+    assert_eq!(bench.server.remembered(), 0);
+}
+
+#[test]
+fn an_idle_conversation_expires_and_its_state_with_it() {
+    let mut bench = Bench::usual();
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let state = bench.state();
+    bench.run();
+    assert!(matches!(bench.asked[..], [server::Event::Request(_), server::Event::Expired(_)]));
+    assert_eq!(bench.now.as_nanos(), 30_010_000_000);
+    bench.authenticate(answer(1, state));
+    bench.round_trip();
+    assert!(matches!(bench.told.last(), Some(Event::Reject { .. })));
+}
+
+#[test]
+fn a_conversation_cannot_be_kept_alive_for_ever() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Challenge { conversation, eap: CHALLENGE.to_vec() })
+    };
+    bench.authenticate(identity(1));
+    let mut rounds = 0;
+    loop {
+        bench.run_until(bench.now + Duration::from_secs(10));
+        let Some(Event::Challenge { state, .. }) = bench.told.last() else { break };
+        bench.now += Duration::from_secs(10);
+        bench.authenticate(answer(1, state.clone()));
+        rounds += 1;
+        assert!(rounds < 20, "still alive after {}", bench.now);
+    }
+    assert!(matches!(bench.told.last(), Some(Event::Reject { .. })));
+    assert_eq!(bench.server.conversations(), 0);
+}
+
+#[test]
+fn a_verdict_that_comes_too_late_or_twice_is_ignored() {
+    let mut bench = Bench::usual();
+    bench.owner = |_| None;
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let conversation = server::ConversationId(0);
+    let reject = || server::Command::Reject { conversation, eap: None };
+    bench.server_input(Input::Command(reject()));
+    bench.server_input(Input::Command(reject()));
+    assert_eq!(bench.datagrams.len(), 2);
+    bench.authenticate(identity(2));
+    bench.round_trip();
+    bench.run();
+    let sent = bench.datagrams.len();
+    bench.server_input(Input::Command(server::Command::Reject {
+        conversation: server::ConversationId(1),
+        eap: None,
+    }));
+    assert_eq!(bench.datagrams.len(), sent);
+}
+
+#[test]
+fn no_secret_is_printed() {
+    let mut bench = Bench::usual();
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    bench.authenticate(answer(1, bench.state()));
+    bench.round_trip();
+    let everything =
+        format!("{:?} {:?} {:?} {:?} {:?}", bench.client, bench.server, bench.told, bench.asked, bench.facts);
+    assert!(!everything.contains("90, 90, 90"), "the MSK is printed");
+    let secret = format!("{SECRET:?}");
+    assert!(!everything.contains(secret.trim_matches(['[', ']'])) && !everything.contains("horse"));
+}

@@ -1,0 +1,6 @@
+//! The two engines against each other, and each against whoever means them ill.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod exchanges;
+mod hostile;
+mod support;

@@ -1,0 +1,177 @@
+//! Who we are, whom we trust, and which TLS we speak; turned once into what sessions share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::credentials::{Credential, PeerCertificate, Trust};
+use rustls::client::Resumption;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, version};
+
+use crate::provider::{LentTime, provider};
+use crate::signature::Key;
+use crate::verifier::Verifier;
+
+/// Judges whether a certificate with a good path belongs to whom we want to talk to.
+pub type NameCheck = dyn Fn(&PeerCertificate) -> bool + Send + Sync;
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// RFC 5246.
+    Tls12,
+    /// RFC 8446.
+    Tls13,
+}
+
+/// One side's settings.
+#[derive(Clone)]
+pub struct Config {
+    /// Our certificate and key. A server must have one; a client without one tells so when asked.
+    pub credential: Option<Credential>,
+    /// Who may vouch for the other side. A client must have one; a server without one asks for no certificate.
+    pub trust: Option<Arc<dyn Trust>>,
+    /// An additional look at the other side's names.
+    pub name: Option<Arc<NameCheck>>,
+    /// The oldest version.
+    pub oldest: Version,
+    /// The newest version.
+    pub newest: Version,
+    /// The groups for key agreement, the preferred first: X25519, P-256, P-384, P-521. A client offers a share of the
+    /// first. RFC 8422 §5.1: in TLS 1.2 they also limit the curves of ECDSA certificates.
+    pub groups: Vec<Group>,
+    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`].
+    pub resumption: bool,
+}
+
+impl Config {
+    /// TLS 1.2 and 1.3 with all groups, without certificates, trust and resumption.
+    pub fn new() -> Self {
+        Self {
+            credential: None,
+            trust: None,
+            name: None,
+            oldest: Version::Tls12,
+            newest: Version::Tls13,
+            groups: vec![Group::X25519, Group::Ecp256, Group::Ecp384, Group::Ecp521],
+            resumption: false,
+        }
+    }
+
+    fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, ConfigError> {
+        match (self.oldest, self.newest) {
+            (Version::Tls12, Version::Tls12) => Ok(vec![&version::TLS12]),
+            (Version::Tls12, Version::Tls13) => Ok(vec![&version::TLS13, &version::TLS12]),
+            (Version::Tls13, Version::Tls13) => Ok(vec![&version::TLS13]),
+            (Version::Tls13, Version::Tls12) => Err(ConfigError::NoVersion),
+        }
+    }
+
+    fn verifier(&self) -> Option<Arc<Verifier>> {
+        let trust = self.trust.clone()?;
+        Some(Arc::new(Verifier { trust, name: self.name.clone() }))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("credential", &self.credential)
+            .field("oldest", &self.oldest)
+            .field("newest", &self.newest)
+            .field("groups", &self.groups)
+            .field("resumption", &self.resumption)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings that contradict themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The oldest version is newer than the newest.
+    #[error("no version of TLS is left")]
+    NoVersion,
+    /// None of the groups is one of TLS.
+    #[error("no group for key agreement is left: x25519, ecp256, ecp384 and ecp521 can be used")]
+    NoGroup,
+    /// A client without trust.
+    #[error("a TLS client needs trust anchors")]
+    NoTrust,
+    /// A server without certificate.
+    #[error("a TLS server needs a certificate")]
+    NoCredential,
+}
+
+/// Sessions a client or server remembers for resumption at most.
+const REMEMBERED_MAX: usize = 1024;
+
+/// What all sessions of one client share.
+#[derive(Debug, Clone)]
+pub struct Client(pub(crate) Arc<ClientConfig>);
+
+impl Client {
+    /// Prepares a client.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let verifier = config.verifier().ok_or(ConfigError::NoTrust)?;
+        let builder = ClientConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
+            .with_protocol_versions(&config.versions()?)
+            .map_err(|_| ConfigError::NoGroup)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut client = match &config.credential {
+            Some(credential) => builder.with_client_cert_resolver(Arc::new(resolver(credential))),
+            None => builder.with_no_client_auth(),
+        };
+        // EAP has no server name to send.
+        client.enable_sni = false;
+        client.resumption = match config.resumption {
+            true => Resumption::in_memory_sessions(REMEMBERED_MAX),
+            false => Resumption::disabled(),
+        };
+        Ok(Self(Arc::new(client)))
+    }
+
+    /// The name rustls files sessions under; it is never sent.
+    pub(crate) fn server_name() -> ServerName<'static> {
+        ServerName::try_from("eap").expect("a word of three letters is a name")
+    }
+}
+
+/// What all sessions of one server share.
+#[derive(Debug, Clone)]
+pub struct Server(pub(crate) Arc<ServerConfig>);
+
+impl Server {
+    /// Prepares a server.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let credential = config.credential.as_ref().ok_or(ConfigError::NoCredential)?;
+        let builder = ServerConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
+            .with_protocol_versions(&config.versions()?)
+            .map_err(|_| ConfigError::NoGroup)?;
+        let builder = match config.verifier() {
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
+            None => builder.with_no_client_auth(),
+        };
+        let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
+        server.send_tls13_tickets = usize::from(config.resumption);
+        server.session_storage = match config.resumption {
+            true => ServerSessionMemoryCache::new(REMEMBERED_MAX),
+            false => Arc::new(NoServerSessionStorage {}),
+        };
+        Ok(Self(Arc::new(server)))
+    }
+}
+
+fn resolver(credential: &Credential) -> SingleCertAndKey {
+    let chain = credential.chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
+    SingleCertAndKey::from(CertifiedKey::new(chain, Arc::new(Key(credential.key.clone()))))
+}

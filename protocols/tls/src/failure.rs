@@ -1,0 +1,194 @@
+//! Why a conversation ended, in names the analysis can group by. Read RFC 8446 §6.2 first.
+
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
+
+/// Why a session failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+pub enum Failure {
+    /// The other side's chain leads to no trust anchor of ours.
+    #[error("unknown certificate authority")]
+    UnknownAuthority,
+    /// A certificate of the other side is past its date.
+    #[error("expired certificate")]
+    Expired,
+    /// A certificate of the other side is not valid yet.
+    #[error("certificate not yet valid")]
+    NotYetValid,
+    /// A signature in the chain or in the handshake is wrong.
+    #[error("bad signature")]
+    BadSignature,
+    /// The other side's certificate has a good path and the wrong name.
+    #[error("certificate for another name")]
+    WrongName,
+    /// The other side's certificate cannot be read or is not acceptable.
+    #[error("bad certificate")]
+    BadCertificate,
+    /// The other side has no certificate, and we ask for one.
+    #[error("no certificate")]
+    NoCertificate,
+    /// No version of TLS in common.
+    #[error("no common version")]
+    Version,
+    /// No cipher suite, group or signature scheme in common, or an extension we need is lacking.
+    #[error("no common parameters")]
+    Parameters,
+    /// A message that cannot be read.
+    #[error("malformed message")]
+    Malformed,
+    /// A message that must not come now, or says what it must not say.
+    #[error("protocol violation")]
+    Violation,
+    /// A record that does not decrypt.
+    #[error("bad record")]
+    BadRecord,
+    /// More bytes than anybody needs.
+    #[error("too long")]
+    TooLong,
+    /// The other side sent this fatal alert.
+    #[error("alert {0} received")]
+    Alert(Alert),
+    /// Asked for too early, or after the end.
+    #[error("not possible now")]
+    NotNow,
+    /// Something that rustls has no name for.
+    #[error("internal error")]
+    Internal,
+}
+
+impl Failure {
+    /// A name for tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownAuthority => "tls unknown authority",
+            Self::Expired => "tls certificate expired",
+            Self::NotYetValid => "tls certificate not yet valid",
+            Self::BadSignature => "tls bad signature",
+            Self::WrongName => "tls wrong name",
+            Self::BadCertificate => "tls bad certificate",
+            Self::NoCertificate => "tls no certificate",
+            Self::Version => "tls no common version",
+            Self::Parameters => "tls no common parameters",
+            Self::Malformed => "tls malformed message",
+            Self::Violation => "tls protocol violation",
+            Self::BadRecord => "tls bad record",
+            Self::TooLong => "tls too long",
+            Self::Alert(alert) => alert.failure_name(),
+            Self::NotNow => "tls not possible now",
+            Self::Internal => "tls internal error",
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidCertificate(why) => certificate(&why),
+            Error::NoCertificatesPresented => Self::NoCertificate,
+            Error::PeerIncompatible(why) => incompatible(&why),
+            Error::InvalidMessage(_) => Self::Malformed,
+            Error::InappropriateMessage { .. }
+            | Error::InappropriateHandshakeMessage { .. }
+            | Error::PeerMisbehaved(_) => Self::Violation,
+            Error::DecryptError => Self::BadRecord,
+            Error::PeerSentOversizedRecord => Self::TooLong,
+            Error::AlertReceived(alert) => Self::Alert(Alert::from(alert)),
+            Error::HandshakeNotComplete => Self::NotNow,
+            _ => Self::Internal,
+        }
+    }
+}
+
+fn certificate(why: &CertificateError) -> Failure {
+    match why {
+        CertificateError::UnknownIssuer => Failure::UnknownAuthority,
+        CertificateError::Expired => Failure::Expired,
+        CertificateError::NotValidYet => Failure::NotYetValid,
+        CertificateError::BadSignature => Failure::BadSignature,
+        CertificateError::NotValidForName => Failure::WrongName,
+        _ => Failure::BadCertificate,
+    }
+}
+
+fn incompatible(why: &PeerIncompatible) -> Failure {
+    match why {
+        PeerIncompatible::ServerDoesNotSupportTls12Or13
+        | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
+        | PeerIncompatible::SupportedVersionsExtensionRequired
+        | PeerIncompatible::Tls12NotOffered
+        | PeerIncompatible::Tls12NotOfferedOrEnabled
+        | PeerIncompatible::Tls13RequiredForQuic => Failure::Version,
+        _ => Failure::Parameters,
+    }
+}
+
+/// Declares the alerts once: number, name, and the name of the failure.
+macro_rules! alerts {
+    ($($variant:ident = $number:literal $name:literal),+ $(,)?) => {
+        /// An alert, RFC 8446 §6; numbers that are not in there are [`Alert::Other`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "the names are those of RFC 8446 §6.2")]
+        pub enum Alert { $($variant,)+ Other(u8) }
+
+        impl Alert {
+            /// The name in RFC 8446.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ Self::Other(_) => "unknown" }
+            }
+
+            const fn failure_name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!("tls alert ", $name),)+
+                    Self::Other(_) => "tls alert unknown",
+                }
+            }
+        }
+
+        impl From<u8> for Alert {
+            fn from(number: u8) -> Self {
+                match number { $($number => Self::$variant,)+ other => Self::Other(other) }
+            }
+        }
+    };
+}
+
+alerts! {
+    CloseNotify = 0 "close_notify",
+    UnexpectedMessage = 10 "unexpected_message",
+    BadRecordMac = 20 "bad_record_mac",
+    RecordOverflow = 22 "record_overflow",
+    HandshakeFailure = 40 "handshake_failure",
+    BadCertificate = 42 "bad_certificate",
+    UnsupportedCertificate = 43 "unsupported_certificate",
+    CertificateRevoked = 44 "certificate_revoked",
+    CertificateExpired = 45 "certificate_expired",
+    CertificateUnknown = 46 "certificate_unknown",
+    IllegalParameter = 47 "illegal_parameter",
+    UnknownCa = 48 "unknown_ca",
+    AccessDenied = 49 "access_denied",
+    DecodeError = 50 "decode_error",
+    DecryptError = 51 "decrypt_error",
+    ProtocolVersion = 70 "protocol_version",
+    InsufficientSecurity = 71 "insufficient_security",
+    InternalError = 80 "internal_error",
+    UserCanceled = 90 "user_canceled",
+    MissingExtension = 109 "missing_extension",
+    UnsupportedExtension = 110 "unsupported_extension",
+    UnrecognizedName = 112 "unrecognized_name",
+    UnknownPskIdentity = 115 "unknown_psk_identity",
+    CertificateRequired = 116 "certificate_required",
+}
+
+impl From<AlertDescription> for Alert {
+    fn from(alert: AlertDescription) -> Self {
+        Self::from(u8::from(alert))
+    }
+}
+
+impl std::fmt::Display for Alert {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Other(number) => write!(f, "{number}"),
+            named => f.pad(named.name()),
+        }
+    }
+}

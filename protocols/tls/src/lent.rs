@@ -1,0 +1,86 @@
+//! How rustls's primitives reach what the engine was lent for one call.
+//!
+//! rustls wants its provider as `'static` objects that take no further argument, and an engine is lent its crypto for
+//! the length of a call. So [`with`] lays the loan into a slot of the thread while rustls runs and takes it away
+//! again, also when a panic passes through. `scoped-tls-hkt` keeps that sound: while somebody uses the loan, the slot
+//! is empty, so there is never a second `&mut` to it.
+
+use keytoll_engine::credentials::PeerCertificate;
+use keytoll_engine::{Crypto, Ctx, Rng, Time};
+
+/// What rustls may use during one call.
+pub(crate) struct Lent<'a> {
+    /// Every primitive.
+    pub(crate) crypto: &'a mut dyn Crypto,
+    /// Randomness; none for calls that need none.
+    pub(crate) rng: Option<&'a mut Rng>,
+    /// Now.
+    pub(crate) now: Time,
+    /// Where the verifier leaves the certificate whose path it checked, and finds its key again.
+    pub(crate) peer: &'a mut Option<PeerCertificate>,
+}
+
+/// The loan behind an object, as the slot can only hold a type with one lifetime that may shrink.
+trait Loan {
+    fn lend(&mut self) -> Lent<'_>;
+}
+
+impl Loan for Lent<'_> {
+    fn lend(&mut self) -> Lent<'_> {
+        Lent { crypto: self.crypto, rng: self.rng.as_deref_mut(), now: self.now, peer: self.peer }
+    }
+}
+
+scoped_tls_hkt::scoped_thread_local!(static mut SLOT: for<'a> &'a mut dyn Loan);
+
+/// Runs `call` with the loan in the slot.
+pub(crate) fn with<T>(
+    cx: &mut Ctx<'_>,
+    rng: Option<&mut Rng>,
+    peer: &mut Option<PeerCertificate>,
+    call: impl FnOnce() -> T,
+) -> T {
+    let mut lent = Lent { crypto: &mut *cx.crypto, rng, now: cx.now, peer };
+    SLOT.set(&mut lent, call)
+}
+
+/// Uses the loan; not from within another use.
+///
+/// # Panics
+/// Outside of [`with`].
+pub(crate) fn lent<T>(each: impl FnOnce(Lent<'_>) -> T) -> T {
+    assert!(SLOT.is_set(), "every call into rustls is made with the crypto lent");
+    SLOT.with(|loan| each(loan.lend()))
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::Null;
+    use keytoll_engine::algorithm::Hash;
+    use keytoll_engine::trace::NoTrace;
+
+    use super::*;
+
+    #[test]
+    fn a_loan_ends_with_its_call_even_in_a_panic() {
+        let (mut crypto, mut trace, mut peer) = (Null, NoTrace, None);
+        let mut cx = Ctx { now: Time::from_nanos(7), crypto: &mut crypto, trace: &mut trace };
+        let now = with(&mut cx, None, &mut peer, || lent(|lent| lent.now));
+        assert_eq!(now, Time::from_nanos(7));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            with(&mut cx, None, &mut peer, || panic!("in the middle"));
+        }));
+        assert!(panicked.is_err());
+        assert!(std::panic::catch_unwind(|| lent(|lent| lent.now)).is_err());
+    }
+
+    #[test]
+    fn uses_follow_each_other() {
+        let (mut crypto, mut trace, mut peer) = (Null, NoTrace, None);
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut trace };
+        let lens = with(&mut cx, None, &mut peer, || {
+            [Hash::Sha256, Hash::Sha384].map(|hash| lent(|lent| lent.crypto.hash(hash, &[]).len()))
+        });
+        assert_eq!(lens, [32, 48]);
+    }
+}

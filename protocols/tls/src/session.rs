@@ -1,0 +1,251 @@
+//! One TLS conversation over buffers. Read RFC 8446 §2 and §7.5, RFC 5705 §4, RFC 9190 §2.5 first.
+//!
+//! ```text
+//!   handshaking --Finished--> established --close_notify--> closed
+//!        '-------- anything wrong ---------'--> failed (the alert for the other side is in the output)
+//! ```
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use keytoll_engine::credentials::PeerCertificate;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Ctx, Rng};
+use rustls::{ClientConnection, Connection, HandshakeKind, ProtocolVersion, ServerConnection};
+use zeroize::Zeroize;
+
+use crate::config::{Client, Server, Version};
+use crate::failure::Failure;
+use crate::hellos::{Beginning, Hellos};
+use crate::lent;
+
+/// Application data that may lie here until somebody takes it; rustls bounds everything else itself.
+const RECEIVED_BYTES_MAX: usize = 64 << 10;
+
+/// Application data in one piece: half of what rustls buffers.
+const SENT_BYTES_MAX: usize = 32 << 10;
+
+/// RFC 9190 §2.5: one record with this byte promises that no more handshake messages follow.
+const SUCCESS_INDICATION: [u8; 1] = [0];
+
+/// A conversation.
+pub struct Session {
+    connection: Connection,
+    peer: Option<PeerCertificate>,
+    output: Vec<u8>,
+    received: Vec<u8>,
+    client_hello: Beginning,
+    server_hello: Beginning,
+    closed: bool,
+    failed: Option<Failure>,
+}
+
+impl Session {
+    /// Begins as client: the ClientHello is in the output.
+    pub fn client(client: &Client, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
+        let config = Arc::clone(&client.0);
+        let connection =
+            lent::with(cx, Some(rng), &mut None, || ClientConnection::new(config, Client::server_name()))?;
+        let mut session = Self::new(connection.into());
+        session.flush(cx, rng);
+        Ok(session)
+    }
+
+    /// Waits as server.
+    pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
+        let config = Arc::clone(&server.0);
+        let connection = lent::with(cx, Some(rng), &mut None, || ServerConnection::new(config))?;
+        Ok(Self::new(connection.into()))
+    }
+
+    fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            peer: None,
+            output: Vec::new(),
+            received: Vec::new(),
+            client_hello: Beginning::of_client(),
+            server_hello: Beginning::of_server(),
+            closed: false,
+            failed: None,
+        }
+    }
+
+    /// Takes bytes of the other side. After a failure everything is refused with the same failure; an alert that tells
+    /// the other side may be in the output.
+    pub fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
+        if let Some(failure) = self.failed {
+            return Err(failure);
+        }
+        self.note_input(bytes);
+        let result = self.process(bytes, cx, rng);
+        self.flush(cx, rng);
+        self.failed = result.err();
+        result
+    }
+
+    fn process(&mut self, mut bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
+        while !bytes.is_empty() && !self.closed {
+            // rustls refuses more only when a message outgrows its buffers.
+            self.connection.read_tls(&mut bytes).map_err(|_| Failure::TooLong)?;
+            let connection = &mut self.connection;
+            let state = lent::with(cx, Some(rng), &mut self.peer, || connection.process_new_packets())?;
+            self.closed = state.peer_has_closed();
+            self.collect()?;
+        }
+        Ok(())
+    }
+
+    /// Moves application data out of rustls.
+    fn collect(&mut self) -> Result<(), Failure> {
+        let mut buffer = [0; 2048];
+        // An error only says that there is nothing (more).
+        while let Ok(len @ 1..) = self.connection.reader().read(&mut buffer) {
+            if self.received.len() + len > RECEIVED_BYTES_MAX {
+                return Err(Failure::TooLong);
+            }
+            self.received.extend_from_slice(&buffer[..len]);
+        }
+        buffer.zeroize();
+        Ok(())
+    }
+
+    /// Moves records out of rustls.
+    fn flush(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) {
+        let (connection, start) = (&mut self.connection, self.output.len());
+        let output = &mut self.output;
+        lent::with(cx, Some(rng), &mut self.peer, || {
+            while connection.wants_write() {
+                connection.write_tls(output).expect("a vector takes everything");
+            }
+        });
+        let ours = match self.connection {
+            Connection::Client(_) => &mut self.client_hello,
+            Connection::Server(_) => &mut self.server_hello,
+        };
+        ours.push(&self.output[start..]);
+    }
+
+    fn note_input(&mut self, bytes: &[u8]) {
+        match self.connection {
+            Connection::Client(_) => self.server_hello.push(bytes),
+            Connection::Server(_) => self.client_hello.push(bytes),
+        }
+    }
+
+    /// Takes the records to send; empty if there are none.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Takes the application data that arrived; empty if there is none.
+    pub fn take_received(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.received)
+    }
+
+    /// Encrypts application data into the output.
+    pub fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
+        // Before the handshake is over rustls would keep the data back, without a bound on how much.
+        if self.is_handshaking() || self.failed.is_some() {
+            return Err(Failure::NotNow);
+        }
+        if data.len() > SENT_BYTES_MAX {
+            return Err(Failure::TooLong);
+        }
+        let connection = &mut self.connection;
+        lent::with(cx, Some(rng), &mut self.peer, || connection.writer().write_all(data))
+            .map_err(|_| Failure::TooLong)?;
+        self.flush(cx, rng);
+        Ok(())
+    }
+
+    /// RFC 9190 §2.5: as server of TLS 1.3, promises that no more handshake messages follow.
+    pub fn indicate_success(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
+        self.send(&SUCCESS_INDICATION, cx, rng)
+    }
+
+    /// RFC 9190 §2.5: takes the promise, if it is all that has arrived.
+    pub fn take_success_indication(&mut self) -> bool {
+        let indicated = self.received == SUCCESS_INDICATION;
+        if indicated {
+            self.received.clear();
+        }
+        indicated
+    }
+
+    /// Ends the conversation: close_notify is in the output.
+    pub fn close(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) {
+        let connection = &mut self.connection;
+        lent::with(cx, Some(rng), &mut self.peer, || connection.send_close_notify());
+        self.flush(cx, rng);
+    }
+
+    /// Whether the handshake is not over yet; true for ever if it failed.
+    pub fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    /// Whether the other side sent close_notify.
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether this session continues an earlier one: no certificates were exchanged then.
+    pub fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// The version, once it is chosen.
+    pub fn version(&self) -> Option<Version> {
+        match self.connection.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => Some(Version::Tls12),
+            ProtocolVersion::TLSv1_3 => Some(Version::Tls13),
+            _ => None,
+        }
+    }
+
+    /// The IANA number of the cipher suite, once it is chosen.
+    pub fn suite(&self) -> Option<u16> {
+        self.connection.negotiated_cipher_suite().map(|suite| suite.suite().into())
+    }
+
+    /// The other side's certificate, once its path is checked; none in a resumed session.
+    pub fn peer(&self) -> Option<&PeerCertificate> {
+        self.peer.as_ref()
+    }
+
+    /// The random numbers of both hellos, once both passed.
+    pub fn hellos(&self) -> Option<Hellos> {
+        Some(Hellos {
+            client_random: self.client_hello.random()?,
+            server_random: self.server_hello.random()?,
+        })
+    }
+
+    /// RFC 5705 §4, RFC 8446 §7.5: `len` bytes of keying material, once the handshake is over. TLS 1.2 tells no context
+    /// and an empty one apart.
+    pub fn export(
+        &mut self,
+        label: &[u8],
+        context: Option<&[u8]>,
+        len: usize,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Secret, Failure> {
+        let connection = &self.connection;
+        let material = lent::with(cx, None, &mut self.peer, || {
+            connection.export_keying_material(vec![0; len], label, context)
+        })?;
+        Ok(Secret::new(material))
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not what lies in its buffers: passwords, for one, with TTLS.
+        f.debug_struct("Session")
+            .field("version", &self.version())
+            .field("closed", &self.closed)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! Certificates and handshake signatures, judged by the engine's [`Trust`] and the lent crypto.
+//! Read RFC 8446 §4.4.2 and §4.4.3, RFC 5216 §5.2 and §5.3 first.
+//!
+//! A server's name is not known to an EAP peer from a URL, so the chain is checked without one; who wants to check the
+//! name gives a [`NameCheck`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use keytoll_engine::credentials::{CertificateError as Engine, PeerCertificate, Trust};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerMisbehaved, SignatureScheme,
+};
+
+use crate::config::NameCheck;
+use crate::lent::{Lent, lent};
+use crate::signature::{CHECKED, checked, fits_tls13};
+
+/// Both kinds of verifier: RFC 5216 treats peer and server alike.
+pub(crate) struct Verifier {
+    pub(crate) trust: Arc<dyn Trust>,
+    pub(crate) name: Option<Arc<NameCheck>>,
+}
+
+impl Verifier {
+    fn chain(&self, end_entity: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
+        let chain: Vec<&[u8]> =
+            std::iter::once(end_entity).chain(rest.iter().map(|certificate| &**certificate)).collect();
+        let peer = lent(|lent| self.trust.verify(&chain, lent.crypto)).map_err(refused)?;
+        // RFC 5216 §5.2: names in the certificate should match what the peer was configured with.
+        if self.name.as_ref().is_some_and(|accepts| !accepts(&peer)) {
+            return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
+        }
+        lent(|lent| *lent.peer = Some(peer));
+        Ok(())
+    }
+}
+
+/// In the words of rustls, which chooses the alert by it.
+fn refused(why: Engine) -> Error {
+    Error::InvalidCertificate(match why {
+        Engine::Malformed => CertificateError::BadEncoding,
+        Engine::UnknownIssuer => CertificateError::UnknownIssuer,
+        Engine::Expired => CertificateError::Expired,
+        Engine::NotYetValid => CertificateError::NotValidYet,
+        Engine::BadSignature => CertificateError::BadSignature,
+        Engine::NotAcceptable => CertificateError::InvalidPurpose,
+    })
+}
+
+/// Checks a signature of the handshake under the certificate whose path was just checked.
+fn handshake_signature(
+    message: &[u8],
+    signed: &DigitallySignedStruct,
+    fits: impl FnOnce(&PeerCertificate) -> bool,
+) -> Result<HandshakeSignatureValid, Error> {
+    let scheme = checked(signed.scheme)
+        .ok_or(Error::PeerMisbehaved(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme))?;
+    let verified = lent(|Lent { crypto, peer, .. }| match peer {
+        Some(peer) if fits(peer) => crypto.verify(&peer.spki, scheme, &[message], signed.signature()).is_ok(),
+        _ => false,
+    });
+    if verified {
+        Ok(HandshakeSignatureValid::assertion())
+    } else {
+        Err(Error::InvalidCertificate(CertificateError::BadSignature))
+    }
+}
+
+fn schemes() -> Vec<SignatureScheme> {
+    CHECKED.into_iter().map(|(scheme, _)| scheme).collect()
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.chain(end_entity, intermediates).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        handshake_signature(message, signed, |_| true)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        handshake_signature(message, signed, |peer| fits_tls13(signed.scheme, &peer.spki))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        schemes()
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        // RFC 8446 §4.2.4: the list may be left out; `Trust` knows hashes of keys, not names.
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.chain(end_entity, intermediates).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        handshake_signature(message, signed, |_| true)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        handshake_signature(message, signed, |peer| fits_tls13(signed.scheme, &peer.spki))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        schemes()
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier")
+    }
+}

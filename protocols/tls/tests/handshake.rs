@@ -1,0 +1,322 @@
+//! The engine against itself: versions, chains, keys, groups, exporters, resumption, and everything that goes wrong.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{End, NOW_UNIX_SECONDS, World, established, pair, real, shake};
+use keytoll_engine::algorithm::{Group, KeyKind};
+use keytoll_tls::{Alert, Client, Config, ConfigError, Failure, Server, Session, Version};
+
+const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];
+
+fn check_mutual(kind: KeyKind, chain_length: usize) {
+    let world = World::new(kind, chain_length);
+    for version in VERSIONS {
+        let (mut client, mut server) = established(&world.client(version), &world.server(version));
+        assert_eq!(client.session().version(), Some(version));
+        let names = [client.session().peer().unwrap(), server.session().peer().unwrap()];
+        assert_eq!(
+            names.map(|peer| peer.spki.clone()),
+            [&world.server, &world.client].map(|c| c.key.spki.to_vec())
+        );
+        for (label, context) in
+            [("client EAP encryption", None), ("EXPORTER_EAP_TLS_Key_Material", Some(&[13][..]))]
+        {
+            let keys = client.export(label, context, 128);
+            assert_eq!(keys, server.export(label, context, 128));
+            assert_ne!(keys, [0; 128]);
+        }
+        assert_eq!(client.session().hellos(), server.session().hellos());
+        assert!(client.session().hellos().is_some());
+    }
+}
+
+#[test]
+fn both_sides_authenticate_with_every_kind_of_key_and_length_of_chain() {
+    for kind in [KeyKind::Rsa2048, KeyKind::EcdsaP256] {
+        check_mutual(kind, 2);
+        check_mutual(kind, 4);
+    }
+    for kind in [KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519] {
+        check_mutual(kind, 2);
+    }
+}
+
+#[test]
+fn every_group_works_in_both_versions() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for group in [Group::X25519, Group::Ecp256, Group::Ecp384, Group::Ecp521] {
+        for version in VERSIONS {
+            let client = Config { groups: vec![group], ..world.client(version) };
+            let (mut client, mut server) = established(&client, &world.server(version));
+            assert_eq!(client.export("x", None, 32), server.export("x", None, 32), "{group} {version:?}");
+        }
+    }
+}
+
+#[test]
+fn a_client_without_certificate_is_served_if_nobody_asks() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        let client = Config { credential: None, ..world.client(version) };
+        let server = Config { trust: None, ..world.server(version) };
+        let (mut client, mut server) = established(&client, &server);
+        assert!(server.session().peer().is_none() && client.session().peer().is_some());
+        client.with(|session, cx, rng| session.send(b"inner", cx, rng)).unwrap();
+        let records = client.session().take_output();
+        server.feed(&records).unwrap();
+        assert!(!format!("{:?}", server.session()).contains("110"), "application data are not shown");
+        assert_eq!(server.session().take_received(), b"inner");
+    }
+}
+
+#[test]
+fn the_success_indication_of_rfc_9190_arrives() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (mut client, mut server) = established(&world.client(Version::Tls13), &world.server(Version::Tls13));
+    assert!(!client.session().take_success_indication());
+    server.with(Session::indicate_success).unwrap();
+    let record = server.session().take_output();
+    // Header(5) Data(1) ContentType(1) Tag(16).
+    assert_eq!(record.len(), 23);
+    client.feed(&record).unwrap();
+    assert!(client.session().take_success_indication());
+    assert!(client.session().take_received().is_empty());
+}
+
+#[test]
+fn close_notify_closes() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        let (mut client, mut server) = established(&world.client(version), &world.server(version));
+        server.with(Session::close);
+        let record = server.session().take_output();
+        assert!(!client.session().is_closed());
+        client.feed(&record).unwrap();
+        assert!(client.session().is_closed());
+        // RFC 8446 §6.1: what follows is ignored.
+        assert_eq!(client.feed(&[0xff; 100]), Ok(()));
+    }
+}
+
+#[test]
+fn what_is_too_early_is_refused() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (mut client, mut server) = pair(&world.client(Version::Tls13), &world.server(Version::Tls13));
+    let export = client.with(|session, cx, _| session.export(b"x", None, 32, cx));
+    assert_eq!(export, Err(Failure::NotNow));
+    assert_eq!(server.with(|session, cx, rng| session.send(b"x", cx, rng)), Err(Failure::NotNow));
+    assert_eq!(server.session().version(), None);
+    assert_eq!(client.session().hellos(), None);
+}
+
+fn resumed(world: &World, version: Version) -> [Option<bool>; 2] {
+    let client = Client::new(&Config { resumption: true, ..world.client(version) }).unwrap();
+    let server = Server::new(&Config { resumption: true, ..world.server(version) }).unwrap();
+    [1, 2].map(|seed| {
+        let (mut a, mut b) = (End::new(real(), "client", seed), End::new(real(), "server", seed));
+        a.session = Some(a.lend(|cx, rng| Session::client(&client, cx, rng)).unwrap());
+        b.session = Some(b.lend(|cx, rng| Session::server(&server, cx, rng)).unwrap());
+        let outcome = shake(&mut a, &mut b);
+        assert_eq!((outcome.client, outcome.server), (Ok(()), Ok(())));
+        assert_eq!(a.export("x", None, 32), b.export("x", None, 32));
+        assert_eq!(a.session().is_resumed(), b.session().is_resumed());
+        (a.session().is_resumed() == a.session().peer().is_none()).then(|| a.session().is_resumed())
+    })
+}
+
+#[test]
+fn a_session_resumes_an_earlier_one_if_both_want() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        assert_eq!(resumed(&world, version), [Some(false), Some(true)], "{version:?}");
+    }
+}
+
+#[test]
+fn one_seed_gives_one_handshake() {
+    // RSA PKCS #1 and Ed25519 signatures have no chance in them.
+    let world = World::new(KeyKind::Ed25519, 2);
+    for version in VERSIONS {
+        let bytes = |seed| {
+            let mut client = End::new(real(), "client", seed).client(&world.client(version));
+            let mut server = End::new(real(), "server", seed).server(&world.server(version));
+            let hello = client.session().take_output();
+            server.feed(&hello).unwrap();
+            (hello, server.session().take_output())
+        };
+        assert_eq!(bytes(1), bytes(1));
+        assert_ne!(bytes(1), bytes(2));
+    }
+}
+
+/// What goes wrong, as the client and as the server see it.
+fn check_failure(client: &Config, server: &Config, at_client: Option<Failure>, at_server: Option<Failure>) {
+    let (mut a, mut b) = pair(client, server);
+    let outcome = shake(&mut a, &mut b);
+    assert_eq!((outcome.client.err(), outcome.server.err()), (at_client, at_server));
+    for (end, failure) in [(&mut a, at_client), (&mut b, at_server)] {
+        if let Some(failure) = failure {
+            assert_eq!(end.feed(b"more"), Err(failure), "a failed session stays failed");
+            assert!(failure.name().starts_with("tls "));
+        }
+    }
+}
+
+fn alert(number: u8) -> Option<Failure> {
+    Some(Failure::Alert(Alert::from(number)))
+}
+
+#[test]
+fn the_server_of_a_strange_authority_is_unknown() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let strange = World::below_an_unknown_authority(KeyKind::EcdsaP256);
+    for version in VERSIONS {
+        let server = world.config(&strange.server, version);
+        check_failure(&world.client(version), &server, Some(Failure::UnknownAuthority), alert(48));
+    }
+    let client = world.config(&strange.client, Version::Tls13);
+    check_failure(&client, &world.server(Version::Tls13), alert(48), Some(Failure::UnknownAuthority));
+}
+
+#[test]
+fn dates_matter() {
+    let now = NOW_UNIX_SECONDS;
+    let old = World::valid(KeyKind::EcdsaP256, 2, now - 20, now - 10);
+    let young = World::valid(KeyKind::EcdsaP256, 2, now + 10, now + 20);
+    for version in VERSIONS {
+        check_failure(&old.client(version), &old.server(version), Some(Failure::Expired), alert(45));
+        check_failure(&young.client(version), &young.server(version), Some(Failure::NotYetValid), alert(45));
+    }
+}
+
+#[test]
+fn a_wrong_key_under_a_good_certificate_is_a_bad_signature() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let mut thief = world.server.clone();
+    thief.key = world.client.key.clone();
+    for version in VERSIONS {
+        let server = world.config(&thief, version);
+        check_failure(&world.client(version), &server, Some(Failure::BadSignature), alert(51));
+    }
+}
+
+#[test]
+fn the_name_check_is_asked() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        let spki = world.client.key.spki.to_vec();
+        let client = Config { name: Some(Arc::new(move |peer| peer.spki == spki)), ..world.client(version) };
+        check_failure(&client, &world.server(version), Some(Failure::WrongName), alert(42));
+        let spki = world.server.key.spki.to_vec();
+        let client = Config { name: Some(Arc::new(move |peer| peer.spki == spki)), ..world.client(version) };
+        check_failure(&client, &world.server(version), None, None);
+    }
+}
+
+#[test]
+fn a_server_that_asks_wants_a_certificate() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        let client = Config { credential: None, ..world.client(version) };
+        check_failure(&client, &world.server(version), alert(116), Some(Failure::NoCertificate));
+    }
+}
+
+#[test]
+fn versions_and_groups_must_overlap() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (old, new) = (Version::Tls12, Version::Tls13);
+    check_failure(&world.client(old), &world.server(new), alert(70), Some(Failure::Version));
+    check_failure(&world.client(new), &world.server(old), alert(70), Some(Failure::Version));
+    let client = Config { groups: vec![Group::X25519], ..world.client(new) };
+    let server = Config { groups: vec![Group::Ecp384], ..world.server(new) };
+    check_failure(&client, &server, alert(40), Some(Failure::Parameters));
+}
+
+#[test]
+fn a_change_in_any_byte_of_a_flight_is_noticed_or_harmless_but_never_a_panic() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        let (mut client, mut server) = pair(&world.client(version), &world.server(version));
+        let hello = client.session().take_output();
+        server.feed(&hello).unwrap();
+        let flight = server.session().take_output();
+        for at in 0..flight.len() {
+            let mut changed = flight.clone();
+            changed[at] ^= 0x55;
+            let mut client = End::new(real(), "client", 1).client(&world.client(version));
+            let first = client.feed(&changed);
+            let is_over = first.is_err() || client.session().is_handshaking();
+            let answer = client.session().take_output();
+            // If this side accepts it, the transcripts differ and the other side does not.
+            let mut server = End::new(real(), "server", 1).server(&world.server(version));
+            server.feed(&hello).unwrap();
+            let refused = server.feed(&answer).is_err() || server.session().is_handshaking();
+            assert!(is_over || refused, "{version:?} byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_flight_may_come_byte_by_byte() {
+    let world = World::new(KeyKind::EcdsaP256, 4);
+    for version in VERSIONS {
+        let (mut client, mut server) = pair(&world.client(version), &world.server(version));
+        for _ in 0..3 {
+            let out = client.session().take_output();
+            out.chunks(1).for_each(|byte| server.feed(byte).unwrap());
+            let out = server.session().take_output();
+            out.chunks(1).for_each(|byte| client.feed(byte).unwrap());
+        }
+        assert_eq!(client.export("x", None, 32), server.export("x", None, 32));
+    }
+}
+
+#[test]
+fn application_data_nobody_takes_ends_the_session() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (mut client, mut server) = established(&world.client(Version::Tls13), &world.server(Version::Tls13));
+    let mut last = Ok(());
+    for _ in 0..5 {
+        client.with(|session, cx, rng| session.send(&[7; 16 << 10], cx, rng)).unwrap();
+        let records = client.session().take_output();
+        last = server.feed(&records);
+    }
+    assert_eq!(last, Err(Failure::TooLong));
+    let huge = client.with(|session, cx, rng| session.send(&[7; 33 << 10], cx, rng));
+    assert_eq!(huge, Err(Failure::TooLong));
+}
+
+#[test]
+fn settings_that_contradict_themselves_are_refused() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let good = world.client(Version::Tls13);
+    let reversed = Config { newest: Version::Tls12, ..good.clone() };
+    assert_eq!(Client::new(&reversed).unwrap_err(), ConfigError::NoVersion);
+    let groups = Config { groups: vec![Group::Modp2048], ..good.clone() };
+    assert_eq!(Server::new(&groups).unwrap_err(), ConfigError::NoGroup);
+    assert_eq!(Client::new(&Config { trust: None, ..good.clone() }).unwrap_err(), ConfigError::NoTrust);
+    assert_eq!(Server::new(&Config { credential: None, ..good }).unwrap_err(), ConfigError::NoCredential);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+    #[test]
+    fn any_bytes_are_taken_or_refused(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..600)) {
+        let records: Vec<u8> = [&[22, 3, 3, 2, 0][..], &bytes].concat();
+        let world = World::new(KeyKind::Ed25519, 2);
+        for input in [&bytes, &records] {
+            let (mut client, mut server) = pair(&world.client(Version::Tls13), &world.server(Version::Tls13));
+            let results = [client.feed(input), server.feed(input)];
+            proptest::prop_assert!(client.session().is_handshaking() && server.session().is_handshaking());
+            // Whoever refused keeps refusing.
+            proptest::prop_assert_eq!(results[0].is_err(), client.feed(&[]).is_err());
+            proptest::prop_assert_eq!(results[1].is_err(), server.feed(&[]).is_err());
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The AAA server: RADIUS in front, an EAP server behind it, and the subscriber database it asks for vectors.
+//! RFC 3579 §2, RFC 4186, RFC 4187.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use keytoll_eap::simaka::centre::AuthenticationCentre;
+use keytoll_eap::{Answer, Question, Server, ServerConfig, ServerOutput};
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
+use keytoll_radius::wire::Attributes;
+
+use crate::{Command, Event};
+
+/// What an AAA server is told before its first packet.
+pub struct AaaConfig {
+    /// Its RADIUS server.
+    pub radius: server::Config,
+    /// Its EAP methods.
+    pub eap: Arc<ServerConfig>,
+    /// Its address.
+    pub address: IpAddr,
+    /// The subscribers whose vectors it makes itself; none: questions stay without answer.
+    pub subscribers: Option<AuthenticationCentre>,
+}
+
+impl fmt::Debug for AaaConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AaaConfig").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// The AAA server.
+pub struct Aaa {
+    config: AaaConfig,
+    radius: server::Server,
+    conversations: BTreeMap<ConversationId, Server>,
+    rng: Rng,
+    out: VecDeque<Output<Event>>,
+}
+
+impl fmt::Debug for Aaa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aaa").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Aaa {
+    /// An AAA server whose random streams are named `{name}/…`.
+    pub fn new(config: AaaConfig, seed: &Seed, name: &str) -> Self {
+        Self {
+            radius: server::Server::new(config.radius.clone(), seed.stream(&format!("{name}/radius"))),
+            rng: seed.stream(&format!("{name}/eap")),
+            config,
+            conversations: BTreeMap::new(),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// How many EAP conversations it holds.
+    pub fn conversation_count(&self) -> usize {
+        self.conversations.len()
+    }
+
+    fn drain(&mut self, cx: &mut Ctx<'_>) {
+        while let Some(output) = self.radius.poll() {
+            match output {
+                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                Output::Event(Asked::Request(request)) => self.on_request(request, cx),
+                Output::Event(Asked::Expired(conversation) | Asked::TooLong(conversation)) => {
+                    self.conversations.remove(&conversation);
+                }
+                Output::Event(Asked::Accounting(_)) => {}
+            }
+        }
+    }
+
+    fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
+        let conversation = request.conversation;
+        let Credential::Eap(packet) = request.credential else {
+            // Passwords are for methods inside EAP only.
+            return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
+        };
+        let config = &self.config.eap;
+        let server = self.conversations.entry(conversation);
+        let server = server.or_insert_with(|| Server::new(Arc::clone(config)));
+        let output = if packet.is_empty() {
+            server.begin(None, &mut self.rng, cx)
+        } else {
+            server.step(&packet, &mut self.rng, cx)
+        };
+        self.settle(conversation, output, cx);
+    }
+
+    /// Follows an output until the client has its answer; a question is answered from the subscribers at once.
+    fn settle(&mut self, conversation: ConversationId, mut output: ServerOutput, cx: &mut Ctx<'_>) {
+        while let ServerOutput::Ask(question) = output {
+            let answer = self.vectors(&question, cx);
+            let Some(server) = self.conversations.get_mut(&conversation) else { return };
+            output = server.answer(answer, &mut self.rng, cx);
+        }
+        let verdict = match output {
+            ServerOutput::Send(eap) => Verdict::Challenge { conversation, eap },
+            ServerOutput::Success(accepted) => Verdict::Accept {
+                conversation,
+                eap: Some(accepted.packet),
+                msk: accepted.keys.msk,
+                attributes: Attributes::default(),
+            },
+            ServerOutput::Failure { packet, reason } => {
+                cx.trace.record(Fact::Failed { why: reason.0.into() });
+                Verdict::Reject { conversation, eap: Some(packet) }
+            }
+            ServerOutput::Ignored | ServerOutput::Ask(_) => return,
+        };
+        self.verdict(verdict, cx);
+    }
+
+    fn vectors(&mut self, question: &Question, cx: &mut Ctx<'_>) -> Answer {
+        match &mut self.config.subscribers {
+            Some(subscribers) => subscribers.answer(question, cx.crypto),
+            None => Answer::Unavailable,
+        }
+    }
+
+    fn verdict(&mut self, verdict: Verdict, cx: &mut Ctx<'_>) {
+        if !matches!(verdict, Verdict::Challenge { .. }) {
+            self.conversations.remove(&verdict.conversation());
+        }
+        self.radius.handle(Input::Command(verdict), cx);
+    }
+}
+
+impl Engine for Aaa {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { from, to, bytes } => self.radius.handle(Input::Packet { from, to, bytes }, cx),
+            Input::Tick => self.radius.handle(Input::Tick, cx),
+            Input::Command(_) => {}
+        }
+        self.drain(cx);
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.radius.deadline()
+    }
+}

@@ -1,0 +1,158 @@
+//! The gateway's end of EAP: it carries packets between IKE_AUTH and RADIUS, and believes the AAA server's verdict.
+//! RFC 7296 §2.16, RFC 3579 §2.
+
+use std::collections::BTreeMap;
+
+use keytoll_eap::packet::{self, MethodType};
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
+use keytoll_ike::v2::{Eap, SaId};
+use keytoll_radius::client::{self, Authenticate, Client, Command, ConversationId, Credential, Event};
+use keytoll_radius::wire::{Attributes, State};
+
+/// How the gateway reaches the AAA server.
+#[derive(Debug, Clone)]
+pub struct AaaAccess {
+    /// The RADIUS client.
+    pub radius: client::Config,
+    /// Whether the gateway asks for the EAP identity; otherwise the identity of IKE is passed on, which saves a round trip
+    /// (RFC 7296 §2.16).
+    pub asks_identity: bool,
+}
+
+/// What the gateway remembers of a device that proves itself.
+#[derive(Debug)]
+struct Session {
+    user_name: Vec<u8>,
+    state: Option<State>,
+    /// The identifier of the packet the device has last seen.
+    identifier: u8,
+    asked: bool,
+}
+
+/// The devices that are proving themselves.
+#[derive(Debug)]
+pub(crate) struct Authenticator {
+    asks_identity: bool,
+    ports: std::ops::RangeInclusive<u16>,
+    radius: Client,
+    sessions: BTreeMap<SaId, Session>,
+}
+
+/// What the authenticator wants done.
+pub(crate) enum Wanted {
+    /// IKE is to be told.
+    Tell(SaId, Eap),
+    /// A datagram is to be sent.
+    Send(keytoll_engine::Datagram),
+}
+
+impl Authenticator {
+    pub(crate) fn new(access: AaaAccess, seed: &Seed, name: &str) -> Self {
+        Self {
+            asks_identity: access.asks_identity,
+            ports: access.radius.ports.clone(),
+            radius: Client::new(access.radius, seed.stream(&format!("{name}/radius"))),
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a datagram to this port is RADIUS's.
+    pub(crate) fn owns(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.radius.deadline()
+    }
+
+    pub(crate) fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.radius.handle(input, cx);
+    }
+
+    /// A device wants to prove itself.
+    pub(crate) fn begin(&mut self, sa: SaId, identity: &[u8], cx: &mut Ctx<'_>) -> Option<Wanted> {
+        let asked = self.asks_identity;
+        let session = Session { user_name: identity.to_vec(), state: None, identifier: 0, asked };
+        self.sessions.insert(sa, session);
+        if asked {
+            return Some(Wanted::Tell(sa, Eap::Packet(packet::request(0, MethodType::IDENTITY, &[]))));
+        }
+        // RFC 3579 §2.1: the NAS may answer the Identity request itself if it knows the answer.
+        self.ask(sa, packet::response(0, MethodType::IDENTITY, identity), cx);
+        None
+    }
+
+    /// The device has answered.
+    pub(crate) fn answered(&mut self, sa: SaId, eap: Vec<u8>, cx: &mut Ctx<'_>) {
+        if let Some(session) = self.sessions.get_mut(&sa)
+            && std::mem::take(&mut session.asked)
+            && let Some(identity) = eap.get(5..)
+        {
+            session.user_name = identity.to_vec();
+        }
+        self.ask(sa, eap, cx);
+    }
+
+    fn ask(&mut self, sa: SaId, eap: Vec<u8>, cx: &mut Ctx<'_>) {
+        let Some(session) = self.sessions.get_mut(&sa) else { return };
+        let request = Authenticate {
+            conversation: ConversationId(sa.0),
+            user_name: session.user_name.clone(),
+            credential: Credential::Eap(eap),
+            state: session.state.take(),
+            attributes: Attributes::default(),
+        };
+        self.radius.handle(Input::Command(Command::Authenticate(request)), cx);
+    }
+
+    /// The IKE SA is no longer waiting.
+    pub(crate) fn forget(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
+        if self.sessions.remove(&sa).is_some() {
+            self.radius.handle(Input::Command(Command::Abandon(ConversationId(sa.0))), cx);
+        }
+    }
+
+    /// What came of it all.
+    pub(crate) fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted> {
+        loop {
+            match self.radius.poll()? {
+                Output::Packet(datagram) => return Some(Wanted::Send(datagram)),
+                Output::Event(event) => {
+                    if let Some(wanted) = self.on_event(event, cx) {
+                        return Some(wanted);
+                    }
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event, cx: &mut Ctx<'_>) -> Option<Wanted> {
+        match event {
+            Event::Challenge { conversation, eap, state } => {
+                let session = self.sessions.get_mut(&SaId(conversation.0))?;
+                session.state = state;
+                session.identifier = eap.get(1).copied().unwrap_or_default();
+                Some(Wanted::Tell(SaId(conversation.0), Eap::Packet(eap)))
+            }
+            Event::Accept(accept) => {
+                let session = self.sessions.remove(&SaId(accept.conversation.0))?;
+                let packet = accept.eap.unwrap_or_else(|| packet::success(session.identifier));
+                let msk = accept.keys.map(|keys| keys.msk());
+                Some(Wanted::Tell(SaId(accept.conversation.0), Eap::Success { packet, msk }))
+            }
+            Event::Reject { conversation, eap } => self.refuse(conversation, eap),
+            Event::Failed(conversation, reason) => {
+                cx.trace.record(Fact::Failed { why: reason.name().into() });
+                self.refuse(conversation, None)
+            }
+            Event::Accounted(_) => None,
+        }
+    }
+
+    fn refuse(&mut self, conversation: ConversationId, eap: Option<Vec<u8>>) -> Option<Wanted> {
+        let session = self.sessions.remove(&SaId(conversation.0))?;
+        let packet = eap.unwrap_or_else(|| packet::failure(session.identifier));
+        Some(Wanted::Tell(SaId(conversation.0), Eap::Failure { packet }))
+    }
+}

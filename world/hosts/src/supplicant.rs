@@ -1,0 +1,78 @@
+//! The device's end of EAP: a peer that answers what comes out of IKE_AUTH. RFC 3748 §4, RFC 7296 §2.16.
+
+use std::fmt;
+use std::sync::Arc;
+
+use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
+use keytoll_engine::{Ctx, Rng};
+use keytoll_ike::v2::Eap;
+
+/// RFC 3748 §4: the code of a Failure.
+const FAILURE: u8 = 4;
+
+/// Who the device is in EAP, and how it can prove that.
+#[derive(Clone)]
+pub struct EapCredentials {
+    /// Its methods.
+    pub config: Arc<PeerConfig>,
+    /// What it answers when asked who it is.
+    pub identity: Vec<u8>,
+}
+
+impl fmt::Debug for EapCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EapCredentials({})", String::from_utf8_lossy(&self.identity))
+    }
+}
+
+/// One EAP conversation at a time.
+pub(crate) struct Supplicant {
+    credentials: EapCredentials,
+    peer: Peer,
+    rng: Rng,
+    /// Why the last conversation failed, in EAP's words.
+    failure: Option<&'static str>,
+}
+
+impl Supplicant {
+    pub(crate) fn new(credentials: EapCredentials, rng: Rng) -> Self {
+        let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.clone());
+        Self { credentials, peer, rng, failure: None }
+    }
+
+    /// Forgets the last conversation.
+    pub(crate) fn begin(&mut self) {
+        self.peer = Peer::new(Arc::clone(&self.credentials.config), self.credentials.identity.clone());
+        self.failure = None;
+    }
+
+    /// Takes a packet; gives what IKE is to be told, if anything.
+    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
+        match self.peer.step(packet, &mut self.rng, cx) {
+            PeerOutput::Send(packet) => Some(Eap::Packet(packet)),
+            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's, which has proved itself, even if the EAP peer has not
+            // begun and would take it for somebody else's.
+            PeerOutput::Ignored if packet.first() == Some(&FAILURE) => {
+                self.failure = Some(Reason::REFUSED.0);
+                Some(Eap::Failure { packet: Vec::new() })
+            }
+            PeerOutput::Ignored => None,
+            PeerOutput::Success(keys) => Some(Eap::Success { packet: Vec::new(), msk: keys.msk }),
+            PeerOutput::Failed(reason) => {
+                self.failure = Some(reason.0);
+                Some(Eap::Failure { packet: Vec::new() })
+            }
+        }
+    }
+
+    /// Why the last conversation failed.
+    pub(crate) fn failure(&mut self) -> Option<&'static str> {
+        self.failure.take()
+    }
+}
+
+impl fmt::Debug for Supplicant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Supplicant").field("credentials", &self.credentials).finish_non_exhaustive()
+    }
+}
