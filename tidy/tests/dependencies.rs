@@ -59,8 +59,8 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "lab",
         &[
-            "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius", "tls",
-            "hosts", "sim", "live",
+            "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
+            "diameter", "tls", "hosts", "sim", "live",
         ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
     ),

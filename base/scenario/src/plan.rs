@@ -244,6 +244,12 @@ pub struct Options {
     pub rekey_child: Option<Duration>,
     /// Whether the gateway asks for the EAP identity over the air; otherwise IKE's is passed on (RFC 7296 §2.16).
     pub eap_identity: bool,
+    /// How the gateway proves itself to a device that uses EAP.
+    pub gateway_auth: GatewayAuth,
+    /// For how many authentications the AAA server asks vectors of the HSS at a time, and keeps what it does not need.
+    pub vector_batch: u8,
+    /// Whether the gateway tells the AAA server of sessions' beginnings and ends (RFC 2866).
+    pub accounting: bool,
     /// Whether the device asks for an address inside.
     pub virtual_address: bool,
     /// When a request is repeated.
@@ -265,9 +271,55 @@ impl Default for Options {
             rekey_ike: None,
             rekey_child: None,
             eap_identity: false,
+            gateway_auth: GatewayAuth::Certificate,
+            vector_batch: 1,
+            accounting: false,
             virtual_address: false,
             retransmission: Retransmission::default(),
             ipv6: true,
+        }
+    }
+}
+
+impl Options {
+    /// With the default for everything that means nothing to the method, so that rows that do not differ are equal.
+    pub fn fitted_to(mut self, method: Method) -> Self {
+        let default = Self::default();
+        if !method.has_chain() {
+            self.chain = default.chain;
+        }
+        if !method.has_card() {
+            self.vector_batch = default.vector_batch;
+        }
+        if method.eap().is_none() {
+            let Self { eap_identity, gateway_auth, accounting, .. } = default;
+            self = Self { eap_identity, gateway_auth, accounting, ..self };
+        }
+        self
+    }
+}
+
+/// How the gateway proves itself to a device that uses EAP (RFC 7296 §2.16, RFC 5998).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GatewayAuth {
+    /// With an RSA-2048 certificate.
+    Certificate,
+    /// With a shared key.
+    Psk,
+    /// With nothing but the key that EAP makes.
+    EapOnly,
+}
+
+impl GatewayAuth {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Certificate, Self::Psk, Self::EapOnly];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Certificate => "certificate",
+            Self::Psk => "psk",
+            Self::EapOnly => "eap-only",
         }
     }
 }

@@ -12,8 +12,8 @@ use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::{List, Method, Topology, networks};
 use keytoll_scenario::plan::{
-    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, Mode, Network, Options,
-    Retransmission, RowPlan, WorldKind,
+    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Mode, Network,
+    Options, Retransmission, RowPlan, WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
@@ -226,6 +226,9 @@ fn options() -> impl Strategy<Value = Options> {
                 rekey_child: life.2,
                 virtual_address: mode == 1,
                 eap_identity: mode == 2,
+                gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
+                vector_batch: mode + 1,
+                accounting: mode == 1,
                 retransmission,
                 ipv6,
             }
@@ -244,10 +247,8 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
         suites(|text| Suite::esp(text).unwrap(), &["aes128gcm16", "aes256-sha512-ecp384-esn", "null-sha1"]);
     let method = prop::sample::select(&Method::ALL[..]);
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
-        |(method, variant, network, ike_suites, esp_suites, mut options)| {
-            if !method.has_chain() {
-                options.chain = Options::default().chain;
-            }
+        |(method, variant, network, ike_suites, esp_suites, options)| {
+            let options = options.fitted_to(method);
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
         },
     )
@@ -262,9 +263,9 @@ fn plans() -> impl Strategy<Value = Plan> {
     let head =
         ("[^\\p{Cc}]{0,80}", any::<u64>(), 1..=1_000_000_000_u32, durations(1_000_000, 604_800_000_000_000));
     let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
-    let nodes = (cpus(), cpus(), cpus());
+    let nodes = (cpus(), cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa), rows)| Plan {
+        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa, hss), rows)| Plan {
             title,
             seed,
             samples,
@@ -272,7 +273,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             crypto,
             exponents,
             world: WorldKind::Sim,
-            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa)]),
+            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)]),
             rows,
         },
     )

@@ -58,6 +58,8 @@ impl Config {
 /// What the owner may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
+    /// Connect now, not with the first request.
+    Connect,
     /// Get vectors; connects first if need be.
     Ask {
         /// The owner's name for it, repeated in the answer.
@@ -155,6 +157,12 @@ impl Client {
                 self.waiting.push_back((id, request));
                 self.connect(cx);
             }
+        }
+    }
+
+    fn connect_if_closed(&mut self, cx: &mut Ctx<'_>) {
+        if self.state == State::Closed {
+            self.connect(cx);
         }
     }
 
@@ -338,6 +346,7 @@ impl Engine for Client {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
             Input::Packet { from, bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Command(Command::Connect) => self.connect_if_closed(cx),
             Input::Command(Command::Ask { id, request }) => self.ask(id, request, cx),
             Input::Command(Command::Disconnect) => self.disconnect(cx),
             Input::Tick => self.on_tick(cx),

@@ -24,7 +24,7 @@ pub struct Request {
 }
 
 /// Kinds of vectors.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
     /// GSM triplets, over SWx.
     Sim,

@@ -1,18 +1,18 @@
-//! The AAA server: RADIUS in front, an EAP server behind it, and the subscriber database it asks for vectors.
-//! RFC 3579 §2, RFC 4186, RFC 4187.
+//! The AAA server: RADIUS in front, an EAP server behind it, and whom it asks for vectors of subscribers.
+//! RFC 3579 §2, RFC 4186, RFC 4187, 3GPP TS 29.273 §8.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_eap::simaka::centre::AuthenticationCentre;
-use keytoll_eap::{Answer, Question, Server, ServerConfig, ServerOutput};
+use keytoll_eap::{Answer, Server, ServerConfig, ServerOutput};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attributes;
 
+use crate::subscribers::{Desk, Said, Subscribers};
 use crate::{Command, Event};
 
 /// What an AAA server is told before its first packet.
@@ -23,8 +23,8 @@ pub struct AaaConfig {
     pub eap: Arc<ServerConfig>,
     /// Its address.
     pub address: IpAddr,
-    /// The subscribers whose vectors it makes itself; none: questions stay without answer.
-    pub subscribers: Option<AuthenticationCentre>,
+    /// Whom it asks for vectors.
+    pub subscribers: Subscribers,
 }
 
 impl fmt::Debug for AaaConfig {
@@ -35,8 +35,10 @@ impl fmt::Debug for AaaConfig {
 
 /// The AAA server.
 pub struct Aaa {
-    config: AaaConfig,
+    address: IpAddr,
+    eap: Arc<ServerConfig>,
     radius: server::Server,
+    desk: Desk,
     conversations: BTreeMap<ConversationId, Server>,
     rng: Rng,
     out: VecDeque<Output<Event>>,
@@ -44,7 +46,7 @@ pub struct Aaa {
 
 impl fmt::Debug for Aaa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Aaa").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Aaa").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -52,9 +54,11 @@ impl Aaa {
     /// An AAA server whose random streams are named `{name}/…`.
     pub fn new(config: AaaConfig, seed: &Seed, name: &str) -> Self {
         Self {
-            radius: server::Server::new(config.radius.clone(), seed.stream(&format!("{name}/radius"))),
+            radius: server::Server::new(config.radius, seed.stream(&format!("{name}/radius"))),
             rng: seed.stream(&format!("{name}/eap")),
-            config,
+            desk: Desk::new(config.subscribers, &mut seed.stream(&format!("{name}/diameter"))),
+            address: config.address,
+            eap: config.eap,
             conversations: BTreeMap::new(),
             out: VecDeque::new(),
         }
@@ -65,16 +69,30 @@ impl Aaa {
         self.conversations.len()
     }
 
+    /// Takes what RADIUS and the desk have to say until neither has anything more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(output) = self.radius.poll() {
-            match output {
-                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                Output::Event(Asked::Request(request)) => self.on_request(request, cx),
-                Output::Event(Asked::Expired(conversation) | Asked::TooLong(conversation)) => {
-                    self.conversations.remove(&conversation);
+        loop {
+            while let Some(output) = self.radius.poll() {
+                match output {
+                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                    Output::Event(asked) => self.on_radius(asked, cx),
                 }
-                Output::Event(Asked::Accounting(_)) => {}
             }
+            match self.desk.poll() {
+                Some(Said::Send(datagram)) => self.out.push_back(Output::Packet(datagram)),
+                Some(Said::Answer(id, answer)) => self.on_answer(ConversationId(id), answer, cx),
+                None => break,
+            }
+        }
+    }
+
+    fn on_radius(&mut self, asked: Asked, cx: &mut Ctx<'_>) {
+        match asked {
+            Asked::Request(request) => self.on_request(request, cx),
+            Asked::Expired(conversation) | Asked::TooLong(conversation) => {
+                self.conversations.remove(&conversation);
+            }
+            Asked::Accounting(_) => {}
         }
     }
 
@@ -84,7 +102,7 @@ impl Aaa {
             // Passwords are for methods inside EAP only.
             return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         };
-        let config = &self.config.eap;
+        let config = &self.eap;
         let server = self.conversations.entry(conversation);
         let server = server.or_insert_with(|| Server::new(Arc::clone(config)));
         let output = if packet.is_empty() {
@@ -95,10 +113,17 @@ impl Aaa {
         self.settle(conversation, output, cx);
     }
 
-    /// Follows an output until the client has its answer; a question is answered from the subscribers at once.
+    /// Vectors have come; the conversation may have ended while they were on their way.
+    fn on_answer(&mut self, conversation: ConversationId, answer: Answer, cx: &mut Ctx<'_>) {
+        let Some(server) = self.conversations.get_mut(&conversation) else { return };
+        let output = server.answer(answer, &mut self.rng, cx);
+        self.settle(conversation, output, cx);
+    }
+
+    /// Follows an output until the client has its answer, or the desk has to ask elsewhere.
     fn settle(&mut self, conversation: ConversationId, mut output: ServerOutput, cx: &mut Ctx<'_>) {
         while let ServerOutput::Ask(question) = output {
-            let answer = self.vectors(&question, cx);
+            let Some(answer) = self.desk.ask(conversation.0, &question, cx) else { return };
             let Some(server) = self.conversations.get_mut(&conversation) else { return };
             output = server.answer(answer, &mut self.rng, cx);
         }
@@ -119,13 +144,6 @@ impl Aaa {
         self.verdict(verdict, cx);
     }
 
-    fn vectors(&mut self, question: &Question, cx: &mut Ctx<'_>) -> Answer {
-        match &mut self.config.subscribers {
-            Some(subscribers) => subscribers.answer(question, cx.crypto),
-            None => Answer::Unavailable,
-        }
-    }
-
     fn verdict(&mut self, verdict: Verdict, cx: &mut Ctx<'_>) {
         if !matches!(verdict, Verdict::Challenge { .. }) {
             self.conversations.remove(&verdict.conversation());
@@ -140,8 +158,14 @@ impl Engine for Aaa {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
+            Input::Packet { from, to, bytes } if self.desk.owns(to.port) => {
+                self.desk.handle(Input::Packet { from, to, bytes }, cx);
+            }
             Input::Packet { from, to, bytes } => self.radius.handle(Input::Packet { from, to, bytes }, cx),
-            Input::Tick => self.radius.handle(Input::Tick, cx),
+            Input::Tick => {
+                self.desk.handle(Input::Tick, cx);
+                self.radius.handle(Input::Tick, cx);
+            }
             Input::Command(_) => {}
         }
         self.drain(cx);
@@ -152,6 +176,6 @@ impl Engine for Aaa {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.radius.deadline()
+        Deadline::earlier(self.radius.deadline(), self.desk.deadline())
     }
 }

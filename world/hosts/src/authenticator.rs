@@ -7,8 +7,12 @@ use keytoll_eap::packet::{self, MethodType};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
 use keytoll_ike::v2::{Eap, SaId};
-use keytoll_radius::client::{self, Authenticate, Client, Command, ConversationId, Credential, Event};
+use keytoll_radius::client::{
+    self, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
+};
 use keytoll_radius::wire::{Attributes, State};
+
+use crate::accounting::Ledger;
 
 /// How the gateway reaches the AAA server.
 #[derive(Debug, Clone)]
@@ -18,6 +22,8 @@ pub struct AaaAccess {
     /// Whether the gateway asks for the EAP identity; otherwise the identity of IKE is passed on, which saves a round trip
     /// (RFC 7296 §2.16).
     pub asks_identity: bool,
+    /// Whether it reports sessions' beginnings and ends.
+    pub accounts: bool,
 }
 
 /// What the gateway remembers of a device that proves itself.
@@ -37,6 +43,7 @@ pub(crate) struct Authenticator {
     ports: std::ops::RangeInclusive<u16>,
     radius: Client,
     sessions: BTreeMap<SaId, Session>,
+    ledger: Option<Ledger>,
 }
 
 /// What the authenticator wants done.
@@ -54,6 +61,7 @@ impl Authenticator {
             ports: access.radius.ports.clone(),
             radius: Client::new(access.radius, seed.stream(&format!("{name}/radius"))),
             sessions: BTreeMap::new(),
+            ledger: access.accounts.then(Ledger::default),
         }
     }
 
@@ -106,8 +114,34 @@ impl Authenticator {
         self.radius.handle(Input::Command(Command::Authenticate(request)), cx);
     }
 
+    /// The IKE SA is there.
+    pub(crate) fn established(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.begun(sa, cx.now));
+        self.report(report, cx);
+    }
+
+    /// The IKE SA is gone.
+    pub(crate) fn closed(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.ended(sa, cx.now));
+        self.report(report, cx);
+    }
+
+    /// The IKE SA has another number.
+    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.rekeyed(old, new);
+        }
+    }
+
+    fn report(&mut self, report: Option<Account>, cx: &mut Ctx<'_>) {
+        if let Some(account) = report {
+            self.radius.handle(Input::Command(Command::Account(account)), cx);
+        }
+    }
+
     /// The IKE SA is no longer waiting.
     pub(crate) fn forget(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
+        self.closed(sa, cx);
         if self.sessions.remove(&sa).is_some() {
             self.radius.handle(Input::Command(Command::Abandon(ConversationId(sa.0))), cx);
         }
@@ -136,10 +170,14 @@ impl Authenticator {
                 Some(Wanted::Tell(SaId(conversation.0), Eap::Packet(eap)))
             }
             Event::Accept(accept) => {
-                let session = self.sessions.remove(&SaId(accept.conversation.0))?;
+                let sa = SaId(accept.conversation.0);
+                let session = self.sessions.remove(&sa)?;
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.accepted(sa, session.user_name, &accept.attributes);
+                }
                 let packet = accept.eap.unwrap_or_else(|| packet::success(session.identifier));
                 let msk = accept.keys.map(|keys| keys.msk());
-                Some(Wanted::Tell(SaId(accept.conversation.0), Eap::Success { packet, msk }))
+                Some(Wanted::Tell(sa, Eap::Success { packet, msk }))
             }
             Event::Reject { conversation, eap } => self.refuse(conversation, eap),
             Event::Failed(conversation, reason) => {

@@ -121,6 +121,9 @@ impl Gateway {
         match event {
             v2::Event::Established(established) => {
                 self.peers.insert(established.sa, established.remote.ip);
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.established(established.sa, cx);
+                }
                 self.tell(v2::Event::Established(established));
             }
             v2::Event::ChildUp(sa, child) => self.install(sa, *child),
@@ -142,10 +145,16 @@ impl Gateway {
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
                 }
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.rekeyed(old, new);
+                }
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::Closed(sa, why) => {
                 self.peers.remove(&sa);
+                if let Some(authenticator) = &mut self.authenticator {
+                    authenticator.closed(sa, cx);
+                }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
                 self.tell(v2::Event::Closed(sa, why));
             }

@@ -3,7 +3,7 @@
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
 
-use crate::{Aaa, Device, Gateway};
+use crate::{Aaa, Device, Gateway, Hss};
 
 /// What may be asked of a host.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub enum Host {
     Gateway(Box<Gateway>),
     /// An AAA server.
     Aaa(Box<Aaa>),
+    /// An HSS.
+    Hss(Box<Hss>),
 }
 
 impl Engine for Host {
@@ -48,6 +50,7 @@ impl Engine for Host {
             Self::Device(device) => device.handle(input, cx),
             Self::Gateway(gateway) => gateway.handle(input, cx),
             Self::Aaa(aaa) => aaa.handle(input, cx),
+            Self::Hss(hss) => hss.handle(input, cx),
         }
     }
 
@@ -56,6 +59,7 @@ impl Engine for Host {
             Self::Device(device) => device.poll(),
             Self::Gateway(gateway) => gateway.poll(),
             Self::Aaa(aaa) => aaa.poll(),
+            Self::Hss(hss) => hss.poll(),
         }
     }
 
@@ -64,6 +68,7 @@ impl Engine for Host {
             Self::Device(device) => device.deadline(),
             Self::Gateway(gateway) => gateway.deadline(),
             Self::Aaa(aaa) => aaa.deadline(),
+            Self::Hss(hss) => hss.deadline(),
         }
     }
 }

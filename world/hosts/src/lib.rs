@@ -4,18 +4,22 @@
 //!   Device:   Echo --> no SA? --> ike::Endpoint.Initiate --> ChildUp --> esp --> echo reply
 //!   Gateway:                      ike::Endpoint (responder) ---------> esp --> answers echoes
 //!                                      '--EAP--> radius::Client --> Aaa: radius::Server --> eap::Server
+//!                                                                                '--diameter::Client --> Hss
 //! ```
 //!
 //! A host is an [`keytoll_engine::Engine`] itself: whoever drives one hands it datagrams, commands and ticks.
 
 pub mod aaa;
+mod accounting;
 mod authenticator;
 pub mod device;
 pub mod gateway;
 mod host;
+pub mod hss;
 pub mod icmp;
 pub mod ip;
 mod ipsec;
+pub mod subscribers;
 mod supplicant;
 pub mod tunnels;
 
@@ -24,4 +28,6 @@ pub use authenticator::AaaAccess;
 pub use device::{Device, DeviceConfig};
 pub use gateway::{Gateway, GatewayConfig};
 pub use host::{Command, Event, Host};
+pub use hss::{Hss, HssConfig};
+pub use subscribers::{HssAccess, Subscribers};
 pub use supplicant::EapCredentials;

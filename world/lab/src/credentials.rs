@@ -10,7 +10,7 @@ use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::{Rng, Seed};
 use keytoll_ike::v2::config::{Believe, Prove};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
-use keytoll_scenario::plan::{Chain, CryptoMode, Plan, RowPlan};
+use keytoll_scenario::plan::{Chain, CryptoMode, GatewayAuth, Plan, RowPlan};
 
 /// Who the device says it is.
 pub(crate) const UE_ID: &str = "ue@lab";
@@ -85,11 +85,13 @@ impl Credentials {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                let prove = match row.method.eap() {
-                    Some(_) => Prove::Eap,
-                    None => Prove::Certificate(set.ue.clone()),
-                };
-                (prove, Believe::Certificate(Arc::clone(&set.ue_trusts)))
+                let believe = Believe::Certificate(Arc::clone(&set.ue_trusts));
+                match (row.method.eap(), row.options.gateway_auth) {
+                    (None, _) => (Prove::Certificate(set.ue.clone()), believe),
+                    (Some(_), GatewayAuth::Certificate) => (Prove::Eap, believe),
+                    (Some(_), GatewayAuth::Psk) => (Prove::Eap, Believe::psk(psk.clone())),
+                    (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
+                }
             }
         }
     }
@@ -99,11 +101,13 @@ impl Credentials {
         match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                let believe = match row.method.eap() {
-                    Some(_) => Believe::Eap,
-                    None => Believe::Certificate(Arc::clone(&set.gw_trusts)),
-                };
-                (Prove::Certificate(set.gw.clone()), believe)
+                let prove = Prove::Certificate(set.gw.clone());
+                match (row.method.eap(), row.options.gateway_auth) {
+                    (None, _) => (prove, Believe::Certificate(Arc::clone(&set.gw_trusts))),
+                    (Some(_), GatewayAuth::Certificate) => (prove, Believe::Eap),
+                    (Some(_), GatewayAuth::Psk) => (Prove::Psk(psk.clone()), Believe::Eap),
+                    (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
+                }
             }
         }
     }

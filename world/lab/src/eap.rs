@@ -1,9 +1,10 @@
-//! Both ends of EAP for a row: the device's credentials, the AAA server's methods, and the subscribers.
+//! Both ends of EAP for a row: the device's credentials, the AAA server's methods, and the HSS's subscribers.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use keytoll_diameter::{Name, client as diameter, server as hss};
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
@@ -20,10 +21,10 @@ use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
-use keytoll_engine::Seed;
 use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
-use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials};
+use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, HssAccess, HssConfig, Subscribers};
 use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapKind;
 use keytoll_scenario::plan::RowPlan;
@@ -173,24 +174,56 @@ pub(crate) fn access(row: &RowPlan, seed: &Seed) -> AaaAccess {
             retransmission: client::Retransmission::default(),
         },
         asks_identity: row.options.eap_identity,
+        accounts: row.options.accounting,
     }
 }
 
 /// The AAA server of a row.
-pub(crate) fn aaa(ends: &mut Ends, seed: &Seed) -> AaaConfig {
+pub(crate) fn aaa(row: &RowPlan, ends: &Ends, seed: &Seed) -> AaaConfig {
     let clients = BTreeMap::from([(GW, radius::Client { secret: secret(seed) })]);
     AaaConfig {
         radius: radius::Config::new(clients),
         eap: Arc::clone(&ends.server),
         address: AAA,
-        subscribers: ends.subscribers.take(),
+        subscribers: match ends.subscribers {
+            Some(_) => Subscribers::Hss(hss_access(row)),
+            None => Subscribers::Nobody,
+        },
     }
 }
+
+fn hss_access(row: &RowPlan) -> HssAccess {
+    let (local, server) = (Addr { ip: AAA, port: 40_000 }, Addr { ip: HSS, port: DIAMETER_PORT });
+    let mut diameter = diameter::Config::new(local, server, name("aaa.lab"), REALM.to_owned());
+    // The laboratory's connection is never idle between two authentications: whether a watchdog falls into one of them
+    // is not what a row is about.
+    diameter.watchdog = None;
+    HssAccess { diameter, batch: row.options.vector_batch, kept_max: SUBSCRIBERS_KEPT_MAX }
+}
+
+/// The HSS of a row, with its one subscriber.
+pub(crate) fn hss(subscribers: AuthenticationCentre) -> HssConfig {
+    let local = Addr { ip: HSS, port: DIAMETER_PORT };
+    HssConfig { diameter: hss::Config::new(local, name("hss.lab")), subscribers }
+}
+
+fn name(host: &str) -> Name {
+    Name { host: host.to_owned(), realm: REALM.to_owned() }
+}
+
+/// The realm of AAA server and HSS.
+const REALM: &str = "lab";
+/// RFC 6733 §2.1.
+const DIAMETER_PORT: u16 = 3868;
+/// Of so many subscribers the AAA server keeps vectors; the laboratory has one.
+const SUBSCRIBERS_KEPT_MAX: usize = 1024;
 
 /// The gateway on the AAA server's side: documentation prefix, RFC 5737.
 pub(crate) const GW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1));
 /// The AAA server.
 pub(crate) const AAA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 2));
+/// The HSS.
+pub(crate) const HSS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 3));
 
 fn secret(seed: &Seed) -> Secret {
     Secret::from(&seed.stream("radius").bytes::<32>()[..])

@@ -1,11 +1,12 @@
 //! One row: one method over one network, authentication after authentication.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::{Seed, Time};
-use keytoll_hosts::{Aaa, Command, Event, Host};
+use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
 use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
@@ -68,7 +69,6 @@ pub struct Row {
 enum End {
     Done,
     Failed,
-    Stopped,
 }
 
 impl Row {
@@ -90,8 +90,12 @@ impl Row {
         builder.join(row, ue, gw);
         if let Some(ends) = &mut ends {
             let aaa = builder
-                .node(Node::Aaa, || Host::Aaa(Box::new(Aaa::new(eap::aaa(ends, &seed), &seed, "aaa"))));
-            builder.join_aaa(row, gw, aaa);
+                .node(Node::Aaa, || Host::Aaa(Box::new(Aaa::new(eap::aaa(row, ends, &seed), &seed, "aaa"))));
+            builder.join_wire(row.topology.gw_aaa(), (gw, eap::GW), (aaa, eap::AAA));
+            if let Some(subscribers) = ends.subscribers.take() {
+                let hss = builder.node(Node::Hss, || Host::Hss(Box::new(Hss::new(eap::hss(subscribers)))));
+                builder.join_wire(row.topology.aaa_hss(), (aaa, eap::AAA), (hss, eap::HSS));
+            }
         }
         let Builder { world, nodes, .. } = builder;
         Self {
@@ -107,22 +111,22 @@ impl Row {
         }
     }
 
-    /// Runs every authentication of the row; `progress` is called after each.
+    /// Runs every authentication of the row; `progress` is called after each. One that was begun is brought to its end
+    /// before the row stops, so that no half of it is on record.
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
         keeper.cost(Cost::Clock {
             ticks_hz: clock::ticks_hz(),
             profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
         });
-        self.warm_up(stop);
+        self.connect();
+        self.warm_up();
         let mut end = RowEnd::default();
         while end.samples < self.samples {
-            match self.sample(end.samples, keeper, stop) {
-                End::Stopped => {
-                    end.stopped = true;
-                    break;
-                }
-                outcome => end.failed += u32::from(outcome == End::Failed),
+            if stop.load(Ordering::Relaxed) {
+                end.stopped = true;
+                break;
             }
+            end.failed += u32::from(self.sample(end.samples, keeper) == End::Failed);
             end.smoothed += u32::from(self.world.meter_mut().was_smoothed());
             self.rest(keeper);
             end.samples += 1;
@@ -132,10 +136,17 @@ impl Row {
         end
     }
 
-    fn warm_up(&mut self, stop: &Stop) {
+    /// Lets AAA server and HSS connect, once and before the first trigger: no authentication is to pay for it.
+    fn connect(&mut self) {
+        if self.nodes.iter().any(|&(_, name, _)| name == Node::Hss) {
+            self.rest(&mut Discard);
+        }
+    }
+
+    fn warm_up(&mut self) {
         if self.charged {
             (0..WARM_UP).for_each(|_| {
-                self.authenticate(&mut Discard, stop);
+                self.authenticate(&mut Discard);
                 self.rest(&mut Discard);
             });
             self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
@@ -143,11 +154,11 @@ impl Row {
     }
 
     /// One authentication and its costs.
-    fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper, stop: &Stop) -> End {
+    fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper) -> End {
         self.world.set_sample(sample);
         let live: Vec<i64> = self.nodes.iter().map(|(node, ..)| heap::live(role(*node))).collect();
         self.world.meter_mut().begin_sample();
-        let end = self.authenticate(keeper, stop);
+        let end = self.authenticate(keeper);
         for (&(node, name, before), live) in self.nodes.iter().zip(live) {
             let grown = heap::live(role(node)) - live;
             let peak = heap::peak(role(node)) - before;
@@ -164,13 +175,10 @@ impl Row {
     }
 
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
-    fn authenticate(&mut self, keeper: &mut dyn Keeper, stop: &Stop) -> End {
+    fn authenticate(&mut self, keeper: &mut dyn Keeper) -> End {
         self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
         let mut until = self.world.now() + PATIENCE;
         loop {
-            if stop.load(Ordering::Relaxed) {
-                return End::Stopped;
-            }
             let Some((_, node, event)) = self.world.run_until(until, keeper) else { return End::Done };
             if node != self.ue {
                 continue;
@@ -254,11 +262,11 @@ impl Builder<'_> {
         self.world.add_link(ue, gw, &build::link(&row.network, row.topology.ue_gw()));
     }
 
-    /// The wire between gateway and AAA server.
-    fn join_aaa(&mut self, row: &RowPlan, gw: NodeIndex, aaa: NodeIndex) {
-        self.world.add_address(gw, eap::GW);
-        self.world.add_address(aaa, eap::AAA);
-        self.world.add_link(gw, aaa, &build::wire(row.topology.gw_aaa()));
+    /// A wire in the core, between two addresses.
+    fn join_wire(&mut self, delay: Duration, a: (NodeIndex, IpAddr), b: (NodeIndex, IpAddr)) {
+        self.world.add_address(a.0, a.1);
+        self.world.add_address(b.0, b.1);
+        self.world.add_link(a.0, b.0, &build::wire(delay));
     }
 
     /// Builds a node under its own heap role.

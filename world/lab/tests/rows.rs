@@ -4,9 +4,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use keytoll_lab::{Credentials, Directory, Memory, Row, RunError, Stop, run};
+use keytoll_lab::{Credentials, Directory, Keeper, Memory, Row, RunError, Stop, run};
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::{Overrides, Source};
+use keytoll_sim::Recorder;
 use keytoll_trace::{Cost, Fact, Node, Record};
 
 fn plan(name: &str, overrides: &[&str]) -> Plan {
@@ -114,7 +115,42 @@ fn a_stopped_run_keeps_what_it_measured() {
     assert!(first.stopped && first.samples == 11, "{first:?}");
     let trace = std::fs::File::open(directory.0.join("trace/000.trace")).unwrap();
     let reader = keytoll_trace::file::Reader::<Record, _>::new(std::io::BufReader::new(trace)).unwrap();
-    assert!(reader.map(Result::unwrap).count() > 11 * 8);
+    let triggers = reader.map(Result::unwrap).filter(|record| record.fact == Fact::Triggered).count();
+    assert_eq!(triggers, 11, "an authentication that never came to its end must not be on record");
+}
+
+/// Ctrl-C in the middle of an authentication.
+struct StopsAt<'a> {
+    memory: Memory,
+    trigger: usize,
+    stop: &'a Stop,
+}
+
+impl Recorder for StopsAt<'_> {
+    fn record(&mut self, record: Record) {
+        self.trigger -= usize::from(record.fact == Fact::Triggered && self.trigger > 0);
+        if self.trigger == 0 {
+            self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.memory.record(record);
+    }
+}
+
+impl Keeper for StopsAt<'_> {
+    fn cost(&mut self, cost: Cost) {
+        self.memory.cost(cost);
+    }
+}
+
+#[test]
+fn an_authentication_that_was_begun_is_brought_to_its_end() {
+    let plan = plan("quickstart", &["samples=100", "crypto=null"]);
+    let (credentials, stop) = (Credentials::prepare(&plan), Stop::new(false));
+    let mut keeper = StopsAt { memory: Memory::default(), trigger: 4, stop: &stop };
+    let end = Row::new(&plan, &plan.rows[0], &credentials, 3e9).run(&mut keeper, &|| {}, &stop);
+    assert!(end.stopped && end.samples == 4, "{end:?}");
+    let of = |wanted: Fact| count(&keeper.memory, Node::Ue, |fact| *fact == wanted);
+    assert_eq!((of(Fact::Triggered), of(Fact::Usable), of(Fact::FirstPacket)), (4, 4, 4));
 }
 
 #[test]
@@ -166,6 +202,67 @@ fn messages(memory: &Memory) -> (usize, usize) {
         sent.count()
     };
     (of(keytoll_trace::Protocol::Ike), of(keytoll_trace::Protocol::Radius))
+}
+
+/// Diameter messages of each sample.
+fn diameter_messages(memory: &Memory) -> Vec<usize> {
+    let is_diameter = |fact: &Fact| match fact {
+        Fact::Sent(message) => message.protocol == keytoll_trace::Protocol::Diameter,
+        _ => false,
+    };
+    let samples = memory.records.iter().map(|record| record.sample).max().map_or(0, |last| last + 1);
+    let of = |sample| move |record: &&Record| record.sample == sample && is_diameter(&record.fact);
+    (0..samples).map(|sample| memory.records.iter().filter(of(sample)).count()).collect()
+}
+
+#[test]
+fn the_hss_is_asked_once_for_a_batch_and_connected_to_before() {
+    let of = |method, batch| {
+        let row = ["samples=5", "crypto=null", "networks=loopback", method, batch];
+        diameter_messages(&first_row(&plan("quickstart", &row)))
+    };
+    for method in ["methods=ikev2-eap-aka", "methods=ikev2-eap-aka-prime", "methods=ikev2-eap-sim"] {
+        assert_eq!(of(method, "options.vector_batch=1"), [2; 5], "{method}");
+        assert_eq!(of(method, "options.vector_batch=3"), [2, 0, 0, 2, 0], "{method}");
+    }
+    assert_eq!(of("methods=ikev2-eap-md5", "options.accounting=false"), [0; 5]);
+}
+
+#[test]
+fn accounting_reports_a_session_twice() {
+    let of = |accounting| {
+        let row = ["samples=2", "crypto=null", "networks=loopback", "methods=ikev2-eap-md5", accounting];
+        messages(&first_row(&plan("quickstart", &row)))
+    };
+    let ((ike, radius), (_, without)) = (of("options.accounting=true"), of("options.accounting=false"));
+    // Start and Stop, each with its answer, of two sessions.
+    assert_eq!((ike, radius), (2 * 8, without + 2 * 4));
+}
+
+#[test]
+fn the_gateway_proves_itself_in_three_ways() {
+    let of = |way| {
+        let row = ["samples=2", "networks=loopback", "methods=ikev2-eap-mschapv2", way];
+        first_row(&plan("quickstart", &row))
+    };
+    let signatures = |memory: &Memory| {
+        let is = |cost: &&Cost| matches!(cost, Cost::Operation(of) if of.node == Node::Gw && of.operation == "sign");
+        memory.costs.iter().filter(is).count()
+    };
+    let bytes = |memory: &Memory| -> u32 {
+        let of = |record: &Record| match record.fact {
+            Fact::Carried { protocol: keytoll_trace::Protocol::Ike, bytes, .. } => bytes,
+            _ => 0,
+        };
+        memory.records.iter().map(of).sum()
+    };
+    let certificate = of("options.gateway_auth=\"certificate\"");
+    let (psk, eap_only) = (of("options.gateway_auth=\"psk\""), of("options.gateway_auth=\"eap-only\""));
+    for memory in [&certificate, &psk, &eap_only] {
+        assert_eq!(count(memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 2);
+    }
+    assert_eq!([&certificate, &psk, &eap_only].map(signatures), [1, 0, 0]);
+    assert!(bytes(&eap_only) < bytes(&psk) && bytes(&psk) + 2 * 500 < bytes(&certificate));
 }
 
 /// The arithmetic of reference/protocols.md §2.2, identity not asked over the air: N_IKE = 2 + 2·(2 + R), N_RADIUS =

@@ -96,6 +96,11 @@ impl Method {
         matches!(self, Self::Ikev2Signature(_) | Self::Ikev2Eap(EapKind::Tls | EapKind::TtlsMd5))
     }
 
+    /// Whether the device proves itself with a SIM or USIM, so that the HSS is asked for vectors.
+    pub const fn has_card(self) -> bool {
+        matches!(self, Self::Ikev2Eap(EapKind::Sim | EapKind::Aka | EapKind::AkaPrime))
+    }
+
     /// What runs inside EAP.
     pub const fn eap(self) -> Option<EapKind> {
         match self {

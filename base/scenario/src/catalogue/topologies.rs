@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::Node;
 
-use super::Entry;
+use super::{Entry, Method};
 
 /// An arrangement of nodes. The AAA server and its subscribers are there only for methods that need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,9 +38,13 @@ impl Topology {
         Self::ALL.into_iter().find(|topology| topology.name() == name)
     }
 
-    /// The nodes in it, for methods with and without EAP.
-    pub const fn nodes(self, eap: bool) -> &'static [Node] {
-        if eap { &[Node::Ue, Node::Gw, Node::Aaa] } else { &[Node::Ue, Node::Gw] }
+    /// The nodes in it that a method needs.
+    pub const fn nodes(self, method: Method) -> &'static [Node] {
+        match (method.eap(), method.has_card()) {
+            (None, _) => &[Node::Ue, Node::Gw],
+            (Some(_), false) => &[Node::Ue, Node::Gw, Node::Aaa],
+            (Some(_), true) => &[Node::Ue, Node::Gw, Node::Aaa, Node::Hss],
+        }
     }
 
     /// One-way delay on the wire that is added to the access network between device and gateway.
@@ -63,12 +67,20 @@ impl Topology {
         }
     }
 
+    /// One-way delay between AAA server and HSS.
+    pub const fn aaa_hss(self) -> Duration {
+        match self {
+            Self::Raw => Duration::from_micros(100),
+            Self::Centralized | Self::Distributed | Self::Flat => Duration::from_millis(5),
+        }
+    }
+
     const fn summary(self) -> &'static str {
         match self {
-            Self::Raw => "UE--GW by the scenario's network alone; GW--AAA 0.1 ms",
-            Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA 5 ms",
-            Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA 15 ms",
-            Self::Flat => "UE--GW 10 ms more than the network; GW--AAA 30 ms",
+            Self::Raw => "UE--GW by the scenario's network alone; GW--AAA 0.1, AAA--HSS 0.1 ms",
+            Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA 5, AAA--HSS 5 ms",
+            Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA 15, AAA--HSS 5 ms",
+            Self::Flat => "UE--GW 10 ms more than the network; GW--AAA 30, AAA--HSS 5 ms",
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{Topology, cpus};
+use crate::catalogue::{Method, Topology, cpus};
 use crate::diagnostic::{ScenarioError, choice};
 use crate::plan::CpuProfile;
 use crate::quantity::Kind;
@@ -34,9 +34,10 @@ pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>,
 
 /// The nodes of the topologies.
 fn nodes() -> impl Iterator<Item = Node> {
-    Node::ALL
-        .into_iter()
-        .filter(|node| Topology::ALL.iter().any(|topology| topology.nodes(true).contains(node)))
+    let needed = |node: &Node| {
+        Topology::ALL.iter().any(|topology| Method::ALL.iter().any(|m| topology.nodes(*m).contains(node)))
+    };
+    Node::ALL.into_iter().filter(needed)
 }
 
 fn profile(item: &Item) -> Result<CpuProfile, ScenarioError> {

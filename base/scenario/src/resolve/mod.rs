@@ -135,7 +135,7 @@ fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
     let network = network::resolve(network_item)?;
     let topology = or(row, "topology", Topology::Raw, topology)?;
     let settings = base.clone().changed_by(row.get("options"))?.fitted_to(method);
-    settings.check(row.get("options").unwrap_or(network_item), network_item, &network)?;
+    settings.check(method, row.get("options").unwrap_or(network_item), network_item, &network)?;
     let variant = or(row, "variant", settings.variant(&[]), |item| label(item, 200))?;
     Ok(row_plan(method, network, topology, variant, settings))
 }
@@ -176,7 +176,7 @@ fn multiply(
     let first = rows.len();
     for variation in variations {
         let settings = variation.settings.clone().fitted_to(method);
-        settings.check(variation.blame.unwrap_or(item), item, network)?;
+        settings.check(method, variation.blame.unwrap_or(item), item, network)?;
         let variant = settings.variant(&variation.swept_for(method));
         let row = row_plan(method, network.clone(), topology, variant, settings);
         // Chain lengths do not distinguish methods without certificates: such a row would be there twice.

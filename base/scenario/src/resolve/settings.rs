@@ -6,10 +6,10 @@ use std::time::Duration;
 use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::suite::{Suite, SuiteError};
 
-use crate::catalogue::Method;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
+use crate::catalogue::{EapKind, Method};
 use crate::diagnostic::{ScenarioError, nearest};
-use crate::plan::{Chain, CookiePolicy, Mode, Network, Options};
+use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options};
 use crate::quantity::{self, Kind};
 use crate::tree::{Item, Table, Value};
 
@@ -87,9 +87,28 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| print_rekey(s.options.rekey_child),
     },
     Setting {
-        key: "eap_identity",
+        key: EAP_IDENTITY,
         read: |s, item| set(&mut s.options.eap_identity, item.boolean()),
         print: |s| s.options.eap_identity.to_string(),
+    },
+    Setting {
+        key: GATEWAY_AUTH,
+        read: |s, item| {
+            let named = item.pick("way to prove itself", &GatewayAuth::ALL, GatewayAuth::name);
+            set(&mut s.options.gateway_auth, named)
+        },
+        print: |s| quoted(s.options.gateway_auth.name()),
+    },
+    Setting {
+        key: VECTOR_BATCH,
+        // Three triplets an authentication, and at most 32 vectors an answer.
+        read: |s, item| set(&mut s.options.vector_batch, item.integer(1..=10).map(|count| count as u8)),
+        print: |s| s.options.vector_batch.to_string(),
+    },
+    Setting {
+        key: ACCOUNTING,
+        read: |s, item| set(&mut s.options.accounting, item.boolean()),
+        print: |s| s.options.accounting.to_string(),
     },
     Setting {
         key: "virtual_address",
@@ -118,8 +137,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// The one setting that means nothing to methods without certificates.
 const CHAIN: &str = "chain";
+const EAP_IDENTITY: &str = "eap_identity";
+const GATEWAY_AUTH: &str = "gateway_auth";
+const VECTOR_BATCH: &str = "vector_batch";
+const ACCOUNTING: &str = "accounting";
+
+/// Whether a setting means anything to a method.
+fn tells(key: &str, method: Method) -> bool {
+    match key {
+        CHAIN => method.has_chain(),
+        VECTOR_BATCH => method.has_card(),
+        EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING => method.eap().is_some(),
+        _ => true,
+    }
+}
 
 /// What a switched-off rekeying is called.
 const NEVER: &str = "never";
@@ -153,15 +185,14 @@ impl Settings {
 
     /// Without what means nothing to the method.
     pub(super) fn fitted_to(mut self, method: Method) -> Self {
-        if !method.has_chain() {
-            self.options.chain = Options::default().chain;
-        }
+        self.options = self.options.fitted_to(method);
         self
     }
 
     /// Refuses what does not go together.
     pub(super) fn check(
         &self,
+        method: Method,
         blame: &Item,
         network_item: &Item,
         network: &Network,
@@ -175,6 +206,15 @@ impl Settings {
         if self.options.virtual_address && self.options.mode == Mode::Transport {
             let message = "a virtual address needs tunnel mode";
             return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
+        }
+        // RFC 5998 §4: the method has to make a key.
+        if self.options.gateway_auth == GatewayAuth::EapOnly && method.eap() == Some(EapKind::Md5) {
+            let message = "EAP-MD5 makes no key by which the gateway could prove itself";
+            let hint = "`gateway_auth = \"certificate\"` or `\"psk\"`";
+            return Err(blame
+                .spot
+                .error(message, "`gateway_auth = \"eap-only\"` with `ikev2-eap-md5`")
+                .hint(hint));
         }
         Ok(())
     }
@@ -211,8 +251,7 @@ pub(super) struct Variation<'a> {
 impl Variation<'_> {
     /// The keys to name in the variant.
     pub(super) fn swept_for(&self, method: Method) -> Vec<&'static str> {
-        let tells = |key: &&str| *key != CHAIN || method.has_chain();
-        self.swept.iter().copied().filter(tells).collect()
+        self.swept.iter().copied().filter(|key| tells(key, method)).collect()
     }
 }
 

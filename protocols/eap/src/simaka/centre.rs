@@ -35,6 +35,8 @@ pub enum Wanted {
     Triplets(usize),
     /// UMTS quintuplets.
     Quintuplets(usize),
+    /// UMTS quintuplets with the separation bit set, from which KASME is derived.
+    Separated(usize),
     /// Quintuplets with CK′ and IK′ for the access network of this name.
     Bound {
         /// How many.
@@ -81,6 +83,17 @@ pub struct Subscriber {
     pub sqn: Sqn,
 }
 
+/// What quintuplets are for.
+#[derive(Clone, Copy)]
+enum Use<'a> {
+    /// UMTS, EAP-AKA.
+    Plain,
+    /// EPS: CK and IK stay in the home network, in KASME.
+    Separated,
+    /// CK′ and IK′ for the access network of this name.
+    Bound(&'a [u8]),
+}
+
 /// The subscribers of a home network.
 #[derive(Debug)]
 pub struct AuthenticationCentre {
@@ -115,13 +128,10 @@ impl AuthenticationCentre {
                 let triplet = |_| subscriber.triplet(rng.bytes(), crypto);
                 Ok(Vectors::Triplets((0..batch(*count)).map(triplet).collect()))
             }
-            Wanted::Quintuplets(count) => {
-                let quintuplet = |_| subscriber.quintuplet(rng.bytes(), None, crypto);
-                (0..batch(*count)).map(quintuplet).collect::<Result<_, _>>().map(Vectors::Quintuplets)
-            }
+            Wanted::Quintuplets(count) => subscriber.quintuplets(batch(*count), rng, Use::Plain, crypto),
+            Wanted::Separated(count) => subscriber.quintuplets(batch(*count), rng, Use::Separated, crypto),
             Wanted::Bound { count, network } => {
-                let bound = |_| subscriber.quintuplet(rng.bytes(), Some(network), crypto);
-                (0..batch(*count)).map(bound).collect::<Result<_, _>>().map(Vectors::Quintuplets)
+                subscriber.quintuplets(batch(*count), rng, Use::Bound(network), crypto)
             }
         }
     }
@@ -144,22 +154,33 @@ impl Subscriber {
         Triplet { rand, sres, kc }
     }
 
+    fn quintuplets(
+        &mut self,
+        count: usize,
+        rng: &mut Rng,
+        purpose: Use<'_>,
+        crypto: &mut dyn Crypto,
+    ) -> Result<Vectors, NoVectors> {
+        let quintuplet = |_| self.quintuplet(rng.bytes(), purpose, crypto);
+        (0..count).map(quintuplet).collect::<Result<_, _>>().map(Vectors::Quintuplets)
+    }
+
     fn quintuplet(
         &mut self,
         rand: [u8; 16],
-        network: Option<&[u8]>,
+        purpose: Use<'_>,
         crypto: &mut dyn Crypto,
     ) -> Result<Quintuplet, NoVectors> {
         let sqn = self.sqn.next();
         let [mut amf0, amf1] = self.amf;
-        if network.is_some() {
+        if !matches!(purpose, Use::Plain) {
             amf0 |= SEPARATION_BIT;
         }
         let vector = Quintuplet::generate(self.milenage()?, rand, sqn, [amf0, amf1], crypto);
         self.sqn = sqn;
-        Ok(match network {
-            Some(network) => vector.bound_to(network, crypto),
-            None => vector,
+        Ok(match purpose {
+            Use::Bound(network) => vector.bound_to(network, crypto),
+            Use::Plain | Use::Separated => vector,
         })
     }
 

@@ -165,7 +165,9 @@ fn question(flavour: Flavour, request: &VectorRequest) -> Question {
     let resynchronisation = request.resynchronise.map(|(rand, auts)| Resynchronisation { rand, auts });
     let wanted = match &request.wanted {
         Wanted::Triplets(count) => Asked::Triplets(u8::try_from(*count).unwrap_or(u8::MAX)),
-        Wanted::Quintuplets(_) => Asked::Quintuplet { network: None, resynchronisation },
+        Wanted::Quintuplets(_) | Wanted::Separated(_) => {
+            Asked::Quintuplet { network: None, resynchronisation }
+        }
         Wanted::Bound { network, .. } => {
             Asked::Quintuplet { network: Some(network.clone()), resynchronisation }
         }

@@ -154,7 +154,8 @@ pub enum Prove {
     Psk(Secret),
     /// With a certificate.
     Certificate(Credential),
-    /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16).
+    /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16). Responder: with nothing but the key that EAP makes,
+    /// and only to initiators that want it so (RFC 5998).
     Eap,
 }
 

@@ -158,6 +158,63 @@ fn eap_only_needs_a_method_with_a_key() {
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
 }
 
+/// RFC 5998 §3: a responder that has nothing but EAP shows neither certificate nor AUTH before the end.
+#[test]
+fn a_responder_with_nothing_but_eap_proves_itself_at_the_end() {
+    let bench = play(Bench::new(nothing_but_eap()), &Script::success(Some("an MSK")));
+    bench.assert_agreement();
+    check(
+        &bench,
+        "
+        i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
+        r -> i  IKE_SA_INIT response  SA KE Nonce N N N N
+        i -> r  IKE_AUTH request  SK IDi IDr N SA TSi TSr
+        r  EAP begins with device.example.org
+        r -> i  IKE_AUTH response  SK IDr EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK EAP
+        r  EAP packet
+        r -> i  IKE_AUTH response  SK EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK EAP
+        r  EAP packet
+        r -> i  IKE_AUTH response  SK EAP
+        i  EAP packet
+        i -> r  IKE_AUTH request  SK AUTH
+        r -> i  IKE_AUTH response  SK AUTH SA TSi TSr
+        r  established with device.example.org
+        r  child up: aes128gcm16
+        i  established with gw.example.org
+        i  child up: aes128gcm16
+        ",
+    );
+}
+
+#[test]
+fn a_responder_with_nothing_but_eap_refuses_who_wants_its_own_proof() {
+    let (mut i, r) = nothing_but_eap();
+    only(&mut i).remote = only(&mut psk().0).remote.clone();
+    let mut bench = play(Bench::new((i, r)), &Script::success(Some("an MSK")));
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+}
+
+#[test]
+fn a_responder_with_nothing_but_eap_refuses_a_method_without_a_key() {
+    let script = Script { peer: Some(secret("made up")), ..Script::success(None) };
+    let mut bench = play(Bench::new(nothing_but_eap()), &script);
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+}
+
+/// Both sides with EAP alone.
+fn nothing_but_eap() -> (Config, Config) {
+    let (mut i, mut r) = eap();
+    only(&mut i).remote = Believe::Eap;
+    only(&mut r).local = Prove::Eap;
+    (i, r)
+}
+
 #[test]
 fn different_keys_are_no_proof() {
     let script = Script { peer: Some(secret("mine")), ..Script::success(Some("theirs")) };

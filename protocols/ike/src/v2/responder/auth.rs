@@ -10,7 +10,7 @@ use keytoll_engine::suite::Suite;
 
 use super::super::auth::{PeerHashes, Proof};
 use super::super::child::{Addresses, Answer, Refusal};
-use super::super::config::{Believe, ChildConfig, Connection};
+use super::super::config::{Believe, ChildConfig, Connection, Prove};
 use super::super::endpoint::Env;
 use super::super::established::{Child, Established, Peer};
 use super::super::event::{Event, Reason};
@@ -135,6 +135,11 @@ impl AwaitingAuth {
         core.connection = believed.index;
         let Believed { connection, identity, .. } = believed;
         if matches!(connection.remote, Believe::Eap) {
+            // RFC 5998 §3: nobody but who asks for it goes without the responder's own proof.
+            let eap_only = inbound.notify(NotifyType::EAP_ONLY_AUTHENTICATION).is_some();
+            if matches!(connection.local, Prove::Eap) && !eap_only {
+                return self.refuse(Reason::AuthenticationFailed, core, env);
+            }
             let (protection, settled) = self.into_agreed();
             let applicant = Applicant { protection, settled, connection, identity, wish: plain.keep() };
             return Relay::begin(applicant, core, env);

@@ -7,7 +7,7 @@ use keytoll_engine::Time;
 use keytoll_engine::crypto::{Phase, Secret};
 
 use super::super::auth::{self, Proof};
-use super::super::config::{CONVERSATION_MAX, Connection};
+use super::super::config::{CONVERSATION_MAX, Connection, Prove};
 use super::super::endpoint::Env;
 use super::super::event::{Eap, Event, Reason};
 use super::super::inbound::Inbound;
@@ -85,6 +85,10 @@ impl Relay {
         env: &mut Env<'_, '_>,
     ) -> State {
         env.cx.crypto.enter(Phase::Auth);
+        // RFC 5998 §4: a method without a key proves nothing about us.
+        if matches!((&eap, &self.connection.local), (Eap::Success { msk: None, .. }, Prove::Eap)) {
+            return refuse(self.protection, Reason::AuthenticationFailed, core, env);
+        }
         let (message, verdict) = match eap {
             Eap::Packet(message) => (message, None),
             Eap::Success { packet, msk } => (packet, Some(Ok(msk))),
@@ -103,7 +107,7 @@ impl Relay {
         }
     }
 
-    /// IDr, [CERT, …], AUTH in front of the first EAP request; every other goes alone.
+    /// IDr, [[CERT, …], AUTH] in front of the first EAP request; every other goes alone.
     fn carry(&mut self, message: &[u8], core: &mut Core, env: &mut Env<'_, '_>) -> Result<(), Reason> {
         let eap = Payload::Eap(wire::Eap { message });
         if std::mem::replace(&mut self.proved, true) {
@@ -111,13 +115,21 @@ impl Relay {
             return Ok(());
         }
         let connection = Arc::clone(&self.connection);
-        let proof = self.settled.prove(&connection, &self.protection, env)?;
+        // RFC 5998 §3: with EAP-only the proof comes at the end, by the key that EAP made.
+        let proof = match connection.local {
+            Prove::Eap => None,
+            Prove::Psk(_) | Prove::Certificate(_) => {
+                Some(self.settled.prove(&connection, &self.protection, env)?)
+            }
+        };
         core.respond(
             ExchangeType::IKE_AUTH,
             |m| {
                 m.push(&Payload::IdResponder(connection.local_id.as_payload()));
-                push_certificates(m, &connection);
-                m.push(&Payload::Authentication(proof.payload()));
+                if let Some(proof) = &proof {
+                    push_certificates(m, &connection);
+                    m.push(&Payload::Authentication(proof.payload()));
+                }
                 m.push(&eap);
             },
             &mut self.protection,

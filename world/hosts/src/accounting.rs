@@ -1,0 +1,115 @@
+//! What the gateway tells the AAA server of the sessions it let in: that they began, and that they ended. RFC 2866 §2.
+
+use std::collections::BTreeMap;
+
+use keytoll_engine::Time;
+use keytoll_ike::v2::SaId;
+use keytoll_radius::client::{Account, ConversationId};
+use keytoll_radius::number::{AcctStatus, AttributeType};
+use keytoll_radius::wire::Attributes;
+
+/// The sessions that were accepted and have not ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    sessions: BTreeMap<SaId, Session>,
+}
+
+#[derive(Debug)]
+struct Session {
+    /// Acct-Session-Id: the number of the IKE SA that the session began with.
+    id: String,
+    user_name: Vec<u8>,
+    /// What the AAA server wants to read in every report (RFC 2865 §5.25).
+    class: Attributes,
+    since: Option<Time>,
+}
+
+impl Ledger {
+    /// The AAA server granted access.
+    pub(crate) fn accepted(&mut self, sa: SaId, user_name: Vec<u8>, granted: &Attributes) {
+        let is_class = |kind| kind == AttributeType::CLASS;
+        let class = granted.iter().filter(|attribute| is_class(attribute.kind())).collect();
+        let session = Session { id: format!("{:016x}", sa.0), user_name, class, since: None };
+        self.sessions.insert(sa, session);
+    }
+
+    /// The session can be used; the report of it, unless somebody else granted it.
+    pub(crate) fn begun(&mut self, sa: SaId, now: Time) -> Option<Account> {
+        let session = self.sessions.get_mut(&sa)?;
+        session.since = Some(now);
+        Some(session.report(sa, AcctStatus::Start, session.class.clone()))
+    }
+
+    /// The session is over; the report of it, if its beginning was reported.
+    pub(crate) fn ended(&mut self, sa: SaId, now: Time) -> Option<Account> {
+        let session = self.sessions.remove(&sa)?;
+        let mut attributes = session.class.clone();
+        let seconds = now.since(session.since?).as_secs();
+        let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+        attributes.push_u32(AttributeType::ACCT_SESSION_TIME, seconds);
+        Some(session.report(sa, AcctStatus::Stop, attributes))
+    }
+
+    /// The IKE SA has new keys and another number; the session is the same.
+    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+        if let Some(session) = self.sessions.remove(&old) {
+            self.sessions.insert(new, session);
+        }
+    }
+}
+
+impl Session {
+    fn report(&self, sa: SaId, status: AcctStatus, attributes: Attributes) -> Account {
+        Account {
+            conversation: ConversationId(sa.0),
+            status,
+            session_id: self.id.clone(),
+            user_name: self.user_name.clone(),
+            attributes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_radius::wire::Attribute;
+
+    use super::*;
+
+    const SA: SaId = SaId(7);
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn accepted() -> Ledger {
+        let class = Attribute::fixed(AttributeType::CLASS, b"gold");
+        let timeout = Attribute::fixed(AttributeType::SESSION_TIMEOUT, &[0, 0, 0, 9]);
+        let mut ledger = Ledger::default();
+        ledger.accepted(SA, b"ue@lab".to_vec(), &[class, timeout].into_iter().collect());
+        ledger
+    }
+
+    #[test]
+    fn start_and_stop_name_the_session_and_carry_the_class() {
+        let mut ledger = accepted();
+        let start = ledger.begun(SA, at(3)).unwrap();
+        ledger.rekeyed(SA, SaId(8));
+        let stop = ledger.ended(SaId(8), at(11)).unwrap();
+        assert_eq!((start.status, stop.status), (AcctStatus::Start, AcctStatus::Stop));
+        assert_eq!(start.session_id, stop.session_id);
+        assert_eq!(stop.attributes.get_u32(AttributeType::ACCT_SESSION_TIME), Some(8));
+        for report in [&start, &stop] {
+            assert_eq!(report.attributes.get(AttributeType::CLASS), Some(&b"gold"[..]));
+            assert_eq!(report.attributes.get(AttributeType::SESSION_TIMEOUT), None);
+        }
+    }
+
+    #[test]
+    fn what_never_began_does_not_end_and_nothing_is_kept() {
+        let mut ledger = accepted();
+        assert_eq!(ledger.ended(SA, at(5)), None);
+        assert_eq!(ledger.begun(SA, at(6)), None);
+        assert!(ledger.sessions.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! The HSS: who holds the subscribers' keys, behind Diameter. 3GPP TS 29.273 §8 (SWx), TS 29.272 §5.2.3 (S6a).
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::IpAddr;
+
+use keytoll_diameter::server::{Config, Server, VectorSource};
+use keytoll_diameter::{Refusal, Request, Vector, Wanted as Asked};
+use keytoll_eap::simaka::centre::{AuthenticationCentre, NoVectors, VectorRequest, Vectors, Wanted};
+use keytoll_eap::simaka::identity::Imsi;
+use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
+use keytoll_engine::crypto::Crypto;
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+
+use crate::{Command, Event};
+
+/// What an HSS is told before its first packet.
+pub struct HssConfig {
+    /// Its Diameter server.
+    pub diameter: Config,
+    /// Its subscribers.
+    pub subscribers: AuthenticationCentre,
+}
+
+impl fmt::Debug for HssConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HssConfig").field("diameter", &self.diameter).finish_non_exhaustive()
+    }
+}
+
+/// The HSS.
+#[derive(Debug)]
+pub struct Hss {
+    address: IpAddr,
+    diameter: Server<Centre>,
+    out: VecDeque<Output<Event>>,
+}
+
+impl Hss {
+    /// An HSS that nobody is connected to.
+    pub fn new(config: HssConfig) -> Self {
+        Self {
+            address: config.diameter.local.ip,
+            diameter: Server::new(config.diameter, Centre(config.subscribers)),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Where it is.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+}
+
+/// The authentication centre as Diameter's server asks it.
+struct Centre(AuthenticationCentre);
+
+impl VectorSource for Centre {
+    fn vectors(&mut self, request: &Request, crypto: &mut dyn Crypto) -> Result<Vec<Vector>, Refusal> {
+        let request = vector_request(request).ok_or(Refusal::UserUnknown)?;
+        match self.0.vectors(&request, crypto) {
+            Ok(Vectors::Triplets(triplets)) => Ok(triplets.into_iter().map(of_triplet).collect()),
+            Ok(Vectors::Quintuplets(list)) => Ok(list.into_iter().map(of_quintuplet).collect()),
+            Err(NoVectors::UnknownSubscriber) => Err(Refusal::UserUnknown),
+            Err(NoVectors::NotUmts | NoVectors::Unavailable) => Err(Refusal::Unavailable),
+            Err(NoVectors::Resynchronisation) => Err(Refusal::UnableToComply),
+        }
+    }
+}
+
+/// What Diameter asks in the centre's words; none if that is no IMSI.
+fn vector_request(request: &Request) -> Option<VectorRequest> {
+    let count = usize::try_from(request.count).unwrap_or(usize::MAX);
+    let wanted = match &request.wanted {
+        Asked::Sim => Wanted::Triplets(count),
+        Asked::Aka => Wanted::Quintuplets(count),
+        Asked::AkaPrime(network) => Wanted::Bound { count, network: network.clone() },
+        Asked::Eps(_) => Wanted::Separated(count),
+    };
+    let resynchronise = request.resynchronisation.map(|bytes| {
+        // TS 29.273 §8.2.3.11, TS 29.272 §7.3.15: RAND, then AUTS.
+        let (rand, auts) = bytes.split_at(16);
+        (rand.try_into().expect("16 of 30 bytes"), auts.try_into().expect("14 of 30 bytes"))
+    });
+    Some(VectorRequest { imsi: Imsi::parse(&request.imsi)?, wanted, resynchronise })
+}
+
+fn of_triplet(Triplet { rand, sres, kc }: Triplet) -> Vector {
+    Vector::Gsm { rand, sres, kc }
+}
+
+fn of_quintuplet(Quintuplet { rand, autn, xres, ck, ik }: Quintuplet) -> Vector {
+    Vector::Umts { rand, autn, xres, ck, ik }
+}
+
+impl Engine for Hss {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { from, to, bytes } => {
+                self.diameter.handle(Input::Packet { from, to, bytes }, cx);
+            }
+            Input::Tick => self.diameter.handle(Input::Tick, cx),
+            Input::Command(_) => {}
+        }
+        while let Some(output) = self.diameter.poll() {
+            if let Output::Packet(datagram) = output {
+                self.out.push_back(Output::Packet(datagram));
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.diameter.deadline()
+    }
+}

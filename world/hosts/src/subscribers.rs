@@ -1,0 +1,284 @@
+//! Where the AAA server gets authentication vectors: from a centre of its own, or from the HSS over Diameter in batches,
+//! of which it keeps what it does not need at once. 3GPP TS 29.273 §8.1.2.1, TS 33.102 §6.3.2.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use keytoll_diameter::client::{self, Client};
+use keytoll_diameter::vectors::VECTORS_MAX;
+use keytoll_diameter::{Refusal, Request, Vector, Wanted};
+use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as OfCentre};
+use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
+use keytoll_eap::{Answer, Question};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time};
+
+/// Whom the AAA server asks for vectors.
+#[derive(Default)]
+pub enum Subscribers {
+    /// Nobody: questions stay without answer.
+    #[default]
+    Nobody,
+    /// An authentication centre of its own.
+    Own(AuthenticationCentre),
+    /// The HSS.
+    Hss(HssAccess),
+}
+
+impl fmt::Debug for Subscribers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "Nobody",
+            Self::Own(_) => "Own(..)",
+            Self::Hss(_) => "Hss(..)",
+        })
+    }
+}
+
+/// How the AAA server reaches the HSS.
+#[derive(Debug, Clone)]
+pub struct HssAccess {
+    /// The Diameter client.
+    pub diameter: client::Config,
+    /// For how many authentications vectors are asked at a time, at least one; the rest is kept. No request asks for
+    /// more than [`VECTORS_MAX`].
+    pub batch: u8,
+    /// Of how many subscribers vectors are kept; who came first is forgotten first.
+    pub kept_max: usize,
+}
+
+/// The AAA server's desk for questions about subscribers.
+pub(crate) enum Desk {
+    /// Every question is answered on the spot.
+    Here(Subscribers),
+    /// Questions go to the HSS.
+    Hss(Box<HssDesk>),
+}
+
+impl Desk {
+    pub(crate) fn new(subscribers: Subscribers, rng: &mut Rng) -> Self {
+        match subscribers {
+            Subscribers::Hss(access) => Self::Hss(Box::new(HssDesk::new(access, rng))),
+            here => Self::Here(here),
+        }
+    }
+
+    /// Asks for vectors; none: the answer comes from [`Self::poll`], under the same number.
+    pub(crate) fn ask(&mut self, id: u64, question: &Question, cx: &mut Ctx<'_>) -> Option<Answer> {
+        match self {
+            Self::Here(Subscribers::Own(centre)) => Some(centre.answer(question, cx.crypto)),
+            Self::Here(_) => Some(Answer::Unavailable),
+            Self::Hss(desk) => desk.ask(id, question, cx),
+        }
+    }
+
+    /// Whether a datagram to this port is for the desk.
+    pub(crate) fn owns(&self, port: u16) -> bool {
+        matches!(self, Self::Hss(desk) if desk.port == port)
+    }
+
+    pub(crate) fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
+        if let Self::Hss(desk) = self {
+            desk.handle(input, cx);
+        }
+    }
+
+    /// What is to be sent, or who gets which answer.
+    pub(crate) fn poll(&mut self) -> Option<Said> {
+        match self {
+            Self::Here(_) => None,
+            Self::Hss(desk) => desk.poll(),
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Here(_) => None,
+            Self::Hss(desk) => desk.deadline(),
+        }
+    }
+}
+
+/// What the desk has to say.
+pub(crate) enum Said {
+    /// A datagram is to be sent.
+    Send(Datagram),
+    /// The answer to the question of this number.
+    Answer(u64, Answer),
+}
+
+/// Questions on their way to the HSS, and vectors that nobody has needed yet.
+pub(crate) struct HssDesk {
+    client: Client,
+    port: u16,
+    /// Whether it has connected once; later it connects with the next request.
+    begun: bool,
+    batch: u32,
+    waiting: BTreeMap<u64, Need>,
+    shelf: Shelf,
+}
+
+/// What a question takes.
+struct Need {
+    key: Key,
+    count: usize,
+    resynchronises: bool,
+}
+
+impl HssDesk {
+    fn new(access: HssAccess, rng: &mut Rng) -> Self {
+        Self {
+            port: access.diameter.local.port,
+            begun: false,
+            client: Client::new(access.diameter, rng),
+            batch: access.batch.max(1).into(),
+            waiting: BTreeMap::new(),
+            shelf: Shelf { most: access.kept_max, ..Shelf::default() },
+        }
+    }
+
+    fn ask(&mut self, id: u64, question: &Question, cx: &mut Ctx<'_>) -> Option<Answer> {
+        let Some((mut request, need)) = translate(question) else { return Some(Answer::UnknownSubscriber) };
+        if need.resynchronises {
+            // TS 33.102 §6.3.5: vectors from before the resynchronisation are not to be used.
+            self.shelf.forget(&request.imsi);
+        } else if let Some(vectors) = self.shelf.take(&need.key, need.count) {
+            return Some(answer(&need.key.1, vectors));
+        }
+        request.count = (request.count * self.batch).min(VECTORS_MAX);
+        self.waiting.insert(id, need);
+        self.handle(Input::Command(client::Command::Ask { id, request }), cx);
+        None
+    }
+
+    fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.client.handle(Input::Command(client::Command::Connect), cx);
+        }
+        self.client.handle(input, cx);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let connect = Deadline { at: Time::ZERO, why: "diameter connect" };
+        if self.begun { self.client.deadline() } else { Some(connect) }
+    }
+
+    fn poll(&mut self) -> Option<Said> {
+        loop {
+            match self.client.poll()? {
+                Output::Packet(datagram) => return Some(Said::Send(datagram)),
+                Output::Event(client::Event::Answered { id, vectors }) => {
+                    if let Some(need) = self.waiting.remove(&id) {
+                        return Some(Said::Answer(id, self.answered(need, vectors)));
+                    }
+                }
+                Output::Event(client::Event::Down) => {}
+            }
+        }
+    }
+
+    fn answered(&mut self, need: Need, vectors: Result<Vec<Vector>, Refusal>) -> Answer {
+        match vectors {
+            Ok(vectors) if vectors.len() >= need.count => {
+                let mut vectors = VecDeque::from(vectors);
+                let now = vectors.drain(..need.count).collect();
+                let answer = answer(&need.key.1, now);
+                self.shelf.put(need.key, vectors);
+                answer
+            }
+            Ok(_) => Answer::Unavailable,
+            Err(Refusal::UserUnknown) => Answer::UnknownSubscriber,
+            Err(Refusal::UnableToComply) if need.resynchronises => Answer::WrongAuts,
+            Err(_) => Answer::Unavailable,
+        }
+    }
+}
+
+/// What a question asks in Diameter's words, for one authentication; none if its identity is not a permanent one.
+fn translate(question: &Question) -> Option<(Request, Need)> {
+    let VectorRequest { imsi, wanted, resynchronise } = VectorRequest::of(question, 1)?;
+    let (wanted, count) = match wanted {
+        OfCentre::Triplets(count) => (Wanted::Sim, count),
+        OfCentre::Quintuplets(count) | OfCentre::Separated(count) => (Wanted::Aka, count),
+        OfCentre::Bound { count, network } => (Wanted::AkaPrime(network), count),
+    };
+    let imsi = imsi.as_str().to_owned();
+    let resynchronisation = resynchronise.map(|(rand, auts)| {
+        let mut both = [0; 30];
+        both[..16].copy_from_slice(&rand);
+        both[16..].copy_from_slice(&auts);
+        both
+    });
+    let need =
+        Need { key: (imsi.clone(), wanted.clone()), count, resynchronises: resynchronisation.is_some() };
+    let count = u32::try_from(count).unwrap_or(VECTORS_MAX);
+    Some((Request { imsi, wanted, count, resynchronisation }, need))
+}
+
+/// The vectors of one authentication; Diameter's client gives only those that were asked for.
+fn answer(wanted: &Wanted, vectors: Vec<Vector>) -> Answer {
+    if *wanted == Wanted::Sim {
+        return Answer::Triplets(vectors.into_iter().filter_map(triplet).collect());
+    }
+    let first = vectors.into_iter().find_map(quintuplet);
+    first.map_or(Answer::Unavailable, |vector| Answer::Quintuplet(Box::new(vector)))
+}
+
+fn triplet(vector: Vector) -> Option<Triplet> {
+    match vector {
+        Vector::Gsm { rand, sres, kc } => Some(Triplet { rand, sres, kc }),
+        Vector::Umts { .. } | Vector::Eps { .. } => None,
+    }
+}
+
+fn quintuplet(vector: Vector) -> Option<Quintuplet> {
+    match vector {
+        Vector::Umts { rand, autn, xres, ck, ik } => Some(Quintuplet { rand, autn, xres, ck, ik }),
+        Vector::Gsm { .. } | Vector::Eps { .. } => None,
+    }
+}
+
+/// Whose vectors, and of which kind.
+type Key = (String, Wanted);
+
+/// Vectors that were asked for and not needed yet, in the order they are to be used.
+#[derive(Default)]
+struct Shelf {
+    most: usize,
+    vectors: BTreeMap<Key, VecDeque<Vector>>,
+    /// Keys in the order they came.
+    order: VecDeque<Key>,
+}
+
+impl Shelf {
+    fn take(&mut self, key: &Key, count: usize) -> Option<Vec<Vector>> {
+        let kept = self.vectors.get_mut(key).filter(|kept| kept.len() >= count)?;
+        let taken = kept.drain(..count).collect();
+        if kept.is_empty() {
+            self.remove(key);
+        }
+        Some(taken)
+    }
+
+    fn put(&mut self, key: Key, vectors: VecDeque<Vector>) {
+        if vectors.is_empty() || self.most == 0 {
+            return;
+        }
+        self.remove(&key);
+        while self.order.len() >= self.most {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.vectors.remove(&oldest);
+        }
+        self.order.push_back(key.clone());
+        self.vectors.insert(key, vectors);
+    }
+
+    fn remove(&mut self, key: &Key) {
+        self.vectors.remove(key);
+        self.order.retain(|kept| kept != key);
+    }
+
+    fn forget(&mut self, imsi: &str) {
+        self.vectors.retain(|(whose, _), _| whose != imsi);
+        self.order.retain(|(whose, _)| whose != imsi);
+    }
+}
