@@ -88,22 +88,3 @@ impl Deadline {
         }
     }
 }
-
-/// A lock-step conversation somebody else carries and retransmits: EAP peer, server and methods.
-pub trait Method {
-    /// Takes the other side's message (none: begin) and says what happens next.
-    fn step(&mut self, inbound: Option<&[u8]>, cx: &mut Ctx<'_>) -> Step;
-}
-
-/// What a [`Method`] wants after one step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// Send this and wait for the answer.
-    Send(Vec<u8>),
-    /// The message was not for us or not valid; wait on as if it had never come.
-    Ignore,
-    /// Done; the last message, if the method still has one to send.
-    Done(Option<Vec<u8>>),
-    /// Failed, with a name analysis groups by.
-    Failed(&'static str),
-}

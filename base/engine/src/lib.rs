@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use addr::{Addr, Datagram, Transport};
 pub use crypto::{Crypto, Phase};
-pub use engine::{Ctx, Deadline, Engine, Input, Method, Output, Step};
+pub use engine::{Ctx, Deadline, Engine, Input, Output};
 pub use keytoll_trace as trace;
 pub use rng::{Rng, Seed};
 pub use time::Time;

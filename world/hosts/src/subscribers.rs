@@ -282,3 +282,66 @@ impl Shelf {
         self.order.retain(|(whose, _)| whose != imsi);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use keytoll_engine::crypto::Secret;
+
+    use super::*;
+
+    fn key(imsi: u32) -> Key {
+        (format!("{imsi:015}"), Wanted::Sim)
+    }
+
+    /// Vectors that can be told apart.
+    fn vectors(names: std::ops::Range<u8>) -> VecDeque<Vector> {
+        let vector = |name| {
+            let (sres, kc) = (Secret::from(&[0; 4][..]), Secret::from(&[0; 8][..]));
+            Vector::Gsm { rand: [name; 16], sres, kc }
+        };
+        names.map(vector).collect()
+    }
+
+    fn shelf(most: usize) -> Shelf {
+        Shelf { most, ..Shelf::default() }
+    }
+
+    #[test]
+    fn vectors_are_used_in_their_order_and_never_twice() {
+        let mut shelf = shelf(8);
+        shelf.put(key(1), vectors(0..7));
+        assert_eq!(shelf.take(&key(1), 3), Some(vectors(0..3).into()));
+        assert_eq!(shelf.take(&key(1), 3), Some(vectors(3..6).into()));
+        assert_eq!(shelf.take(&key(1), 3), None, "one is too few");
+        assert_eq!(shelf.take(&key(2), 1), None, "another's are not touched");
+    }
+
+    #[test]
+    fn a_new_batch_takes_the_place_of_an_old_one() {
+        let mut shelf = shelf(8);
+        shelf.put(key(1), vectors(0..2));
+        shelf.put(key(1), vectors(9..12));
+        assert_eq!(shelf.take(&key(1), 3), Some(vectors(9..12).into()));
+        assert!(shelf.vectors.is_empty() && shelf.order.is_empty());
+    }
+
+    #[test]
+    fn who_came_first_is_forgotten_first() {
+        let mut shelf = shelf(3);
+        (0..100).for_each(|imsi| shelf.put(key(imsi), vectors(0..1)));
+        assert_eq!((shelf.vectors.len(), shelf.order.len()), (3, 3));
+        assert!(shelf.take(&key(96), 1).is_none() && shelf.take(&key(97), 1).is_some());
+    }
+
+    #[test]
+    fn after_a_resynchronisation_nothing_older_is_left() {
+        let mut shelf = shelf(8);
+        let bound = (key(1).0, Wanted::AkaPrime(b"WLAN".to_vec()));
+        shelf.put(key(1), vectors(0..3));
+        shelf.put(bound.clone(), vectors(0..1));
+        shelf.put(key(2), vectors(0..3));
+        shelf.forget(&key(1).0);
+        assert!(shelf.take(&key(1), 1).is_none() && shelf.take(&bound, 1).is_none());
+        assert!(shelf.take(&key(2), 1).is_some());
+    }
+}

@@ -168,7 +168,7 @@ impl Row {
                 cpu_ns: self.world.meter_mut().cpu_ns(node),
                 crypto_ns: self.world.meter_mut().crypto_ns(node),
                 heap_peak_bytes: u64::try_from(peak).unwrap_or(0),
-                idle_sa_bytes: u64::try_from(grown).ok().filter(|_| end == End::Done),
+                idle_sa_bytes: u64::try_from(grown).ok().filter(|_| end == End::Done && has_sas(name)),
             }));
         }
         end
@@ -242,6 +242,11 @@ impl Row {
             }
         }
     }
+}
+
+/// Whether a node holds SAs; what others keep of an authentication is no SA.
+const fn has_sas(node: Node) -> bool {
+    matches!(node, Node::Ue | Node::Gw)
 }
 
 /// What building the nodes of a row needs.

@@ -19,7 +19,7 @@ use crate::throughput::{plan, run};
 pub(crate) fn of_a_long_run() {
     let samples = repetitions(1_000_000, 100);
     let seen = RefCell::new((0, Vec::new()));
-    run(&plan("null", samples), &mut Discard, &|| {
+    run(&plan("ikev2-psk", "null", samples), &mut Discard, &|| {
         let (count, resident) = &mut *seen.borrow_mut();
         *count += 1;
         if *count == samples / 10 || *count == samples {
@@ -53,7 +53,7 @@ pub(crate) fn of_idle_sas() {
 /// The same as `keytoll run` reports it: what an SA adds to a whole host.
 fn of_idle_hosts() -> [(Node, u64); 2] {
     let mut memory = Memory::default();
-    run(&plan("null", 101), &mut memory, &|| {});
+    run(&plan("ikev2-psk", "null", 101), &mut memory, &|| {});
     [Node::Ue, Node::Gw].map(|node| {
         let idle = memory.costs.iter().filter_map(|cost| match cost {
             Cost::Sample(sample) if sample.node == node => sample.idle_sa_bytes,

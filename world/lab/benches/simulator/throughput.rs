@@ -12,10 +12,10 @@ use keytoll_scenario::Plan;
 
 use crate::figures::{Spread, repetitions};
 
-/// A plan with one row: the shared key over a link without delay.
-pub(crate) fn plan(crypto: &str, samples: u32) -> Plan {
+/// A plan with one row over a link without delay.
+pub(crate) fn plan(method: &str, crypto: &str, samples: u32) -> Plan {
     let text = format!(
-        "methods = ['ikev2-psk']\nnetworks = ['loopback']\nsuites = ['aes128gcm16-prfsha256-x25519']\n\
+        "methods = ['{method}']\nnetworks = ['loopback']\nsuites = ['aes128gcm16-prfsha256-x25519']\n\
          crypto = '{crypto}'\nsamples = {samples}\n"
     );
     keytoll_scenario::parse("bench.toml", &text).unwrap_or_else(|error| panic!("{error}"))
@@ -33,20 +33,23 @@ pub(crate) fn run(plan: &Plan, keeper: &mut dyn Keeper, progress: &dyn Fn()) -> 
     end.samples
 }
 
-/// Real and null crypto, with and without files.
+/// The shared key between two nodes, and EAP-AKA between four of which the gateway signs with RSA-2048; real and null
+/// crypto, with and without files.
 pub(crate) fn table() {
     println!("authentications per second of CPU time      min    median       max");
-    for (crypto, samples) in [("real", repetitions(4_000, 10)), ("null", repetitions(20_000, 10))] {
-        let plan = plan(crypto, samples);
-        line(crypto, "discard", &|| rate(&plan, &mut Discard));
-        line(crypto, "files", &|| rate_with_files(&plan));
+    for (method, real, null) in [("ikev2-psk", 4_000, 20_000), ("ikev2-eap-aka", 1_500, 8_000)] {
+        for (crypto, samples) in [("real", real), ("null", null)] {
+            let plan = plan(method, crypto, repetitions(samples, 10));
+            line(&format!("{method}, {crypto}, discard"), &|| rate(&plan, &mut Discard));
+            line(&format!("{method}, {crypto}, files"), &|| rate_with_files(&plan));
+        }
     }
     println!();
 }
 
-fn line(crypto: &str, keeper: &str, measure: &dyn Fn() -> f64) {
+fn line(what: &str, measure: &dyn Fn() -> f64) {
     let rates = (0..repetitions(9, 1)).map(|_| measure()).collect();
-    println!("  {:36}{:.0}", format!("{crypto} crypto, {keeper}"), Spread::of(rates));
+    println!("  {what:36}{:.0}", Spread::of(rates));
 }
 
 /// Only the authentications themselves count: from the end of the first (building and warming up come before it) to the
