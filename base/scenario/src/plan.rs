@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::{KeyKind, Standing};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{Method, Topology, suites};
+use crate::catalogue::{EapKind, Method, Topology, suites};
 use crate::quantity::Probability;
 
 /// What to run.
@@ -248,6 +248,12 @@ pub struct Options {
     pub gateway_auth: GatewayAuth,
     /// For how many authentications the AAA server asks vectors of the HSS at a time, and keeps what it does not need.
     pub vector_batch: u8,
+    /// How many GSM challenges EAP-SIM takes, two or three.
+    pub triplets: u8,
+    /// Whether the AAA server gives out pseudonyms.
+    pub pseudonyms: bool,
+    /// How many fast re-authentications it allows after a full authentication (RFC 4186 §5, RFC 4187 §5).
+    pub fast_reauth: u16,
     /// Whether the gateway tells the AAA server of sessions' beginnings and ends (RFC 2866).
     pub accounting: bool,
     /// Whether the device asks for an address inside.
@@ -273,6 +279,9 @@ impl Default for Options {
             eap_identity: false,
             gateway_auth: GatewayAuth::Certificate,
             vector_batch: 1,
+            triplets: 3,
+            pseudonyms: false,
+            fast_reauth: 0,
             accounting: false,
             virtual_address: false,
             retransmission: Retransmission::default(),
@@ -289,7 +298,11 @@ impl Options {
             self.chain = default.chain;
         }
         if !method.has_card() {
-            self.vector_batch = default.vector_batch;
+            let Self { vector_batch, pseudonyms, fast_reauth, .. } = default;
+            self = Self { vector_batch, pseudonyms, fast_reauth, ..self };
+        }
+        if method.eap() != Some(EapKind::Sim) {
+            self.triplets = default.triplets;
         }
         if method.eap().is_none() {
             let Self { eap_identity, gateway_auth, accounting, .. } = default;

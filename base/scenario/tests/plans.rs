@@ -229,6 +229,9 @@ fn options() -> impl Strategy<Value = Options> {
                 gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
                 vector_batch: mode + 1,
                 accounting: mode == 1,
+                triplets: 2 + mode % 2,
+                pseudonyms: mode == 1,
+                fast_reauth: if mode == 2 { 16 } else { 0 },
                 retransmission,
                 ipv6,
             }

@@ -30,4 +30,4 @@ pub use gateway::{Gateway, GatewayConfig};
 pub use host::{Command, Event, Host};
 pub use hss::{Hss, HssConfig};
 pub use subscribers::{HssAccess, Subscribers};
-pub use supplicant::EapCredentials;
+pub use supplicant::{EapCredentials, EapIdentity};

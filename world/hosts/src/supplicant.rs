@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keytoll_eap::simaka::flavour::Flavour;
+use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
 use keytoll_engine::{Ctx, Rng};
 use keytoll_ike::v2::Eap;
@@ -16,12 +18,32 @@ pub struct EapCredentials {
     /// Its methods.
     pub config: Arc<PeerConfig>,
     /// What it answers when asked who it is.
-    pub identity: Vec<u8>,
+    pub identity: EapIdentity,
 }
 
 impl fmt::Debug for EapCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EapCredentials({})", String::from_utf8_lossy(&self.identity))
+        write!(f, "EapCredentials({})", String::from_utf8_lossy(&self.identity.now()))
+    }
+}
+
+/// Who the device says it is.
+#[derive(Clone)]
+pub enum EapIdentity {
+    /// Always the same.
+    Fixed(Vec<u8>),
+    /// What the card would be called by next: its identity for a fast re-authentication, its pseudonym, or its permanent
+    /// identity (RFC 4186 §4.2.1, RFC 4187 §4.1.1).
+    Card(SharedCard, Flavour),
+}
+
+impl EapIdentity {
+    /// The identity to begin a conversation with now.
+    pub fn now(&self) -> Vec<u8> {
+        match self {
+            Self::Fixed(identity) => identity.clone(),
+            Self::Card(card, flavour) => card.identity(*flavour),
+        }
     }
 }
 
@@ -36,13 +58,13 @@ pub(crate) struct Supplicant {
 
 impl Supplicant {
     pub(crate) fn new(credentials: EapCredentials, rng: Rng) -> Self {
-        let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.clone());
+        let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.now());
         Self { credentials, peer, rng, failure: None }
     }
 
     /// Forgets the last conversation.
     pub(crate) fn begin(&mut self) {
-        self.peer = Peer::new(Arc::clone(&self.credentials.config), self.credentials.identity.clone());
+        self.peer = Peer::new(Arc::clone(&self.credentials.config), self.credentials.identity.now());
         self.failure = None;
     }
 

@@ -61,7 +61,7 @@ pub(crate) fn device(row: &RowPlan, credentials: &Credentials, ends: Option<&End
     let mut connection = connection(row, prove, believe);
     // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same.
     connection.local_id = match ends {
-        Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity)),
+        Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity.now())),
         None => identity(UE_ID),
     };
     connection.remote_id = Some(identity(GW_ID));

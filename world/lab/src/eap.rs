@@ -24,7 +24,7 @@ use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, Server
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
-use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, HssAccess, HssConfig, Subscribers};
+use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
 use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapKind;
 use keytoll_scenario::plan::RowPlan;
@@ -63,9 +63,9 @@ impl Ends {
                 },
                 seed,
             ),
-            EapKind::Sim => Self::with_card(Flavour::Sim, seed),
-            EapKind::Aka => Self::with_card(Flavour::Aka, seed),
-            EapKind::AkaPrime => Self::with_card(Flavour::AkaPrime, seed),
+            EapKind::Sim => Self::with_card(row, Flavour::Sim, seed),
+            EapKind::Aka => Self::with_card(row, Flavour::Aka, seed),
+            EapKind::AkaPrime => Self::with_card(row, Flavour::AkaPrime, seed),
             EapKind::Tls => Self::with_tls(credentials.tls(row).expect("made for this row")),
             EapKind::TtlsMd5 => Self::with_ttls(credentials.tls(row).expect("made for this row"), seed),
         }
@@ -75,7 +75,7 @@ impl Ends {
         let limits = Limits::default();
         let config = Arc::new(PeerConfig { methods: vec![peer], limits });
         Self {
-            device: EapCredentials { config, identity: identity.to_vec() },
+            device: EapCredentials { config, identity: EapIdentity::Fixed(identity.to_vec()) },
             server: Arc::new(ServerConfig { methods: vec![server], limits }),
             subscribers: None,
         }
@@ -90,28 +90,30 @@ impl Ends {
         Self::new(UE_ID.as_bytes(), peer, server)
     }
 
-    fn with_card(flavour: Flavour, seed: &Seed) -> Self {
+    fn with_card(row: &RowPlan, flavour: Flavour, seed: &Seed) -> Self {
         let mut rng = seed.stream("subscriber");
         let imsi = Imsi::parse(IMSI).expect("a literal IMSI");
         let algorithm = Algorithm::Milenage(Milenage::with_opc(&rng.bytes(), &rng.bytes()));
         let card = SharedCard::new(Card::new(imsi, "lab", algorithm.clone(), Sqn::new(0)));
         let settings = server::Settings {
-            pseudonyms: false,
-            reauthentications_max: 0,
+            challenges: row.options.triplets.into(),
+            pseudonyms: row.options.pseudonyms,
+            reauthentications_max: row.options.fast_reauth,
             network: ACCESS_NETWORK.to_vec(),
             ..server::Settings::default()
         };
         let wallet = peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
         let book = Book::new(BookLimits::default());
         let (peer, server) = match flavour {
-            Flavour::Sim => (sim::peer(card, wallet), sim::server(settings, book)),
-            Flavour::Aka => (aka::peer(card, wallet), aka::server(settings, book)),
-            Flavour::AkaPrime => (aka_prime::peer(card, wallet), aka_prime::server(settings, book)),
+            Flavour::Sim => (sim::peer(card.clone(), wallet), sim::server(settings, book)),
+            Flavour::Aka => (aka::peer(card.clone(), wallet), aka::server(settings, book)),
+            Flavour::AkaPrime => (aka_prime::peer(card.clone(), wallet), aka_prime::server(settings, book)),
         };
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
         centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(32) });
-        let identity = permanent(flavour, imsi, "lab");
-        Self { subscribers: Some(centre), ..Self::new(identity.as_bytes(), peer, server) }
+        let mut ends = Self::new(permanent(flavour, imsi, "lab").as_bytes(), peer, server);
+        ends.device.identity = EapIdentity::Card(card, flavour);
+        Self { subscribers: Some(centre), ..ends }
     }
 
     fn with_tls(certificates: &Certificates) -> Self {

@@ -229,6 +229,31 @@ fn the_hss_is_asked_once_for_a_batch_and_connected_to_before() {
 }
 
 #[test]
+fn a_fast_reauthentication_asks_no_hss() {
+    for method in ["methods=ikev2-eap-sim", "methods=ikev2-eap-aka", "methods=ikev2-eap-aka-prime"] {
+        let row = ["samples=6", "crypto=null", "networks=loopback", method, "options.eap_identity=true"];
+        let memory = first_row(&plan("quickstart", &[&row[..], &["options.fast_reauth=2"]].concat()));
+        assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 6, "{method}");
+        assert_eq!(diameter_messages(&memory), [2, 0, 0, 2, 0, 0], "{method}");
+    }
+}
+
+#[test]
+fn two_triplets_take_fewer_bytes_than_three() {
+    let of = |triplets| {
+        let row = ["samples=1", "crypto=null", "networks=loopback", "methods=ikev2-eap-sim", triplets];
+        let memory = first_row(&plan("quickstart", &row));
+        let bytes = memory.records.iter().map(|record| match record.fact {
+            Fact::Carried { protocol: keytoll_trace::Protocol::Radius, bytes, .. } => bytes,
+            _ => 0,
+        });
+        bytes.sum::<u32>()
+    };
+    // One RAND of 16 bytes in the challenge.
+    assert_eq!(of("options.triplets=3"), of("options.triplets=2") + 16);
+}
+
+#[test]
 fn accounting_reports_a_session_twice() {
     let of = |accounting| {
         let row = ["samples=2", "crypto=null", "networks=loopback", "methods=ikev2-eap-md5", accounting];

@@ -106,6 +106,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| s.options.vector_batch.to_string(),
     },
     Setting {
+        key: TRIPLETS,
+        read: |s, item| set(&mut s.options.triplets, item.integer(2..=3).map(|count| count as u8)),
+        print: |s| s.options.triplets.to_string(),
+    },
+    Setting {
+        key: PSEUDONYMS,
+        read: |s, item| set(&mut s.options.pseudonyms, item.boolean()),
+        print: |s| s.options.pseudonyms.to_string(),
+    },
+    Setting {
+        key: FAST_REAUTH,
+        read: |s, item| set(&mut s.options.fast_reauth, item.integer(0..=65_535).map(|count| count as u16)),
+        print: |s| s.options.fast_reauth.to_string(),
+    },
+    Setting {
         key: ACCOUNTING,
         read: |s, item| set(&mut s.options.accounting, item.boolean()),
         print: |s| s.options.accounting.to_string(),
@@ -141,13 +156,17 @@ const CHAIN: &str = "chain";
 const EAP_IDENTITY: &str = "eap_identity";
 const GATEWAY_AUTH: &str = "gateway_auth";
 const VECTOR_BATCH: &str = "vector_batch";
+const TRIPLETS: &str = "triplets";
+const PSEUDONYMS: &str = "pseudonyms";
+const FAST_REAUTH: &str = "fast_reauth";
 const ACCOUNTING: &str = "accounting";
 
 /// Whether a setting means anything to a method.
 fn tells(key: &str, method: Method) -> bool {
     match key {
         CHAIN => method.has_chain(),
-        VECTOR_BATCH => method.has_card(),
+        VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
+        TRIPLETS => method.eap() == Some(EapKind::Sim),
         EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING => method.eap().is_some(),
         _ => true,
     }
@@ -206,6 +225,11 @@ impl Settings {
         if self.options.virtual_address && self.options.mode == Mode::Transport {
             let message = "a virtual address needs tunnel mode";
             return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
+        }
+        if self.options.fast_reauth > 0 && !self.options.eap_identity {
+            let message = "a fast re-authentication begins with an identity of its own";
+            let hint = "`eap_identity = true`: what IKE passes on is the permanent one";
+            return Err(blame.spot.error(message, "`fast_reauth` without `eap_identity`").hint(hint));
         }
         // RFC 5998 §4: the method has to make a key.
         if self.options.gateway_auth == GatewayAuth::EapOnly && method.eap() == Some(EapKind::Md5) {
