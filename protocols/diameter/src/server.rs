@@ -168,7 +168,7 @@ impl<S: VectorSource> Server<S> {
             Ok(vectors) => {
                 let vectors: Vec<_> = vectors.into_iter().map(|v| served(v, &request.wanted, cx)).collect();
                 let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
-                write_vectors(&vectors, answer).finish()
+                write_vectors(&request, &vectors, answer).finish()
             }
             // TS 29.272 §7.4.3: results of 3GPP's are experimental, with 3GPP as the vendor.
             Err(refusal @ (Refusal::UserUnknown | Refusal::Unavailable)) => answer

@@ -8,7 +8,7 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
 use proptest::prelude::*;
 
-use crate::number::{application, command, result};
+use crate::number::{AvpCode, application, command, result};
 use crate::server::{VectorSource, kasme};
 use crate::wire::Builder;
 use crate::wire::message::{Header, Message, REQUEST, RETRANSMITTED};
@@ -200,6 +200,16 @@ fn every_kind_of_vector_comes_in_order() {
         assert!(lab.answer().is_ok());
         assert_eq!(lab.carried.len(), 6, "the connection stays");
     }
+}
+
+/// TS 29.273 §8.1.2.1.1; Wireshark 4.0.17 dissects every message of this conversation without a complaint.
+#[test]
+fn a_multimedia_auth_answer_says_whose_and_how_many() {
+    let mut lab = Lab::new();
+    lab.ask(7, "001010000000001", Wanted::Sim, 3);
+    let answer = Message::read(&lab.carried[3]).unwrap();
+    assert_eq!(answer.avps.text(AvpCode::USER_NAME), Ok("001010000000001"));
+    assert_eq!(answer.avps.u32(AvpCode::SIP_NUMBER_AUTH_ITEMS), Ok(Some(3)));
 }
 
 #[test]

@@ -221,17 +221,21 @@ const fn wrong(code: AvpCode) -> DecodeError {
     DecodeError { field: code.name, offset: 0, problem: Problem::Value(0) }
 }
 
-/// The AVPs of an answer with these vectors.
-pub(crate) fn write_vectors(vectors: &[Vector], message: Builder) -> Builder {
-    let eps = matches!(vectors.first(), Some(Vector::Eps { .. }));
+/// The AVPs of an answer to a request, with these vectors.
+pub(crate) fn write_vectors(request: &Request, vectors: &[Vector], message: Builder) -> Builder {
     let numbered = (1..).zip(vectors);
-    if eps {
+    if matches!(request.wanted, Wanted::Eps(_)) {
         return message.with_group(AvpCode::AUTHENTICATION_INFO, |info| {
             numbered.fold(info, |info, (number, vector)| {
                 info.with_group(AvpCode::E_UTRAN_VECTOR, |item| write_vector(vector, number, item))
             })
         });
     }
+    // TS 29.273 §8.1.2.1.1: whose vectors they are, and how many.
+    let count = u32::try_from(vectors.len()).expect("at most 32 vectors");
+    let message = message
+        .with(AvpCode::USER_NAME, request.imsi.as_bytes())
+        .with_u32(AvpCode::SIP_NUMBER_AUTH_ITEMS, count);
     numbered.fold(message, |message, (number, vector)| {
         message.with_group(AvpCode::SIP_AUTH_DATA_ITEM, |item| write_vector(vector, number, item))
     })
