@@ -8,11 +8,11 @@ use std::hash::Hash;
 pub struct FastMap<K, V>(Inner<K, V>);
 
 #[expect(clippy::disallowed_types, reason = "this is the wrapper that hides the iteration order")]
-type Inner<K, V> = std::collections::HashMap<K, V>;
+type Inner<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 
 impl<K, V> Default for FastMap<K, V> {
     fn default() -> Self {
-        Self(Inner::new())
+        Self(Inner::default())
     }
 }
 

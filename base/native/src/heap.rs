@@ -14,7 +14,7 @@
 //! `ossl`), and thread stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to
 //! whichever role first makes it necessary, so warm a thread up under a role of its own before measuring others.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -101,29 +101,29 @@ pub fn install_crypto_heap() -> Result<(), CryptoHeapError> {
     if done == 1 { Ok(()) } else { Err(CryptoHeapError::Refused) }
 }
 
-// SAFETY: every method hands the request to `System` with `offset` bytes in front, a multiple of the alignment, and
+// SAFETY: every method hands the request to `MiMalloc` with `offset` bytes in front, a multiple of the alignment, and
 // takes exactly those off again; a layout that would overflow fails with null, as the contract wants it.
 unsafe impl GlobalAlloc for TaggedHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
         // SAFETY: `outer` has at least 16 bytes.
-        unsafe { tagged(System.alloc(outer), layout) }
+        unsafe { tagged(mimalloc::MiMalloc.alloc(outer), layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
         // SAFETY: `outer` has at least 16 bytes.
-        unsafe { tagged(System.alloc_zeroed(outer), layout) }
+        unsafe { tagged(mimalloc::MiMalloc.alloc_zeroed(outer), layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller got `block` from us for this layout, so its tag precedes it, and `offset` bytes before it
-        // starts what `System` gave for `outer(layout)`, which was a layout then.
+        // starts what `MiMalloc` gave for `outer(layout)`, which was a layout then.
         unsafe {
             charge(role_of(block), -signed(layout.size()));
             let outer =
                 Layout::from_size_align_unchecked(layout.size() + offset(layout), outer_align(layout));
-            System.dealloc(block.sub(offset(layout)), outer);
+            mimalloc::MiMalloc.dealloc(block.sub(offset(layout)), outer);
         }
     }
 
@@ -134,7 +134,7 @@ unsafe impl GlobalAlloc for TaggedHeap {
         };
         // SAFETY: as in `dealloc`; the offset depends on the alignment only, which stays, so the tag moves along.
         unsafe {
-            let base = System.realloc(block.sub(offset(layout)), before, after.size());
+            let base = mimalloc::MiMalloc.realloc(block.sub(offset(layout)), before, after.size());
             if base.is_null() {
                 return base;
             }
