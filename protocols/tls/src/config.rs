@@ -7,10 +7,11 @@ use keytoll_engine::algorithm::Group;
 use keytoll_engine::credentials::{Credential, PeerCertificate, Trust};
 use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, version};
 
+use crate::memory::{ClientMemory, ServerMemory};
 use crate::provider::{LentTime, provider};
 use crate::signature::Key;
 use crate::verifier::Verifier;
@@ -43,7 +44,8 @@ pub struct Config {
     /// The groups for key agreement, the preferred first: X25519, P-256, P-384, P-521. A client offers a share of the
     /// first. RFC 8422 §5.1: in TLS 1.2 they also limit the curves of ECDSA certificates.
     pub groups: Vec<Group>,
-    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`].
+    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`] that was vouched for
+    /// ([`crate::Session::vouch`]).
     pub resumption: bool,
 }
 
@@ -111,9 +113,6 @@ pub enum ConfigError {
     NoCredential,
 }
 
-/// Sessions a client or server remembers for resumption at most.
-const REMEMBERED_MAX: usize = 1024;
-
 /// What all sessions of one client share.
 #[derive(Debug, Clone)]
 pub struct Client(pub(crate) Arc<ClientConfig>);
@@ -134,7 +133,7 @@ impl Client {
         // EAP has no server name to send.
         client.enable_sni = false;
         client.resumption = match config.resumption {
-            true => Resumption::in_memory_sessions(REMEMBERED_MAX),
+            true => Resumption::store(Arc::new(ClientMemory::default())),
             false => Resumption::disabled(),
         };
         Ok(Self(Arc::new(client)))
@@ -164,7 +163,7 @@ impl Server {
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
         server.send_tls13_tickets = usize::from(config.resumption);
         server.session_storage = match config.resumption {
-            true => ServerSessionMemoryCache::new(REMEMBERED_MAX),
+            true => Arc::new(ServerMemory::default()),
             false => Arc::new(NoServerSessionStorage {}),
         };
         Ok(Self(Arc::new(server)))

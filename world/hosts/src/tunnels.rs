@@ -70,6 +70,14 @@ impl Tunnel for Wired {
         self.0.is_resumed()
     }
 
+    fn vouched(&self) -> Option<&[u8]> {
+        self.0.vouched()
+    }
+
+    fn vouch(&mut self, identity: &[u8]) {
+        self.0.vouch(identity);
+    }
+
     fn export(
         &mut self,
         label: &str,
