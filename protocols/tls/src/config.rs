@@ -115,7 +115,10 @@ pub enum ConfigError {
 
 /// What all sessions of one client share.
 #[derive(Debug, Clone)]
-pub struct Client(pub(crate) Arc<ClientConfig>);
+pub struct Client {
+    pub(crate) config: Arc<ClientConfig>,
+    memory: Arc<ClientMemory>,
+}
 
 impl Client {
     /// Prepares a client.
@@ -132,11 +135,17 @@ impl Client {
         };
         // EAP has no server name to send.
         client.enable_sni = false;
+        let memory = Arc::new(ClientMemory::default());
         client.resumption = match config.resumption {
-            true => Resumption::store(Arc::new(ClientMemory::default())),
+            true => Resumption::store(Arc::<ClientMemory>::clone(&memory)),
             false => Resumption::disabled(),
         };
-        Ok(Self(Arc::new(client)))
+        Ok(Self { config: Arc::new(client), memory })
+    }
+
+    /// Forgets all sessions that could be continued.
+    pub fn forget(&self) {
+        self.memory.forget();
     }
 
     /// The name rustls files sessions under; it is never sent.
@@ -147,7 +156,10 @@ impl Client {
 
 /// What all sessions of one server share.
 #[derive(Debug, Clone)]
-pub struct Server(pub(crate) Arc<ServerConfig>);
+pub struct Server {
+    pub(crate) config: Arc<ServerConfig>,
+    memory: Arc<ServerMemory>,
+}
 
 impl Server {
     /// Prepares a server.
@@ -162,11 +174,17 @@ impl Server {
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
         server.send_tls13_tickets = usize::from(config.resumption);
+        let memory = Arc::new(ServerMemory::default());
         server.session_storage = match config.resumption {
-            true => Arc::new(ServerMemory::default()),
+            true => Arc::<ServerMemory>::clone(&memory),
             false => Arc::new(NoServerSessionStorage {}),
         };
-        Ok(Self(Arc::new(server)))
+        Ok(Self { config: Arc::new(server), memory })
+    }
+
+    /// Forgets all sessions that could be continued.
+    pub fn forget(&self) {
+        self.memory.forget();
     }
 }
 

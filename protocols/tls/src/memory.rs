@@ -84,6 +84,12 @@ impl Shelf {
     }
 }
 
+impl ServerMemory {
+    pub(crate) fn forget(&self) {
+        *locked(&self.0) = Shelf::default();
+    }
+}
+
 impl StoresServerSessions for ServerMemory {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
         locked(&self.0).put(key, Kept::new(Secret::new(value)));
@@ -120,6 +126,12 @@ pub(crate) struct ClientMemory(Mutex<Tickets>);
 struct Tickets {
     tls12: Option<Kept<Tls12ClientSessionValue>>,
     tls13: VecDeque<Kept<Tls13ClientSessionValue>>,
+}
+
+impl ClientMemory {
+    pub(crate) fn forget(&self) {
+        *locked(&self.0) = Tickets::default();
+    }
 }
 
 impl ClientSessionStore for ClientMemory {

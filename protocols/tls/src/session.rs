@@ -43,7 +43,7 @@ pub struct Session {
 impl Session {
     /// Begins as client: the ClientHello is in the output.
     pub fn client(client: &Client, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
-        let (config, mut notes) = (Arc::clone(&client.0), Notes::default());
+        let (config, mut notes) = (Arc::clone(&client.config), Notes::default());
         let connection =
             lent::with(cx, Some(rng), &mut notes, || ClientConnection::new(config, Client::server_name()))?;
         let mut session = Self::new(connection.into(), notes);
@@ -53,7 +53,7 @@ impl Session {
 
     /// Waits as server.
     pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
-        let (config, mut notes) = (Arc::clone(&server.0), Notes::default());
+        let (config, mut notes) = (Arc::clone(&server.config), Notes::default());
         let connection = lent::with(cx, Some(rng), &mut notes, || ServerConnection::new(config))?;
         Ok(Self::new(connection.into(), notes))
     }

@@ -25,6 +25,10 @@ impl Tunnels for ClientSide {
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
         Ok(Box::new(Wired(Session::client(&self.0, cx, rng).map_err(reason)?)))
     }
+
+    fn forget(&self) {
+        self.0.forget();
+    }
 }
 
 struct ServerSide(Server);
@@ -32,6 +36,10 @@ struct ServerSide(Server);
 impl Tunnels for ServerSide {
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
         Ok(Box::new(Wired(Session::server(&self.0, cx, rng).map_err(reason)?)))
+    }
+
+    fn forget(&self) {
+        self.0.forget();
     }
 }
 

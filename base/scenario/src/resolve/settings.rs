@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::{Suite, SuiteError};
 
 use crate::catalogue::Method;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
 use crate::diagnostic::{ScenarioError, nearest};
-use crate::plan::{Chain, CookiePolicy, Mode, Network, Options};
+use crate::plan::{Chain, CookiePolicy, Mode, Network, Options, Tls, TlsVersion};
 use crate::quantity::{self, Kind};
 use crate::tree::{Item, Table, Value};
 
@@ -92,6 +92,26 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| s.options.eap_identity.to_string(),
     },
     Setting {
+        key: TLS,
+        read: |s, item| set(&mut s.options.tls.version, tls_version(item)),
+        print: |s| quoted(s.options.tls.version.name()),
+    },
+    Setting {
+        key: TLS_KEY,
+        read: |s, item| set(&mut s.options.tls.key, item.pick("kind of key", &Tls::KEYS, KeyKind::name)),
+        print: |s| quoted(s.options.tls.key.name()),
+    },
+    Setting {
+        key: EAP_FRAGMENT,
+        read: |s, item| set(&mut s.options.tls.fragment_bytes, eap_fragment(item)),
+        print: |s| quoted(&quantity::size(s.options.tls.fragment_bytes.into())),
+    },
+    Setting {
+        key: RESUMPTION,
+        read: |s, item| set(&mut s.options.tls.resumption, item.boolean()),
+        print: |s| s.options.tls.resumption.to_string(),
+    },
+    Setting {
         key: "virtual_address",
         read: |s, item| set(&mut s.options.virtual_address, item.boolean()),
         print: |s| s.options.virtual_address.to_string(),
@@ -118,8 +138,22 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// The one setting that means nothing to methods without certificates.
+/// Means nothing to methods without certificates.
 const CHAIN: &str = "chain";
+/// These mean nothing to methods without TLS.
+const TLS: &str = "tls";
+const TLS_KEY: &str = "tls_key";
+const EAP_FRAGMENT: &str = "eap_fragment";
+const RESUMPTION: &str = "resumption";
+
+/// Whether a setting makes a difference to a method.
+fn tells(key: &str, method: Method) -> bool {
+    match key {
+        CHAIN => method.has_chain(),
+        TLS | TLS_KEY | EAP_FRAGMENT | RESUMPTION => method.has_tls(),
+        _ => true,
+    }
+}
 
 /// What a switched-off rekeying is called.
 const NEVER: &str = "never";
@@ -155,6 +189,9 @@ impl Settings {
     pub(super) fn fitted_to(mut self, method: Method) -> Self {
         if !method.has_chain() {
             self.options.chain = Options::default().chain;
+        }
+        if !method.has_tls() {
+            self.options.tls = Options::default().tls;
         }
         self
     }
@@ -211,8 +248,7 @@ pub(super) struct Variation<'a> {
 impl Variation<'_> {
     /// The keys to name in the variant.
     pub(super) fn swept_for(&self, method: Method) -> Vec<&'static str> {
-        let tells = |key: &&str| *key != CHAIN || method.has_chain();
-        self.swept.iter().copied().filter(tells).collect()
+        self.swept.iter().copied().filter(|key| tells(key, method)).collect()
     }
 }
 
@@ -325,6 +361,27 @@ fn fragmentation(item: &Item) -> Result<Option<u16>, ScenarioError> {
         Value::Text(_) => item.quantity(Kind::Size, 576..=65_535).map(|bytes| Some(bytes as u16)),
         _ => Err(item.wrong("`true`, `false` or a size like `\"1280 B\"`")),
     }
+}
+
+/// `"1.2"`, or `1.2` as one writes it on a command line.
+fn tls_version(item: &Item) -> Result<TlsVersion, ScenarioError> {
+    if let Value::Float(number) = item.value
+        && let Some(version) =
+            TlsVersion::ALL.into_iter().find(|version| version.name().parse() == Ok(number))
+    {
+        return Ok(version);
+    }
+    item.pick("version of TLS", &TlsVersion::ALL, TlsVersion::name)
+}
+
+/// A number of bytes, or a size. Less would take more rounds than a conversation may have, more no RADIUS packet.
+fn eap_fragment(item: &Item) -> Result<u16, ScenarioError> {
+    const BYTES: std::ops::RangeInclusive<u64> = 256..=3500;
+    let bytes = match &item.value {
+        Value::Integer(_) => item.integer(BYTES),
+        _ => item.quantity(Kind::Size, BYTES),
+    };
+    bytes.map(|bytes| bytes as u16)
 }
 
 /// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.

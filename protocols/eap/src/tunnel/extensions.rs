@@ -158,7 +158,7 @@ mod tests {
         check("8003 0002 0003", "TLV result at offset 4: value 3 is not allowed");
         check("8003 0003 000100", "Result TLV at offset 6: 1 bytes left over");
         check("8003 0001 00", "TLV result at offset 4: needs 2 bytes, 1 are left");
-        check("8003 0002 0001 8003 0002 0002", "TLV type at offset 6: occurs again");
+        check("8003 0002 0001 8003 0002 0002", "TLV type at offset 6: occurs twice");
         check("000c 0002 0000", "Cryptobinding TLV at offset 0: length 2 does not fit");
     }
 

@@ -32,6 +32,9 @@ pub(crate) use server::ServerSide;
 pub trait Tunnels: Send + Sync {
     /// A new conversation; a client's first message is in its output.
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason>;
+
+    /// Forgets all conversations that could be continued.
+    fn forget(&self);
 }
 
 /// One TLS conversation over buffers.
