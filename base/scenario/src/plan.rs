@@ -256,6 +256,8 @@ pub struct Options {
     pub fast_reauth: u16,
     /// Whether the gateway tells the AAA server of sessions' beginnings and ends (RFC 2866).
     pub accounting: bool,
+    /// TLS inside EAP; only for methods with it.
+    pub tls: Tls,
     /// Whether the device asks for an address inside.
     pub virtual_address: bool,
     /// When a request is repeated.
@@ -283,6 +285,7 @@ impl Default for Options {
             pseudonyms: false,
             fast_reauth: 0,
             accounting: false,
+            tls: Tls::default(),
             virtual_address: false,
             retransmission: Retransmission::default(),
             ipv6: true,
@@ -300,6 +303,9 @@ impl Options {
         if !method.has_card() {
             let Self { vector_batch, pseudonyms, fast_reauth, .. } = default;
             self = Self { vector_batch, pseudonyms, fast_reauth, ..self };
+        }
+        if !method.has_tls() {
+            self.tls = default.tls;
         }
         if method.eap() != Some(EapKind::Sim) {
             self.triplets = default.triplets;
@@ -345,6 +351,53 @@ pub struct Chain {
     pub initiator: u8,
     /// Of the gateway.
     pub responder: u8,
+}
+
+/// TLS inside EAP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tls {
+    /// The version both sides come to.
+    pub version: TlsVersion,
+    /// The kind of the keys in the certificates of both sides; those of IKE are the method's.
+    pub key: KeyKind,
+    /// The longest EAP packet; longer messages of TLS go in fragments (RFC 5216 §2.1.5).
+    pub fragment_bytes: u16,
+    /// Whether later authentications of a row continue the first one's session (RFC 5216 §2.1.2, RFC 9190 §2.1.3).
+    pub resumption: bool,
+}
+
+impl Tls {
+    /// Kinds of keys that deployed certificates for TLS have.
+    pub const KEYS: [KeyKind; 3] = [KeyKind::Rsa2048, KeyKind::Rsa3072, KeyKind::EcdsaP256];
+}
+
+impl Default for Tls {
+    /// What both sides offer first today; 1024 bytes is FreeRADIUS' `fragment_size`.
+    fn default() -> Self {
+        Self { version: TlsVersion::Tls13, key: KeyKind::Rsa2048, fragment_bytes: 1024, resumption: false }
+    }
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    /// RFC 5246.
+    Tls12,
+    /// RFC 8446.
+    Tls13,
+}
+
+impl TlsVersion {
+    /// Both versions.
+    pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tls12 => "1.2",
+            Self::Tls13 => "1.3",
+        }
+    }
 }
 
 /// What ESP protects.

@@ -41,6 +41,8 @@ fn unknown_names() {
         &good_with("[options]\ncookie = \"always\""),
         &good_with("[cpus]\nue = \"pentium-m-1.6\""),
         &good_with("[cpus]\nue = { name = \"mine\" }"),
+        &good_with("[options]\ntls = \"1.1\""),
+        &good_with("[options]\ntls_key = \"rsa4096\""),
         &good_with("[cpus]\nphone = \"host\""),
     ];
     insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
@@ -62,6 +64,11 @@ fn values_of_a_wrong_kind() {
         good_with("[options]\nreauth_lifetime = \"1.5 s\""),
         good_with("[options]\nchildless = \"yes\""),
         good_with("[options]\nretransmit_base = 0.5"),
+        good_with("[options]\ntls = 1.4"),
+        good_with("[options]\neap_fragment = 100"),
+        good_with("[options]\neap_fragment = \"4 kB\""),
+        good_with("[options]\neap_fragment = true"),
+        good_with("[options]\nresumption = \"always\""),
         good_with("[sweep]\nmode = \"tunnel\""),
         good_with("[sweep]\nmode = []"),
         good_with("title = \"two\\nlines\""),

@@ -13,7 +13,7 @@ use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::{List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Mode, Network,
-    Options, Retransmission, RowPlan, WorldKind,
+    Options, Retransmission, RowPlan, Tls, TlsVersion, WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
@@ -96,6 +96,38 @@ fn sweeps_multiply_and_name_their_rows() {
         ]
     );
     assert_eq!(plan.rows[3].options.chain, Chain { initiator: 4, responder: 1 });
+}
+
+#[test]
+fn settings_of_tls_name_the_rows_of_methods_with_tls_and_no_others() {
+    let text = "
+        methods = ['ikev2-rsa2048', 'ikev2-eap-md5', 'ikev2-eap-tls', 'ikev2-eap-peap-mschapv2']
+        networks = 'lte'
+        [options]
+        eap_fragment = 1400
+        tls_key = 'ecdsa-p256'
+        [sweep]
+        tls = [1.2, '1.3']
+        resumption = [true, false]
+    ";
+    let plan = parse("tls.toml", text).unwrap();
+    let varied = |method: &'static str| {
+        ["1.2", "1.3"].into_iter().flat_map(move |tls| {
+            ["true", "false"].map(move |resumption| {
+                format!(
+                    "{method} lte tls={tls} tls_key=ecdsa-p256 eap_fragment=1400B resumption={resumption}"
+                )
+            })
+        })
+    };
+    let expected = ["ikev2-rsa2048 lte", "ikev2-eap-md5 lte"].map(str::to_owned).into_iter();
+    let expected = expected.chain(varied("ikev2-eap-tls")).chain(varied("ikev2-eap-peap-mschapv2"));
+    assert_eq!(rows(&plan), expected.collect::<Vec<_>>());
+    let tls =
+        Tls { version: TlsVersion::Tls12, key: KeyKind::EcdsaP256, fragment_bytes: 1400, resumption: true };
+    assert_eq!(plan.rows[2].options.tls, tls);
+    assert_eq!(plan.rows[0].options.tls, Tls::default());
+    assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
 }
 
 #[test]
@@ -200,6 +232,17 @@ fn networks() -> impl Strategy<Value = Network> {
     )
 }
 
+fn tls() -> impl Strategy<Value = Tls> {
+    let version = prop::sample::select(&TlsVersion::ALL[..]);
+    let key = prop::sample::select(&Tls::KEYS[..]);
+    (version, key, 256..=3500_u16, any::<bool>()).prop_map(|(version, key, fragment_bytes, resumption)| Tls {
+        version,
+        key,
+        fragment_bytes,
+        resumption,
+    })
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
     let security = (
@@ -212,8 +255,15 @@ fn options() -> impl Strategy<Value = Options> {
     let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32);
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
-    (security, life, retransmission, 0..3_u8, any::<bool>()).prop_map(
-        |((initiator, responder, childless, fragment_bytes, cookies), life, retransmission, mode, ipv6)| {
+    (security, life, retransmission, 0..3_u8, any::<bool>(), tls()).prop_map(
+        |(
+            (initiator, responder, childless, fragment_bytes, cookies),
+            life,
+            retransmission,
+            mode,
+            ipv6,
+            tls,
+        )| {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
                 chain: Chain { initiator, responder },
@@ -232,6 +282,7 @@ fn options() -> impl Strategy<Value = Options> {
                 triplets: 2 + mode % 2,
                 pseudonyms: mode == 1,
                 fast_reauth: if mode == 2 { 16 } else { 0 },
+                tls,
                 retransmission,
                 ipv6,
             }

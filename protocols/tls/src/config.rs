@@ -7,10 +7,11 @@ use keytoll_engine::algorithm::Group;
 use keytoll_engine::credentials::{Credential, PeerCertificate, Trust};
 use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, version};
 
+use crate::memory::{ClientMemory, ServerMemory};
 use crate::provider::{LentTime, provider};
 use crate::signature::Key;
 use crate::verifier::Verifier;
@@ -43,7 +44,8 @@ pub struct Config {
     /// The groups for key agreement, the preferred first: X25519, P-256, P-384, P-521. A client offers a share of the
     /// first. RFC 8422 §5.1: in TLS 1.2 they also limit the curves of ECDSA certificates.
     pub groups: Vec<Group>,
-    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`].
+    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`] that was vouched for
+    /// ([`crate::Session::vouch`]).
     pub resumption: bool,
 }
 
@@ -111,12 +113,12 @@ pub enum ConfigError {
     NoCredential,
 }
 
-/// Sessions a client or server remembers for resumption at most.
-const REMEMBERED_MAX: usize = 1024;
-
 /// What all sessions of one client share.
 #[derive(Debug, Clone)]
-pub struct Client(pub(crate) Arc<ClientConfig>);
+pub struct Client {
+    pub(crate) config: Arc<ClientConfig>,
+    memory: Arc<ClientMemory>,
+}
 
 impl Client {
     /// Prepares a client.
@@ -133,11 +135,17 @@ impl Client {
         };
         // EAP has no server name to send.
         client.enable_sni = false;
+        let memory = Arc::new(ClientMemory::default());
         client.resumption = match config.resumption {
-            true => Resumption::in_memory_sessions(REMEMBERED_MAX),
+            true => Resumption::store(Arc::<ClientMemory>::clone(&memory)),
             false => Resumption::disabled(),
         };
-        Ok(Self(Arc::new(client)))
+        Ok(Self { config: Arc::new(client), memory })
+    }
+
+    /// Forgets all sessions that could be continued.
+    pub fn forget(&self) {
+        self.memory.forget();
     }
 
     /// The name rustls files sessions under; it is never sent.
@@ -148,7 +156,10 @@ impl Client {
 
 /// What all sessions of one server share.
 #[derive(Debug, Clone)]
-pub struct Server(pub(crate) Arc<ServerConfig>);
+pub struct Server {
+    pub(crate) config: Arc<ServerConfig>,
+    memory: Arc<ServerMemory>,
+}
 
 impl Server {
     /// Prepares a server.
@@ -163,11 +174,17 @@ impl Server {
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
         server.send_tls13_tickets = usize::from(config.resumption);
+        let memory = Arc::new(ServerMemory::default());
         server.session_storage = match config.resumption {
-            true => ServerSessionMemoryCache::new(REMEMBERED_MAX),
+            true => Arc::<ServerMemory>::clone(&memory),
             false => Arc::new(NoServerSessionStorage {}),
         };
-        Ok(Self(Arc::new(server)))
+        Ok(Self { config: Arc::new(server), memory })
+    }
+
+    /// Forgets all sessions that could be continued.
+    pub fn forget(&self) {
+        self.memory.forget();
     }
 }
 

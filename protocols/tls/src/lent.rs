@@ -8,6 +8,8 @@
 use keytoll_engine::credentials::PeerCertificate;
 use keytoll_engine::{Crypto, Ctx, Rng, Time};
 
+use crate::memory::Voucher;
+
 /// What rustls may use during one call.
 pub(crate) struct Lent<'a> {
     /// Every primitive.
@@ -16,8 +18,19 @@ pub(crate) struct Lent<'a> {
     pub(crate) rng: Option<&'a mut Rng>,
     /// Now.
     pub(crate) now: Time,
+    /// What is written down about the conversation.
+    pub(crate) notes: &'a mut Notes,
+}
+
+/// What rustls's callbacks leave behind for the session they run in.
+#[derive(Default)]
+pub(crate) struct Notes {
     /// Where the verifier leaves the certificate whose path it checked, and finds its key again.
-    pub(crate) peer: &'a mut Option<PeerCertificate>,
+    pub(crate) peer: Option<PeerCertificate>,
+    /// Goes with everything that is remembered of the conversation.
+    pub(crate) voucher: Voucher,
+    /// Of the earlier conversation that this one may continue.
+    pub(crate) earlier: Option<Voucher>,
 }
 
 /// The loan behind an object, as the slot can only hold a type with one lifetime that may shrink.
@@ -27,7 +40,7 @@ trait Loan {
 
 impl Loan for Lent<'_> {
     fn lend(&mut self) -> Lent<'_> {
-        Lent { crypto: self.crypto, rng: self.rng.as_deref_mut(), now: self.now, peer: self.peer }
+        Lent { crypto: self.crypto, rng: self.rng.as_deref_mut(), now: self.now, notes: self.notes }
     }
 }
 
@@ -37,10 +50,10 @@ scoped_tls_hkt::scoped_thread_local!(static mut SLOT: for<'a> &'a mut dyn Loan);
 pub(crate) fn with<T>(
     cx: &mut Ctx<'_>,
     rng: Option<&mut Rng>,
-    peer: &mut Option<PeerCertificate>,
+    notes: &mut Notes,
     call: impl FnOnce() -> T,
 ) -> T {
-    let mut lent = Lent { crypto: &mut *cx.crypto, rng, now: cx.now, peer };
+    let mut lent = Lent { crypto: &mut *cx.crypto, rng, now: cx.now, notes };
     SLOT.set(&mut lent, call)
 }
 
@@ -63,12 +76,12 @@ mod tests {
 
     #[test]
     fn a_loan_ends_with_its_call_even_in_a_panic() {
-        let (mut crypto, mut trace, mut peer) = (Null, NoTrace, None);
+        let (mut crypto, mut trace, mut notes) = (Null, NoTrace, Notes::default());
         let mut cx = Ctx { now: Time::from_nanos(7), crypto: &mut crypto, trace: &mut trace };
-        let now = with(&mut cx, None, &mut peer, || lent(|lent| lent.now));
+        let now = with(&mut cx, None, &mut notes, || lent(|lent| lent.now));
         assert_eq!(now, Time::from_nanos(7));
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            with(&mut cx, None, &mut peer, || panic!("in the middle"));
+            with(&mut cx, None, &mut notes, || panic!("in the middle"));
         }));
         assert!(panicked.is_err());
         assert!(std::panic::catch_unwind(|| lent(|lent| lent.now)).is_err());
@@ -76,9 +89,9 @@ mod tests {
 
     #[test]
     fn uses_follow_each_other() {
-        let (mut crypto, mut trace, mut peer) = (Null, NoTrace, None);
+        let (mut crypto, mut trace, mut notes) = (Null, NoTrace, Notes::default());
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut trace };
-        let lens = with(&mut cx, None, &mut peer, || {
+        let lens = with(&mut cx, None, &mut notes, || {
             [Hash::Sha256, Hash::Sha384].map(|hash| lent(|lent| lent.crypto.hash(hash, &[]).len()))
         });
         assert_eq!(lens, [32, 48]);

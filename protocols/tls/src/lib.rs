@@ -9,6 +9,7 @@
 //!
 //! * [`Config`] says who we are and whom we trust; [`Client`] and [`Server`] are made from it once and shared.
 //! * [`Session`] is one conversation. Everything it draws comes from the generator lent to it.
+//! * A session may continue an earlier one that somebody vouched for; a finished handshake alone is not enough.
 //! * [`Failure`] names why a conversation ended.
 //!
 //! What rustls cannot do, this cannot: static RSA, DHE, CBC suites, SHA-1 signatures, TLS 1.1.
@@ -20,6 +21,7 @@ mod failure;
 mod hash;
 mod hellos;
 mod lent;
+mod memory;
 mod provider;
 mod session;
 mod signature;

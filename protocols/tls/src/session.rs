@@ -17,7 +17,7 @@ use zeroize::Zeroize;
 use crate::config::{Client, Server, Version};
 use crate::failure::Failure;
 use crate::hellos::{Beginning, Hellos};
-use crate::lent;
+use crate::lent::{self, Notes};
 
 /// Application data that may lie here until somebody takes it; rustls bounds everything else itself.
 const RECEIVED_BYTES_MAX: usize = 64 << 10;
@@ -31,7 +31,7 @@ const SUCCESS_INDICATION: [u8; 1] = [0];
 /// A conversation.
 pub struct Session {
     connection: Connection,
-    peer: Option<PeerCertificate>,
+    notes: Notes,
     output: Vec<u8>,
     received: Vec<u8>,
     client_hello: Beginning,
@@ -43,25 +43,25 @@ pub struct Session {
 impl Session {
     /// Begins as client: the ClientHello is in the output.
     pub fn client(client: &Client, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
-        let config = Arc::clone(&client.0);
+        let (config, mut notes) = (Arc::clone(&client.config), Notes::default());
         let connection =
-            lent::with(cx, Some(rng), &mut None, || ClientConnection::new(config, Client::server_name()))?;
-        let mut session = Self::new(connection.into());
+            lent::with(cx, Some(rng), &mut notes, || ClientConnection::new(config, Client::server_name()))?;
+        let mut session = Self::new(connection.into(), notes);
         session.flush(cx, rng);
         Ok(session)
     }
 
     /// Waits as server.
     pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
-        let config = Arc::clone(&server.0);
-        let connection = lent::with(cx, Some(rng), &mut None, || ServerConnection::new(config))?;
-        Ok(Self::new(connection.into()))
+        let (config, mut notes) = (Arc::clone(&server.config), Notes::default());
+        let connection = lent::with(cx, Some(rng), &mut notes, || ServerConnection::new(config))?;
+        Ok(Self::new(connection.into(), notes))
     }
 
-    fn new(connection: Connection) -> Self {
+    fn new(connection: Connection, notes: Notes) -> Self {
         Self {
             connection,
-            peer: None,
+            notes,
             output: Vec::new(),
             received: Vec::new(),
             client_hello: Beginning::of_client(),
@@ -89,7 +89,7 @@ impl Session {
             // rustls refuses more only when a message outgrows its buffers.
             self.connection.read_tls(&mut bytes).map_err(|_| Failure::TooLong)?;
             let connection = &mut self.connection;
-            let state = lent::with(cx, Some(rng), &mut self.peer, || connection.process_new_packets())?;
+            let state = lent::with(cx, Some(rng), &mut self.notes, || connection.process_new_packets())?;
             self.closed = state.peer_has_closed();
             self.collect()?;
         }
@@ -114,7 +114,7 @@ impl Session {
     fn flush(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) {
         let (connection, start) = (&mut self.connection, self.output.len());
         let output = &mut self.output;
-        lent::with(cx, Some(rng), &mut self.peer, || {
+        lent::with(cx, Some(rng), &mut self.notes, || {
             while connection.wants_write() {
                 connection.write_tls(output).expect("a vector takes everything");
             }
@@ -153,7 +153,7 @@ impl Session {
             return Err(Failure::TooLong);
         }
         let connection = &mut self.connection;
-        lent::with(cx, Some(rng), &mut self.peer, || connection.writer().write_all(data))
+        lent::with(cx, Some(rng), &mut self.notes, || connection.writer().write_all(data))
             .map_err(|_| Failure::TooLong)?;
         self.flush(cx, rng);
         Ok(())
@@ -176,7 +176,7 @@ impl Session {
     /// Ends the conversation: close_notify is in the output.
     pub fn close(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) {
         let connection = &mut self.connection;
-        lent::with(cx, Some(rng), &mut self.peer, || connection.send_close_notify());
+        lent::with(cx, Some(rng), &mut self.notes, || connection.send_close_notify());
         self.flush(cx, rng);
     }
 
@@ -195,6 +195,18 @@ impl Session {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
+    /// Both sides have proved themselves, the other one as `identity`: later sessions may continue this one.
+    pub fn vouch(&mut self, identity: &[u8]) {
+        // What was said first stays.
+        let _ = self.notes.voucher.set(identity.into());
+    }
+
+    /// As whom the earlier session was vouched for that this one continues.
+    pub fn vouched(&self) -> Option<&[u8]> {
+        let earlier = self.notes.earlier.as_ref().filter(|_| self.is_resumed())?;
+        earlier.get().map(|identity| &**identity)
+    }
+
     /// The version, once it is chosen.
     pub fn version(&self) -> Option<Version> {
         match self.connection.protocol_version()? {
@@ -211,7 +223,7 @@ impl Session {
 
     /// The other side's certificate, once its path is checked; none in a resumed session.
     pub fn peer(&self) -> Option<&PeerCertificate> {
-        self.peer.as_ref()
+        self.notes.peer.as_ref()
     }
 
     /// The random numbers of both hellos, once both passed.
@@ -232,7 +244,7 @@ impl Session {
         cx: &mut Ctx<'_>,
     ) -> Result<Secret, Failure> {
         let connection = &self.connection;
-        let material = lent::with(cx, None, &mut self.peer, || {
+        let material = lent::with(cx, None, &mut self.notes, || {
             connection.export_keying_material(vec![0; len], label, context)
         })?;
         Ok(Secret::new(material))

@@ -34,7 +34,7 @@ impl Verifier {
         if self.name.as_ref().is_some_and(|accepts| !accepts(&peer)) {
             return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
         }
-        lent(|lent| *lent.peer = Some(peer));
+        lent(|lent| lent.notes.peer = Some(peer));
         Ok(())
     }
 }
@@ -59,7 +59,7 @@ fn handshake_signature(
 ) -> Result<HandshakeSignatureValid, Error> {
     let scheme = checked(signed.scheme)
         .ok_or(Error::PeerMisbehaved(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme))?;
-    let verified = lent(|Lent { crypto, peer, .. }| match peer {
+    let verified = lent(|Lent { crypto, notes, .. }| match &notes.peer {
         Some(peer) if fits(peer) => crypto.verify(&peer.spki, scheme, &[message], signed.signature()).is_ok(),
         _ => false,
     });

@@ -113,10 +113,11 @@ fn what_is_too_early_is_refused() {
     assert_eq!(client.session().hellos(), None);
 }
 
-fn resumed(world: &World, version: Version) -> [Option<bool>; 2] {
+/// Three conversations of the same two; whether each continued an earlier one, and for whom the server takes the client.
+fn resumed(world: &World, version: Version, vouches: bool) -> [(bool, Option<Vec<u8>>); 3] {
     let client = Client::new(&Config { resumption: true, ..world.client(version) }).unwrap();
     let server = Server::new(&Config { resumption: true, ..world.server(version) }).unwrap();
-    [1, 2].map(|seed| {
+    [1, 2, 3].map(|seed| {
         let (mut a, mut b) = (End::new(real(), "client", seed), End::new(real(), "server", seed));
         a.session = Some(a.lend(|cx, rng| Session::client(&client, cx, rng)).unwrap());
         b.session = Some(b.lend(|cx, rng| Session::server(&server, cx, rng)).unwrap());
@@ -124,15 +125,33 @@ fn resumed(world: &World, version: Version) -> [Option<bool>; 2] {
         assert_eq!((outcome.client, outcome.server), (Ok(()), Ok(())));
         assert_eq!(a.export("x", None, 32), b.export("x", None, 32));
         assert_eq!(a.session().is_resumed(), b.session().is_resumed());
-        (a.session().is_resumed() == a.session().peer().is_none()).then(|| a.session().is_resumed())
+        assert_eq!(a.session().is_resumed(), a.session().peer().is_none());
+        if vouches {
+            a.session.as_mut().unwrap().vouch(b"server");
+            b.session.as_mut().unwrap().vouch(format!("client {seed}").as_bytes());
+        }
+        (b.session().is_resumed(), b.session().vouched().map(<[u8]>::to_vec))
     })
 }
 
 #[test]
-fn a_session_resumes_an_earlier_one_if_both_want() {
+fn a_session_resumes_an_earlier_one_that_was_vouched_for() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
-        assert_eq!(resumed(&world, version), [Some(false), Some(true)], "{version:?}");
+        let [first, second, third] = resumed(&world, version, true);
+        assert_eq!(first, (false, None), "{version:?}");
+        assert_eq!(second, (true, Some(b"client 1".to_vec())), "{version:?}");
+        // TLS 1.2 continues the first again, TLS 1.3 has a new ticket each time.
+        let earlier = if version == Version::Tls12 { "client 1" } else { "client 2" };
+        assert_eq!(third, (true, Some(earlier.into())), "{version:?}");
+    }
+}
+
+#[test]
+fn a_session_nobody_vouched_for_is_not_resumed() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        assert_eq!(resumed(&world, version, false), [const { (false, None) }; 3], "{version:?}");
     }
 }
 

@@ -25,6 +25,10 @@ impl Tunnels for ClientSide {
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
         Ok(Box::new(Wired(Session::client(&self.0, cx, rng).map_err(reason)?)))
     }
+
+    fn forget(&self) {
+        self.0.forget();
+    }
 }
 
 struct ServerSide(Server);
@@ -32,6 +36,10 @@ struct ServerSide(Server);
 impl Tunnels for ServerSide {
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
         Ok(Box::new(Wired(Session::server(&self.0, cx, rng).map_err(reason)?)))
+    }
+
+    fn forget(&self) {
+        self.0.forget();
     }
 }
 
@@ -68,6 +76,14 @@ impl Tunnel for Wired {
 
     fn is_resumed(&self) -> bool {
         self.0.is_resumed()
+    }
+
+    fn vouched(&self) -> Option<&[u8]> {
+        self.0.vouched()
+    }
+
+    fn vouch(&mut self, identity: &[u8]) {
+        self.0.vouch(identity);
     }
 
     fn export(

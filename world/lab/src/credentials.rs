@@ -126,8 +126,7 @@ fn ike_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
 /// The certificates a row needs in TLS.
 fn tls_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
     let Chain { initiator, responder } = row.options.chain;
-    let wanted = row.method.eap().is_some() && row.method.has_chain();
-    wanted.then_some((Purpose::Tls, KeyKind::Rsa2048, initiator, responder))
+    row.method.has_tls().then_some((Purpose::Tls, row.options.tls.key, initiator, responder))
 }
 
 impl Certificates {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use keytoll_diameter::{Name, client as diameter, server as hss};
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
+use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
 use keytoll_eap::methods::{aka, aka_prime, sim};
@@ -27,7 +28,8 @@ use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
 use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapKind;
-use keytoll_scenario::plan::RowPlan;
+use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
+use keytoll_tls::{Config, Version};
 
 use crate::credentials::{Certificates, Credentials, UE_ID};
 
@@ -41,6 +43,23 @@ pub(crate) struct Ends {
     pub(crate) device: EapCredentials,
     pub(crate) server: Arc<ServerConfig>,
     pub(crate) subscribers: Option<AuthenticationCentre>,
+    /// TLS of both sides, for methods with it.
+    pub(crate) tunnels: Option<Both>,
+}
+
+/// TLS of both sides.
+#[derive(Clone)]
+pub(crate) struct Both {
+    client: Arc<dyn Tunnels>,
+    server: Arc<dyn Tunnels>,
+}
+
+impl Both {
+    /// Begins anew with nothing that could be continued.
+    pub(crate) fn forget(&self) {
+        self.client.forget();
+        self.server.forget();
+    }
 }
 
 impl Ends {
@@ -66,8 +85,9 @@ impl Ends {
             EapKind::Sim => Self::with_card(row, Flavour::Sim, seed),
             EapKind::Aka => Self::with_card(row, Flavour::Aka, seed),
             EapKind::AkaPrime => Self::with_card(row, Flavour::AkaPrime, seed),
-            EapKind::Tls => Self::with_tls(credentials.tls(row).expect("made for this row")),
-            EapKind::TtlsMd5 => Self::with_ttls(credentials.tls(row).expect("made for this row"), seed),
+            EapKind::Tls => Self::with_tls(&row.options.tls, certificates(credentials, row)),
+            EapKind::TtlsMd5 => Self::with_ttls(&row.options.tls, certificates(credentials, row), seed),
+            EapKind::PeapMschapV2 => Self::with_peap(&row.options.tls, certificates(credentials, row), seed),
         }
     }
 
@@ -78,6 +98,7 @@ impl Ends {
             device: EapCredentials { config, identity: EapIdentity::Fixed(identity.to_vec()) },
             server: Arc::new(ServerConfig { methods: vec![server], limits }),
             subscribers: None,
+            tunnels: None,
         }
     }
 
@@ -116,28 +137,48 @@ impl Ends {
         Self { subscribers: Some(centre), ..ends }
     }
 
-    fn with_tls(certificates: &Certificates) -> Self {
-        let (client, server) = tunnels(certificates, true);
-        let framing = Framing::default();
+    fn with_tls(tls: &Tls, certificates: &Certificates) -> Self {
+        let (both, framing) = (tunnels(tls, certificates, true), framing(tls));
+        let Both { client, server } = both.clone();
         let peer = Arc::new(TlsPeer { tunnels: client, framing });
-        Self::new(UE_ID.as_bytes(), peer, Arc::new(TlsServer { tunnels: server, framing }))
+        let server = Arc::new(TlsServer { tunnels: server, framing });
+        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
     }
 
-    fn with_ttls(certificates: &Certificates, seed: &Seed) -> Self {
-        let (client, tls) = tunnels(certificates, false);
-        let (framing, (password, users)) = (Framing::default(), password(seed));
+    fn with_ttls(tls: &Tls, certificates: &Certificates, seed: &Seed) -> Self {
+        let (both, framing) = (tunnels(tls, certificates, false), framing(tls));
+        let (Both { client, server }, (password, users)) = (both.clone(), password(seed));
         let inside = TtlsInside::Eap(Arc::new(Md5Peer { password }));
         let user = UE_ID.as_bytes().to_vec();
         let peer = Arc::new(TtlsPeer { tunnels: client, framing, user, inside });
-        let md5: Arc<dyn ServerOffer> =
-            Arc::new(Md5Server { passwords: Arc::clone(&users), name: b"aaa".to_vec() });
-        let eap = Arc::new(ServerConfig { methods: vec![md5], limits: Limits::default() });
-        Self::new(
-            UE_ID.as_bytes(),
-            peer,
-            Arc::new(TtlsServer { tunnels: tls, framing, passwords: users, eap }),
-        )
+        let eap = inside_server(Md5Server { passwords: Arc::clone(&users), name: b"aaa".to_vec() });
+        let server = Arc::new(TtlsServer { tunnels: server, framing, passwords: users, eap });
+        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
     }
+
+    fn with_peap(tls: &Tls, certificates: &Certificates, seed: &Seed) -> Self {
+        let (both, framing, binding) = (tunnels(tls, certificates, false), framing(tls), Binding::default());
+        let (Both { client, server }, (password, passwords)) = (both.clone(), password(seed));
+        let inside = Arc::new(MschapV2Peer { name: None, password });
+        let user = UE_ID.as_bytes().to_vec();
+        let peer = Arc::new(PeapPeer { tunnels: client, framing, user, inside, binding });
+        let inside = inside_server(MschapV2Server { passwords, name: b"aaa".to_vec(), retries: 0 });
+        let server = Arc::new(PeapServer { tunnels: server, framing, inside, binding });
+        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
+    }
+}
+
+fn certificates<'a>(credentials: &'a Credentials, row: &RowPlan) -> &'a Certificates {
+    credentials.tls(row).expect("made for this row")
+}
+
+fn framing(tls: &Tls) -> Framing {
+    Framing { packet_bytes_max: tls.fragment_bytes.into() }
+}
+
+/// EAP inside a tunnel with one method.
+fn inside_server(method: impl ServerOffer + 'static) -> Arc<ServerConfig> {
+    Arc::new(ServerConfig { methods: vec![Arc::new(method)], limits: Limits::default() })
 }
 
 /// The laboratory's user and its password.
@@ -148,21 +189,24 @@ fn password(seed: &Seed) -> (Secret, Arc<dyn Passwords>) {
 }
 
 /// TLS of both sides; the client shows a certificate if it is to prove itself with one.
-fn tunnels(certificates: &Certificates, mutual: bool) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
-    let client = keytoll_tls::Config {
+fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
+    let newest = match tls.version {
+        TlsVersion::Tls12 => Version::Tls12,
+        TlsVersion::Tls13 => Version::Tls13,
+    };
+    let common = Config { newest, resumption: tls.resumption, ..Config::new() };
+    let client = Config {
         credential: mutual.then(|| certificates.ue.clone()),
         trust: Some(Arc::clone(&certificates.ue_trusts)),
-        resumption: false,
-        ..keytoll_tls::Config::new()
+        ..common.clone()
     };
-    let server = keytoll_tls::Config {
+    let server = Config {
         credential: Some(certificates.gw.clone()),
         trust: mutual.then(|| Arc::clone(&certificates.gw_trusts)),
-        resumption: false,
-        ..keytoll_tls::Config::new()
+        ..common
     };
     let usable = "the laboratory's certificates are usable";
-    (tls_client(&client).expect(usable), tls_server(&server).expect(usable))
+    Both { client: tls_client(&client).expect(usable), server: tls_server(&server).expect(usable) }
 }
 
 /// How the gateway reaches the AAA server. Between them IPv4, as in paper 000.

@@ -15,7 +15,7 @@ use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
-use crate::eap::{self, Ends};
+use crate::eap::{self, Both, Ends};
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
 
@@ -61,6 +61,8 @@ pub struct Row {
     childless: bool,
     /// The device has an SA now.
     open: bool,
+    /// TLS inside EAP, to be begun anew after the warm-up.
+    tunnels: Option<Both>,
     core_hz: f64,
 }
 
@@ -107,6 +109,7 @@ impl Row {
             charged,
             childless: row.options.childless,
             open: false,
+            tunnels: ends.and_then(|ends| ends.tunnels),
             core_hz,
         }
     }
@@ -150,6 +153,8 @@ impl Row {
                 self.rest(&mut Discard);
             });
             self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
+            // The first authentication on record is a whole one, as with null crypto.
+            self.tunnels.iter().for_each(Both::forget);
         }
     }
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use keytoll_lab::{Credentials, Directory, Keeper, Memory, Row, RunError, Stop, run};
-use keytoll_scenario::plan::Plan;
+use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_sim::Recorder;
 use keytoll_trace::{Cost, Fact, Node, Record};
@@ -80,17 +80,19 @@ fn every_builtin_scenario_runs() {
 #[test]
 fn traces_do_not_depend_on_threads_or_on_when_they_were_made() {
     let plan = plan("lossy", &["samples=20", "crypto=null"]);
-    let traces = |threads, name| {
-        let directory = Scratch::new(name);
-        let keepers = Directory::create(&directory.0, &plan).unwrap();
-        run(&plan, threads, &keepers, &|| {}, &AtomicBool::new(false)).unwrap();
-        let file = |index| std::fs::read(directory.0.join(format!("trace/{index:03}.trace"))).unwrap();
-        (0..plan.rows.len()).map(file).collect::<Vec<_>>()
-    };
-    let once = traces(1, "once");
+    let once = traces(&plan, 1, "once");
     assert!(once.iter().all(|trace| trace.len() > 1000));
-    assert!(once == traces(1, "again"), "the same seed, the same bytes");
-    assert!(once == traces(2, "threads"), "the same on two threads");
+    assert!(once == traces(&plan, 1, "again"), "the same seed, the same bytes");
+    assert!(once == traces(&plan, 2, "threads"), "the same on two threads");
+}
+
+/// The trace of every row, as it lies on disk.
+fn traces(plan: &Plan, threads: usize, name: &str) -> Vec<Vec<u8>> {
+    let directory = Scratch::new(name);
+    let keepers = Directory::create(&directory.0, plan).unwrap();
+    run(plan, threads, &keepers, &|| {}, &AtomicBool::new(false)).unwrap();
+    let file = |index| std::fs::read(directory.0.join(format!("trace/{index:03}.trace"))).unwrap();
+    (0..plan.rows.len()).map(file).collect()
 }
 
 #[test]
@@ -292,22 +294,106 @@ fn the_gateway_proves_itself_in_three_ways() {
 
 /// The arithmetic of reference/protocols.md §2.2, identity not asked over the air: N_IKE = 2 + 2·(2 + R), N_RADIUS =
 /// 2·(R + 1), R the round trips of the method.
+fn check_messages(method: &str, options: &[&str], rounds: usize) {
+    let method = format!("methods={method}");
+    for crypto in ["crypto=null", "crypto=real"] {
+        let row = ["samples=1", crypto, "networks=loopback", &method];
+        let memory = first_row(&plan("quickstart", &[&row[..], options].concat()));
+        let expected = (2 + 2 * (2 + rounds), 2 * (rounds + 1));
+        assert_eq!(messages(&memory), expected, "{method} {options:?} {crypto}");
+        assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 1, "{method} {crypto}");
+    }
+}
+
 #[test]
 fn every_eap_method_takes_the_messages_it_must() {
-    let rounds = [
-        ("ikev2-eap-md5", 1),
-        ("ikev2-eap-mschapv2", 2),
-        ("ikev2-eap-sim", 2),
-        ("ikev2-eap-aka", 1),
-        ("ikev2-eap-aka-prime", 1),
-    ];
-    for crypto in ["crypto=null", "crypto=real"] {
-        for (method, rounds) in rounds {
-            let method = format!("methods={method}");
-            let memory = first_row(&plan("quickstart", &["samples=1", crypto, "networks=loopback", &method]));
-            let expected = (2 + 2 * (2 + rounds), 2 * (rounds + 1));
-            assert_eq!(messages(&memory), expected, "{method} {crypto}");
-            assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 1, "{method} {crypto}");
+    check_messages("ikev2-eap-md5", &[], 1);
+    check_messages("ikev2-eap-mschapv2", &[], 2);
+    check_messages("ikev2-eap-sim", &[], 2);
+    check_messages("ikev2-eap-aka", &[], 1);
+    check_messages("ikev2-eap-aka-prime", &[], 1);
+}
+
+/// §2.2: TLS f_s + f_c + 1, TTLS-MD5 f_s + 3, PEAP f_s + 6, f the fragments of a side's flight with its certificates. TLS
+/// 1.3 lets the server begin inside with what it answers the peer's Finished: one round less.
+#[test]
+fn the_methods_with_tls_take_a_round_a_fragment() {
+    // With RSA-2048 a certificate has about 800 bytes, and the anchor's is not sent.
+    for (chain, fragments) in [("options.chain=2", 2), ("options.chain=4", 3)] {
+        check_messages("ikev2-eap-tls", &[chain, "options.tls=1.2"], 2 * fragments + 1);
+        check_messages("ikev2-eap-ttls-md5", &[chain, "options.tls=1.2"], fragments + 3);
+        check_messages("ikev2-eap-peap-mschapv2", &[chain, "options.tls=1.2"], fragments + 6);
+    }
+    let whole = "options.eap_fragment=3500";
+    for (method, rounds_tls12, rounds_tls13) in
+        [("ikev2-eap-tls", 3, 3), ("ikev2-eap-ttls-md5", 4, 3), ("ikev2-eap-peap-mschapv2", 7, 6)]
+    {
+        check_messages(method, &[whole, "options.tls=1.2"], rounds_tls12);
+        check_messages(method, &[whole, "options.tls=1.3"], rounds_tls13);
+    }
+}
+
+const WITH_TLS: [&str; 3] =
+    ["methods=ikev2-eap-tls", "methods=ikev2-eap-ttls-md5", "methods=ikev2-eap-peap-mschapv2"];
+
+/// A plan of the methods with TLS, with more in it.
+fn plan_with_tls(more: &str) -> Plan {
+    let methods = "methods = ['ikev2-eap-tls', 'ikev2-eap-ttls-md5', 'ikev2-eap-peap-mschapv2']";
+    keytoll_scenario::parse("tls", &format!("{methods}\nnetworks = 'loopback'\n{more}")).unwrap()
+}
+
+/// What every row of a plan leaves behind.
+fn every_row(plan: &Plan) -> Vec<(String, Memory)> {
+    let (credentials, stop) = (Credentials::prepare(plan), Stop::new(false));
+    let run = |row: &RowPlan| {
+        let mut memory = Memory::default();
+        Row::new(plan, row, &credentials, 3e9).run(&mut memory, &|| {}, &stop);
+        (format!("{} {}", row.method.name(), row.variant), memory)
+    };
+    plan.rows.iter().map(run).collect()
+}
+
+#[test]
+fn every_key_and_chain_of_tls_authenticates() {
+    for crypto in ["null", "real"] {
+        let plan = plan_with_tls(&format!(
+            "samples = 1\ncrypto = '{crypto}'\n[sweep]\ntls_key = ['rsa2048', 'rsa3072', 'ecdsa-p256']\nchain = [[1, 3], [4, 1]]"
+        ));
+        for (row, memory) in every_row(&plan) {
+            assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::Usable), 1, "{row} {crypto}");
+        }
+    }
+}
+
+/// Bytes that IKE messages of an authentication put on the wire.
+fn bytes_a_sample(memory: &Memory) -> Vec<u64> {
+    let triggers = memory.records.iter().filter(|record| record.fact == Fact::Triggered);
+    let starts: Vec<u64> = triggers.map(|record| record.at_ns).collect();
+    let mut bytes = vec![0; starts.len()];
+    for record in &memory.records {
+        if let Fact::Sent(message) = &record.fact
+            && message.protocol == keytoll_trace::Protocol::Ike
+        {
+            let sample = starts.iter().rposition(|start| *start <= record.at_ns);
+            bytes[sample.expect("nothing is sent before the first trigger")] += u64::from(message.bytes);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn with_resumption_all_but_the_first_authentication_are_short() {
+    for crypto in ["null", "real"] {
+        let plan = plan_with_tls(&format!(
+            "samples = 4\ncrypto = '{crypto}'\n[options]\nchain = 4\n[sweep]\ntls = ['1.2', '1.3']\nresumption = [false, true]"
+        ));
+        for pair in every_row(&plan).chunks(2) {
+            let [(_, full), (row, resumed)] = pair else { panic!("an even number of rows") };
+            assert_eq!(count(resumed, Node::Ue, |fact| *fact == Fact::Usable), 4, "{row}");
+            let [full, resumed] = [full, resumed].map(bytes_a_sample);
+            // A session identifier or a ticket more.
+            assert!(resumed[0] >= full[0] && resumed[0] < full[0] + 400, "{row} {resumed:?} {full:?}");
+            assert!(resumed[1..].iter().all(|bytes| 4 * bytes < 3 * full[1]), "{row} {resumed:?} {full:?}");
         }
     }
 }
@@ -322,7 +408,7 @@ fn asking_the_identity_over_the_air_costs_two_messages_more() {
 
 #[test]
 fn tunnelled_methods_authenticate_with_real_and_with_null_crypto() {
-    for method in ["methods=ikev2-eap-tls", "methods=ikev2-eap-ttls-md5"] {
+    for method in WITH_TLS {
         let of = |crypto| {
             let memory = first_row(&plan("quickstart", &["samples=2", crypto, "networks=loopback", method]));
             assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 2, "{method} {crypto}");
@@ -333,7 +419,12 @@ fn tunnelled_methods_authenticate_with_real_and_with_null_crypto() {
 }
 
 #[test]
-fn traces_with_eap_do_not_depend_on_when_they_were_made() {
-    let run = || first_row(&plan("eap", &["samples=3", "crypto=null", "methods=ikev2-eap-tls"])).records;
-    assert!(run() == run());
+fn traces_with_tls_do_not_depend_on_threads_or_on_when_they_were_made() {
+    let plan = plan_with_tls(
+        "samples = 4\ncrypto = 'null'\n[sweep]\ntls = ['1.2', '1.3']\nresumption = [true, false]",
+    );
+    let once = traces(&plan, 1, "tls-once");
+    assert!(once.len() == 12 && once.iter().all(|trace| trace.len() > 1000));
+    assert!(once == traces(&plan, 1, "tls-again"), "the same seed, the same bytes");
+    assert!(once == traces(&plan, 2, "tls-threads"), "the same on two threads");
 }

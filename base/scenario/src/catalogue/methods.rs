@@ -32,11 +32,13 @@ pub enum EapKind {
     Tls,
     /// EAP-TTLS with MD5 inside (RFC 5281).
     TtlsMd5,
+    /// PEAPv0 with EAP-MSCHAPv2 inside (\[MS-PEAP\]).
+    PeapMschapV2,
 }
 
 impl Method {
     /// Every method, in the order of the catalogue.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Ikev2Psk,
         Self::Ikev2Signature(KeyKind::Rsa1024),
         Self::Ikev2Signature(KeyKind::Rsa2048),
@@ -53,6 +55,7 @@ impl Method {
         Self::Ikev2Eap(EapKind::AkaPrime),
         Self::Ikev2Eap(EapKind::Tls),
         Self::Ikev2Eap(EapKind::TtlsMd5),
+        Self::Ikev2Eap(EapKind::PeapMschapV2),
     ];
 
     /// The name used in scenarios, files and on the screen.
@@ -74,6 +77,7 @@ impl Method {
             Self::Ikev2Eap(EapKind::AkaPrime) => "ikev2-eap-aka-prime",
             Self::Ikev2Eap(EapKind::Tls) => "ikev2-eap-tls",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "ikev2-eap-ttls-md5",
+            Self::Ikev2Eap(EapKind::PeapMschapV2) => "ikev2-eap-peap-mschapv2",
         }
     }
 
@@ -91,9 +95,15 @@ impl Method {
         }
     }
 
-    /// Whether `chain` means something: certificates of both sides in IKE or in TLS, of the server alone in TTLS.
+    /// Whether `chain` means something: certificates of both sides in IKE or in TLS, of the server alone in TTLS and
+    /// PEAP.
     pub const fn has_chain(self) -> bool {
-        matches!(self, Self::Ikev2Signature(_) | Self::Ikev2Eap(EapKind::Tls | EapKind::TtlsMd5))
+        matches!(self, Self::Ikev2Signature(_)) || self.has_tls()
+    }
+
+    /// Whether TLS runs inside EAP.
+    pub const fn has_tls(self) -> bool {
+        matches!(self, Self::Ikev2Eap(EapKind::Tls | EapKind::TtlsMd5 | EapKind::PeapMschapV2))
     }
 
     /// Whether the device proves itself with a SIM or USIM, so that the HSS is asked for vectors.
@@ -127,6 +137,7 @@ impl Method {
             Self::Ikev2Eap(EapKind::AkaPrime) => "IKEv2, EAP-AKA' over RADIUS",
             Self::Ikev2Eap(EapKind::Tls) => "IKEv2, EAP-TLS over RADIUS, RSA 2048 bits",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "IKEv2, EAP-TTLS with MD5 over RADIUS, RSA 2048 bits",
+            Self::Ikev2Eap(EapKind::PeapMschapV2) => "IKEv2, PEAP with MSCHAPv2 over RADIUS, RSA 2048 bits",
         }
     }
 
@@ -142,6 +153,7 @@ impl Method {
             Self::Ikev2Eap(EapKind::AkaPrime) => "RFC 7296 §2.16, RFC 9048",
             Self::Ikev2Eap(EapKind::Tls) => "RFC 7296 §2.16, RFC 5216, RFC 9190",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "RFC 7296 §2.16, RFC 5281",
+            Self::Ikev2Eap(EapKind::PeapMschapV2) => "RFC 7296 §2.16, [MS-PEAP]",
         }
     }
 

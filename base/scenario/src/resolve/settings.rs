@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::{Suite, SuiteError};
 
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
 use crate::catalogue::{EapKind, Method};
 use crate::diagnostic::{ScenarioError, nearest};
-use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options};
+use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options, Tls, TlsVersion};
 use crate::quantity::{self, Kind};
 use crate::tree::{Item, Table, Value};
 
@@ -126,6 +126,26 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| s.options.accounting.to_string(),
     },
     Setting {
+        key: TLS,
+        read: |s, item| set(&mut s.options.tls.version, tls_version(item)),
+        print: |s| quoted(s.options.tls.version.name()),
+    },
+    Setting {
+        key: TLS_KEY,
+        read: |s, item| set(&mut s.options.tls.key, item.pick("kind of key", &Tls::KEYS, KeyKind::name)),
+        print: |s| quoted(s.options.tls.key.name()),
+    },
+    Setting {
+        key: EAP_FRAGMENT,
+        read: |s, item| set(&mut s.options.tls.fragment_bytes, eap_fragment(item)),
+        print: |s| quoted(&quantity::size(s.options.tls.fragment_bytes.into())),
+    },
+    Setting {
+        key: RESUMPTION,
+        read: |s, item| set(&mut s.options.tls.resumption, item.boolean()),
+        print: |s| s.options.tls.resumption.to_string(),
+    },
+    Setting {
         key: "virtual_address",
         read: |s, item| set(&mut s.options.virtual_address, item.boolean()),
         print: |s| s.options.virtual_address.to_string(),
@@ -152,7 +172,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Means nothing to methods without certificates.
 const CHAIN: &str = "chain";
+/// These mean nothing to methods without EAP, some to few of those with it.
 const EAP_IDENTITY: &str = "eap_identity";
 const GATEWAY_AUTH: &str = "gateway_auth";
 const VECTOR_BATCH: &str = "vector_batch";
@@ -160,14 +182,20 @@ const TRIPLETS: &str = "triplets";
 const PSEUDONYMS: &str = "pseudonyms";
 const FAST_REAUTH: &str = "fast_reauth";
 const ACCOUNTING: &str = "accounting";
+/// These mean nothing to methods without TLS.
+const TLS: &str = "tls";
+const TLS_KEY: &str = "tls_key";
+const EAP_FRAGMENT: &str = "eap_fragment";
+const RESUMPTION: &str = "resumption";
 
-/// Whether a setting means anything to a method.
+/// Whether a setting makes a difference to a method.
 fn tells(key: &str, method: Method) -> bool {
     match key {
         CHAIN => method.has_chain(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
         TRIPLETS => method.eap() == Some(EapKind::Sim),
         EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING => method.eap().is_some(),
+        TLS | TLS_KEY | EAP_FRAGMENT | RESUMPTION => method.has_tls(),
         _ => true,
     }
 }
@@ -388,6 +416,27 @@ fn fragmentation(item: &Item) -> Result<Option<u16>, ScenarioError> {
         Value::Text(_) => item.quantity(Kind::Size, 576..=65_535).map(|bytes| Some(bytes as u16)),
         _ => Err(item.wrong("`true`, `false` or a size like `\"1280 B\"`")),
     }
+}
+
+/// `"1.2"`, or `1.2` as one writes it on a command line.
+fn tls_version(item: &Item) -> Result<TlsVersion, ScenarioError> {
+    if let Value::Float(number) = item.value
+        && let Some(version) =
+            TlsVersion::ALL.into_iter().find(|version| version.name().parse() == Ok(number))
+    {
+        return Ok(version);
+    }
+    item.pick("version of TLS", &TlsVersion::ALL, TlsVersion::name)
+}
+
+/// A number of bytes, or a size. Less would take more rounds than a conversation may have, more no RADIUS packet.
+fn eap_fragment(item: &Item) -> Result<u16, ScenarioError> {
+    const BYTES: std::ops::RangeInclusive<u64> = 256..=3500;
+    let bytes = match &item.value {
+        Value::Integer(_) => item.integer(BYTES),
+        _ => item.quantity(Kind::Size, BYTES),
+    };
+    bytes.map(|bytes| bytes as u16)
 }
 
 /// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.

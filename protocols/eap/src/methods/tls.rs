@@ -39,7 +39,7 @@ impl PeerOffer for TlsPeer {
     }
 
     fn begin(&self) -> Box<dyn PeerMethod> {
-        Box::new(PeerSide::new(0, self.framing, Arc::clone(&self.tunnels), Peer))
+        Box::new(PeerSide::new(None, self.framing, Arc::clone(&self.tunnels), Peer))
     }
 }
 
@@ -58,7 +58,7 @@ impl ServerOffer for TlsServer {
     }
 
     fn begin(&self) -> Box<dyn ServerMethod> {
-        Box::new(ServerSide::new(0, self.framing, Arc::clone(&self.tunnels), Server))
+        Box::new(ServerSide::new(None, self.framing, Arc::clone(&self.tunnels), Server))
     }
 }
 

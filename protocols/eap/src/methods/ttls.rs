@@ -13,8 +13,8 @@
 //!   s -> p  Success
 //! ```
 //!
-//! A resumed tunnel is no proof of the peer: TLS remembers every tunnel, also one in which nobody gave a password. So
-//! the inside is run again each time.
+//! RFC 5281 §7.6 lets a resumed tunnel stand for the proof inside. Here the inside is run again each time, so that what
+//! resumption saves is the handshake alone.
 
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ use crate::tunnel::{
     Act, Framing, Inner, InnerPeer, InnerStep, PeerSide, ServerSide, Then, Tunnel, Tunnels, done, keys,
 };
 
+/// RFC 5281 §9.1: the version there is.
+const VERSION: u8 = 0;
 /// RFC 5281 §8: the label of the keys in TLS 1.2.
 const LABEL: &str = "ttls keying material";
 /// RFC 5281 §11.1: the label of implicit challenges.
@@ -67,7 +69,7 @@ impl PeerOffer for TtlsPeer {
 
     fn begin(&self) -> Box<dyn PeerMethod> {
         let inner = Peer { user: self.user.clone(), wait: PeerWait::Tunnel(self.inside.clone()) };
-        Box::new(PeerSide::new(0, self.framing, Arc::clone(&self.tunnels), inner))
+        Box::new(PeerSide::new(Some(VERSION), self.framing, Arc::clone(&self.tunnels), inner))
     }
 }
 
@@ -95,7 +97,7 @@ impl ServerOffer for TtlsServer {
             eap: Server::new(Arc::clone(&self.eap)),
             identity: None,
         };
-        Box::new(ServerSide::new(0, self.framing, Arc::clone(&self.tunnels), inner))
+        Box::new(ServerSide::new(Some(VERSION), self.framing, Arc::clone(&self.tunnels), inner))
     }
 }
 

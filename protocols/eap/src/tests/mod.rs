@@ -3,6 +3,8 @@
 mod hostile;
 mod methods;
 mod negotiation;
+mod peap;
+mod plain;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

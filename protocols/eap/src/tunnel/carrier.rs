@@ -19,7 +19,7 @@ const LENGTH_INCLUDED: u8 = 0x80;
 const MORE_FRAGMENTS: u8 = 0x40;
 /// RFC 5216 §3.1: S, start.
 const START: u8 = 0x20;
-/// RFC 5281 §9.1: the version of TTLS; zero in EAP-TLS, where these bits are reserved.
+/// RFC 5281 §9.1, \[MS-PEAP\] §2.2.2: the version of TTLS or PEAP; zero in EAP-TLS, where these bits are reserved.
 const VERSION: u8 = 0x07;
 
 /// Bytes of an EAP packet in front of the first byte of TLS: header, type and flags.
@@ -74,7 +74,8 @@ impl<'a> Fragment<'a> {
 /// Both directions of one conversation.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    version: u8,
+    /// None for methods without versions, which do not look at these bits.
+    version: Option<u8>,
     framing: Framing,
     /// What is still to be sent of a message.
     outgoing: Vec<u8>,
@@ -102,14 +103,18 @@ pub(crate) enum Received {
 }
 
 impl Carrier {
-    pub(crate) fn new(version: u8, framing: Framing) -> Self {
+    pub(crate) fn new(version: Option<u8>, framing: Framing) -> Self {
         let framing = Framing { packet_bytes_max: framing.packet_bytes_max.max(64) };
         Self { version, framing, outgoing: vec![], incoming: vec![], announced: None }
     }
 
     /// The packet a server begins with.
     pub(crate) fn start(&self) -> Vec<u8> {
-        vec![START | self.version]
+        vec![START | self.version_bits()]
+    }
+
+    fn version_bits(&self) -> u8 {
+        self.version.unwrap_or(0)
     }
 
     /// Whether fragments are left.
@@ -138,14 +143,18 @@ impl Carrier {
         let data = std::mem::replace(&mut self.outgoing, rest);
         let more = if self.has_more() { MORE_FRAGMENTS } else { 0 };
         let included = length.map_or(0, |_| LENGTH_INCLUDED);
-        Fragment { flags: self.version | more | included, length, data: &data }.write()
+        Fragment { flags: self.version_bits() | more | included, length, data: &data }.write()
     }
 
     /// Takes the data of a packet.
     pub(crate) fn take(&mut self, data: &[u8]) -> Received {
         let Ok(fragment) = Fragment::read(data) else { return Received::Ignore("EAP-TLS packet cut short") };
+        // RFC 5281 §9.2: Start proposes the server's highest version; ours is the lowest, so it is the one chosen.
         if fragment.flags & START != 0 {
             return Received::Start;
+        }
+        if self.version.is_some_and(|version| version != fragment.flags & VERSION) {
+            return Received::Ignore("EAP-TLS packet of a version that was not chosen");
         }
         if self.has_more() {
             return self.acknowledged(&fragment);
@@ -173,7 +182,7 @@ impl Carrier {
             return Received::Failed(Reason("EAP-TLS message too long"));
         }
         if fragment.flags & MORE_FRAGMENTS != 0 {
-            return Received::More(vec![self.version]);
+            return Received::More(vec![self.version_bits()]);
         }
         match self.announced.take() {
             Some(announced) if announced != len => {
@@ -190,7 +199,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn carrier(packet_bytes_max: usize) -> Carrier {
-        Carrier::new(0, Framing { packet_bytes_max })
+        Carrier::new(Some(0), Framing { packet_bytes_max })
     }
 
     /// Carries a message across; how many packets with data it took.
@@ -264,6 +273,16 @@ mod tests {
         assert_eq!(carrier.take(&[0, 1]), Received::Ignore("EAP-TLS data while fragments are due"));
         assert_eq!(carrier.take(&[0x40]), Received::Ignore("EAP-TLS data while fragments are due"));
         assert!(matches!(carrier.take(&[0]), Received::Next(_)));
+    }
+
+    #[test]
+    fn a_start_of_a_later_version_is_taken_and_nothing_else() {
+        let (mut chosen, mut reserved) = (carrier(64), Carrier::new(None, Framing::default()));
+        assert_eq!(chosen.take(&[START | 1]), Received::Start);
+        let ignored = Received::Ignore("EAP-TLS packet of a version that was not chosen");
+        assert_eq!(chosen.take(&[1, 7]), ignored);
+        assert_eq!(chosen.take(&[0, 7]), Received::Whole(vec![7]));
+        assert_eq!(reserved.take(&[1, 7]), Received::Whole(vec![7]));
     }
 
     proptest! {

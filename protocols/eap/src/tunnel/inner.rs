@@ -1,7 +1,8 @@
 //! EAP inside a tunnel as the peer lives it: one method, in lock step, without Success at the end.
 //! Read RFC 5281 §11.2.1 first.
 //!
-//! The layer of [`crate::Peer`] waits for a Success; inside TTLS none comes, so the method's own satisfaction counts.
+//! The layer of [`crate::Peer`] waits for a Success; inside TTLS and PEAP none comes, so the method's own satisfaction
+//! counts.
 
 use crate::method::{Keys, PeerMethod, PeerOffer, PeerStep, Reason, Turn};
 use crate::packet::{Message, MethodType, Packet, nak_data, response};

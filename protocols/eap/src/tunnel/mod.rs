@@ -8,7 +8,9 @@
 //! TLS itself comes through [`Tunnels`], because a protocol knows no other: `keytoll-tls` computes, the host wires it.
 
 pub mod avp;
+pub mod binding;
 mod carrier;
+pub mod extensions;
 mod inner;
 mod peer;
 mod server;
@@ -30,6 +32,9 @@ pub(crate) use server::ServerSide;
 pub trait Tunnels: Send + Sync {
     /// A new conversation; a client's first message is in its output.
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason>;
+
+    /// Forgets all conversations that could be continued.
+    fn forget(&self);
 }
 
 /// One TLS conversation over buffers.
@@ -55,6 +60,12 @@ pub trait Tunnel: Send {
     /// Whether it continues an earlier conversation, so that no certificates were exchanged.
     fn is_resumed(&self) -> bool;
 
+    /// As whom the earlier conversation was vouched for that this one continues.
+    fn vouched(&self) -> Option<&[u8]>;
+
+    /// Says that both sides have proved themselves, the peer as `identity`: later conversations may continue this one.
+    fn vouch(&mut self, identity: &[u8]);
+
     /// RFC 5705 §4: `len` bytes of keying material.
     fn export(
         &mut self,
@@ -75,6 +86,11 @@ pub(crate) trait Inner: Send {
 
     /// Application data arrived.
     fn on_data(&mut self, data: &[u8], tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
+
+    /// The other side's turn is over, and it had nothing to say.
+    fn on_acknowledgement(&mut self, _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
+        Act::only(Then::Wait)
+    }
 
     /// Whom it authenticated inside, if there is a name.
     fn identity(&self) -> Option<&[u8]> {
@@ -157,16 +173,27 @@ impl<I: Inner> Conversation<I> {
     /// The records to send, and what follows when they are sent.
     pub(crate) fn take(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> (Vec<u8>, Then) {
         let then = self.react(message, turn).unwrap_or_else(Then::Failed);
+        // RFC 5216 §2.1.2: only what ended well is continued later, so nobody skips the proof inside.
+        if let Then::Done(_) = then {
+            let identity = self.identity().unwrap_or(turn.identity).to_vec();
+            self.tunnel.vouch(&identity);
+        }
         (self.tunnel.take_output(), then)
     }
 
     fn react(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> Result<Then, Reason> {
         self.tunnel.feed(message, turn.cx, turn.rng)?;
+        if !self.tunnel.is_established() {
+            return Ok(Then::Wait);
+        }
         let mut then = Then::Wait;
-        if self.tunnel.is_established() && !self.was_established {
+        if !self.was_established {
             self.was_established = true;
             let act = self.inner.on_established(&mut *self.tunnel, turn);
             then = self.follow(act, turn)?;
+        } else if message.is_empty() {
+            let act = self.inner.on_acknowledgement(&mut *self.tunnel, turn);
+            return self.follow(act, turn);
         }
         let received = Zeroizing::new(self.tunnel.take_received());
         if received.is_empty() || !matches!(then, Then::Wait) {
@@ -183,9 +210,9 @@ impl<I: Inner> Conversation<I> {
         Ok(act.then)
     }
 
-    /// Whom the method authenticated inside.
+    /// Whom the method authenticated inside, or the earlier conversation did that this one continues.
     pub(crate) fn identity(&self) -> Option<&[u8]> {
-        self.inner.identity()
+        self.inner.identity().or_else(|| self.tunnel.vouched())
     }
 
     /// The first records of a client.

@@ -32,7 +32,7 @@ enum State<I> {
 }
 
 impl<I: Inner> PeerSide<I> {
-    pub(crate) fn new(version: u8, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
+    pub(crate) fn new(version: Option<u8>, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
         Self { carrier: Carrier::new(version, framing), state: State::Idle { tunnels, inner } }
     }
 

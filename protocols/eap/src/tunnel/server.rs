@@ -28,7 +28,7 @@ enum State<I> {
 }
 
 impl<I: Inner> ServerSide<I> {
-    pub(crate) fn new(version: u8, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
+    pub(crate) fn new(version: Option<u8>, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
         let state = State::Idle { tunnels, inner };
         Self { carrier: Carrier::new(version, framing), state, identity: None }
     }

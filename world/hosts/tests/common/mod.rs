@@ -1,4 +1,4 @@
-//! EAP conversations over real TLS: certificates, the wiring of `keytoll-tls` as a host does it, and a lock-step wire.
+//! EAP conversations over real TLS: certificates, and a lock-step wire.
 
 #![allow(dead_code, reason = "each test file uses its part of these helpers")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, Provider, Real, keys};
-use keytoll_eap::tunnel::{Tunnel, Tunnels};
+use keytoll_eap::tunnel::Tunnels;
 use keytoll_eap::{
     Keys, Peer, PeerConfig, PeerOffer, PeerOutput, Reason, Server, ServerConfig, ServerOffer, ServerOutput,
 };
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Rng, Seed, Time};
+use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
-use keytoll_tls::{Client, Config, Failure, Session, Version};
+use keytoll_tls::{Config, Version};
 
 /// A day in 2026, when all certificates here are valid.
 const NOW_UNIX_SECONDS: u64 = 1_790_000_000;
@@ -66,96 +66,26 @@ impl Pki {
         }
     }
 
+    /// TLS of both sides that continues earlier conversations.
+    pub(crate) fn resuming(&self, mutual: bool, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
+        let peer = self.config(mutual.then_some(&self.peer), true, version);
+        let server = self.config(Some(&self.server), mutual, version);
+        let client = tls_client(&Config { resumption: true, ..peer }).unwrap();
+        (client, tls_server(&Config { resumption: true, ..server }).unwrap())
+    }
+
     /// TLS of both sides with certificates on both.
     pub(crate) fn mutual(&self, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
         let peer = self.config(Some(&self.peer), true, version);
         let server = self.config(Some(&self.server), true, version);
-        (client(&peer), self::server(&server))
+        (tls_client(&peer).unwrap(), tls_server(&server).unwrap())
     }
 
     /// TLS of both sides with a certificate on the server's only.
     pub(crate) fn server_only(&self, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
         let peer = self.config(None, true, version);
         let server = self.config(Some(&self.server), false, version);
-        (client(&peer), self::server(&server))
-    }
-}
-
-/// `keytoll-tls` behind the door of this crate.
-pub(crate) fn client(config: &Config) -> Arc<dyn Tunnels> {
-    Arc::new(ClientSide(Client::new(config).unwrap()))
-}
-
-/// `keytoll-tls` behind the door of this crate.
-pub(crate) fn server(config: &Config) -> Arc<dyn Tunnels> {
-    Arc::new(ServerSide(keytoll_tls::Server::new(config).unwrap()))
-}
-
-struct ClientSide(Client);
-
-impl Tunnels for ClientSide {
-    fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
-        Ok(Box::new(Wired(Session::client(&self.0, cx, rng).map_err(reason)?)))
-    }
-}
-
-struct ServerSide(keytoll_tls::Server);
-
-impl Tunnels for ServerSide {
-    fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason> {
-        Ok(Box::new(Wired(Session::server(&self.0, cx, rng).map_err(reason)?)))
-    }
-}
-
-struct Wired(Session);
-
-fn reason(failure: Failure) -> Reason {
-    Reason(failure.name())
-}
-
-impl Tunnel for Wired {
-    fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason> {
-        self.0.feed(bytes, cx, rng).map_err(reason)
-    }
-
-    fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason> {
-        self.0.send(data, cx, rng).map_err(reason)
-    }
-
-    fn take_output(&mut self) -> Vec<u8> {
-        self.0.take_output()
-    }
-
-    fn take_received(&mut self) -> Vec<u8> {
-        self.0.take_received()
-    }
-
-    fn is_established(&self) -> bool {
-        !self.0.is_handshaking()
-    }
-
-    fn is_tls13(&self) -> bool {
-        self.0.version() == Some(Version::Tls13)
-    }
-
-    fn is_resumed(&self) -> bool {
-        self.0.is_resumed()
-    }
-
-    fn export(
-        &mut self,
-        label: &str,
-        context: Option<&[u8]>,
-        len: usize,
-        cx: &mut Ctx<'_>,
-    ) -> Result<Secret, Reason> {
-        self.0.export(label.as_bytes(), context, len, cx).map_err(reason)
-    }
-
-    fn randoms(&self) -> Option<[u8; 64]> {
-        let hellos = self.0.hellos()?;
-        let both = [hellos.client_random, hellos.server_random].concat();
-        Some(both.try_into().expect("twice 32 bytes"))
+        (tls_client(&peer).unwrap(), tls_server(&server).unwrap())
     }
 }
 

@@ -6,11 +6,12 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Outcome, Pki, World, client, converse, converse_with_a_change, server};
+use common::{Outcome, Pki, World, converse, converse_with_a_change};
 use keytoll_eap::Reason;
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_engine::algorithm::KeyKind;
+use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_tls::{Config, Version};
 
 const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];
@@ -49,6 +50,14 @@ fn both_sides_have_the_same_keys_with_every_chain_and_framing() {
             }
         }
     }
+}
+
+fn client(config: &Config) -> Arc<dyn Tunnels> {
+    tls_client(config).unwrap()
+}
+
+fn server(config: &Config) -> Arc<dyn Tunnels> {
+    tls_server(config).unwrap()
 }
 
 /// Packets: Identity twice, Start, ClientHello, the server's flight and its acknowledgements, the peer's flight and its
@@ -92,9 +101,7 @@ fn lengths_are_true_without_cryptography() {
 fn a_resumed_session_is_shorter_and_makes_keys_of_its_own() {
     let pki = Pki::new(KeyKind::Rsa2048, 2);
     for version in VERSIONS {
-        let peer = Config { resumption: true, ..pki.config(Some(&pki.peer), true, version) };
-        let server_config = Config { resumption: true, ..pki.config(Some(&pki.server), true, version) };
-        let tunnels = (client(&peer), server(&server_config));
+        let tunnels = pki.resuming(true, version);
         let worlds = |n: u8| [World::real(&format!("peer {n}")), World::real(&format!("server {n}"))];
         let full = run(tunnels.clone(), Framing::default(), worlds(1));
         let resumed = run(tunnels, Framing::default(), worlds(2));
