@@ -223,9 +223,24 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     if disturbed > 0 {
         notes.push(format!("{disturbed} authentications {DISTURBED}"));
     }
-    let with_notes = summary.rows.iter().filter(|row| !row.notes.is_empty());
-    notes.extend(with_notes.map(|row| format!("{}, {}: {}", label(row), row.network, row.notes.join("; "))));
+    notes.extend(gathered(summary));
     notes
+}
+
+/// The notes of all rows, each told once with the rows it is about. What follows a colon differs from row to row.
+fn gathered(summary: &Summary) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in &summary.rows {
+        for note in &row.notes {
+            let (what, detail) = note.split_once(": ").unwrap_or((note, ""));
+            let about = format!("{}, {} {detail}", label(row), row.network).trim_end().to_owned();
+            match told.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, rows)) => rows.push(about),
+                None => told.push((what, vec![about])),
+            }
+        }
+    }
+    told.into_iter().map(|(what, rows)| format!("{what}: {}.", rows.join("; "))).collect()
 }
 
 const NOTES: [&str; 3] = [
@@ -293,6 +308,20 @@ mod tests {
         let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
         let text = shown(&summary);
         assert!(text.contains("0 authentications") && text.contains("interrupted"), "{text}");
+    }
+
+    #[test]
+    fn a_note_is_told_once_for_all_its_rows() {
+        let mut summary = example::findings().summary;
+        summary.rows[0].notes = vec!["weak algorithms".into(), "smoothed: 2 of 30".into()];
+        summary.rows[2].notes = vec!["smoothed: 3 of 30".into()];
+        assert_eq!(
+            gathered(&summary),
+            [
+                "weak algorithms: ikev2-psk, wifi-11g.",
+                "smoothed: ikev2-psk, wifi-11g 2 of 30; ikev2-rsa2048 chain=4,4, wifi-11g 3 of 30.",
+            ]
+        );
     }
 
     proptest! {

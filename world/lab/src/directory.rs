@@ -99,7 +99,7 @@ impl Keepers for Directory {
 fn smoothing(end: RowEnd) -> String {
     let RowEnd { smoothed, samples, .. } = end;
     format!(
-        "in {smoothed} of {samples} authentications the driver lost the CPU: the step is charged the median of its kind"
+        "the driver lost the CPU, and the step is charged the median of its kind: {smoothed} of {samples}"
     )
 }
 
@@ -154,8 +154,7 @@ mod tests {
     #[test]
     fn a_thread_that_lost_its_cpu_is_told() {
         let end = RowEnd { samples: 30, smoothed: 2, ..RowEnd::default() };
-        let note =
-            "in 2 of 30 authentications the driver lost the CPU: the step is charged the median of its kind";
+        let note = "the driver lost the CPU, and the step is charged the median of its kind: 2 of 30";
         assert_eq!(smoothing(end), note);
     }
 }
