@@ -252,13 +252,18 @@ fn cpus() -> impl Strategy<Value = CpuProfile> {
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
-    let head =
-        ("[^\\p{Cc}]{0,80}", any::<u64>(), 1..=1_000_000_000_u32, durations(1_000_000, 604_800_000_000_000));
+    let head = (
+        ("[^\\p{Cc}]{0,80}", option::of("[a-z0-9-]{1,20}")),
+        any::<u64>(),
+        1..=1_000_000_000_u32,
+        durations(1_000_000, 604_800_000_000_000),
+    );
     let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
     let nodes = (cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa), rows)| Plan {
+        |(((title, study), seed, samples, interval), (crypto, exponents), (ue, gw, aaa), rows)| Plan {
             title,
+            study,
             seed,
             samples,
             interval,
@@ -286,7 +291,7 @@ proptest! {
 
     #[test]
     fn any_value_under_a_known_key_resolves_or_is_refused(
-        key in "(title|seed|samples|interval|crypto|world|methods|networks|suites|options|sweep|cpus|row)(\\.(ue|chain|mode|suite|loss))?",
+        key in "(title|study|seed|samples|interval|crypto|world|methods|networks|suites|options|sweep|cpus|row)(\\.(ue|chain|mode|suite|loss))?",
         value in "(\"[^\"\\\\\\p{Cc}]{0,9}\"|-?[0-9]{1,25}|[0-9]\\.[0-9]|true|\\[\\]|\\[1, \"a\"\\]|\\{\\}|\\{ name = 1 \\}|1979-05-27)",
     ) {
         let source = Source::builtin("quickstart").unwrap();

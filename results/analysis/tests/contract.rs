@@ -67,6 +67,7 @@ fn summary(samples: u32) -> Value {
         format: FORMAT,
         keytoll_version: "0.1.0".into(),
         title: "t".into(),
+        study: None,
         seed: u64::MAX.to_string(),
         machine,
         plan: String::new(),

@@ -1,6 +1,8 @@
 //! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
 //! No script, nothing loaded from elsewhere; readable in light and dark.
 
+mod study;
+
 use std::io::{self, Write};
 
 use keytoll_analysis::Findings;
@@ -21,6 +23,9 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     )?;
     writeln!(out, "<title>{title} – keytoll</title>\n<style>{STYLE}</style></head>\n<body><h1>{title}</h1>")?;
     headline(findings, &mut out)?;
+    if let Some(account) = &findings.study {
+        study::section(account, &mut out)?;
+    }
     for group in groups(summary) {
         section(&group, &mut out)?;
     }

@@ -109,6 +109,7 @@ pub fn manifest(plan: &Plan) -> Manifest {
         format: FORMAT,
         keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: plan.title.clone(),
+        study: plan.study.clone(),
         seed: plan.seed.to_string(),
         machine: machine(),
         plan: plan.to_toml(),

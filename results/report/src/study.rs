@@ -1,0 +1,95 @@
+//! A study on the screen and as `study.json`: the paper's figures as tables, its claims with their verdicts, the notes.
+//! 80 columns, readable without colour; every published number says what it rests on.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Table};
+
+use crate::layout::{Head, Line, fitted, table, wrapped};
+use crate::number::{plain, uncertain};
+
+/// No line is longer.
+const WIDTH: usize = 80;
+
+/// Writes `study.json`: indented, with a final newline.
+pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, account)?;
+    writeln!(out)
+}
+
+/// Writes a study as it is shown on the screen.
+pub fn write(account: &Account, mut out: impl Write) -> io::Result<()> {
+    wrapped(&headline(account), WIDTH, &mut out)?;
+    wrapped(&account.source, WIDTH, &mut out)?;
+    if !account.complete {
+        writeln!(out, "The run was interrupted: this is what was measured until then.")?;
+    }
+    account.tables.iter().try_for_each(|table| figures(table, &mut out))?;
+    writeln!(out, "\nWhat the paper found, and whether it holds here")?;
+    account.findings.iter().try_for_each(|finding| judged(finding, &mut out))?;
+    writeln!(out)?;
+    account.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+}
+
+/// What was measured, and how often.
+pub(crate) fn headline(account: &Account) -> String {
+    let Account { title, authentications, seed, .. } = account;
+    format!("{title}: {authentications} authentications, seed {seed}")
+}
+
+fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+    let columns = shown.columns.iter().map(|column| (column.as_str(), true));
+    let head: Vec<Head<'_>> = std::iter::once(("", false)).chain(columns).collect();
+    let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let lines = cells(shown)
+        .map(|(label, cells)| Line::Cells(std::iter::once(format!("  {label}")).chain(cells).collect()));
+    let lines: Vec<Line> = std::iter::once(Line::Cells(heads)).chain(lines).collect();
+    writeln!(out, "\n{}", fitted(&title(shown), WIDTH))?;
+    table(&head, &lines, WIDTH, out)
+}
+
+/// The title with the unit.
+pub(crate) fn title(table: &Table) -> String {
+    match table.title.contains(&table.unit) {
+        true => table.title.clone(),
+        false => format!("{}, {}", table.title, table.unit),
+    }
+}
+
+/// The label and the cells of each line.
+pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> {
+    table.lines.iter().map(|line| {
+        let cells = line.cells.iter().map(|cell| cell.as_ref().map_or_else(|| "–".to_owned(), figure));
+        (line.label.as_str(), cells.collect())
+    })
+}
+
+/// A number of this run with its doubt, a published one with what it rests on.
+pub(crate) fn figure(figure: &Figure) -> String {
+    if !figure.basis.is_published() {
+        return uncertain(figure.value, figure.half_width());
+    }
+    let bound = match figure.bound {
+        None => "",
+        Some(Bound::About) => "≈ ",
+        Some(Bound::Above) => "> ",
+        Some(Bound::AtMost) => "≤ ",
+    };
+    format!("{bound}{} {}", plain(figure.value), figure.basis.name())
+}
+
+fn judged(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let Finding { claim, source, taken_as, verdict, .. } = finding;
+    wrapped(&format!("{}: {claim}", verdict.words()), WIDTH, out)?;
+    wrapped(&format!("  Paper {source}. Taken as: {taken_as}."), WIDTH, out)?;
+    let evidence = evidence(finding);
+    if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), WIDTH, out) }
+}
+
+/// What decided, in one line.
+pub(crate) fn evidence(finding: &Finding) -> String {
+    let one = |Evidence { what, value, unit }: &Evidence| {
+        format!("{what} {} {unit}", plain(*value)).trim_end().to_owned()
+    };
+    finding.evidence.iter().map(one).collect::<Vec<_>>().join("; ")
+}
