@@ -74,8 +74,8 @@ Example:
 Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes
 and study.json into the directory of --out; without it into runs/ and the study's name. The paper's
 figures as tables, and whether what it found holds here, go to stdout.
-Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line is wrong, 3 the
-environment does not let us.";
+Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line is wrong,
+3 the environment does not let us.";
 
 const CHECK_HELP: &str = "\
 Example:

@@ -93,3 +93,101 @@ pub(crate) fn evidence(finding: &Finding) -> String {
     };
     finding.evidence.iter().map(one).collect::<Vec<_>>().join("; ")
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use keytoll_analysis::study::{Basis, FORMAT, Line, Verdict};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One table with every kind of number, a finding with evidence and one without.
+    pub(crate) fn account() -> Account {
+        let cells = |value, half: Option<f64>, bound, basis| {
+            let measured = Figure {
+                value,
+                low: half.map(|half| value - half),
+                high: half.map(|half| value + half),
+                bound: None,
+                basis: Basis::Measured,
+                source: None,
+            };
+            let source = Some("§IV <B>".to_owned());
+            let published = Figure { value: 100.0, low: None, high: None, bound, basis, source };
+            vec![Some(measured), Some(published)]
+        };
+        let line = |label: &str, cells| Line { label: label.to_owned(), cells };
+        let finding = |verdict, evidence| Finding {
+            name: "one-is-slower".into(),
+            claim: "One method is slower than another, at least on average.".into(),
+            source: "§IV-B".into(),
+            taken_as: "its mean is greater".into(),
+            verdict,
+            evidence,
+        };
+        let evidence =
+            |what: &str, value, unit: &str| Evidence { what: what.into(), value, unit: unit.into() };
+        Account {
+            format: FORMAT,
+            study: "example".into(),
+            title: "Two methods <compared>".into(),
+            source: "paper 9".into(),
+            authentications: 200,
+            seed: "7".into(),
+            complete: false,
+            tables: vec![Table {
+                title: "Figure 1: delay of an authentication".into(),
+                unit: "ms".into(),
+                columns: vec!["measured".into(), "paper".into()],
+                lines: vec![
+                    line("PSK", cells(12.345, Some(0.678), None, Basis::Printed)),
+                    line("TLS-2-2", cells(123.45, None, Some(Bound::Above), Basis::Derived)),
+                    line("TLS-4-4", cells(234.5, Some(1.5), Some(Bound::About), Basis::Reconstructed)),
+                    line("PEAP", vec![None, None]),
+                ],
+            }],
+            findings: vec![
+                finding(
+                    Verdict::HoldsInPart,
+                    vec![evidence("PSK", 12.345, "ms"), evidence("ratio", 10.0, "")],
+                ),
+                finding(Verdict::CannotBeJudged, Vec::new()),
+            ],
+            notes: vec![
+                "A note that is longer than a line of the screen has room for, and so is broken.".into(),
+            ],
+        }
+    }
+
+    fn shown(account: &Account) -> String {
+        let mut out = Vec::new();
+        write(account, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_screen_of_an_example() {
+        insta::assert_snapshot!(shown(&account()));
+    }
+
+    #[test]
+    fn json_reads_back() {
+        let mut out = Vec::new();
+        write_json(&account(), &mut out).unwrap();
+        assert_eq!(serde_json::from_slice::<Account>(&out).unwrap(), account());
+        assert!(out.ends_with(b"}\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_the_screen(label in "[A-Za-z0-9-]{1,90}", value in 0.0..1e12f64, word in "[a-z]{1,120}") {
+            let mut account = account();
+            account.tables[0].lines[0].label = label;
+            account.tables[0].lines[0].cells[0].as_mut().unwrap().value = value;
+            (account.title, account.findings[0].claim) = (word.clone(), word);
+            for line in shown(&account).lines() {
+                prop_assert!(line.chars().count() <= WIDTH, "{}", line);
+            }
+        }
+    }
+}

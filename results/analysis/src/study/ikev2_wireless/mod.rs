@@ -1,6 +1,8 @@
 //! Paper 000: Faigl, Lindskog, Brunstrom, "A Measurement Study on IKEv2 Authentication Performance in Wireless Networks".
 //! Read its §IV and, for what it does not print, `reference/protocols.md` §2.2 and §4.
 
+#[cfg(test)]
+mod example;
 mod findings;
 mod measured;
 mod notes;
@@ -13,8 +15,7 @@ use super::Study;
 pub(super) const STUDY: Study = Study {
     name: "ikev2-wireless",
     title: "IKEv2 with PSK, EAP-MD5, EAP-SIM, TTLS, TLS and PEAP over WiFi and UMTS",
-    source: "paper 000: Faigl, Lindskog, Brunstrom, A Measurement Study on IKEv2 Authentication Performance in \
-             Wireless Networks",
+    source: "paper 000: Faigl et al., A Measurement Study on IKEv2 Authentication Performance in Wireless Networks",
     scenario: include_str!("../../../../../scenarios/studies/ikev2-wireless.toml"),
     tables: tables::tables,
     findings: findings::findings,

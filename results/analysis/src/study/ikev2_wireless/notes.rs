@@ -22,7 +22,7 @@ const LEGEND: &str = "paper: printed in its text; derived from it or from a stan
 const MEDIANS: &str = "Findings compare medians: a packet lost now and then makes IKE wait four seconds and moves a \
                        mean by more than the methods differ.";
 
-const SAMPLING: &str = "equation (1) is an estimate: what a timer of 1000 Hz, OProfile's in the paper, finds when it \
+const SAMPLING: &str = "Estimate by (1), the paper's equation: what a timer of 1000 Hz, OProfile's in the paper, finds when it \
                         looks at the node during the same computations in virtual time, C = S f_CPU / (n f_timer); \
                         with the paper's n = 20 one sample is 0.08 Mcycles at the initiator and 0.15 at the others.";
 
@@ -87,5 +87,36 @@ impl Deviation {
     fn words(&self) -> String {
         let Self { label, ike, radius } = self;
         format!("{label} ({ike:+.0} IKE, {radius:+.0} RADIUS)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{Cell, summary};
+    use super::*;
+
+    fn note(cells: &[Cell]) -> Option<String> {
+        message_counts(Measured(&summary(cells)))
+    }
+
+    #[test]
+    fn counts_that_differ_are_named_with_the_reason() {
+        let cell = |label, messages| Cell(label, messages, [1.0; 2], [1.0; 3]);
+        assert_eq!(note(&[]), None);
+        let as_computed = note(&[cell("SIM", 12.0), cell("TLS-4-4", 26.0)]).unwrap();
+        assert_eq!(as_computed, "The message counts are those of the arithmetic (protocols.md §2.2).");
+        let fewer = note(&[cell("SIM", 12.0), cell("TLS-4-4", 24.0)]).unwrap();
+        assert!(fewer.contains("but for TLS-4-4 (-2 IKE, -2 RADIUS). A round trip"), "{fewer}");
+        assert!(!fewer.contains("SIM") && !fewer.contains("identity"), "{fewer}");
+    }
+
+    #[test]
+    fn an_identity_that_was_not_asked_for_is_told() {
+        let mut unasked = summary(&[Cell("MD5", 10.0, [1.0; 2], [1.0; 3])]);
+        for row in &mut unasked.rows {
+            row.links.values_mut().next().unwrap().messages = 8.0;
+        }
+        let note = message_counts(Measured(&unasked)).unwrap();
+        assert!(note.contains("MD5 (-2 IKE, +0 RADIUS)") && note.ends_with("over the air."), "{note}");
     }
 }

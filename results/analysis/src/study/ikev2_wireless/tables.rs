@@ -81,7 +81,7 @@ fn cycles_of(measured: Measured<'_>, figure: &str, role: &str, node: &str) -> Ta
         ]
     };
     let title = format!("{figure}: cycles of an authentication at the {role} ({node})");
-    table(title, "Mcycles", &["measured", "equation (1)", "paper"], cells)
+    table(title, "Mcycles", &["measured", "estimate by (1)", "paper"], cells)
 }
 
 /// A line for every variant of which something is known.
@@ -98,5 +98,62 @@ fn table(
         unit: unit.to_owned(),
         columns: columns.iter().map(|&column| column.to_owned()).collect(),
         lines: lines.filter(|line| line.cells.iter().any(Option::is_some)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{Cell, summary};
+    use super::*;
+
+    fn cells(table: &Table, label: &str) -> Vec<Option<f64>> {
+        let line = table.lines.iter().find(|line| line.label == label).unwrap();
+        assert_eq!(line.cells.len(), table.columns.len());
+        line.cells.iter().map(|cell| cell.as_ref().map(|figure| figure.value)).collect()
+    }
+
+    #[test]
+    fn measured_stands_beside_published() {
+        let tables = tables(&summary(&[
+            Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0]),
+            Cell("TLS-4-4", 24.0, [170.0, 7900.0], [95.0, 26.0, 120.0]),
+        ]));
+        assert_eq!(cells(&tables[0], "TLS-4-4"), [Some(7901.0), Some(7900.0), Some(7920.0), Some(6000.0)]);
+        assert_eq!(cells(&tables[1], "PSK"), [Some(26.0), Some(25.0), Some(45.0), Some(25.0)]);
+        assert_eq!(tables[2].columns, ["ue-gw", "paper", "gw-aaa", "paper"]);
+        assert_eq!(cells(&tables[2], "PSK"), [Some(4.0), Some(4.0), None, None]);
+        assert_eq!(cells(&tables[2], "TLS-4-4"), [Some(24.0), Some(26.0), Some(18.0), Some(20.0)]);
+        assert_eq!(cells(&tables[2], "PEAP-2-MSCHAPv2"), [None, Some(24.0), None, Some(18.0)]);
+        assert_eq!(cells(&tables[6], "TLS-4-4"), [Some(120.0), None, Some(100.0)]);
+    }
+
+    #[test]
+    fn every_published_number_says_where_it_is_from_and_no_measured_one_does() {
+        let figures = tables(&summary(&[Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0])]));
+        let lines = figures.into_iter().flat_map(|table| table.lines);
+        let figures = lines.flat_map(|line| line.cells).flatten().collect::<Vec<_>>();
+        assert!(figures.iter().all(|figure| figure.source.is_some() == figure.basis.is_published()));
+        assert!(figures.iter().filter(|figure| figure.basis.is_published()).count() > 20);
+    }
+
+    /// The column of figure 6 as protocols.md §2.2 has it.
+    #[test]
+    fn the_arithmetic_of_the_messages() {
+        let counts = |variant| {
+            ["ue-gw", "gw-aaa"]
+                .map(|link| published::messages(variant, link).map_or(0.0, |count| count.value))
+        };
+        let wanted = [
+            [4.0, 0.0],
+            [10.0, 4.0],
+            [12.0, 6.0],
+            [18.0, 12.0],
+            [22.0, 16.0],
+            [18.0, 12.0],
+            [26.0, 20.0],
+            [24.0, 18.0],
+            [28.0, 22.0],
+        ];
+        assert_eq!(VARIANTS.map(counts), wanted);
     }
 }
