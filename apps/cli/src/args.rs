@@ -1,10 +1,17 @@
 //! The command line: verbs, their arguments and their help.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use keytoll_scenario::{Overrides, Plan, ScenarioError, Source};
+use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_scenario::{Overrides, Plan, Source};
+use miette::Report;
+
+use crate::list::STUDIES_LIST;
+use crate::screen::Usage;
 
 /// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
@@ -32,6 +39,9 @@ pub(crate) enum Verb {
     /// Run a scenario and measure every authentication.
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
+    /// Measure again what a paper measured, and set it beside what it printed.
+    #[command(after_help = STUDY_HELP)]
+    Study(StudyArgs),
     /// Say what a scenario would run, without running it.
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
@@ -56,6 +66,16 @@ report.html into the directory of --out; without it into runs/ and the scenario'
 goes to stdout.
 Exit code: 0 done, 1 an authentication failed that should not have, 2 the scenario is wrong, 3 the
 environment does not let us.";
+
+const STUDY_HELP: &str = "\
+Example:
+  keytoll study ikev2-wireless --samples 2 --out runs/first-study
+
+Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes
+and study.json into the directory of --out; without it into runs/ and the study's name. The paper's
+figures as tables, and whether what it found holds here, go to stdout.
+Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line is wrong,
+3 the environment does not let us.";
 
 const CHECK_HELP: &str = "\
 Example:
@@ -91,6 +111,20 @@ pub(crate) struct ScenarioArgs {
     /// Name of a built-in scenario, or path of a file.
     #[arg(value_name = "SCENARIO|FILE", default_value = "quickstart")]
     pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+impl ScenarioArgs {
+    /// The scenario with everything replaced that the command line replaces.
+    pub(crate) fn plan(&self) -> Result<Plan, Report> {
+        self.changes.plan(&Source::find(&self.scenario)?)
+    }
+}
+
+/// What to change in a scenario.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
     /// Seed of every random stream.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -108,10 +142,9 @@ pub(crate) struct ScenarioArgs {
     pub(crate) exponents: Option<String>,
 }
 
-impl ScenarioArgs {
-    /// The scenario with everything replaced that the command line replaces.
-    pub(crate) fn plan(&self) -> Result<Plan, ScenarioError> {
-        let source = Source::find(&self.scenario)?;
+impl Changes {
+    /// What a scenario says with these changes.
+    pub(crate) fn plan(&self, source: &Source) -> Result<Plan, Report> {
         let mut overrides = Overrides::parse(&self.sets)?;
         let switches = [
             ("seed", self.seed.map(|seed| seed.to_string())),
@@ -124,7 +157,18 @@ impl ScenarioArgs {
                 overrides.add("--", &format!("{key}={value}"))?;
             }
         }
-        source.plan(&overrides)
+        of_known_study(source.plan(&overrides)?)
+    }
+}
+
+fn of_known_study(plan: Plan) -> Result<Plan, Report> {
+    match plan.study.as_deref() {
+        Some(name) if Study::named(name).is_none() => {
+            let message = format!("the scenario belongs to an unknown study `{name}`");
+            Err(Usage::hint(message, "`keytoll list studies` shows what there is; or leave `study` out")
+                .into())
+        }
+        _ => Ok(plan),
     }
 }
 
@@ -133,25 +177,67 @@ impl ScenarioArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Directory for the results [default: runs/ and the scenario's name].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Rows measured at the same time [default: all cores].
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
     /// Print summary.json instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Keep no trace, only what is computed from it.
-    #[arg(long)]
-    pub(crate) no_trace: bool,
 }
 
 impl RunArgs {
     /// The directory for the results.
     pub(crate) fn out_dir(&self) -> PathBuf {
         let name = Path::new(&self.scenario.scenario).file_stem().unwrap_or("scenario".as_ref());
+        self.execution.out_dir(name)
+    }
+}
+
+/// Arguments of `study`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyArgs {
+    /// Which study.
+    #[arg(value_parser = PossibleValuesParser::new(STUDIES.iter().map(|study| study.name)))]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+    /// Print study.json instead of the tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl StudyArgs {
+    /// The study.
+    pub(crate) fn study(&self) -> &'static Study {
+        Study::named(&self.name).expect("the command line takes names of studies only")
+    }
+}
+
+/// How a plan is run, and what is kept of it.
+#[derive(Debug, Args)]
+pub(crate) struct Execution {
+    /// Directory for the results [default: runs/ and the name].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Rows measured at the same time [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Keep no trace, only what is computed from it.
+    #[arg(long)]
+    pub(crate) no_trace: bool,
+}
+
+impl Execution {
+    /// The directory for the results of a run with this name.
+    pub(crate) fn out_dir(&self, name: impl AsRef<Path>) -> PathBuf {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
+
+    /// How many rows to measure at the same time.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(cores, NonZeroUsize::get)
     }
 }
 
@@ -169,7 +255,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Which list; all of them without it.
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "scenarios"])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "scenarios", STUDIES_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]
@@ -206,8 +292,8 @@ mod tests {
 
     #[test]
     fn every_list_of_the_catalogue_can_be_asked_for() {
-        for list in List::ALL {
-            assert!(Cli::try_parse_from(["keytoll", "list", list.name()]).is_ok(), "{}", list.name());
+        for list in List::ALL.map(List::name).into_iter().chain([STUDIES_LIST]) {
+            assert!(Cli::try_parse_from(["keytoll", "list", list]).is_ok(), "{list}");
         }
     }
 

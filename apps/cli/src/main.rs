@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
+        Verb::Study(args) => run::study(&args),
         Verb::Check(args) => check::check(&args),
         Verb::List(args) => list::list(&args),
         Verb::Report(args) => report::report(&args),

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use keytoll_report::directory::render;
-use keytoll_report::{summary, terminal};
 use miette::{Report, miette};
 
 use crate::args::ReportArgs;
-use crate::screen::{self, Usage};
+use crate::run::show;
+use crate::screen::Usage;
 
 /// Measures the traces of a run directory again and writes everything that is computed from them.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
@@ -17,12 +17,6 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into());
     }
     let findings = render(dir).map_err(|error| miette!("{error}"))?;
-    let mut text = Vec::new();
-    if args.json {
-        summary::write(&findings.summary, &mut text).map_err(|error| miette!("{error}"))?;
-    } else {
-        terminal::write(&findings.summary, &mut text).map_err(|error| miette!("{error}"))?;
-    }
-    screen::print(&String::from_utf8_lossy(&text))?;
+    show(&findings, args.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `keytoll run`: from a scenario to a run directory and a table.
+//! `keytoll run` and `keytoll study`: from a scenario to a run directory and a table.
 
 mod streaming;
 
@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_analysis::Findings;
 use keytoll_lab::{Directory, Keepers, RowEnd};
-use keytoll_report::{directory, summary, terminal};
+use keytoll_report::{directory, study, summary, terminal};
+use keytoll_scenario::Source;
 use keytoll_scenario::plan::Plan;
 use miette::{Report, miette};
 
-use crate::args::RunArgs;
+use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::screen;
 
 /// Exit code when a row has no authentication that succeeded.
@@ -23,19 +24,31 @@ const FAILED: u8 = 1;
 
 /// Runs a scenario and shows what came of it.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
-    let plan = args.scenario.plan()?;
-    let out = args.out_dir();
-    let stop = stop_on_interrupt()?;
-    let run = Run { plan: &plan, threads: threads(args), stop: &stop };
-    let findings = if args.no_trace { run.streaming(&out)? } else { run.with_trace(&out)? };
+    let (plan, out) = (args.scenario.plan()?, args.out_dir());
+    let findings = measure(&plan, &args.execution, &out)?;
     show(&findings, args.json)?;
-    screen::note(&format!("\nresults in {}\n", out.display()));
-    Ok(verdict(&findings))
+    Ok(end(&findings, &out))
 }
 
-fn threads(args: &RunArgs) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    args.threads.map_or_else(cores, std::num::NonZeroUsize::get)
+/// Runs the scenario of a study and shows what came of it beside what the paper printed.
+pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
+    let study = args.study();
+    let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
+    let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
+    let findings = measure(&plan, &args.execution, &out)?;
+    if args.json {
+        print(|out| study::write_json(&study.account(&findings.summary), out))?;
+    } else {
+        show(&findings, false)?;
+    }
+    Ok(end(&findings, &out))
+}
+
+/// Runs a plan and leaves all its files in a directory.
+fn measure(plan: &Plan, execution: &Execution, out: &Path) -> Result<Findings, Report> {
+    let stop = stop_on_interrupt()?;
+    let run = Run { plan, threads: execution.threads(), stop: &stop };
+    if execution.no_trace { run.streaming(out) } else { run.with_trace(out) }
 }
 
 /// Ctrl-C ends the run after the authentications in progress; a second one ends the program.
@@ -109,19 +122,24 @@ fn progress_bar(length: u64) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(template).expect("a literal template"))
 }
 
-fn show(findings: &Findings, json: bool) -> Result<(), Report> {
+/// Shows a run as the study that it belongs to, or as the table of its rows.
+pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
+    match &findings.study {
+        _ if json => print(|out| summary::write(&findings.summary, out)),
+        Some(account) => print(|out| study::write(account, out)),
+        None => print(|out| terminal::write(&findings.summary, out)),
+    }
+}
+
+fn print(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Report> {
     let mut text = Vec::new();
-    let written = if json {
-        summary::write(&findings.summary, &mut text)
-    } else {
-        terminal::write(&findings.summary, &mut text)
-    };
-    written.map_err(|error| miette!("{error}"))?;
+    write(&mut text).map_err(|error| miette!("{error}"))?;
     screen::print(&String::from_utf8_lossy(&text))
 }
 
 /// A row in which nothing succeeded is not what a scenario is for.
-fn verdict(findings: &Findings) -> ExitCode {
+fn end(findings: &Findings, out: &Path) -> ExitCode {
+    screen::note(&format!("\nresults in {}\n", out.display()));
     let hopeless = findings.summary.rows.iter().any(|row| row.n > 0 && row.succeeded == 0);
     if hopeless { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

@@ -62,7 +62,10 @@ fn list_gives_json_for_every_list() {
     assert!(status.success());
     let lists: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
     let names = lists.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>();
-    assert_eq!(names, ["cpus", "groups", "methods", "networks", "scenarios", "suites", "topologies"]);
+    assert_eq!(
+        names,
+        ["cpus", "groups", "methods", "networks", "scenarios", "studies", "suites", "topologies"]
+    );
     assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
     assert_eq!(lists["networks"][5]["standing"], "calibrated");
     assert_eq!(lists["groups"][0]["standing"], "weak");
@@ -108,6 +111,7 @@ fn a_bad_command_line_is_refused() {
     insta::assert_snapshot!(screens(&[
         "keytoll chekc",
         "keytoll list method",
+        "keytoll study ikev3",
         "keytoll run --crypto none",
         "keytoll run --samples many",
         "keytoll run --threads 0",
@@ -121,6 +125,7 @@ fn every_verb_explains_itself() {
     insta::assert_snapshot!(screens(&[
         "keytoll --help",
         "keytoll run --help",
+        "keytoll study --help",
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
@@ -142,9 +147,18 @@ fn the_examples_in_the_help_work() {
 fn completions_know_the_verbs() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
-        for verb in ["run", "check", "list", "report", "completions"] {
+        for verb in ["run", "study", "check", "list", "report", "completions"] {
             assert!(script.contains(verb), "{shell}: {verb}");
         }
+    }
+}
+
+/// The generators for the other shells leave out the values of positional arguments.
+#[test]
+fn completions_know_the_studies() {
+    for shell in ["bash", "zsh"] {
+        let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
+        assert!(script.contains("ikev2-wireless"), "{shell}");
     }
 }
 

@@ -18,6 +18,8 @@ use crate::quantity::Probability;
 pub struct Plan {
     /// One line on what it is about.
     pub title: String,
+    /// The study of a paper that it is made for, by its name.
+    pub study: Option<String>,
     /// Seed of every random stream.
     pub seed: u64,
     /// Authentications per row.

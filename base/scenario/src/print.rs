@@ -19,6 +19,9 @@ impl Plan {
 
 fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
     writeln!(out, "title = {}", string(&plan.title))?;
+    if let Some(study) = &plan.study {
+        writeln!(out, "study = {}", string(study))?;
+    }
     writeln!(out, "seed = {}", seed(plan.seed))?;
     writeln!(out, "samples = {}", plan.samples)?;
     writeln!(out, "interval = \"{}\"", quantity::duration(plan.interval))?;

@@ -19,6 +19,9 @@ pub struct Manifest {
     pub keytoll_version: String,
     /// The title of the scenario.
     pub title: String,
+    /// The study that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<String>,
     /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
     pub seed: String,
     /// What it ran on.
@@ -115,6 +118,7 @@ mod tests {
             format: FORMAT,
             keytoll_version: "0.1.0".into(),
             title: "quickstart".into(),
+            study: Some("a study".into()),
             seed: u64::MAX.to_string(),
             machine: Machine {
                 cpu: "cpu".into(),

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use keytoll_engine::trace::names;
+
 /// What kind of packet, RFC 2865 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(pub u8);
@@ -23,14 +25,9 @@ impl Code {
 
     /// The name the standard uses.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ACCESS_REQUEST => "Access-Request",
-            Self::ACCESS_ACCEPT => "Access-Accept",
-            Self::ACCESS_REJECT => "Access-Reject",
-            Self::ACCOUNTING_REQUEST => "Accounting-Request",
-            Self::ACCOUNTING_RESPONSE => "Accounting-Response",
-            Self::ACCESS_CHALLENGE => "Access-Challenge",
-            _ => "code",
+        match names::radius_code(self.0) {
+            Some(name) => name,
+            None => "code",
         }
     }
 
@@ -97,34 +94,11 @@ impl AttributeType {
     /// HMAC-MD5 over the packet, RFC 3579 §3.2.
     pub const MESSAGE_AUTHENTICATOR: Self = Self(80);
 
-    /// The name the standard uses, for those this crate works with.
+    /// The name the standard uses.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::USER_NAME => "User-Name",
-            Self::USER_PASSWORD => "User-Password",
-            Self::NAS_IP_ADDRESS => "NAS-IP-Address",
-            Self::NAS_PORT => "NAS-Port",
-            Self::SERVICE_TYPE => "Service-Type",
-            Self::FRAMED_IP_ADDRESS => "Framed-IP-Address",
-            Self::FRAMED_MTU => "Framed-MTU",
-            Self::REPLY_MESSAGE => "Reply-Message",
-            Self::STATE => "State",
-            Self::CLASS => "Class",
-            Self::VENDOR_SPECIFIC => "Vendor-Specific",
-            Self::SESSION_TIMEOUT => "Session-Timeout",
-            Self::CALLED_STATION_ID => "Called-Station-Id",
-            Self::CALLING_STATION_ID => "Calling-Station-Id",
-            Self::NAS_IDENTIFIER => "NAS-Identifier",
-            Self::PROXY_STATE => "Proxy-State",
-            Self::ACCT_STATUS_TYPE => "Acct-Status-Type",
-            Self::ACCT_INPUT_OCTETS => "Acct-Input-Octets",
-            Self::ACCT_OUTPUT_OCTETS => "Acct-Output-Octets",
-            Self::ACCT_SESSION_ID => "Acct-Session-Id",
-            Self::ACCT_SESSION_TIME => "Acct-Session-Time",
-            Self::NAS_PORT_TYPE => "NAS-Port-Type",
-            Self::EAP_MESSAGE => "EAP-Message",
-            Self::MESSAGE_AUTHENTICATOR => "Message-Authenticator",
-            _ => "attribute",
+        match names::radius_attribute(self.0) {
+            Some(name) => name,
+            None => "attribute",
         }
     }
 }

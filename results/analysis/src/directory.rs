@@ -8,6 +8,7 @@ use keytoll_trace::file::{ReadError, Reader, Recorded};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
 
 use crate::metrics::{Meter, Sample, Tally};
+use crate::study::{Account, Study};
 use crate::summary::{Summary, summarise};
 
 /// The file that says what is in a run directory.
@@ -22,6 +23,8 @@ pub struct Findings {
     pub rows: Vec<RowFindings>,
     /// The public account of them.
     pub summary: Summary,
+    /// The same beside what a paper printed, if the run belongs to a study.
+    pub study: Option<Account>,
 }
 
 /// What is known of a row.
@@ -37,7 +40,9 @@ impl Findings {
     /// Writes up measured rows.
     pub fn new(manifest: Manifest, rows: Vec<RowFindings>) -> Self {
         let summary = summarise(&manifest, rows.iter().map(|row| (&row.row, &row.tally)));
-        Self { manifest, rows, summary }
+        let study = manifest.study.as_deref().and_then(Study::named);
+        let study = study.map(|study| study.account(&summary));
+        Self { manifest, rows, summary, study }
     }
 }
 

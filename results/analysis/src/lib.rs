@@ -7,12 +7,14 @@
 //! * [`metrics`] turns the records and costs of a row into one [`Sample`] per authentication, streaming.
 //! * [`stats`] is the arithmetic: Welford, quantiles, Student t.
 //! * [`summary`] is the public, versioned `summary.json`.
+//! * [`study`] sets a summary beside what a paper printed.
 //! * [`directory`] does all of it for a run directory.
 
 pub mod directory;
 pub mod metrics;
 mod named;
 pub mod stats;
+pub mod study;
 pub mod summary;
 
 pub use directory::{Findings, RowFindings};

@@ -14,7 +14,7 @@ use keytoll_trace::{Node, Protocol};
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
-use crate::metrics::{LinkCount, NodeTally, Tally};
+use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 
 /// The format of [`Summary`].
@@ -167,12 +167,49 @@ pub struct Cpu {
     pub ns_ci95_high: Option<f64>,
     /// How many authentications this is over.
     pub n: u64,
+    /// What a sampling profiler estimates; absent where computation is not charged to virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledCpu>,
 }
 
 impl Cpu {
     /// Half the width of the interval of `ns`.
     pub fn ns_half_width(&self) -> Option<f64> {
         Some((self.ns_ci95_high? - self.ns_ci95_low?) / 2.0)
+    }
+
+    /// Half the width of the interval of `cycles`.
+    pub fn cycles_half_width(&self) -> Option<f64> {
+        Some(self.ns_half_width()? * self.cycles? / self.ns)
+    }
+}
+
+/// Cycles of an authentication as a sampling profiler estimates them in virtual time. Equation (1) of paper 000:
+/// C = S · f_CPU ÷ (n · f_timer), S being how often the timer found the node computing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SampledCpu {
+    /// C.
+    pub cycles: f64,
+    /// Lower end of its 95 % interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles_ci95_high: Option<f64>,
+    /// S.
+    pub hits: u64,
+    /// n.
+    pub n: u64,
+    /// f_CPU: the clock of the node's CPU profile.
+    pub cpu_hz: f64,
+    /// f_timer.
+    pub timer_hz: f64,
+}
+
+impl SampledCpu {
+    /// Half the width of the interval of `cycles`.
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.cycles_ci95_high? - self.cycles_ci95_low?) / 2.0)
     }
 }
 
@@ -281,13 +318,32 @@ fn means(total: &LinkCount, n: u64) -> LinkMeans {
 fn cpu(node: Node, costs: &NodeTally, tally: &Tally) -> Option<Cpu> {
     let ns = costs.cpu_ns.mean()?;
     let interval = interval95(&costs.cpu_ns);
+    let cycles = tally.profile_hz.get(&node).map(|hz| ns * 1e-9 * hz);
     Some(Cpu {
         ns,
-        cycles: tally.profile_hz.get(&node).map(|hz| ns * 1e-9 * hz),
+        cycles,
         crypto_ns: costs.crypto_ns.mean()?,
         ns_ci95_low: interval.map(|interval| interval.low),
         ns_ci95_high: interval.map(|interval| interval.high),
         n: costs.cpu_ns.n(),
+        sampled: cycles.and_then(|cycles| sampled(cycles, tally.profiles.get(&node)?)),
+    })
+}
+
+/// The profile's clock is not on record, but what it makes of these cycles is: the time that was charged.
+fn sampled(cycles: f64, profile: &ProfileTally) -> Option<SampledCpu> {
+    let busy_ns = profile.busy_ns.mean().filter(|&busy_ns| busy_ns > 0.0)?;
+    let (cpu_hz, timer_hz) = (cycles / (busy_ns * 1e-9), TIMER_HZ as f64);
+    let cycles = |hits: f64| hits * cpu_hz / timer_hz;
+    let (mean, interval, n) = (profile.hits.mean()?, interval95(&profile.hits), profile.hits.n());
+    Some(SampledCpu {
+        cycles: cycles(mean),
+        cycles_ci95_low: interval.map(|interval| cycles(interval.low)),
+        cycles_ci95_high: interval.map(|interval| cycles(interval.high)),
+        hits: (mean * n as f64).round() as u64,
+        n,
+        cpu_hz,
+        timer_hz,
     })
 }
 

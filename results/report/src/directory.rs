@@ -1,5 +1,5 @@
 //! The files that a run directory gets from its traces: `samples.csv`, `operations.csv`, `messages.csv`,
-//! `summary.json`, `report.html`.
+//! `summary.json`, `report.html`, and of a study `study.json`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use keytoll_analysis::directory::{DirectoryError, measure};
 use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::{Findings, Sample};
 
-use crate::{csv, html, summary};
+use crate::{csv, html, study, summary};
 
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,9 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "operations.csv", |out| csv::operations(findings, out))?;
     file(directory, "messages.csv", |out| csv::messages(findings, out))?;
     file(directory, "summary.json", |out| summary::write(&findings.summary, out))?;
+    if let Some(account) = &findings.study {
+        file(directory, "study.json", |out| study::write_json(account, out))?;
+    }
     file(directory, "report.html", |out| html::write(findings, out))
 }
 

@@ -48,6 +48,7 @@ fn manifest(rows: Vec<ManifestRow>) -> Manifest {
         format: FORMAT,
         keytoll_version: "0.1.0".into(),
         title: "example <one>".into(),
+        study: None,
         seed: "42".into(),
         machine,
         plan: "samples = 4\n".into(),

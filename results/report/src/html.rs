@@ -1,6 +1,8 @@
 //! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
 //! No script, nothing loaded from elsewhere; readable in light and dark.
 
+mod study;
+
 use std::io::{self, Write};
 
 use keytoll_analysis::Findings;
@@ -21,6 +23,9 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     )?;
     writeln!(out, "<title>{title} – keytoll</title>\n<style>{STYLE}</style></head>\n<body><h1>{title}</h1>")?;
     headline(findings, &mut out)?;
+    if let Some(account) = &findings.study {
+        study::section(account, &mut out)?;
+    }
     for group in groups(summary) {
         section(&group, &mut out)?;
     }
@@ -261,6 +266,24 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    fn page_of_a_study() -> String {
+        let mut out = Vec::new();
+        let study = Some(crate::study::tests::account());
+        write(&Findings { study, ..example::findings() }, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_study_comes_with_its_verdicts_bars_and_tables() {
+        let (page, without) = (page_of_a_study(), page());
+        for text in ["<b>holds in part</b>", "&gt; 100 derived", "≈ 100 reconstructed", "12.35 ± 0.68"] {
+            assert!(page.contains(text) && !without.contains(text), "{text}");
+        }
+        let whiskers = |page: &str| page.matches(r#"<path class="interval""#).count();
+        assert_eq!(whiskers(&page), whiskers(&without) + 2);
+        assert!(page.contains("&lt;compared&gt;") && !page.contains("<compared>"));
+    }
+
     #[test]
     fn it_needs_nothing_from_elsewhere() {
         let page = page();
@@ -272,10 +295,10 @@ mod tests {
     #[test]
     fn every_element_is_closed_in_order() {
         let mut open = Vec::new();
-        for tag in page().split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
+        for tag in page_of_a_study().split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
             let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
             match tag {
-                _ if tag.starts_with('!') || name == "meta" || tag.ends_with('/') => {}
+                _ if tag.starts_with('!') || ["meta", "br"].contains(&name) || tag.ends_with('/') => {}
                 _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name.to_owned())),
                 _ => open.push(name.to_owned()),
             }

@@ -4,13 +4,16 @@
 //! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
 //! * [`csv`] are the long tables: a row per authentication, per operation, per kind of message.
 //! * [`summary`] is `summary.json`.
+//! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`directory`] writes all files of a run directory from its traces.
 
 pub mod csv;
 pub mod directory;
 mod groups;
 pub mod html;
+mod layout;
 mod number;
+pub mod study;
 pub mod summary;
 mod svg;
 pub mod terminal;

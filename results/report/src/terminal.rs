@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use keytoll_analysis::summary::{Cpu, LinkMeans, Summary, SummaryRow};
 
 use crate::groups::{Group, groups, label};
+use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{known, plain, uncertain};
 
 /// No line is longer.
@@ -30,9 +31,7 @@ fn headline(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Head of a column, and whether it is aligned to the right.
-type Head = (&'static str, bool);
-const DELAY_HEAD: [Head; 10] = [
+const DELAY_HEAD: [Head<'static>; 10] = [
     ("", false),
     ("ok/n", true),
     ("delay ms", true),
@@ -44,7 +43,7 @@ const DELAY_HEAD: [Head; 10] = [
     ("bytes", true),
     ("retr", true),
 ];
-const CPU_HEAD: [Head; 8] = [
+const CPU_HEAD: [Head<'static>; 8] = [
     ("", false),
     ("node", false),
     ("cpu µs", true),
@@ -55,15 +54,9 @@ const CPU_HEAD: [Head; 8] = [
     ("idle SA bytes", true),
 ];
 
-/// A line of a table: its cells, or a text across all columns.
-enum Line {
-    Cells(Vec<String>),
-    Text(String),
-}
-
 fn section(
     title: &str,
-    head: &[Head],
+    head: &[Head<'_>],
     groups: &[Group<'_>],
     lines_of: fn(&SummaryRow) -> Vec<Vec<String>>,
     out: &mut impl Write,
@@ -79,11 +72,11 @@ fn section(
         }
     }
     writeln!(out, "\n{title}")?;
-    table(head, &lines, out)
+    table(head, &lines, WIDTH, out)
 }
 
 /// How much room the other columns leave for labels, two blanks between columns.
-fn label_max(head: &[Head], rows: impl Iterator<Item = Vec<String>>) -> usize {
+fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>) -> usize {
     let mut widths: Vec<usize> = head[1..].iter().map(|(name, _)| name.chars().count()).collect();
     for cells in rows {
         for (width, cell) in widths.iter_mut().zip(&cells) {
@@ -159,43 +152,6 @@ fn cpu_us(cpu: &Cpu) -> String {
     uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
 }
 
-/// Writes lines with columns as wide as their widest cell, two blanks apart.
-fn table(head: &[Head], lines: &[Line], out: &mut impl Write) -> io::Result<()> {
-    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(lines, column)).collect();
-    for line in lines {
-        let text = match line {
-            Line::Cells(cells) => aligned(head, &widths, cells),
-            Line::Text(text) => text.clone(),
-        };
-        writeln!(out, "{}", fitted(text.trim_end(), WIDTH))?;
-    }
-    Ok(())
-}
-
-fn width_of(lines: &[Line], column: usize) -> usize {
-    let cells = lines.iter().filter_map(|line| match line {
-        Line::Cells(cells) => cells.get(column),
-        Line::Text(_) => None,
-    });
-    cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-}
-
-fn aligned(head: &[Head], widths: &[usize], cells: &[String]) -> String {
-    let cells = cells.iter().zip(head).zip(widths).map(|((cell, (_, right)), &width)| match right {
-        true => format!("{cell:>width$}"),
-        false => format!("{cell:<width$}"),
-    });
-    cells.collect::<Vec<_>>().join("  ")
-}
-
-/// At most `width` characters, the cut marked.
-fn fitted(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width - 1).chain(['…']).collect()
-}
-
 fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let failed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.failures.is_empty()).collect();
     if failed.is_empty() {
@@ -205,14 +161,14 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     for row in failed {
         let reasons = row.failures.iter().map(|(why, count)| format!("{count} {why}"));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        wrapped(&format!("  {}, {}: {reasons}", label(row), row.network), out)?;
+        wrapped(&format!("  {}, {}: {reasons}", label(row), row.network), WIDTH, out)?;
     }
     Ok(())
 }
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
-    notes(summary).iter().try_for_each(|note| wrapped(note, out))
+    notes(summary).iter().try_for_each(|note| wrapped(note, WIDTH, out))
 }
 
 /// What a reader must know of the columns and of this run.
@@ -223,9 +179,24 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     if disturbed > 0 {
         notes.push(format!("{disturbed} authentications {DISTURBED}"));
     }
-    let with_notes = summary.rows.iter().filter(|row| !row.notes.is_empty());
-    notes.extend(with_notes.map(|row| format!("{}, {}: {}", label(row), row.network, row.notes.join("; "))));
+    notes.extend(gathered(summary));
     notes
+}
+
+/// The notes of all rows, each told once with the rows it is about. What follows a colon differs from row to row.
+fn gathered(summary: &Summary) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in &summary.rows {
+        for note in &row.notes {
+            let (what, detail) = note.split_once(": ").unwrap_or((note, ""));
+            let about = format!("{}, {} {detail}", label(row), row.network).trim_end().to_owned();
+            match told.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, rows)) => rows.push(about),
+                None => told.push((what, vec![about])),
+            }
+        }
+    }
+    told.into_iter().map(|(what, rows)| format!("{what}: {}.", rows.join("; "))).collect()
 }
 
 const NOTES: [&str; 3] = [
@@ -252,25 +223,6 @@ fn charged(summary: &Summary) -> &'static str {
     }
 }
 
-/// Breaks a text into lines that fit, at blanks, continued lines indented.
-fn wrapped(text: &str, out: &mut impl Write) -> io::Result<()> {
-    let indent = text.len() - text.trim_start().len();
-    let mut line = " ".repeat(indent);
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(out, "{line}")?;
-            (line, empty) = (" ".repeat(indent + 2), true);
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(&fitted(word, WIDTH - indent - 2));
-        empty = false;
-    }
-    writeln!(out, "{line}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,6 +245,20 @@ mod tests {
         let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
         let text = shown(&summary);
         assert!(text.contains("0 authentications") && text.contains("interrupted"), "{text}");
+    }
+
+    #[test]
+    fn a_note_is_told_once_for_all_its_rows() {
+        let mut summary = example::findings().summary;
+        summary.rows[0].notes = vec!["weak algorithms".into(), "smoothed: 2 of 30".into()];
+        summary.rows[2].notes = vec!["smoothed: 3 of 30".into()];
+        assert_eq!(
+            gathered(&summary),
+            [
+                "weak algorithms: ikev2-psk, wifi-11g.",
+                "smoothed: ikev2-psk, wifi-11g 2 of 30; ikev2-rsa2048 chain=4,4, wifi-11g 3 of 30.",
+            ]
+        );
     }
 
     proptest! {

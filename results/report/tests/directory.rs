@@ -54,6 +54,21 @@ fn a_run_directory_gets_all_its_files() {
     assert!(lines("report.html") > 50);
 }
 
+/// What a run belongs to is in its manifest, so that `keytoll report` shows it as a study again.
+#[test]
+fn the_directory_of_a_study_gets_its_account() {
+    let directory = fresh("study");
+    let name = keytoll_analysis::study::STUDIES[0].name;
+    let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
+    leave_a_run(&directory, &manifest);
+    let found = render(&directory).unwrap().study.unwrap();
+    let text = fs::read_to_string(directory.join("study.json")).unwrap();
+    let written: keytoll_analysis::study::Account = serde_json::from_str(&text).unwrap();
+    assert_eq!((written.study.as_str(), written.tables.len()), (name, 7));
+    assert_eq!(written, found);
+    assert!(fs::read_to_string(directory.join("report.html")).unwrap().contains(r#"<dl class="findings">"#));
+}
+
 #[test]
 fn an_interrupted_run_shows_what_it_has() {
     let directory = fresh("interrupted");

@@ -99,7 +99,7 @@ impl Keepers for Directory {
 fn smoothing(end: RowEnd) -> String {
     let RowEnd { smoothed, samples, .. } = end;
     format!(
-        "in {smoothed} of {samples} authentications the driver lost the CPU: the step is charged the median of its kind"
+        "the driver lost the CPU, and the step is charged the median of its kind: {smoothed} of {samples}"
     )
 }
 
@@ -109,6 +109,7 @@ pub fn manifest(plan: &Plan) -> Manifest {
         format: FORMAT,
         keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: plan.title.clone(),
+        study: plan.study.clone(),
         seed: plan.seed.to_string(),
         machine: machine(),
         plan: plan.to_toml(),
@@ -154,8 +155,7 @@ mod tests {
     #[test]
     fn a_thread_that_lost_its_cpu_is_told() {
         let end = RowEnd { samples: 30, smoothed: 2, ..RowEnd::default() };
-        let note =
-            "in 2 of 30 authentications the driver lost the CPU: the step is charged the median of its kind";
+        let note = "the driver lost the CPU, and the step is charged the median of its kind: 2 of 30";
         assert_eq!(smoothing(end), note);
     }
 }

@@ -22,6 +22,7 @@ use settings::{Settings, Variation};
 /// The keys of a scenario.
 const KEYS: &[&str] = &[
     "title",
+    "study",
     "seed",
     "samples",
     "interval",
@@ -52,6 +53,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     document.only("a scenario", KEYS)?;
     Ok(Plan {
         title: title(document, name)?,
+        study: or(document, "study", None, |item| label(item, 60).map(Some))?,
         seed: or(document, "seed", 1, seed)?,
         samples: or(document, "samples", 30, samples)?,
         interval: or(document, "interval", Duration::from_secs(10), interval)?,

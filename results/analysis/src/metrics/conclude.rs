@@ -10,6 +10,7 @@ use keytoll_trace::{Fact, Fate, Link, Message, Node, Protocol, Record};
 
 use super::cover::Cover;
 use super::messages::Part;
+use super::profiler::profile;
 use super::{LinkCount, Outcome, Sample, Split, Tally};
 
 /// Which links each protocol has been seen to take from each node.
@@ -158,6 +159,7 @@ impl Span {
             charged: records.iter().any(|record| matches!(record.fact, Fact::Computed { .. })),
             disturbed: records.iter().any(|record| record.fact == Fact::Disturbed),
             nodes: BTreeMap::new(),
+            profiles: profile(number, records),
         }
     }
 }

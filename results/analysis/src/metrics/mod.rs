@@ -13,6 +13,7 @@
 mod conclude;
 mod cover;
 mod messages;
+mod profiler;
 mod sample;
 mod tally;
 
@@ -22,8 +23,9 @@ use keytoll_trace::{Cost, Fact, Node, Protocol, Record, SampleCost};
 
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
-pub use sample::{LinkCount, NodeCost, Outcome, Sample, Split};
-pub use tally::{NodeTally, Tally};
+pub use profiler::TIMER_HZ;
+pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
+pub use tally::{NodeTally, ProfileTally, Tally};
 
 /// An authentication with an outcome waits for this many later ones before it is concluded.
 const LINGER: u32 = 64;

@@ -33,6 +33,8 @@ pub struct Sample {
     pub disturbed: bool,
     /// What it cost each node on this machine; empty where nobody measured.
     pub nodes: BTreeMap<Node, NodeCost>,
+    /// What each node computed in virtual time; empty where computation is not charged.
+    pub profiles: BTreeMap<Node, Profile>,
 }
 
 impl Sample {
@@ -119,6 +121,15 @@ impl LinkCount {
         self.retransmissions += other.retransmissions;
         self.lost_packets += other.lost_packets;
     }
+}
+
+/// What one authentication made a node compute in virtual time, until the packet that triggered it came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Profile {
+    /// For how long it was busy.
+    pub busy_ns: u64,
+    /// How often a timer of [`TIMER_HZ`](super::TIMER_HZ) found it computing.
+    pub hits: u64,
 }
 
 /// What one authentication cost one node on this machine.

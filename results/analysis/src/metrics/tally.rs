@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{Link, Node, OperationCost, Protocol};
 
-use super::{LinkCount, Messages, NodeCost, Outcome, Sample};
+use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample};
 use crate::stats::{Distribution, Welford};
 
 /// Statistics over the authentications of a row.
@@ -38,6 +38,8 @@ pub struct Tally {
     pub after: LinkCount,
     /// What they cost each node.
     pub nodes: BTreeMap<Node, NodeTally>,
+    /// What they made each node compute in virtual time; empty where computation is not charged.
+    pub profiles: BTreeMap<Node, ProfileTally>,
     /// Frequency of the CPU profile that cycles are expressed in.
     pub profile_hz: BTreeMap<Node, f64>,
     /// What arrived and could not be used, by protocol and reason.
@@ -65,6 +67,15 @@ pub struct NodeTally {
     pub idle_sa_bytes: Welford,
 }
 
+/// What the undisturbed authentications made one node compute in virtual time.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileTally {
+    /// For how long it was busy.
+    pub busy_ns: Welford,
+    /// How often a timer found it computing.
+    pub hits: Welford,
+}
+
 impl Tally {
     pub(super) fn add(&mut self, sample: &Sample) {
         self.n += 1;
@@ -80,6 +91,9 @@ impl Tally {
         self.after.add(&sample.after);
         for (node, cost) in &sample.nodes {
             self.nodes.entry(*node).or_default().add(sample, cost);
+        }
+        for (node, profile) in sample.profiles.iter().filter(|_| !sample.disturbed) {
+            self.profiles.entry(*node).or_default().add(*profile);
         }
     }
 
@@ -104,6 +118,13 @@ impl Tally {
         for (node, ns) in &split.computation_ns {
             *self.computation_by_node_ns.entry(*node).or_default() += ns;
         }
+    }
+}
+
+impl ProfileTally {
+    fn add(&mut self, profile: Profile) {
+        self.busy_ns.add(profile.busy_ns as f64);
+        self.hits.add(profile.hits as f64);
     }
 }
 

@@ -2,12 +2,14 @@
 
 mod distribution;
 mod interval;
+mod line;
 mod quantile;
 mod student;
 mod welford;
 
 pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
+pub use line::{Line, correlation};
 pub use quantile::Quantiles;
 pub use student::two_sided_quantile;
 pub use welford::Welford;

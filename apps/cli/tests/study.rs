@@ -1,0 +1,126 @@
+//! `keytoll study` as people type it: its files, its JSON, and that the messages are those of the arithmetic.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn keytoll(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).output().unwrap()
+}
+
+/// A run directory that is removed in the end.
+struct Runs(PathBuf);
+
+impl Runs {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("keytoll-{}-{name}", std::process::id())))
+    }
+
+    /// What a study prints, with these arguments behind its name.
+    fn study(&self, arguments: &[&str]) -> Output {
+        let command = ["study", "ikev2-wireless", "--samples", "2", "--out", self.0.to_str().unwrap()];
+        keytoll(&[&command[..], arguments].concat())
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let Output { status, stdout, stderr } = self.study(&[arguments, &["--json"]].concat());
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        serde_json::from_slice(&stdout).unwrap()
+    }
+
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The messages of a variant and those published: on the link of the device, on the link of the server.
+fn messages(account: &Value) -> Vec<(String, [Option<f64>; 4])> {
+    let tables = account["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["unit"] == "messages").unwrap();
+    let line = |line: &Value| {
+        let cell = |place: usize| line["cells"][place]["value"].as_f64();
+        (line["label"].as_str().unwrap().to_owned(), [0, 1, 2, 3].map(cell))
+    };
+    table["lines"].as_array().unwrap().iter().map(line).filter(|(_, cells)| cells[0].is_some()).collect()
+}
+
+/// protocols.md §2.2: N_IKE = 2 + 2 (2 + R + i), N_RADIUS = 2 (R + 1), R round trips of the method, i = 1 if the identity
+/// is asked over the air. R is fixed for MD5 and SIM; with TLS it is what the fragments make it, and must be the same on
+/// both links.
+#[test]
+fn the_messages_are_those_of_the_arithmetic() {
+    let runs = Runs::new("arithmetic");
+    for (identity, asked) in [("options.eap_identity=true", 1.0), ("options.eap_identity=false", 0.0)] {
+        let account = runs.json(&["--crypto", "null", "--set", identity]);
+        let messages = messages(&account);
+        assert!(messages.len() >= 7, "{messages:?}");
+        for (label, [ike, published_ike, radius, published_radius]) in messages {
+            let fixed = ["PSK", "MD5", "SIM"].contains(&label.as_str());
+            let fewer = if label == "PSK" { 0.0 } else { 2.0 * (1.0 - asked) };
+            if fixed {
+                assert_eq!(
+                    (ike, radius),
+                    (published_ike.map(|ike| ike - fewer), published_radius),
+                    "{label}"
+                );
+            }
+            if let Some(radius) = radius {
+                let rounds = radius / 2.0 - 1.0;
+                assert_eq!(ike, Some(2.0 + 2.0 * (2.0 + rounds + asked)), "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_study_leaves_what_it_prints_and_can_be_reported_again() {
+    let runs = Runs::new("files");
+    let shown = runs.study(&["--crypto", "null"]);
+    assert!(shown.status.success());
+    let account: Value = serde_json::from_str(&runs.file("study.json")).unwrap();
+    assert_eq!((&account["study"], &account["complete"]), (&"ikev2-wireless".into(), &true.into()));
+    assert!(runs.file("report.html").contains("Figure 10"));
+    let again = keytoll(&["report", runs.0.to_str().unwrap()]);
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), String::from_utf8(shown.stdout).unwrap());
+    let summary = keytoll(&["report", "--json", runs.0.to_str().unwrap()]).stdout;
+    assert_eq!(String::from_utf8(summary).unwrap(), runs.file("summary.json"));
+}
+
+#[test]
+fn without_cryptography_cycles_are_not_judged() {
+    let account = Runs::new("null").json(&["--crypto", "null", "--no-trace"]);
+    let findings = account["findings"].as_array().unwrap();
+    let verdict = |name: &str| {
+        let finding = findings.iter().find(|finding| finding["name"] == name).unwrap();
+        finding["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict("tls-costs-the-server-a-hundredfold"), "cannot_be_judged");
+    assert_ne!(verdict("umts-follows-the-messages"), "cannot_be_judged");
+}
+
+#[test]
+fn with_cryptography_everything_is_judged() {
+    let account = Runs::new("real").json(&[]);
+    let findings = account["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["verdict"] != "cannot_be_judged"), "{findings:?}");
+}
+
+#[test]
+fn a_scenario_of_an_unknown_study_is_refused() {
+    let Output { status, stderr, .. } = keytoll(&["check", "quickstart", "--set", "study=nobodys"]);
+    assert_eq!(status.code(), Some(2));
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(
+        stderr.contains("unknown study `nobodys`") && stderr.contains("keytoll list studies"),
+        "{stderr}"
+    );
+}

@@ -1,0 +1,128 @@
+//! A number that says where it is from.
+
+use serde::{Deserialize, Serialize};
+
+/// A number of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The number, in the unit of its table.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Its upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// How the true number stands to it, where it is not the number itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    /// What it rests on.
+    pub basis: Basis,
+    /// Where it was published, or how it was concluded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// What a number rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// This run measured it.
+    Measured,
+    /// A coarser instrument would have said so of this run.
+    Estimated,
+    /// The paper printed it.
+    Printed,
+    /// It follows from what was printed, or from a standard.
+    Derived,
+    /// It follows with assumptions that nobody printed.
+    Reconstructed,
+}
+
+impl Basis {
+    /// The word used on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Estimated => "estimated",
+            Self::Printed => "printed",
+            Self::Derived => "derived",
+            Self::Reconstructed => "reconstructed",
+        }
+    }
+
+    /// Whether it was there before this run.
+    pub const fn is_published(self) -> bool {
+        matches!(self, Self::Printed | Self::Derived | Self::Reconstructed)
+    }
+}
+
+/// How a true number stands to the one given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// It is near it.
+    About,
+    /// It is greater.
+    Above,
+    /// It is not greater.
+    AtMost,
+}
+
+/// A published number as a study's table of data holds it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Published {
+    pub(super) value: f64,
+    pub(super) bound: Option<Bound>,
+    pub(super) basis: Basis,
+    pub(super) source: &'static str,
+}
+
+impl From<Published> for Figure {
+    fn from(published: Published) -> Self {
+        let Published { value, bound, basis, source } = published;
+        Self { value, low: None, high: None, bound, basis, source: Some(source.to_owned()) }
+    }
+}
+
+impl Figure {
+    /// A number of this run, with half the width of its interval if that is known.
+    pub(super) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
+        let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
+        Self { value, low, high, bound: None, basis, source: None }
+    }
+
+    /// Half the width of the interval: the number after ±.
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.high? - self.low?) / 2.0)
+    }
+
+    /// The mean of independent measurements of one thing, weighted by how many authentications are behind each: mean,
+    /// half the width of its interval, n.
+    pub(super) fn pooled(basis: Basis, parts: &[(f64, Option<f64>, u64)]) -> Option<Self> {
+        let n = parts.iter().map(|part| part.2).sum::<u64>();
+        if n == 0 {
+            return None;
+        }
+        let weight = |part: u64| part as f64 / n as f64;
+        let value = parts.iter().map(|&(mean, _, n)| mean * weight(n)).sum();
+        let square = |&(_, half, n): &(f64, Option<f64>, u64)| Some((half? * weight(n)).powi(2));
+        let half = parts.iter().map(square).sum::<Option<f64>>().map(f64::sqrt);
+        Some(Self::of_run(basis, value, half))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pooling_weighs_by_n_and_narrows_the_interval() {
+        let pooled = Figure::pooled(Basis::Measured, &[(10.0, Some(3.0), 100), (20.0, Some(4.0), 100)]);
+        let pooled = pooled.unwrap();
+        assert_eq!((pooled.value, pooled.half_width()), (15.0, Some(2.5)));
+        let one = Figure::pooled(Basis::Measured, &[(10.0, None, 30), (30.0, Some(1.0), 10)]).unwrap();
+        assert_eq!((one.value, one.half_width()), (15.0, None));
+        assert_eq!(Figure::pooled(Basis::Measured, &[]), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! What the run measured of the paper's variants. Messages, bytes and cycles do not depend on the network, so both count.
+
+use super::{Place, Variant};
+use crate::study::{Basis, Figure};
+use crate::summary::{Cpu, LinkMeans, Summary, SummaryRow};
+
+/// A summary, asked in the paper's words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured<'a>(pub(super) &'a Summary);
+
+impl<'a> Measured<'a> {
+    /// The row of a variant over a network.
+    pub(super) fn row(self, variant: Variant, place: Place) -> Option<&'a SummaryRow> {
+        self.0.rows.iter().find(|row| row.variant == variant.label && row.network == place.network())
+    }
+
+    fn rows(self, variant: Variant) -> impl Iterator<Item = &'a SummaryRow> {
+        Place::ALL.into_iter().filter_map(move |place| self.row(variant, place))
+    }
+
+    /// Half of the authentications are faster. Unlike the mean it does not mind a packet that is lost now and then, for
+    /// which IKE waits four seconds.
+    pub(super) fn median_ms(self, variant: Variant, place: Place) -> Option<f64> {
+        Some(self.row(variant, place)?.delay_ms?.p50)
+    }
+
+    /// A mean of what went over a link.
+    pub(super) fn link(self, variant: Variant, link: &str, of: fn(&LinkMeans) -> f64) -> Option<Figure> {
+        let parts = self.rows(variant).filter_map(|row| Some((of(row.links.get(link)?), None, row.n)));
+        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
+    }
+
+    /// Messages between device and gateway.
+    pub(super) fn ike_messages(self, variant: Variant) -> Option<f64> {
+        Some(self.link(variant, "ue-gw", |means| means.messages)?.value)
+    }
+
+    /// Millions of cycles of an authentication at a node, where cryptography was computed.
+    pub(super) fn megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
+        let of = |cpu: &Cpu| Some((cpu.cycles? / 1e6, cpu.cycles_half_width().map(|half| half / 1e6), cpu.n));
+        Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(of).collect::<Vec<_>>())
+    }
+
+    /// The same as the paper's profiler would have estimated it with equation (1).
+    pub(super) fn sampled_megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
+        let of = |cpu: &Cpu| {
+            let sampled = cpu.sampled?;
+            Some((sampled.cycles / 1e6, sampled.half_width().map(|half| half / 1e6), sampled.n))
+        };
+        Figure::pooled(Basis::Estimated, &self.cpus(variant, node).filter_map(of).collect::<Vec<_>>())
+    }
+
+    fn cpus(self, variant: Variant, node: &str) -> impl Iterator<Item = &'a Cpu> {
+        let node = node.to_owned();
+        self.rows(variant).filter(|row| row.charged).filter_map(move |row| row.cpu.get(&node))
+    }
+}

@@ -1,0 +1,108 @@
+//! Studies: what a paper measured, measured again, and set beside what the paper printed.
+//!
+//! ```text
+//! Summary --tables--> figures, each beside the published one
+//!         --findings--> the paper's claims, each with a verdict and what decided it    --> Account
+//!         --notes--> what a reader must know of both
+//! ```
+//!
+//! A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`]. What was published is data
+//! in that folder, each number with its source, and never becomes a measured one.
+
+mod figure;
+mod finding;
+mod ikev2_wireless;
+mod table;
+
+use serde::{Deserialize, Serialize};
+
+pub use figure::{Basis, Bound, Figure};
+pub use finding::{Evidence, Finding, Verdict};
+pub use table::{Line, Table};
+
+use crate::summary::Summary;
+
+/// Every study, in the order of the list.
+pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY];
+
+/// The format of [`Account`].
+pub const FORMAT: u32 = 1;
+
+/// A paper's measurements, to be repeated.
+#[derive(Debug, Clone, Copy)]
+pub struct Study {
+    /// The name on the command line, and of its scenario.
+    pub name: &'static str,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// The paper.
+    pub source: &'static str,
+    /// The scenario, a TOML text.
+    pub scenario: &'static str,
+    tables: fn(&Summary) -> Vec<Table>,
+    findings: fn(&Summary) -> Vec<Finding>,
+    notes: fn(&Summary) -> Vec<String>,
+}
+
+impl Study {
+    /// The study with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STUDIES.iter().find(|study| study.name == name)
+    }
+
+    /// Sets what was measured beside what was published.
+    pub fn account(&self, summary: &Summary) -> Account {
+        Account {
+            format: FORMAT,
+            study: self.name.to_owned(),
+            title: self.title.to_owned(),
+            source: self.source.to_owned(),
+            authentications: summary.rows.iter().map(|row| row.n).sum(),
+            seed: summary.seed.clone(),
+            complete: summary.complete,
+            tables: (self.tables)(summary),
+            findings: (self.findings)(summary),
+            notes: (self.notes)(summary),
+        }
+    }
+}
+
+/// `study.json`: what came of a study. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The name of the study.
+    pub study: String,
+    /// What it is about.
+    pub title: String,
+    /// The paper.
+    pub source: String,
+    /// How many authentications were measured.
+    pub authentications: u64,
+    /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
+    pub seed: String,
+    /// False if the run was interrupted.
+    pub complete: bool,
+    /// The paper's figures and tables, again.
+    pub tables: Vec<Table>,
+    /// The paper's claims, judged.
+    pub findings: Vec<Finding>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_their_scenarios_say_them() {
+        for study in STUDIES {
+            assert_eq!(STUDIES.iter().filter(|other| other.name == study.name).count(), 1);
+            assert!(Study::named(study.name).is_some_and(|found| found.title == study.title));
+            let key = format!("study = \"{}\"\n", study.name);
+            assert!(study.scenario.contains(&key), "the scenario of {} lacks {key}", study.name);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A study on the screen and as `study.json`: the paper's figures as tables, its claims with their verdicts, the notes.
+//! 80 columns, readable without colour; every published number says what it rests on.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Table};
+
+use crate::layout::{Head, Line, fitted, table, wrapped};
+use crate::number::{plain, uncertain};
+
+/// No line is longer.
+const WIDTH: usize = 80;
+
+/// Writes `study.json`: indented, with a final newline.
+pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, account)?;
+    writeln!(out)
+}
+
+/// Writes a study as it is shown on the screen.
+pub fn write(account: &Account, mut out: impl Write) -> io::Result<()> {
+    wrapped(&headline(account), WIDTH, &mut out)?;
+    wrapped(&account.source, WIDTH, &mut out)?;
+    if !account.complete {
+        writeln!(out, "The run was interrupted: this is what was measured until then.")?;
+    }
+    account.tables.iter().try_for_each(|table| figures(table, &mut out))?;
+    writeln!(out, "\nWhat the paper found, and whether it holds here")?;
+    account.findings.iter().try_for_each(|finding| judged(finding, &mut out))?;
+    writeln!(out)?;
+    account.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+}
+
+/// What was measured, and how often.
+pub(crate) fn headline(account: &Account) -> String {
+    let Account { title, authentications, seed, .. } = account;
+    format!("{title}: {authentications} authentications, seed {seed}")
+}
+
+fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+    let columns = shown.columns.iter().map(|column| (column.as_str(), true));
+    let head: Vec<Head<'_>> = std::iter::once(("", false)).chain(columns).collect();
+    let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let lines = cells(shown)
+        .map(|(label, cells)| Line::Cells(std::iter::once(format!("  {label}")).chain(cells).collect()));
+    let lines: Vec<Line> = std::iter::once(Line::Cells(heads)).chain(lines).collect();
+    writeln!(out, "\n{}", fitted(&title(shown), WIDTH))?;
+    table(&head, &lines, WIDTH, out)
+}
+
+/// The title with the unit.
+pub(crate) fn title(table: &Table) -> String {
+    match table.title.contains(&table.unit) {
+        true => table.title.clone(),
+        false => format!("{}, {}", table.title, table.unit),
+    }
+}
+
+/// The label and the cells of each line.
+pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> {
+    table.lines.iter().map(|line| {
+        let cells = line.cells.iter().map(|cell| cell.as_ref().map_or_else(|| "–".to_owned(), figure));
+        (line.label.as_str(), cells.collect())
+    })
+}
+
+/// A number of this run with its doubt, a published one with what it rests on.
+pub(crate) fn figure(figure: &Figure) -> String {
+    if !figure.basis.is_published() {
+        return uncertain(figure.value, figure.half_width());
+    }
+    let bound = match figure.bound {
+        None => "",
+        Some(Bound::About) => "≈ ",
+        Some(Bound::Above) => "> ",
+        Some(Bound::AtMost) => "≤ ",
+    };
+    format!("{bound}{} {}", plain(figure.value), figure.basis.name())
+}
+
+fn judged(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let Finding { claim, source, taken_as, verdict, .. } = finding;
+    wrapped(&format!("{}: {claim}", verdict.words()), WIDTH, out)?;
+    wrapped(&format!("  Paper {source}. Taken as: {taken_as}."), WIDTH, out)?;
+    let evidence = evidence(finding);
+    if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), WIDTH, out) }
+}
+
+/// What decided, in one line.
+pub(crate) fn evidence(finding: &Finding) -> String {
+    let one = |Evidence { what, value, unit }: &Evidence| {
+        format!("{what} {} {unit}", plain(*value)).trim_end().to_owned()
+    };
+    finding.evidence.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use keytoll_analysis::study::{Basis, FORMAT, Line, Verdict};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One table with every kind of number, a finding with evidence and one without.
+    pub(crate) fn account() -> Account {
+        let cells = |value, half: Option<f64>, bound, basis| {
+            let measured = Figure {
+                value,
+                low: half.map(|half| value - half),
+                high: half.map(|half| value + half),
+                bound: None,
+                basis: Basis::Measured,
+                source: None,
+            };
+            let source = Some("§IV <B>".to_owned());
+            let published = Figure { value: 100.0, low: None, high: None, bound, basis, source };
+            vec![Some(measured), Some(published)]
+        };
+        let line = |label: &str, cells| Line { label: label.to_owned(), cells };
+        let finding = |verdict, evidence| Finding {
+            name: "one-is-slower".into(),
+            claim: "One method is slower than another, at least on average.".into(),
+            source: "§IV-B".into(),
+            taken_as: "its mean is greater".into(),
+            verdict,
+            evidence,
+        };
+        let evidence =
+            |what: &str, value, unit: &str| Evidence { what: what.into(), value, unit: unit.into() };
+        Account {
+            format: FORMAT,
+            study: "example".into(),
+            title: "Two methods <compared>".into(),
+            source: "paper 9".into(),
+            authentications: 200,
+            seed: "7".into(),
+            complete: false,
+            tables: vec![Table {
+                title: "Figure 1: delay of an authentication".into(),
+                unit: "ms".into(),
+                columns: vec!["measured".into(), "paper".into()],
+                lines: vec![
+                    line("PSK", cells(12.345, Some(0.678), None, Basis::Printed)),
+                    line("TLS-2-2", cells(123.45, None, Some(Bound::Above), Basis::Derived)),
+                    line("TLS-4-4", cells(234.5, Some(1.5), Some(Bound::About), Basis::Reconstructed)),
+                    line("PEAP", vec![None, None]),
+                ],
+            }],
+            findings: vec![
+                finding(
+                    Verdict::HoldsInPart,
+                    vec![evidence("PSK", 12.345, "ms"), evidence("ratio", 10.0, "")],
+                ),
+                finding(Verdict::CannotBeJudged, Vec::new()),
+            ],
+            notes: vec![
+                "A note that is longer than a line of the screen has room for, and so is broken.".into(),
+            ],
+        }
+    }
+
+    fn shown(account: &Account) -> String {
+        let mut out = Vec::new();
+        write(account, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_screen_of_an_example() {
+        insta::assert_snapshot!(shown(&account()));
+    }
+
+    #[test]
+    fn json_reads_back() {
+        let mut out = Vec::new();
+        write_json(&account(), &mut out).unwrap();
+        assert_eq!(serde_json::from_slice::<Account>(&out).unwrap(), account());
+        assert!(out.ends_with(b"}\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_the_screen(label in "[A-Za-z0-9-]{1,90}", value in 0.0..1e12f64, word in "[a-z]{1,120}") {
+            let mut account = account();
+            account.tables[0].lines[0].label = label;
+            account.tables[0].lines[0].cells[0].as_mut().unwrap().value = value;
+            (account.title, account.findings[0].claim) = (word.clone(), word);
+            for line in shown(&account).lines() {
+                prop_assert!(line.chars().count() <= WIDTH, "{}", line);
+            }
+        }
+    }
+}
