@@ -5,7 +5,8 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
-    libcharon-extra-plugins libcharon-extauth-plugins iproute2 iputils-ping openssl"
+    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest
+    iproute2 iputils-ping openssl"
 
 missing=""
 for package in $packages; do

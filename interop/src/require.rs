@@ -9,10 +9,13 @@ use crate::lab::Lab;
 use crate::run::{finish, words};
 
 /// Programs that must be there, and the package that brings each.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
+    ("/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so", "libcharon-extra-plugins"),
+    ("/usr/sbin/freeradius", "freeradius"),
+    ("/usr/bin/eapol_test", "eapoltest"),
     ("/usr/bin/openssl", "openssl"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/setpriv", "util-linux"),
