@@ -130,9 +130,14 @@ impl Setting<'_> {
     fn with_charon_device(&self) -> Result<(), Trouble> {
         let mut gw = self.keytoll(Node::Gw)?;
         let ue = self.charon(Node::Ue)?;
-        ue.initiate()?;
-        // Asked first because it fails at once if strongSwan is no more.
+        let initiated = ue.initiate();
+        // Fails at once if strongSwan is no more.
         ue.list_sas()?;
+        if let Err(why) = initiated {
+            // Both sides must know that it came to nothing.
+            gw.expect("failed")?;
+            return Err(why);
+        }
         gw.expect("established")?;
         self.lab.ping(Node::Ue, None, Node::Gw.inner(), 1).map(drop)
     }
