@@ -72,6 +72,15 @@ impl Chain {
     /// What is known to come of a method.
     pub const fn outcome(self, method: Method) -> Outcome {
         match (self, method) {
+            (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Aka | Method::AkaPrime) => {
+                Outcome::NotOffered("FreeRADIUS 3 has neither EAP-AKA nor EAP-AKA'")
+            }
+            (Self::CharonDevice, Method::Sim | Method::Aka | Method::AkaPrime) => {
+                Outcome::NotOffered("Debian builds strongSwan without cards to ask")
+            }
+            (Self::EapolTest, Method::Sim | Method::Aka | Method::AkaPrime) => {
+                Outcome::NotOffered("Debian builds eapol_test without its card simulators")
+            }
             (Self::CharonDevice, Method::Ttls(Inside::Pap | Inside::MschapV2, _)) => {
                 Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS")
             }

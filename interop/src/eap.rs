@@ -4,10 +4,21 @@
 use std::fmt;
 use std::str::FromStr;
 
+use keytoll_eap::simaka::flavour::Flavour;
+use keytoll_eap::simaka::identity::{Imsi, permanent};
+
 /// The user's identity, in IKE and in EAP.
 pub const USER: &str = "ue@lab";
 /// The user's password, unless a case wants a wrong one.
 pub const PASSWORD: &str = "lab-eap-password";
+/// The subscriber of the methods with a card: 001 and 01 are the test network of TS 23.122.
+pub const IMSI: &str = "001010000000001";
+/// The subscriber's realm.
+pub const REALM: &str = "lab";
+/// K and OPc of TS 35.208 §4.3, set 19.
+pub const CARD_KEY: u128 = 0x5122_2502_14c3_3e72_3a5d_d523_fc14_5fc0;
+/// See [`CARD_KEY`].
+pub const CARD_OPC: u128 = 0x981d_464c_7c52_eb6e_5036_2349_84ad_0bcf;
 /// What RADIUS clients share with their server.
 pub const RADIUS_SECRET: &str = "lab-radius-secret";
 
@@ -25,10 +36,26 @@ pub struct Login {
 }
 
 impl Login {
-    /// With the right password, and the identity of IKE.
+    /// With the right password; the gateway asks for the identity only if that of IKE will not do.
     pub const fn new(method: Method) -> Self {
-        Self { method, proposed: method, password: PASSWORD, asks_identity: false }
+        Self { method, proposed: method, password: PASSWORD, asks_identity: method.card().is_some() }
     }
+
+    /// Who the device says it is in EAP.
+    pub fn user(&self) -> String {
+        match self.method.card() {
+            Some(flavour) => permanent(flavour, subscriber(), REALM),
+            None => USER.into(),
+        }
+    }
+}
+
+/// [`IMSI`] as the methods know it.
+///
+/// # Panics
+/// Never: it is a good one.
+pub fn subscriber() -> Imsi {
+    Imsi::parse(IMSI).expect("a literal IMSI")
 }
 
 /// A method.
@@ -40,6 +67,12 @@ pub enum Method {
     MschapV2,
     /// Generic Token Card, here the password itself.
     Gtc,
+    /// EAP-SIM.
+    Sim,
+    /// EAP-AKA.
+    Aka,
+    /// EAP-AKA′.
+    AkaPrime,
     /// EAP-TLS, both sides with certificates.
     Tls(Version),
     /// EAP-TTLS, and what goes on inside.
@@ -76,6 +109,9 @@ macro_rules! eap_rows {
             md5: Md5,
             mschapv2: MschapV2,
             gtc: Gtc,
+            sim: Sim,
+            aka: Aka,
+            aka_prime: AkaPrime,
             tls_1_2: Tls(Version::Tls12),
             tls_1_3: Tls(Version::Tls13),
             ttls_pap_1_2: Ttls(Inside::Pap, Version::Tls12),
@@ -116,8 +152,18 @@ impl Method {
     /// The version of TLS, if there is any.
     pub const fn tls(self) -> Option<Version> {
         match self {
-            Self::Md5 | Self::MschapV2 | Self::Gtc => None,
             Self::Tls(version) | Self::Ttls(_, version) => Some(version),
+            _ => None,
+        }
+    }
+
+    /// How it uses the subscriber's card, if it does.
+    pub const fn card(self) -> Option<Flavour> {
+        match self {
+            Self::Sim => Some(Flavour::Sim),
+            Self::Aka => Some(Flavour::Aka),
+            Self::AkaPrime => Some(Flavour::AkaPrime),
+            _ => None,
         }
     }
 
@@ -153,6 +199,9 @@ impl fmt::Display for Method {
             Self::Md5 => f.write_str("MD5"),
             Self::MschapV2 => f.write_str("MSCHAPv2"),
             Self::Gtc => f.write_str("GTC"),
+            Self::Sim => f.write_str("SIM"),
+            Self::Aka => f.write_str("AKA"),
+            Self::AkaPrime => f.write_str("AKA'"),
             Self::Tls(version) => write!(f, "EAP-TLS, {version}"),
             Self::Ttls(inside, version) => write!(f, "TTLS with {inside}, {version}"),
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::eap::{Inside, Login, Method, RADIUS_SECRET, USER, Version};
+use crate::eap::{CARD_KEY, CARD_OPC, Inside, Login, Method, RADIUS_SECRET, Version};
 use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, finish};
@@ -25,11 +25,20 @@ pub fn eapol_test(lab: &Lab, login: &Login, pki: &Pki) -> Result<String, Trouble
 /// The configuration: a `network` block as wpa_supplicant reads it.
 fn network(login: &Login, pki: &Pki) -> String {
     format!(
-        "network={{\n  key_mgmt=IEEE8021X\n  eapol_flags=0\n  fragment_size=1024\n  identity=\"{USER}\"\n  \
+        "network={{\n  key_mgmt=IEEE8021X\n  eapol_flags=0\n  fragment_size=1024\n  identity=\"{}\"\n  \
          password=\"{}\"\n  {}}}\n",
-        login.password,
+        login.user(),
+        password(login),
         method(login.method, pki)
     )
+}
+
+/// Its card simulators want K, OPc and, for AKA, the highest sequence number seen.
+fn password(login: &Login) -> String {
+    match login.method.card() {
+        Some(_) => format!("{CARD_KEY:032x}:{CARD_OPC:032x}:000000000000"),
+        None => login.password.into(),
+    }
 }
 
 fn method(method: Method, pki: &Pki) -> String {
@@ -37,6 +46,9 @@ fn method(method: Method, pki: &Pki) -> String {
         Method::Md5 => "eap=MD5\n".into(),
         Method::MschapV2 => "eap=MSCHAPV2\n".into(),
         Method::Gtc => "eap=GTC\n".into(),
+        Method::Sim => "eap=SIM\n".into(),
+        Method::Aka => "eap=AKA\n".into(),
+        Method::AkaPrime => "eap=AKA'\n".into(),
         Method::Tls(version) => format!(
             "eap=TLS\n  client_cert=\"{}\"\n  private_key=\"{}\"\n  {}",
             pki.certificate(Node::Ue).display(),

@@ -28,8 +28,10 @@ pub mod lab;
 pub mod peer;
 pub mod pki;
 pub mod require;
+pub mod results;
 pub mod run;
 pub mod status;
+pub mod suites;
 pub mod swanctl;
 
 pub use charon::Charon;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::eap::{Login, PASSWORD, RADIUS_SECRET, USER};
+use crate::eap::{Login, PASSWORD, RADIUS_SECRET};
 use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, line};
@@ -148,7 +148,7 @@ fn files(node: Node, pki: Option<&Pki>) -> Vec<String> {
 /// Each node's part in EAP. The AAA server always knows the right password.
 fn eap(node: Node, login: &Login) -> Vec<String> {
     let radius_secret = format!("radius_secret={RADIUS_SECRET}");
-    let user = |eap, password| vec![eap, format!("user={USER}"), format!("password={password}")];
+    let user = |eap, password| vec![eap, format!("user={}", login.user()), format!("password={password}")];
     match node {
         Node::Ue => user(format!("eap={}", login.method), login.password),
         Node::Gw => vec![

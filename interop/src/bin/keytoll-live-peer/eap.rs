@@ -8,13 +8,22 @@ use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
+use keytoll_eap::methods::{aka, aka_prime, sim};
+use keytoll_eap::simaka;
+use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
+use keytoll_eap::simaka::card::{Algorithm, Card};
+use keytoll_eap::simaka::centre::{AuthenticationCentre, Subscriber};
+use keytoll_eap::simaka::milenage::Milenage;
+use keytoll_eap::simaka::peer::SharedCard;
+use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
+use keytoll_engine::Seed;
 use keytoll_engine::credentials::AlternativeName;
 use keytoll_hosts::EapCredentials;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_interop::Node;
-use keytoll_interop::eap::{Inside, Method, Version};
+use keytoll_interop::eap::{CARD_KEY, CARD_OPC, Inside, Method, REALM, Version, subscriber};
 use keytoll_tls::{Config, NameCheck};
 
 use crate::arguments::{Arguments, Result};
@@ -35,6 +44,9 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
         Method::Md5 => Arc::new(Md5Peer { password }),
         Method::MschapV2 => Arc::new(MschapV2Peer { name: None, password }),
         Method::Gtc => Arc::new(GtcPeer { password }),
+        Method::Sim => sim::peer(card(), wallet()),
+        Method::Aka => aka::peer(card(), wallet()),
+        Method::AkaPrime => aka_prime::peer(card(), wallet()),
         Method::Tls(version) => Arc::new(TlsPeer { tunnels: client(version, true, arguments)?, framing }),
         Method::Ttls(inside, version) => {
             let inside = match inside {
@@ -47,6 +59,31 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
             Arc::new(TtlsPeer { tunnels, framing, user, inside })
         }
     })
+}
+
+/// The subscriber's card, never used before.
+fn card() -> SharedCard {
+    SharedCard::new(Card::new(subscriber(), REALM, algorithm(), Sqn::new(0)))
+}
+
+fn wallet() -> simaka::peer::Settings {
+    simaka::peer::Settings { network: Some(b"WLAN".to_vec()), ..Default::default() }
+}
+
+fn book() -> Book {
+    Book::new(BookLimits::default())
+}
+
+fn algorithm() -> Algorithm {
+    Algorithm::Milenage(Milenage::with_opc(&CARD_KEY.to_be_bytes(), &CARD_OPC.to_be_bytes()))
+}
+
+/// The AAA server's own subscribers: the one there is. TS 33.402 §6.2: AKA′ wants the separation bit of the AMF.
+pub(crate) fn subscribers(seed: &Seed) -> AuthenticationCentre {
+    let mut centre = AuthenticationCentre::new(seed.stream("centre"));
+    let subscriber_data = Subscriber { algorithm: algorithm(), amf: [0x80, 0], sqn: Sqn::new(32) };
+    centre.insert(subscriber(), subscriber_data);
+    centre
 }
 
 fn client(version: Version, mutual: bool, arguments: &Arguments) -> Result<Arc<dyn Tunnels>> {
@@ -81,6 +118,9 @@ fn offer(
         Method::Md5 => Arc::new(Md5Server { passwords, name }),
         Method::MschapV2 => Arc::new(MschapV2Server { passwords, name, retries: 0 }),
         Method::Gtc => Arc::new(GtcServer { passwords, prompt: b"Password:".to_vec() }),
+        Method::Sim => sim::server(Default::default(), book()),
+        Method::Aka => aka::server(Default::default(), book()),
+        Method::AkaPrime => aka_prime::server(Default::default(), book()),
         Method::Tls(version) => Arc::new(TlsServer { tunnels: tunnels(version, true, arguments)?, framing }),
         Method::Ttls(inside, version) => {
             let within = if inside == Inside::EapMd5 { Method::Md5 } else { Method::MschapV2 };

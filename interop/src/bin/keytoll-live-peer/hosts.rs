@@ -84,7 +84,7 @@ fn aaa(arguments: &Arguments, seed: &Seed) -> Result<Host> {
         radius: server::Config::new(BTreeMap::from([(arguments.parse("client")?, client)])),
         eap: eap::server(arguments)?,
         address: arguments.parse("local")?,
-        subscribers: None,
+        subscribers: Some(eap::subscribers(seed)),
     };
     Ok(Host::Aaa(Box::new(Aaa::new(config, seed, "aaa"))))
 }
