@@ -1,4 +1,5 @@
-//! wpa_supplicant's `eapol_test`: an EAP peer with its own RADIUS client, run once from the gateway's place.
+//! wpa_supplicant's `eapol_test`: an EAP peer with its own RADIUS client, run from the gateway's place. Debian's own, but
+//! for cards the one that `interop/build-eapol-test.sh` builds, which has simulators of them.
 
 use std::fs;
 
@@ -7,37 +8,63 @@ use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, finish};
 
-/// Authenticates once; gives all that it printed. It fails unless the server accepts it and the keys that RADIUS brings
-/// are its own, where the method makes keys.
-pub fn eapol_test(lab: &Lab, login: &Login, pki: &Pki) -> Result<String, Trouble> {
-    let file = lab.dir(Node::Gw).join("eapol_test.conf");
-    fs::write(&file, network(login, pki))
-        .map_err(|source| Trouble::File { what: format!("write {}", file.display()), source })?;
-    let mut command = lab.command(Node::Gw, "/usr/bin/eapol_test");
-    command.arg("-c").arg(&file).arg("-a").arg(Node::Aaa.outer().to_string());
-    command.args(["-s", RADIUS_SECRET, "-t", "10"]);
-    if !login.method.makes_key() {
-        command.arg("-n");
+/// Debian's.
+pub const PACKAGED: &str = "/usr/bin/eapol_test";
+/// Built from Debian's source.
+pub const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/eapol_test/eapol_test");
+
+/// A device.
+#[derive(Debug)]
+pub struct Station<'a> {
+    /// How it proves itself.
+    pub login: Login,
+    /// What it shows and trusts.
+    pub pki: &'a Pki,
+    /// The highest sequence number that its USIM has seen.
+    pub sqn: u64,
+    /// How often it authenticates again.
+    pub again: u32,
+}
+
+impl<'a> Station<'a> {
+    /// A device that authenticates once, with a card never used before.
+    pub const fn new(login: Login, pki: &'a Pki) -> Self {
+        Self { login, pki, sqn: 0, again: 0 }
     }
-    finish(&mut command)
-}
 
-/// The configuration: a `network` block as wpa_supplicant reads it.
-fn network(login: &Login, pki: &Pki) -> String {
-    format!(
-        "network={{\n  key_mgmt=IEEE8021X\n  eapol_flags=0\n  fragment_size=1024\n  identity=\"{}\"\n  \
-         password=\"{}\"\n  {}}}\n",
-        login.user(),
-        password(login),
-        method(login.method, pki)
-    )
-}
+    /// Runs it; gives all that it printed. It fails unless the server accepts it each time and the keys that RADIUS
+    /// brings are its own, where the method makes keys.
+    pub fn run(&self, lab: &Lab) -> Result<String, Trouble> {
+        let file = lab.dir(Node::Gw).join("eapol_test.conf");
+        fs::write(&file, self.network())
+            .map_err(|source| Trouble::File { what: format!("write {}", file.display()), source })?;
+        let program = if self.login.method.card().is_some() { BUILT } else { PACKAGED };
+        let mut command = lab.command(Node::Gw, program);
+        command.arg("-c").arg(&file).arg("-a").arg(Node::Aaa.outer().to_string());
+        command.args(["-s", RADIUS_SECRET, "-t", "10", "-r", &self.again.to_string()]);
+        if !self.login.method.makes_key() {
+            command.arg("-n");
+        }
+        finish(&mut command)
+    }
 
-/// Its card simulators want K, OPc and, for AKA, the highest sequence number seen.
-fn password(login: &Login) -> String {
-    match login.method.card() {
-        Some(_) => format!("{CARD_KEY:032x}:{CARD_OPC:032x}:000000000000"),
-        None => login.password.into(),
+    /// The configuration: a `network` block as wpa_supplicant reads it.
+    fn network(&self) -> String {
+        format!(
+            "network={{\n  key_mgmt=IEEE8021X\n  eapol_flags=0\n  fragment_size=1024\n  identity=\"{}\"\n  \
+             password=\"{}\"\n  {}}}\n",
+            self.login.user(),
+            self.password(),
+            method(self.login.method, self.pki)
+        )
+    }
+
+    /// Its cards are K, OPc and, for AKA, a sequence number.
+    fn password(&self) -> String {
+        match self.login.method.card() {
+            Some(_) => format!("{CARD_KEY:032x}:{CARD_OPC:032x}:{:012x}", self.sqn),
+            None => self.login.password.into(),
+        }
     }
 }
 

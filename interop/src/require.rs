@@ -5,17 +5,19 @@ use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::eapol_test;
 use crate::lab::Lab;
 use crate::run::{finish, words};
 
-/// Programs that must be there, and the package that brings each.
-const PROGRAMS: [(&str, &str); 9] = [
+/// Programs that must be there, and the package or script that brings each.
+const PROGRAMS: [(&str, &str); 10] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
     ("/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so", "libcharon-extra-plugins"),
     ("/usr/sbin/freeradius", "freeradius"),
-    ("/usr/bin/eapol_test", "eapoltest"),
+    (eapol_test::PACKAGED, "eapoltest"),
+    (eapol_test::BUILT, "interop/build-eapol-test.sh"),
     ("/usr/bin/openssl", "openssl"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/setpriv", "util-linux"),
@@ -53,7 +55,7 @@ fn notice(why: &str) {
 pub fn obstacle() -> Option<String> {
     let missing = PROGRAMS.iter().find(|(path, _)| !Path::new(path).exists());
     if let Some((path, package)) = missing {
-        return Some(format!("{path} is missing (package {package}); run interop/setup.sh as root"));
+        return Some(format!("{path} is missing (of {package}); run interop/setup.sh as root"));
     }
     if !Path::new("/dev/net/tun").exists() {
         return Some("/dev/net/tun is missing; strongSwan's user-space ESP needs it".into());

@@ -28,6 +28,7 @@ fn cell(outcome: Outcome, notes: &mut Vec<&'static str>) -> String {
     };
     match outcome {
         Outcome::Passed => "passed".into(),
+        Outcome::PassedWith(what) => format!("passed ({})", note(what)),
         Outcome::Failed { why, .. } => format!("fails ({})", note(why)),
         Outcome::NotOffered(why) => format!("not offered ({})", note(why)),
     }

@@ -4,6 +4,7 @@
 
 use keytoll_interop::chain::{Chain, Setting};
 use keytoll_interop::eap::{Inside, Login, Method, Version};
+use keytoll_interop::eapol_test::Station;
 use keytoll_interop::{KeyKind, Lab, Node, Pki, Trouble, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
@@ -133,6 +134,24 @@ fn another_method_than_the_proposed_one_is_asked_for() {
     for chain in chains {
         accepted(chain, Login { proposed: Method::Md5, ..Login::new(TLS[0]) });
         accepted(chain, Login { proposed: TLS[0], ..Login::new(Method::MschapV2) });
+    }
+}
+
+/// The USIM has seen later sequence numbers than the network knows (TS 33.102 §6.3.5); afterwards it proves itself twice
+/// with the identity for fast re-authentication that it was given (RFC 4187 §5).
+#[test]
+fn a_card_ahead_of_the_network_is_caught_up_with_and_comes_back_quickly() {
+    for (method, messages) in [(Method::Sim, 2 + 2), (Method::Aka, 2 + 2), (Method::AkaPrime, 2 + 2)] {
+        let Some(lab) = lab_or_skip() else { return };
+        let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256).unwrap_or_else(|why| panic!("{why}"));
+        let login = Login::new(method);
+        let setting = Setting { lab: &lab, program: PROGRAM, login, pki: &pki, aaa: &pki };
+        let aaa = setting.keytoll(Node::Aaa).unwrap_or_else(|why| panic!("{why}"));
+        let station = Station { sqn: 0x1000, again: 2, ..Station::new(login, &pki) };
+        station.run(&lab).unwrap_or_else(|why| panic!("{method}: {why}"));
+        let (challenges, accepts) =
+            (aaa.traced("kind: 11, response: true"), aaa.traced("kind: 2, response: true"));
+        assert_eq!((challenges, accepts), (messages, 3), "{method}");
     }
 }
 
