@@ -1,12 +1,12 @@
 #!/bin/bash
 # Installs what the interoperability tests need on Debian 12, by package name, and starts nothing; builds what Debian
-# leaves out of eapol_test.
+# leaves out of wpa_supplicant and hostapd.
 # Run as root:  interop/setup.sh   (nothing is done for what is already there)
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
-    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest
+    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest hostapd
     iproute2 iputils-ping openssl build-essential dpkg-dev pkg-config libssl-dev"
 
 missing=""
@@ -28,4 +28,4 @@ install() {
 
 # shellcheck disable=SC2086 # a list of names
 [ -z "$missing" ] || install $missing
-"$(dirname "$0")/build-eapol-test.sh"
+"$(dirname "$0")/build-wpa.sh"

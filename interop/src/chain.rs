@@ -7,6 +7,7 @@ use crate::charon::Charon;
 use crate::eap::{Inside, Login, Method, Version};
 use crate::eapol_test::Station;
 use crate::freeradius::FreeRadius;
+use crate::hostapd::Hostapd;
 use crate::lab::{Lab, Node};
 use crate::peer::Peer;
 use crate::pki::{KeyKind, Pki};
@@ -18,6 +19,8 @@ use crate::swanctl::Terms;
 pub enum Chain {
     /// keytoll, keytoll, FreeRADIUS.
     FreeRadius,
+    /// keytoll, keytoll, hostapd.
+    Hostapd,
     /// eapol_test is device and gateway in one, keytoll.
     EapolTest,
     /// strongSwan, keytoll, keytoll.
@@ -65,6 +68,7 @@ impl Chain {
     /// All columns.
     pub const ALL: &[Self] = &[
         Self::FreeRadius,
+        Self::Hostapd,
         Self::EapolTest,
         Self::CharonDevice,
         Self::CharonGateway,
@@ -80,8 +84,11 @@ impl Chain {
             (Self::CharonDevice, Method::Sim | Method::Aka | Method::AkaPrime) => {
                 Outcome::NotOffered("Debian builds strongSwan without cards to ask")
             }
+            (Self::Hostapd, Method::Sim | Method::Aka | Method::AkaPrime) => {
+                Outcome::PassedWith("the vectors by hlr_auc_gw of build-wpa.sh, which Debian leaves out")
+            }
             (Self::EapolTest, Method::Sim | Method::Aka | Method::AkaPrime) => {
-                Outcome::PassedWith("eapol_test of build-eapol-test.sh; Debian's own has no card simulators")
+                Outcome::PassedWith("eapol_test of build-wpa.sh; Debian's own has no card simulators")
             }
             (Self::CharonDevice, Method::Ttls(Inside::Pap | Inside::MschapV2, _)) => {
                 Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS")
@@ -105,6 +112,10 @@ impl Setting<'_> {
         match chain {
             Chain::FreeRadius => {
                 let _aaa = self.freeradius()?;
+                self.with_keytoll()
+            }
+            Chain::Hostapd => {
+                let _aaa = Hostapd::start(self.lab, &self.login, self.aaa)?;
                 self.with_keytoll()
             }
             Chain::EapolTest => {
@@ -184,6 +195,7 @@ impl fmt::Display for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::FreeRadius => "keytoll → keytoll → FreeRADIUS",
+            Self::Hostapd => "keytoll → keytoll → hostapd",
             Self::EapolTest => "eapol_test → keytoll",
             Self::CharonDevice => "strongSwan → keytoll → keytoll",
             Self::CharonGateway => "keytoll → strongSwan → keytoll",

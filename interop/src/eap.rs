@@ -33,12 +33,14 @@ pub struct Login {
     pub password: &'static str,
     /// Whether the gateway asks for the EAP identity; otherwise it passes on the one of IKE.
     pub asks_identity: bool,
+    /// The highest sequence number that the device's card has seen.
+    pub sqn: u64,
 }
 
 impl Login {
     /// With the right password; the gateway asks for the identity only if that of IKE will not do.
     pub const fn new(method: Method) -> Self {
-        Self { method, proposed: method, password: PASSWORD, asks_identity: method.card().is_some() }
+        Self { method, proposed: method, password: PASSWORD, asks_identity: method.card().is_some(), sqn: 0 }
     }
 
     /// Who the device says it is in EAP.

@@ -1,5 +1,5 @@
 //! wpa_supplicant's `eapol_test`: an EAP peer with its own RADIUS client, run from the gateway's place. Debian's own, but
-//! for cards the one that `interop/build-eapol-test.sh` builds, which has simulators of them.
+//! for cards the one that `interop/build-wpa.sh` builds, which has simulators of them.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::run::{Trouble, finish};
 /// Debian's.
 pub const PACKAGED: &str = "/usr/bin/eapol_test";
 /// Built from Debian's source.
-pub const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/eapol_test/eapol_test");
+pub const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/wpa/eapol_test");
 
 /// A device.
 #[derive(Debug)]
@@ -20,16 +20,14 @@ pub struct Station<'a> {
     pub login: Login,
     /// What it shows and trusts.
     pub pki: &'a Pki,
-    /// The highest sequence number that its USIM has seen.
-    pub sqn: u64,
     /// How often it authenticates again.
     pub again: u32,
 }
 
 impl<'a> Station<'a> {
-    /// A device that authenticates once, with a card never used before.
+    /// A device that authenticates once.
     pub const fn new(login: Login, pki: &'a Pki) -> Self {
-        Self { login, pki, sqn: 0, again: 0 }
+        Self { login, pki, again: 0 }
     }
 
     /// Runs it; gives all that it printed. It fails unless the server accepts it each time and the keys that RADIUS
@@ -62,7 +60,7 @@ impl<'a> Station<'a> {
     /// Its cards are K, OPc and, for AKA, a sequence number.
     fn password(&self) -> String {
         match self.login.method.card() {
-            Some(_) => format!("{CARD_KEY:032x}:{CARD_OPC:032x}:{:012x}", self.sqn),
+            Some(_) => format!("{CARD_KEY:032x}:{CARD_OPC:032x}:{:012x}", self.login.sqn),
             None => self.login.password.into(),
         }
     }

@@ -13,7 +13,7 @@ use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::vector::Triplet;
 
 use crate::eap::{CARD_KEY, CARD_OPC, Inside, Login, Method, PASSWORD, RADIUS_SECRET, USER, Version};
-use crate::lab::{Lab, Node};
+use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, line, wait_for};
 
@@ -138,7 +138,7 @@ log {{ destination = stdout }}
 security {{ reject_delay = 0
   status_server = no
   allow_vulnerable_openssl = yes }}
-client gw {{ ipaddr = 10.99.2.0/24
+client gw {{ ipaddr = {GW_TOWARDS_AAA}
   secret = {RADIUS_SECRET}
   require_message_authenticator = yes }}
 modules {{
@@ -147,7 +147,18 @@ modules {{
   pap {{ }}
   mschap {{ use_mppe = yes
     require_encryption = no }}
-  eap {{
+  {eap}
+}}
+{server}",
+        dir = dir.display(),
+        eap = eap_module(login, pki),
+        server = server(),
+    )
+}
+
+fn eap_module(login: &Login, pki: &Pki) -> String {
+    format!(
+        "eap {{
     default_eap_type = {eap_type}
     timer_expire = 60
     ignore_unknown_eap_types = no
@@ -175,9 +186,20 @@ modules {{
       copy_request_to_tunnel = no
       use_tunneled_reply = no
       virtual_server = lab }}
-  }}
-}}
-server lab {{
+  }}",
+        eap_type = eap_type(login.proposed),
+        inner_type = inner_type(login.method),
+        version = tls_version(login.method),
+        key = pki.key(Node::Aaa).display(),
+        certificate = pki.certificate(Node::Aaa).display(),
+        root = pki.root_certificate().display(),
+    )
+}
+
+/// The same for what comes from outside and for what comes out of a tunnel.
+fn server() -> String {
+    format!(
+        "server lab {{
   listen {{ type = auth
     ipaddr = {address}
     port = 1812 }}
@@ -200,13 +222,6 @@ server lab {{
   }}
 }}
 ",
-        dir = dir.display(),
-        eap_type = eap_type(login.proposed),
-        inner_type = inner_type(login.method),
-        version = tls_version(login.method),
-        key = pki.key(Node::Aaa).display(),
-        certificate = pki.certificate(Node::Aaa).display(),
-        root = pki.root_certificate().display(),
         address = Node::Aaa.outer(),
     )
 }

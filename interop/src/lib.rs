@@ -1,5 +1,5 @@
-//! Runs third-party daemons beside keytoll: three network namespaces joined by cables, Debian's strongSwan, FreeRADIUS
-//! and eapol_test in some of them, and what it takes to look inside. Nothing of the host is touched; everything goes
+//! Runs third-party daemons beside keytoll: three network namespaces joined by cables, Debian's strongSwan, FreeRADIUS,
+//! hostapd and eapol_test in some of them, and what it takes to look inside. Nothing of the host is touched; everything goes
 //! away on drop.
 //!
 //! ```text
@@ -24,6 +24,7 @@ pub mod charon;
 pub mod eap;
 pub mod eapol_test;
 pub mod freeradius;
+pub mod hostapd;
 pub mod lab;
 pub mod peer;
 pub mod pki;
@@ -36,6 +37,7 @@ pub mod swanctl;
 
 pub use charon::Charon;
 pub use freeradius::FreeRadius;
+pub use hostapd::Hostapd;
 pub use lab::{Lab, Node};
 pub use peer::Peer;
 pub use pki::{KeyKind, Pki};

@@ -150,7 +150,10 @@ fn eap(node: Node, login: &Login) -> Vec<String> {
     let radius_secret = format!("radius_secret={RADIUS_SECRET}");
     let user = |eap, password| vec![eap, format!("user={}", login.user()), format!("password={password}")];
     match node {
-        Node::Ue => user(format!("eap={}", login.method), login.password),
+        Node::Ue => {
+            let card = format!("sqn={}", login.sqn);
+            user(format!("eap={}", login.method), login.password).into_iter().chain([card]).collect()
+        }
         Node::Gw => vec![
             format!("aaa={}", Node::Aaa.outer()),
             format!("aaa_local={GW_TOWARDS_AAA}"),

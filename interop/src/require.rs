@@ -5,19 +5,21 @@ use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::eapol_test;
 use crate::lab::Lab;
 use crate::run::{finish, words};
+use crate::{eapol_test, hostapd};
 
 /// Programs that must be there, and the package or script that brings each.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 12] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
     ("/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so", "libcharon-extra-plugins"),
     ("/usr/sbin/freeradius", "freeradius"),
     (eapol_test::PACKAGED, "eapoltest"),
-    (eapol_test::BUILT, "interop/build-eapol-test.sh"),
+    (eapol_test::BUILT, "interop/build-wpa.sh"),
+    (hostapd::PACKAGED, "hostapd"),
+    (hostapd::SUBSCRIBERS, "interop/build-wpa.sh"),
     ("/usr/bin/openssl", "openssl"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/setpriv", "util-linux"),

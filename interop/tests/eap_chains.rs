@@ -35,6 +35,11 @@ mod freeradius {
     eap_rows!(eap_tests(|method| check(Chain::FreeRadius, method)));
 }
 
+mod hostapd {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::Hostapd, method)));
+}
+
 mod eapol_test {
     use super::*;
     eap_rows!(eap_tests(|method| check(Chain::EapolTest, method)));

@@ -44,9 +44,9 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
         Method::Md5 => Arc::new(Md5Peer { password }),
         Method::MschapV2 => Arc::new(MschapV2Peer { name: None, password }),
         Method::Gtc => Arc::new(GtcPeer { password }),
-        Method::Sim => sim::peer(card(), wallet()),
-        Method::Aka => aka::peer(card(), wallet()),
-        Method::AkaPrime => aka_prime::peer(card(), wallet()),
+        Method::Sim => sim::peer(card(arguments)?, wallet()),
+        Method::Aka => aka::peer(card(arguments)?, wallet()),
+        Method::AkaPrime => aka_prime::peer(card(arguments)?, wallet()),
         Method::Tls(version) => Arc::new(TlsPeer { tunnels: client(version, true, arguments)?, framing }),
         Method::Ttls(inside, version) => {
             let inside = match inside {
@@ -61,9 +61,10 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
     })
 }
 
-/// The subscriber's card, never used before.
-fn card() -> SharedCard {
-    SharedCard::new(Card::new(subscriber(), REALM, algorithm(), Sqn::new(0)))
+/// The subscriber's card, that has seen sequence numbers up to `sqn`.
+fn card(arguments: &Arguments) -> Result<SharedCard> {
+    let highest = Sqn::new(arguments.parse("sqn")?);
+    Ok(SharedCard::new(Card::new(subscriber(), REALM, algorithm(), highest)))
 }
 
 fn wallet() -> simaka::peer::Settings {
@@ -81,8 +82,8 @@ fn algorithm() -> Algorithm {
 /// The AAA server's own subscribers: the one there is. TS 33.402 §6.2: AKA′ wants the separation bit of the AMF.
 pub(crate) fn subscribers(seed: &Seed) -> AuthenticationCentre {
     let mut centre = AuthenticationCentre::new(seed.stream("centre"));
-    let subscriber_data = Subscriber { algorithm: algorithm(), amf: [0x80, 0], sqn: Sqn::new(32) };
-    centre.insert(subscriber(), subscriber_data);
+    let record = Subscriber { algorithm: algorithm(), amf: [0x80, 0], sqn: Sqn::new(32) };
+    centre.insert(subscriber(), record);
     centre
 }
 
