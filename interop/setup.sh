@@ -1,25 +1,31 @@
 #!/bin/bash
-# Installs what the interoperability tests need on Debian 12, by package name, and starts nothing.
-# Run as root:  interop/setup.sh   (nothing is done for packages that are already there)
+# Installs what the interoperability tests need on Debian 12, by package name, and starts nothing; builds what Debian
+# leaves out of wpa_supplicant and hostapd.
+# Run as root:  interop/setup.sh   (nothing is done for what is already there)
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
-    libcharon-extra-plugins libcharon-extauth-plugins iproute2 iputils-ping openssl"
+    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest hostapd
+    iproute2 iputils-ping openssl build-essential dpkg-dev pkg-config libssl-dev"
 
 missing=""
 for package in $packages; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
-[ -z "$missing" ] && exit 0
 
-# Debian starts daemons at install time unless policy-rc.d says no; ours goes away again, a foreign one stays.
-policy=/usr/sbin/policy-rc.d
-if [ ! -e "$policy" ]; then
-    trap 'rm -f "$policy"' EXIT
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
-    chmod +x "$policy"
-fi
-apt-get update -qq
+install() {
+    # Debian starts daemons at install time unless policy-rc.d says no; ours goes away again, a foreign one stays.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
 # shellcheck disable=SC2086 # a list of names
-apt-get install -y -qq --no-install-recommends $missing >/dev/null
+[ -z "$missing" ] || install $missing
+"$(dirname "$0")/build-wpa.sh"

@@ -10,7 +10,7 @@ use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, finish, line, wait_for};
 use crate::status::{self, IkeSa};
-use crate::swanctl::{Terms, strongswan_conf};
+use crate::swanctl::Terms;
 
 /// How long the daemon may take to answer after its start.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -135,7 +135,7 @@ fn configure(dir: &Path, node: Node, terms: &Terms, pki: Option<&Pki>) -> Result
     for part in ["x509", "x509ca", "private"] {
         fs::create_dir_all(swanctl.join(part)).map_err(file(&swanctl))?;
     }
-    fs::write(dir.join("strongswan.conf"), strongswan_conf(dir)).map_err(file(dir))?;
+    fs::write(dir.join("strongswan.conf"), terms.strongswan_conf(dir)).map_err(file(dir))?;
     fs::write(swanctl.join("swanctl.conf"), terms.swanctl_conf(node)).map_err(file(&swanctl))?;
     let Some(pki) = pki else { return Ok(()) };
     let name = node.name();

@@ -1,9 +1,11 @@
-//! Runs third-party daemons beside keytoll: two network namespaces joined by a cable, Debian's strongSwan in one or
-//! both of them, and what it takes to look inside. Nothing of the host is touched; everything goes away on drop.
+//! Runs third-party daemons beside keytoll: three network namespaces joined by cables, Debian's strongSwan, FreeRADIUS,
+//! hostapd and eapol_test in some of them, and what it takes to look inside. Nothing of the host is touched; everything goes
+//! away on drop.
 //!
 //! ```text
-//!   namespace ue   10.99.1.1 ---- veth ---- 10.99.1.2   namespace gw
-//!   inner          10.98.1.1                10.98.2.1   inner; virtual addresses 10.98.3.0/24
+//!   namespace ue              namespace gw                          namespace aaa
+//!   10.99.1.1 ---- veth ---- 10.99.1.2   10.99.2.2 ---- veth ---- 10.99.2.3
+//!   inner 10.98.1.1          inner 10.98.2.1; virtual addresses 10.98.3.0/24
 //! ```
 //!
 //! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`): real packets pass through
@@ -17,16 +19,25 @@
     reason = "the harness waits for other programs, which takes real time; no engine is in here"
 )]
 
+pub mod chain;
 pub mod charon;
+pub mod eap;
+pub mod eapol_test;
+pub mod freeradius;
+pub mod hostapd;
 pub mod lab;
 pub mod peer;
 pub mod pki;
 pub mod require;
+pub mod results;
 pub mod run;
 pub mod status;
+pub mod suites;
 pub mod swanctl;
 
 pub use charon::Charon;
+pub use freeradius::FreeRadius;
+pub use hostapd::Hostapd;
 pub use lab::{Lab, Node};
 pub use peer::Peer;
 pub use pki::{KeyKind, Pki};

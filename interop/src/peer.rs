@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, Node};
+use crate::eap::{Login, PASSWORD, RADIUS_SECRET};
+use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, line};
 use crate::swanctl::{Auth, Terms};
@@ -127,14 +128,43 @@ fn arguments(node: Node, terms: &Terms) -> Vec<String> {
 }
 
 fn credentials(node: Node, terms: &Terms, pki: Option<&Pki>) -> Vec<String> {
+    match terms.auth {
+        Auth::Psk => vec![format!("secret={}", terms.secret)],
+        Auth::Certificate => files(node, pki),
+        Auth::Eap(login) => eap(node, &login).into_iter().chain(files(node, pki)).collect(),
+    }
+}
+
+fn files(node: Node, pki: Option<&Pki>) -> Vec<String> {
+    let Some(pki) = pki else { return vec![] };
     let file = |key: &str, path: &Path| format!("{key}={}", path.display());
-    match (terms.auth, pki) {
-        (Auth::Certificate, Some(pki)) => vec![
-            file("root", &pki.root_certificate()),
-            file("certificate", &pki.certificate(node)),
-            file("key", &pki.key(node)),
+    vec![
+        file("root", &pki.root_certificate()),
+        file("certificate", &pki.certificate(node)),
+        file("key", &pki.key(node)),
+    ]
+}
+
+/// Each node's part in EAP. The AAA server always knows the right password.
+fn eap(node: Node, login: &Login) -> Vec<String> {
+    let radius_secret = format!("radius_secret={RADIUS_SECRET}");
+    let user = |eap, password| vec![eap, format!("user={}", login.user()), format!("password={password}")];
+    match node {
+        Node::Ue => {
+            let card = format!("sqn={}", login.sqn);
+            user(format!("eap={}", login.method), login.password).into_iter().chain([card]).collect()
+        }
+        Node::Gw => vec![
+            format!("aaa={}", Node::Aaa.outer()),
+            format!("aaa_local={GW_TOWARDS_AAA}"),
+            format!("asks_identity={}", if login.asks_identity { "yes" } else { "no" }),
+            radius_secret,
         ],
-        _ => vec![format!("secret={}", terms.secret)],
+        Node::Aaa => {
+            let client = format!("client={GW_TOWARDS_AAA}");
+            let offers = format!("eap={};{}", login.proposed, login.method);
+            user(offers, PASSWORD).into_iter().chain([client, radius_secret]).collect()
+        }
     }
 }
 

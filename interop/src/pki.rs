@@ -25,21 +25,24 @@ impl KeyKind {
     }
 }
 
-/// Where the files are: `root.crt`, and for each node a `.crt` and a `.key` (PKCS #8), all PEM.
+/// Where the files are: the root, and for each node a `.crt` and a `.key` (PKCS #8), all PEM.
 #[derive(Debug)]
 pub struct Pki {
     dir: PathBuf,
+    root: PathBuf,
 }
 
 impl Pki {
     /// Makes keys and certificates below `dir`.
     pub fn make(dir: &Path, kind: KeyKind) -> Result<Self, Trouble> {
-        let pki = Self { dir: dir.join("pki") };
+        let dir = dir.join("pki");
+        let pki = Self { root: dir.join("root.crt"), dir };
         fs::create_dir_all(&pki.dir)
             .map_err(|source| Trouble::File { what: format!("make {}", pki.dir.display()), source })?;
         pki.root(kind)?;
         pki.leaf(Node::Ue, "DNS:ue.lab,email:ue@lab", kind)?;
         pki.leaf(Node::Gw, "DNS:gw.lab", kind)?;
+        pki.leaf(Node::Aaa, "DNS:aaa.lab", kind)?;
         Ok(pki)
     }
 
@@ -72,9 +75,14 @@ impl Pki {
         [request, sign].iter().try_for_each(|step| finish(words(step).current_dir(&self.dir)).map(drop))
     }
 
+    /// The same keys and certificates, for somebody who trusts another root.
+    pub fn trusting(&self, other: &Self) -> Self {
+        Self { dir: self.dir.clone(), root: other.root.clone() }
+    }
+
     /// The root certificate.
     pub fn root_certificate(&self) -> PathBuf {
-        self.dir.join("root.crt")
+        self.root.clone()
     }
 
     /// A node's certificate.

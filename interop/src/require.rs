@@ -7,12 +7,19 @@ use std::path::Path;
 
 use crate::lab::Lab;
 use crate::run::{finish, words};
+use crate::{eapol_test, hostapd};
 
-/// Programs that must be there, and the package that brings each.
-const PROGRAMS: [(&str, &str); 6] = [
+/// Programs that must be there, and the package or script that brings each.
+const PROGRAMS: [(&str, &str); 12] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
+    ("/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so", "libcharon-extra-plugins"),
+    ("/usr/sbin/freeradius", "freeradius"),
+    (eapol_test::PACKAGED, "eapoltest"),
+    (eapol_test::BUILT, "interop/build-wpa.sh"),
+    (hostapd::PACKAGED, "hostapd"),
+    (hostapd::SUBSCRIBERS, "interop/build-wpa.sh"),
     ("/usr/bin/openssl", "openssl"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/setpriv", "util-linux"),
@@ -50,7 +57,7 @@ fn notice(why: &str) {
 pub fn obstacle() -> Option<String> {
     let missing = PROGRAMS.iter().find(|(path, _)| !Path::new(path).exists());
     if let Some((path, package)) = missing {
-        return Some(format!("{path} is missing (package {package}); run interop/setup.sh as root"));
+        return Some(format!("{path} is missing (of {package}); run interop/setup.sh as root"));
     }
     if !Path::new("/dev/net/tun").exists() {
         return Some("/dev/net/tun is missing; strongSwan's user-space ESP needs it".into());

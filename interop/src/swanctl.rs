@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::eap::{Login, Method, RADIUS_SECRET, USER, Version};
 use crate::lab::{Node, POOL};
 
 /// The shared key, unless a case wants a wrong one.
@@ -15,6 +16,8 @@ pub enum Auth {
     Psk,
     /// The node's certificate of a [`crate::Pki`].
     Certificate,
+    /// The device with EAP, to an AAA server behind the gateway; the gateway with its certificate.
+    Eap(Login),
 }
 
 /// What the device is called inside the tunnel.
@@ -56,11 +59,16 @@ impl Terms {
         Self { auth: Auth::Certificate, ..Self::psk(ike, esp) }
     }
 
+    /// EAP, certificates of the servers, and a virtual address.
+    pub const fn eap(login: Login) -> Self {
+        Self { auth: Auth::Eap(login), ..Self::psk("aes128-sha256-x25519", "aes128gcm16") }
+    }
+
     /// `swanctl.conf` for one side.
     pub fn swanctl_conf(&self, node: Node) -> String {
         let (peer, remote_addrs) = match node {
             Node::Ue => (Node::Gw, format!("remote_addrs = {}", Node::Gw.outer())),
-            Node::Gw => (Node::Ue, String::new()),
+            _ => (Node::Ue, String::new()),
         };
         format!(
             "connections {{ c {{
@@ -79,7 +87,8 @@ impl Terms {
   children {{ {net}
     {host} }} }} }}
 pools {{ p {{ addrs = {POOL} }} }}
-secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
+secrets {{ ike-1 {{ secret = \"{secret}\" }}
+  {eap_secret} }}
 ",
             local = node.outer(),
             ike = self.ike,
@@ -89,7 +98,8 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
             more = self.charon,
             addresses = self.addresses(node),
             own_auth = self.own_auth(node),
-            auth = self.auth_word(),
+            auth = self.peer_auth(node),
+            eap_secret = self.eap_secret(),
             own_id = node.id(),
             peer_id = peer.id(),
         )
@@ -99,24 +109,39 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
         format!("{name} {{ local_ts = {local}\n remote_ts = {remote}\n esp_proposals = {} }}", self.esp)
     }
 
-    const fn auth_word(&self) -> &'static str {
-        match self.auth {
-            Auth::Psk => "psk",
-            Auth::Certificate => "pubkey",
+    fn own_auth(&self, node: Node) -> String {
+        let certificate = format!("certs = {}.crt", node.name());
+        match (self.auth, node) {
+            (Auth::Psk, _) => "auth = psk".into(),
+            (Auth::Eap(login), Node::Ue) => {
+                let name = Node::Aaa.id();
+                let own = if matches!(login.method, Method::Tls(_)) { &certificate } else { "" };
+                format!("auth = eap\n    eap_id = {USER}\n    aaa_id = {name}\n    {own}")
+            }
+            _ => format!("auth = pubkey\n    {certificate}"),
         }
     }
 
-    fn own_auth(&self, node: Node) -> String {
+    const fn peer_auth(&self, node: Node) -> &'static str {
+        match (self.auth, node) {
+            (Auth::Psk, _) => "psk",
+            (Auth::Eap(login), Node::Gw) if login.asks_identity => "eap-radius\n    eap_id = %any",
+            (Auth::Eap(_), Node::Gw) => "eap-radius",
+            _ => "pubkey",
+        }
+    }
+
+    fn eap_secret(&self) -> String {
         match self.auth {
-            Auth::Psk => "auth = psk".into(),
-            Auth::Certificate => format!("auth = pubkey\n    certs = {}.crt", node.name()),
+            Auth::Eap(login) => format!("eap-1 {{ id = {USER}\n    secret = \"{}\" }}", login.password),
+            _ => String::new(),
         }
     }
 
     const fn addresses(&self, node: Node) -> &'static str {
         match (self.inner, node) {
             (Inner::Virtual, Node::Ue) => "vips = 0.0.0.0",
-            (Inner::Virtual, Node::Gw) => "pools = p",
+            (Inner::Virtual, _) => "pools = p",
             (Inner::Subnet, _) => "",
         }
     }
@@ -125,7 +150,7 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
     const fn host(&self, node: Node) -> &'static str {
         match node {
             Node::Ue => self.selector(node),
-            Node::Gw => "10.98.2.1/32",
+            _ => "10.98.2.1/32",
         }
     }
 
@@ -143,14 +168,20 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }} }}
 const PLUGINS: &str = "aesni aes sha2 sha1 md5 mgf1 random nonce x509 constraints pubkey pkcs1 pkcs8 pem openssl gmp \
     curve25519 chapoly xcbc cmac hmac kdf ctr ccm gcm drbg kernel-libipsec kernel-netlink socket-default vici";
 
-/// `strongswan.conf` for a daemon that keeps everything it writes in `dir`.
-pub fn strongswan_conf(dir: &Path) -> String {
-    let dir = dir.display();
-    format!(
-        "charon {{
+/// Plugins that EAP needs as well: MSCHAPv2 wants MD4 and DES.
+const EAP_PLUGINS: &str = "md4 des eap-identity eap-md5 eap-mschapv2 eap-gtc eap-tls eap-ttls eap-radius";
+
+impl Terms {
+    /// `strongswan.conf` for a daemon that keeps everything it writes in `dir`.
+    pub fn strongswan_conf(&self, dir: &Path) -> String {
+        let dir = dir.display();
+        let eap_plugins = if matches!(self.auth, Auth::Eap(_)) { EAP_PLUGINS } else { "" };
+        format!(
+            "charon {{
   load_modular = no
-  load = {PLUGINS}
+  load = {PLUGINS} {eap_plugins}
   install_virtual_ip_on = lo
+  {tls}
   syslog {{ daemon {{ default = -1 }}
     auth {{ default = -1 }} }}
   filelog {{ main {{ path = {dir}/charon.log
@@ -159,9 +190,30 @@ pub fn strongswan_conf(dir: &Path) -> String {
       default = 2
       net = 1
       job = 1 }} }}
-  plugins {{ vici {{ socket = unix://{dir}/vici }} }}
+  plugins {{ vici {{ socket = unix://{dir}/vici }}
+    {radius} }}
 }}
 charon-systemd {{ journal {{ default = -1 }} }}
-"
-    )
+",
+            tls = self.tls(),
+            radius = self.radius(),
+        )
+    }
+
+    fn tls(&self) -> &'static str {
+        match self.auth {
+            Auth::Eap(login) if login.method.tls() == Some(Version::Tls13) => "tls { version_max = 1.3 }",
+            _ => "",
+        }
+    }
+
+    fn radius(&self) -> String {
+        match self.auth {
+            Auth::Eap(_) => format!(
+                "eap-radius {{ servers {{ aaa {{ address = {}\n secret = {RADIUS_SECRET} }} }} }}",
+                Node::Aaa.outer()
+            ),
+            _ => String::new(),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! keytoll as the device, strongSwan as the gateway. Read RFC 7296 §1.2, §2.23 and RFC 3948 first.
 
-use keytoll_interop::{Charon, KeyKind, Lab, Node, Peer, Pki, Terms, Trouble, lab_or_skip};
+use keytoll_interop::{Charon, Lab, Node, Peer, Pki, Terms, Trouble, lab_or_skip, suite_tests};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
 const GCM: &str = "aes128gcm16-prfsha256-x25519";
@@ -26,48 +26,7 @@ fn echo_and_delete(lab: &Lab, terms: &Terms, pki: Option<&Pki>) -> Result<(), Tr
     Ok(())
 }
 
-fn psk(ike: &'static str, esp: &'static str) {
-    let Some(lab) = lab_or_skip() else { return };
-    let terms = Terms::psk(ike, esp);
-    echo_and_delete(&lab, &terms, None).unwrap_or_else(|why| panic!("{why}"));
-}
-
-fn certificate(kind: KeyKind, ike: &'static str) {
-    let Some(lab) = lab_or_skip() else { return };
-    let pki = Pki::make(lab.shared_dir(), kind).unwrap_or_else(|why| panic!("{why}"));
-    let terms = Terms::certificate(ike, "aes128gcm16");
-    echo_and_delete(&lab, &terms, Some(&pki)).unwrap_or_else(|why| panic!("{why}"));
-}
-
-#[test]
-fn psk_with_an_aead() {
-    psk(GCM, "aes128gcm16");
-}
-
-#[test]
-fn psk_with_encrypt_then_mac() {
-    psk("aes128-sha256-modp2048", "aes128-sha256");
-}
-
-#[test]
-fn psk_with_aes_xcbc_and_ecp() {
-    psk("aes256ctr-aesxcbc-prfaesxcbc-ecp384", "aes256-sha384");
-}
-
-#[test]
-fn psk_with_chacha() {
-    psk("chacha20poly1305-prfsha512-ecp256", "chacha20poly1305");
-}
-
-#[test]
-fn rsa_2048() {
-    certificate(KeyKind::Rsa2048, "aes128-sha256-modp2048");
-}
-
-#[test]
-fn ecdsa_p256() {
-    certificate(KeyKind::EcdsaP256, "aes128gcm16-prfsha256-ecp256");
-}
+suite_tests!(echo_and_delete);
 
 #[test]
 fn both_sides_rekey() {

@@ -78,7 +78,7 @@ const ALLOWED: &[Allowed] = &[
     allow("tidy", &[], "rules about the code must build when the code does not"),
     allow(
         "interop",
-        &["engine", "native", "crypto", "pki", "ike", "esp", "hosts", "live"],
+        &["engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "tls", "hosts", "live"],
         "interoperability runs the live world against foreign daemons",
     ),
 ];

@@ -14,13 +14,13 @@ pub enum Failure {
     /// A certificate of the other side is not valid yet.
     #[error("certificate not yet valid")]
     NotYetValid,
-    /// A signature in the chain or in the handshake is wrong.
+    /// A signature in the handshake is wrong.
     #[error("bad signature")]
     BadSignature,
     /// The other side's certificate has a good path and the wrong name.
     #[error("certificate for another name")]
     WrongName,
-    /// The other side's certificate cannot be read or is not acceptable.
+    /// The other side's certificate cannot be read, was not signed by whom it says, or is not acceptable.
     #[error("bad certificate")]
     BadCertificate,
     /// The other side has no certificate, and we ask for one.

@@ -42,11 +42,12 @@ impl Verifier {
 /// In the words of rustls, which chooses the alert by it.
 fn refused(why: Engine) -> Error {
     Error::InvalidCertificate(match why {
-        Engine::Malformed => CertificateError::BadEncoding,
+        // RFC 8446 §6.2: a certificate with a signature that does not verify is a bad_certificate; rustls keeps
+        // decrypt_error, its alert for BadSignature, for signatures of the handshake.
+        Engine::Malformed | Engine::BadSignature => CertificateError::BadEncoding,
         Engine::UnknownIssuer => CertificateError::UnknownIssuer,
         Engine::Expired => CertificateError::Expired,
         Engine::NotYetValid => CertificateError::NotValidYet,
-        Engine::BadSignature => CertificateError::BadSignature,
         Engine::NotAcceptable => CertificateError::InvalidPurpose,
     })
 }

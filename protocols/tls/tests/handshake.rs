@@ -224,6 +224,18 @@ fn a_wrong_key_under_a_good_certificate_is_a_bad_signature() {
 }
 
 #[test]
+fn a_certificate_of_a_false_authority_is_a_bad_certificate() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let false_world = World::of_a_false_authority(KeyKind::EcdsaP256);
+    for version in VERSIONS {
+        let server = world.config(&false_world.server, version);
+        check_failure(&world.client(version), &server, Some(Failure::BadCertificate), alert(42));
+        let client = world.config(&false_world.client, version);
+        check_failure(&client, &world.server(version), alert(42), Some(Failure::BadCertificate));
+    }
+}
+
+#[test]
 fn the_name_check_is_asked() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {

@@ -58,13 +58,13 @@ pub(crate) struct Supplicant {
 
 impl Supplicant {
     pub(crate) fn new(credentials: EapCredentials, rng: Rng) -> Self {
-        let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.now());
+        let peer = peer(&credentials);
         Self { credentials, peer, rng, failure: None }
     }
 
     /// Forgets the last conversation.
     pub(crate) fn begin(&mut self) {
-        self.peer = Peer::new(Arc::clone(&self.credentials.config), self.credentials.identity.now());
+        self.peer = peer(&self.credentials);
         self.failure = None;
     }
 
@@ -91,6 +91,10 @@ impl Supplicant {
     pub(crate) fn failure(&mut self) -> Option<&'static str> {
         self.failure.take()
     }
+}
+
+fn peer(credentials: &EapCredentials) -> Peer {
+    Peer::new(Arc::clone(&credentials.config), credentials.identity.now()).over_reliable_layer()
 }
 
 impl fmt::Debug for Supplicant {

@@ -46,6 +46,23 @@ fn an_end_with_another_identifier_is_not_believed() {
 }
 
 #[test]
+fn over_a_reliable_layer_the_identifier_of_an_end_says_nothing() {
+    let mut world = World::real();
+    let begun = |world: &mut World| {
+        let mut peer = peer(vec![md5_peer("x")], USER).over_reliable_layer();
+        ignored(world, &mut peer, &packet::success(7), "EAP end before the beginning");
+        world.give_peer(&mut peer, &packet::request(6, MethodType::IDENTITY, b""));
+        ignored(world, &mut peer, &packet::success(7), "EAP unsolicited Success");
+        world.give_peer(&mut peer, &packet::request(7, MethodType::MD5, &[1, 1]));
+        peer
+    };
+    let mut peer = begun(&mut world);
+    assert_eq!(world.give_peer(&mut peer, &packet::success(8)), PeerOutput::Success(Keys::default()));
+    let mut peer = begun(&mut world);
+    assert_eq!(world.give_peer(&mut peer, &packet::failure(8)), PeerOutput::Failed(Reason::REFUSED));
+}
+
+#[test]
 fn a_repeated_request_gets_the_same_response() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword")], USER);

@@ -272,13 +272,9 @@ impl Sa {
                 wait.on_request(&inbound, &plain, core, env)
             }
             (State::AwaitingAuth(wait), Err(reason)) => wait.refuse(reason, core, env),
-            (State::RelayAwaitsPeer(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
-                wait.on_request(&inbound, core, env)
-            }
+            (State::RelayAwaitsPeer(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
             (State::RelayAwaitsPeer(wait), Err(reason)) => refuse(wait.protection, reason, core, env),
-            (State::AwaitingFinalAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
-                wait.on_request(&inbound, core, env)
-            }
+            (State::AwaitingFinalAuth(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
             (State::AwaitingFinalAuth(wait), Err(reason)) => refuse(wait.relay.protection, reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),

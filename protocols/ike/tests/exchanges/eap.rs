@@ -33,12 +33,14 @@ struct Script {
     rounds: u8,
     server: Result<Option<Secret>, ()>,
     peer: Option<Secret>,
+    /// After so many packets of the server's the peer gives up.
+    patience: u8,
 }
 
 impl Script {
     fn success(msk: Option<&str>) -> Self {
         let msk = msk.map(secret);
-        Self { rounds: 2, server: Ok(msk.clone()), peer: msk }
+        Self { rounds: 2, server: Ok(msk.clone()), peer: msk, patience: u8::MAX }
     }
 }
 
@@ -92,6 +94,7 @@ fn server((sa, answer): (SaId, Option<Vec<u8>>), script: &Script, asked: &mut u8
 fn peer((sa, request): (SaId, Option<Vec<u8>>), script: &Script) -> (SaId, Eap) {
     let request = request.expect("the peer hears packets only");
     let eap = match request[0] {
+        _ if request[1] > script.patience => Eap::Failure { packet: Vec::new() },
         REQUEST => Eap::Packet(packet(RESPONSE, request[1])),
         SUCCESS => Eap::Success { packet: Vec::new(), msk: script.peer.clone() },
         _ => Eap::Failure { packet: Vec::new() },
@@ -228,12 +231,27 @@ fn different_keys_are_no_proof() {
 
 #[test]
 fn a_failure_ends_it_on_both_sides() {
-    let script = Script { rounds: 1, server: Err(()), peer: None };
+    let script = Script { rounds: 1, server: Err(()), peer: None, patience: u8::MAX };
     let mut bench = play(Bench::new(eap()), &script);
     assert_eq!(bench.failures(Side::R), ["EAP failure"]);
     assert_eq!(bench.failures(Side::I), ["EAP failure"]);
     bench.run_out(std::time::Duration::from_secs(400));
     bench.assert_nothing_remains();
+}
+
+/// A peer that does not want the server, whether it is asked for the first time or is to prove itself at the end: the
+/// responder is told, agrees, and remembers nothing.
+#[test]
+fn a_peer_that_gives_up_ends_it_on_both_sides() {
+    for answered in 0..3 {
+        let mut bench =
+            play(Bench::new(eap()), &Script { patience: answered, ..Script::success(Some("msk")) });
+        bench.settle();
+        assert_eq!(bench.failures(Side::I), ["EAP failure"], "after {answered}");
+        assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"], "after {answered}");
+        bench.run_out(std::time::Duration::from_secs(400));
+        bench.assert_nothing_remains();
+    }
 }
 
 /// An AAA server that never answers: the gateway gives the conversation up, the device its requests.

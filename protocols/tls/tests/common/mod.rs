@@ -29,9 +29,18 @@ impl World {
     }
 
     pub(crate) fn valid(kind: KeyKind, chain_length: usize, from: u64, until: u64) -> Self {
+        Self::seeded(1, kind, chain_length, from, until)
+    }
+
+    /// Certificates of an authority with the usual name and a key of its own.
+    pub(crate) fn of_a_false_authority(kind: KeyKind) -> Self {
+        Self::seeded(2, kind, 2, NOW_UNIX_SECONDS - 1000, NOW_UNIX_SECONDS + 1000)
+    }
+
+    fn seeded(seed: u64, kind: KeyKind, chain_length: usize, from: u64, until: u64) -> Self {
         let validity = Validity { from_unix_seconds: from, until_unix_seconds: until };
         let (mut crypto, make) = (Real::default(), &mut keys::generate);
-        let mut authority = Authority::new(kind, validity, &Seed::from(1), make, &mut crypto);
+        let mut authority = Authority::new(kind, validity, &Seed::from(seed), make, &mut crypto);
         let mut issue = |name| {
             let request = Request { name, alternatives: &[], kind, chain_length };
             authority.issue(&request, make, &mut crypto)

@@ -9,6 +9,7 @@ use keytoll_engine::crypto::{Phase, Secret};
 use super::super::auth::{self, Proof};
 use super::super::config::{CONVERSATION_MAX, Connection, Prove};
 use super::super::endpoint::Env;
+use super::super::established::end_of_sa;
 use super::super::event::{Eap, Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::initiator::{Settled, push_certificates};
@@ -64,10 +65,17 @@ impl Relay {
 
     pub(in crate::v2) fn on_request(
         self: Box<Self>,
+        exchange: ExchangeType,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
+        if exchange != ExchangeType::IKE_AUTH {
+            return match end(exchange, inbound) {
+                Some(reason) => given_up(self.protection, reason, core, env),
+                None => unexpected(State::RelayAwaitsPeer(self), env),
+            };
+        }
         match inbound.need_eap() {
             Ok(eap) => {
                 env.emit(Event::EapPacket(core.id(), eap.message.to_vec()));
@@ -143,10 +151,17 @@ impl FinalAuth {
     /// RFC 7296 §2.16: both sides prove once more that they are the ones EAP was between.
     pub(in crate::v2) fn on_request(
         self: Box<Self>,
+        exchange: ExchangeType,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
+        if exchange != ExchangeType::IKE_AUTH {
+            return match end(exchange, inbound) {
+                Some(reason) => given_up(self.relay.protection, reason, core, env),
+                None => unexpected(State::AwaitingFinalAuth(self), env),
+            };
+        }
         env.cx.crypto.enter(Phase::Auth);
         if let Err(reason) = self.verify(inbound, env) {
             return refuse(self.relay.protection, reason, core, env);
@@ -179,4 +194,21 @@ impl FinalAuth {
         let octets = SignedOctets::new(env.cx.crypto, keys, Role::Responder, message, nonces, id);
         Proof::by_eap(&octets, keys, Role::Responder, self.msk.as_ref(), env.cx)
     }
+}
+
+/// Why the initiator ends it in an exchange of its own, if it does.
+fn end(exchange: ExchangeType, inbound: &Inbound<'_>) -> Option<Reason> {
+    end_of_sa(inbound).filter(|_| exchange == ExchangeType::INFORMATIONAL)
+}
+
+// RFC 7296 §2.21.2: an initiator that finds the error may say so in an INFORMATIONAL exchange; its answer is the end.
+fn given_up(mut protection: Protection, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+    env.emit(Event::Failed(core.id(), reason));
+    core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut protection, env);
+    core.linger(env)
+}
+
+fn unexpected(state: State, env: &mut Env<'_, '_>) -> State {
+    env.discard("unexpected exchange");
+    state
 }

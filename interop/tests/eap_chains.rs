@@ -1,0 +1,61 @@
+//! Every EAP method in every chain of peers: the cells of `RESULTS.md`. Read RFC 7296 §2.16 (EAP in IKEv2), RFC 3579
+//! (EAP in RADIUS) and RFC 2548 §2.4 (its keys) first.
+
+use keytoll_interop::chain::{Chain, Outcome, Setting, key_kind};
+use keytoll_interop::eap::{Login, Method};
+use keytoll_interop::{Lab, Node, Pki, Trouble, eap_rows, eap_tests, lab_or_skip};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+
+/// What is known to come of it, does.
+fn check(chain: Chain, method: Method) {
+    let outcome = chain.outcome(method);
+    if matches!(outcome, Outcome::NotOffered(_)) {
+        return;
+    }
+    let Some(lab) = lab_or_skip() else { return };
+    match (authenticate(&lab, chain, method), outcome) {
+        (Err(why), Outcome::Passed | Outcome::PassedWith(_)) => panic!("{why}\n{}", lab.last_words()),
+        (Ok(()), Outcome::Failed { why, .. }) => panic!("it works, although {why}: chain.rs can tell better"),
+        (Err(other), Outcome::Failed { words, .. }) => {
+            assert!(lab.log(Node::Ue).contains(words), "no {words:?}: {other}");
+        }
+        (Ok(()), _) | (_, Outcome::NotOffered(_)) => {}
+    }
+}
+
+fn authenticate(lab: &Lab, chain: Chain, method: Method) -> Result<(), Trouble> {
+    let pki = Pki::make(lab.shared_dir(), key_kind(method))?;
+    let setting = Setting { lab, program: PROGRAM, login: Login::new(method), pki: &pki, aaa: &pki };
+    setting.authenticate(chain)
+}
+
+mod freeradius {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::FreeRadius, method)));
+}
+
+mod hostapd {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::Hostapd, method)));
+}
+
+mod eapol_test {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::EapolTest, method)));
+}
+
+mod charon_device {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::CharonDevice, method)));
+}
+
+mod charon_gateway {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::CharonGateway, method)));
+}
+
+mod charon_gateway_freeradius {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::CharonGatewayFreeRadius, method)));
+}

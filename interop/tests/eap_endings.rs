@@ -1,0 +1,190 @@
+//! How EAP ends when somebody is not believed, and how it begins when the first proposal is not wanted: always at once,
+//! on all sides, and for a reason that is named. Read RFC 3748 §4.2 and §5.3.1, RFC 5216 §2.1.3 (alerts) and RFC 7296
+//! §2.21.2 first.
+
+use keytoll_interop::chain::{Chain, Setting};
+use keytoll_interop::eap::{Inside, Login, Method, Version};
+use keytoll_interop::eapol_test::Station;
+use keytoll_interop::{KeyKind, Lab, Node, Pki, Trouble, lab_or_skip};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+
+const TLS: [Method; 2] = [Method::Tls(Version::Tls12), Method::Tls(Version::Tls13)];
+
+/// Who holds certificates of another authority with the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Distrust {
+    Nobody,
+    /// The AAA server's certificate is of another authority than the device trusts.
+    Server,
+    /// The AAA server trusts another authority than the device's certificate is of.
+    Device,
+}
+
+fn authenticate(lab: &Lab, chain: Chain, login: Login, distrust: Distrust) -> Result<(), Trouble> {
+    let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+    let other = Pki::make(&lab.dir(Node::Aaa), KeyKind::EcdsaP256)?;
+    let aaa = match distrust {
+        Distrust::Nobody => pki.trusting(&pki),
+        Distrust::Server => other.trusting(&pki),
+        Distrust::Device => pki.trusting(&other),
+    };
+    Setting { lab, program: PROGRAM, login, pki: &pki, aaa: &aaa }.authenticate(chain)
+}
+
+/// Accepted in spite of something unusual.
+fn accepted(chain: Chain, login: Login) {
+    let Some(lab) = lab_or_skip() else { return };
+    authenticate(&lab, chain, login, Distrust::Nobody)
+        .unwrap_or_else(|why| panic!("{chain}, {login:?}: {why}\n{}", lab.last_words()));
+}
+
+/// Refused; `said` is who must have said what.
+fn refused(chain: Chain, login: Login, distrust: Distrust, said: &[(Node, &str)]) {
+    let Some(lab) = lab_or_skip() else { return };
+    let what = format!("{chain}, {login:?}, {distrust:?}");
+    let refused = authenticate(&lab, chain, login, distrust).expect_err(&what).to_string();
+    for &(node, words) in said {
+        assert!(lab.log(node).contains(words), "{what}: no {words:?}: {refused}\n{}", lab.last_words());
+    }
+    assert!(!lab.log(Node::Gw).contains("unexpected exchange"), "{what}\n{}", lab.last_words());
+}
+
+fn wrong_password(chain: Chain, method: Method, said: &[(Node, &str)]) {
+    let login = Login { password: "another password", ..Login::new(method) };
+    refused(chain, login, Distrust::Nobody, said);
+}
+
+fn inside(inside: Inside, version: Version) -> Method {
+    Method::Ttls(inside, version)
+}
+
+const WRONG_PASSWORD: (Node, &str) = (Node::Aaa, "EAP wrong password");
+const REJECTED: (Node, &str) = (Node::Aaa, "Sent Access-Reject");
+
+#[test]
+fn freeradius_refuses_a_wrong_password() {
+    for method in [
+        Method::Md5,
+        Method::MschapV2,
+        inside(Inside::Pap, Version::Tls13),
+        inside(Inside::EapMschapV2, Version::Tls12),
+    ] {
+        wrong_password(Chain::FreeRadius, method, &[REJECTED, (Node::Ue, "Failed { why: \"EAP Failure\" }")]);
+    }
+}
+
+#[test]
+fn hostapd_refuses_a_wrong_password_and_mschapv2_says_so() {
+    wrong_password(Chain::Hostapd, Method::Md5, &[(Node::Ue, "Failed { why: \"EAP Failure\" }")]);
+    for method in [Method::MschapV2, inside(Inside::EapMschapV2, Version::Tls13)] {
+        wrong_password(Chain::Hostapd, method, &[(Node::Ue, "Failed { why: \"EAP wrong password\" }")]);
+    }
+}
+
+#[test]
+fn eapol_test_is_refused_with_a_wrong_password() {
+    for method in [
+        Method::Md5,
+        Method::MschapV2,
+        inside(Inside::MschapV2, Version::Tls12),
+        inside(Inside::EapMschapV2, Version::Tls13),
+    ] {
+        wrong_password(Chain::EapolTest, method, &[WRONG_PASSWORD]);
+    }
+}
+
+#[test]
+fn strongswan_is_refused_with_a_wrong_password() {
+    for method in [Method::Md5, inside(Inside::EapMd5, Version::Tls12)] {
+        wrong_password(Chain::CharonDevice, method, &[WRONG_PASSWORD, (Node::Ue, "received EAP_FAILURE")]);
+    }
+}
+
+/// In MSCHAPv2 the server says so in a request of its own; strongSwan does not answer it, but gives IKE up.
+#[test]
+fn strongswan_gives_up_and_the_gateway_agrees() {
+    let agreed = "Message { protocol: Ike, kind: 37, response: true";
+    let said = [(Node::Ue, "ERROR_AUTHENTICATION_FAILURE"), (Node::Gw, agreed)];
+    wrong_password(Chain::CharonDevice, Method::MschapV2, &said);
+}
+
+#[test]
+fn behind_strongswan_a_wrong_password_is_named() {
+    let said = [WRONG_PASSWORD, (Node::Ue, "Failed { why: \"EAP wrong password\" }")];
+    wrong_password(Chain::CharonGateway, Method::MschapV2, &said);
+}
+
+#[test]
+fn a_server_of_another_authority_is_refused_by_the_device() {
+    for method in TLS.into_iter().chain([inside(Inside::Pap, Version::Tls13)]) {
+        let said = [REJECTED, (Node::Ue, "Failed { why: \"tls bad certificate\" }")];
+        refused(Chain::FreeRadius, Login::new(method), Distrust::Server, &said);
+        let said = [(Node::Ue, "Failed { why: \"tls bad certificate\" }")];
+        refused(Chain::Hostapd, Login::new(method), Distrust::Server, &said);
+        let said = [(Node::Aaa, "Failed { why: \"tls alert unknown_ca\" }")];
+        refused(Chain::EapolTest, Login::new(method), Distrust::Server, &said);
+    }
+    let said = [(Node::Aaa, "Failed { why: \"tls alert certificate_unknown\" }")];
+    refused(Chain::CharonDevice, Login::new(TLS[0]), Distrust::Server, &said);
+}
+
+#[test]
+fn a_device_of_another_authority_is_refused_by_the_server() {
+    for method in TLS {
+        refused(Chain::FreeRadius, Login::new(method), Distrust::Device, &[REJECTED]);
+        let said =
+            [(Node::Aaa, "local TLS alert: unknown CA"), (Node::Ue, "Failed { why: \"EAP Failure\" }")];
+        refused(Chain::Hostapd, Login::new(method), Distrust::Device, &said);
+        let said = [(Node::Aaa, "Failed { why: \"tls bad certificate\" }")];
+        refused(Chain::EapolTest, Login::new(method), Distrust::Device, &said);
+    }
+}
+
+#[test]
+fn another_method_than_the_proposed_one_is_asked_for() {
+    for chain in
+        [Chain::FreeRadius, Chain::Hostapd, Chain::EapolTest, Chain::CharonDevice, Chain::CharonGateway]
+    {
+        accepted(chain, Login { proposed: Method::Md5, ..Login::new(TLS[0]) });
+        accepted(chain, Login { proposed: TLS[0], ..Login::new(Method::MschapV2) });
+    }
+}
+
+/// The USIM has seen later sequence numbers than the network knows (TS 33.102 §6.3.5).
+#[test]
+fn a_card_ahead_of_the_network_is_caught_up_with() {
+    for method in [Method::Aka, Method::AkaPrime] {
+        let Some(lab) = lab_or_skip() else { return };
+        let login = Login { sqn: 0x1000, ..Login::new(method) };
+        authenticate(&lab, Chain::Hostapd, login, Distrust::Nobody)
+            .unwrap_or_else(|why| panic!("{method}: {why}\n{}", lab.last_words()));
+        let log = lab.log(Node::Aaa);
+        assert!(log.contains("Processing Synchronization-Failure"), "{method}\n{log}");
+    }
+}
+
+/// The same with our network; afterwards the card proves itself twice with the identity for fast re-authentication that
+/// it was given (RFC 4187 §5).
+#[test]
+fn a_card_comes_back_quickly() {
+    for method in [Method::Sim, Method::Aka, Method::AkaPrime] {
+        let Some(lab) = lab_or_skip() else { return };
+        let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256).unwrap_or_else(|why| panic!("{why}"));
+        let login = Login { sqn: 0x1000, ..Login::new(method) };
+        let setting = Setting { lab: &lab, program: PROGRAM, login, pki: &pki, aaa: &pki };
+        let aaa = setting.keytoll(Node::Aaa).unwrap_or_else(|why| panic!("{why}"));
+        let station = Station { again: 2, ..Station::new(login, &pki) };
+        station.run(&lab).unwrap_or_else(|why| panic!("{method}: {why}"));
+        let sent = |code: u8| aaa.traced(&format!("kind: {code}, response: true"));
+        // SIM has Start, AKA the challenge that the card refuses; then the challenge, and one message each time.
+        assert_eq!((sent(11), sent(2)), (2 + 2, 3), "{method}: challenges and accepts");
+    }
+}
+
+#[test]
+fn the_gateway_may_ask_for_the_identity() {
+    for chain in [Chain::FreeRadius, Chain::CharonDevice, Chain::CharonGateway] {
+        accepted(chain, Login { asks_identity: true, ..Login::new(Method::MschapV2) });
+    }
+}
