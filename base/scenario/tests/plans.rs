@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
-use keytoll_scenario::catalogue::{List, Method, Topology, networks};
+use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, Mode, Network, Options,
     Retransmission, RowPlan, WorldKind,
@@ -212,8 +212,9 @@ fn options() -> impl Strategy<Value = Options> {
     let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32);
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
-    (security, life, retransmission, 0..3_u8, any::<bool>()).prop_map(
-        |((initiator, responder, childless, fragment_bytes, cookies), life, retransmission, mode, ipv6)| {
+    let fault = option::of(prop::sample::select(&Fault::ALL[..]));
+    (security, life, retransmission, 0..3_u8, any::<bool>(), fault).prop_map(
+        |((initiator, responder, childless, fragment_bytes, cookies), life, retransmission, mode, ipv6, fault)| {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
                 chain: Chain { initiator, responder },
@@ -228,6 +229,7 @@ fn options() -> impl Strategy<Value = Options> {
                 eap_identity: mode == 2,
                 retransmission,
                 ipv6,
+                fault,
             }
         },
     )
@@ -248,6 +250,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             if !method.has_chain() {
                 options.chain = Options::default().chain;
             }
+            options.fault = options.fault.filter(|fault| fault.concerns(method));
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
         },
     )
@@ -264,16 +267,20 @@ fn plans() -> impl Strategy<Value = Plan> {
     let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
     let nodes = (cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa), rows)| Plan {
-            title,
-            seed,
-            samples,
-            interval,
-            crypto,
-            exponents,
-            world: WorldKind::Sim,
-            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa)]),
-            rows,
+        |((title, seed, samples, interval), (crypto, exponents), (ue, gw, aaa), mut rows)| {
+            let noticed = |fault: &Fault| crypto != CryptoMode::Null || !fault.is_wrong_key();
+            rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
+            Plan {
+                title,
+                seed,
+                samples,
+                interval,
+                crypto,
+                exponents,
+                world: WorldKind::Sim,
+                cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa)]),
+                rows,
+            }
         },
     )
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::suite::{Suite, SuiteError};
 
-use crate::catalogue::Method;
+use crate::catalogue::{Fault, Method};
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
 use crate::diagnostic::{ScenarioError, nearest};
 use crate::plan::{Chain, CookiePolicy, Mode, Network, Options};
@@ -116,10 +116,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
         read: |s, item| set(&mut s.options.ipv6, item.boolean()),
         print: |s| s.options.ipv6.to_string(),
     },
+    Setting {
+        key: FAULT,
+        read: |s, item| set(&mut s.options.fault, fault(item)),
+        print: |s| quoted(fault_name(s.options.fault)),
+    },
 ];
 
 /// The one setting that means nothing to methods without certificates.
 const CHAIN: &str = "chain";
+
+/// The setting that some methods cannot have.
+const FAULT: &str = "fault";
+
+/// What it is called that nothing is wrong.
+const NO_FAULT: &str = "none";
 
 /// What a switched-off rekeying is called.
 const NEVER: &str = "never";
@@ -162,10 +173,11 @@ impl Settings {
     /// Refuses what does not go together.
     pub(super) fn check(
         &self,
+        method: Method,
         blame: &Item,
-        network_item: &Item,
-        network: &Network,
+        (network_item, network): (&Item, &Network),
     ) -> Result<(), ScenarioError> {
+        self.check_fault(method, blame)?;
         // RFC 8200 §5: every IPv6 link has an MTU of at least 1280 bytes.
         if self.options.ipv6 && network.mtu_bytes < 1280 {
             let message = format!("an MTU of {} bytes is too small for IPv6", network.mtu_bytes);
@@ -179,6 +191,16 @@ impl Settings {
         Ok(())
     }
 
+    /// A fault must be one of the method's.
+    fn check_fault(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+        let Some(fault) = self.options.fault.filter(|fault| !fault.concerns(method)) else {
+            return Ok(());
+        };
+        let message = format!("`fault = \"{}\"` means nothing to `{}`", fault.name(), method.name());
+        let needs = format!("it needs a method with {}", fault.wants());
+        Err(value_of(blame, FAULT).spot.error(message, "this fault").hint(needs))
+    }
+
     /// What differs from the default, and what was swept: `chain=4,4 suite=…`.
     pub(super) fn variant(&self, swept: &[&str]) -> String {
         let default = Self::default();
@@ -188,6 +210,11 @@ impl Settings {
         let words = named.map(|setting| format!("{}={}", setting.key, plain((setting.print)(self))));
         words.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The value of a key if the item is a table that has it, else the item itself.
+pub(super) fn value_of<'a>(item: &'a Item, key: &str) -> &'a Item {
+    item.table().ok().and_then(|table| table.get(key)).unwrap_or(item)
 }
 
 /// A TOML value without its punctuation: `["a", "b"]` is `a,b`.
@@ -350,6 +377,16 @@ fn rekey(item: &Item) -> Result<Option<Duration>, ScenarioError> {
 
 fn print_rekey(after: Option<Duration>) -> String {
     after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
+}
+
+/// `"none"`, or one of the catalogue.
+fn fault(item: &Item) -> Result<Option<Fault>, ScenarioError> {
+    let all = std::iter::once(None).chain(Fault::ALL.map(Some)).collect::<Vec<_>>();
+    item.pick("fault", &all, fault_name)
+}
+
+fn fault_name(fault: Option<Fault>) -> &'static str {
+    fault.map_or(NO_FAULT, Fault::name)
 }
 
 /// From a millisecond to ten minutes.
