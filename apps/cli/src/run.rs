@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keytoll_analysis::Findings;
+use keytoll_analysis::{Findings, RowFindings};
 use keytoll_lab::{Directory, Keepers, RowEnd};
 use keytoll_report::{directory, summary, terminal};
+use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::Plan;
 use miette::{Report, miette};
 
 use crate::args::RunArgs;
 use crate::screen;
 
-/// Exit code when a row has no authentication that succeeded.
+/// Exit code when a row has no authentication that succeeded, or one that should not have.
 const FAILED: u8 = 1;
 
 /// Runs a scenario and shows what came of it.
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let findings = if args.no_trace { run.streaming(&out)? } else { run.with_trace(&out)? };
     show(&findings, args.json)?;
     screen::note(&format!("\nresults in {}\n", out.display()));
-    Ok(verdict(&findings))
+    Ok(verdict(&plan, &findings))
 }
 
 fn threads(args: &RunArgs) -> usize {
@@ -120,8 +121,12 @@ fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     screen::print(&String::from_utf8_lossy(&text))
 }
 
-/// A row in which nothing succeeded is not what a scenario is for.
-fn verdict(findings: &Findings) -> ExitCode {
-    let hopeless = findings.summary.rows.iter().any(|row| row.n > 0 && row.succeeded == 0);
-    if hopeless { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+/// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may.
+fn verdict(plan: &Plan, findings: &Findings) -> ExitCode {
+    let unexpected = findings.rows.iter().any(|RowFindings { row, tally }| {
+        let planned = plan.rows.get(row.index as usize);
+        let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
+        if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
+    });
+    if unexpected { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

@@ -62,7 +62,10 @@ fn list_gives_json_for_every_list() {
     assert!(status.success());
     let lists: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
     let names = lists.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>();
-    assert_eq!(names, ["cpus", "groups", "methods", "networks", "scenarios", "suites", "topologies"]);
+    assert_eq!(
+        names,
+        ["cpus", "faults", "groups", "methods", "networks", "scenarios", "suites", "topologies"]
+    );
     assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
     assert_eq!(lists["networks"][5]["standing"], "calibrated");
     assert_eq!(lists["groups"][0]["standing"], "weak");

@@ -214,7 +214,14 @@ fn options() -> impl Strategy<Value = Options> {
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
     let fault = option::of(prop::sample::select(&Fault::ALL[..]));
     (security, life, retransmission, 0..3_u8, any::<bool>(), fault).prop_map(
-        |((initiator, responder, childless, fragment_bytes, cookies), life, retransmission, mode, ipv6, fault)| {
+        |(
+            (initiator, responder, childless, fragment_bytes, cookies),
+            life,
+            retransmission,
+            mode,
+            ipv6,
+            fault,
+        )| {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
                 chain: Chain { initiator, responder },

@@ -21,6 +21,7 @@ use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
 use keytoll_engine::Seed;
+use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
 use keytoll_engine::crypto::Secret;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials};
@@ -28,7 +29,7 @@ use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapKind;
 use keytoll_scenario::plan::RowPlan;
 
-use crate::credentials::{Certificates, Credentials, UE_ID};
+use crate::credentials::{AAA_ID, Certificates, Credentials, UE_ID};
 
 /// The laboratory's subscriber; 001 and 01 are the test network of TS 23.122.
 const IMSI: &str = "001010000000001";
@@ -40,6 +41,8 @@ pub(crate) struct Ends {
     pub(crate) device: EapCredentials,
     pub(crate) server: Arc<ServerConfig>,
     pub(crate) subscribers: Option<AuthenticationCentre>,
+    /// The device's card, if it has one.
+    pub(crate) card: Option<SharedCard>,
 }
 
 impl Ends {
@@ -77,6 +80,7 @@ impl Ends {
             device: EapCredentials { config, identity: identity.to_vec() },
             server: Arc::new(ServerConfig { methods: vec![server], limits }),
             subscribers: None,
+            card: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl Ends {
         };
         let wallet = peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
         let book = Book::new(BookLimits::default());
+        let in_device = card.clone();
         let (peer, server) = match flavour {
             Flavour::Sim => (sim::peer(card, wallet), sim::server(settings, book)),
             Flavour::Aka => (aka::peer(card, wallet), aka::server(settings, book)),
@@ -110,7 +115,11 @@ impl Ends {
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
         centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(32) });
         let identity = permanent(flavour, imsi, "lab");
-        Self { subscribers: Some(centre), ..Self::new(identity.as_bytes(), peer, server) }
+        Self {
+            subscribers: Some(centre),
+            card: Some(in_device),
+            ..Self::new(identity.as_bytes(), peer, server)
+        }
     }
 
     fn with_tls(certificates: &Certificates) -> Self {
@@ -149,6 +158,7 @@ fn tunnels(certificates: &Certificates, mutual: bool) -> (Arc<dyn Tunnels>, Arc<
     let client = keytoll_tls::Config {
         credential: mutual.then(|| certificates.ue.clone()),
         trust: Some(Arc::clone(&certificates.ue_trusts)),
+        name: Some(Arc::new(is_aaa)),
         resumption: false,
         ..keytoll_tls::Config::new()
     };
@@ -160,6 +170,11 @@ fn tunnels(certificates: &Certificates, mutual: bool) -> (Arc<dyn Tunnels>, Arc<
     };
     let usable = "the laboratory's certificates are usable";
     (tls_client(&client).expect(usable), tls_server(&server).expect(usable))
+}
+
+/// Whether a certificate is the AAA server's: RFC 5216 §5.2 lets the device know its name.
+fn is_aaa(peer: &PeerCertificate) -> bool {
+    peer.alternatives.contains(&AlternativeName::Dns(AAA_ID.to_owned()))
 }
 
 /// How the gateway reaches the AAA server. Between them IPv4, as in paper 000.

@@ -11,6 +11,7 @@ mod build;
 mod credentials;
 pub mod directory;
 mod eap;
+mod fault;
 mod gauge;
 pub mod keeper;
 mod row;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
+use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::{Seed, Time};
 use keytoll_hosts::{Aaa, Command, Event, Host};
 use keytoll_ike::v2;
@@ -14,7 +15,8 @@ use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
-use crate::eap::{self, Ends};
+use crate::eap;
+use crate::fault;
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
 
@@ -61,6 +63,8 @@ pub struct Row {
     /// The device has an SA now.
     open: bool,
     core_hz: f64,
+    /// A card that is used elsewhere between authentications.
+    travelling_card: Option<SharedCard>,
 }
 
 /// How one authentication ended.
@@ -83,14 +87,17 @@ impl Row {
             core_hz,
             nodes: Vec::new(),
         };
-        let mut ends = row.method.eap().map(|kind| Ends::of(row, kind, credentials, &seed));
+        let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
+        let travelling_card = fault::travelling_card(row, ends.as_ref());
         let ue = builder
             .node(Node::Ue, || Host::Device(Box::new(build::device(row, credentials, ends.as_ref(), &seed))));
         let gw = builder.node(Node::Gw, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
         builder.join(row, ue, gw);
         if let Some(ends) = &mut ends {
-            let aaa = builder
-                .node(Node::Aaa, || Host::Aaa(Box::new(Aaa::new(eap::aaa(ends, &seed), &seed, "aaa"))));
+            let aaa = builder.node(Node::Aaa, || {
+                let config = fault::aaa(row, eap::aaa(ends, &seed));
+                Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
+            });
             builder.join_aaa(row, gw, aaa);
         }
         let Builder { world, nodes, .. } = builder;
@@ -104,6 +111,7 @@ impl Row {
             childless: row.options.childless,
             open: false,
             core_hz,
+            travelling_card,
         }
     }
 
@@ -130,6 +138,11 @@ impl Row {
         }
         self.operations(keeper);
         end
+    }
+
+    /// Every node's host.
+    pub fn hosts(&self) -> impl Iterator<Item = (Node, &Host)> {
+        self.nodes.iter().map(|&(node, name, _)| (name, self.world.host(node)))
     }
 
     fn warm_up(&mut self, stop: &Stop) {
@@ -165,6 +178,7 @@ impl Row {
 
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
     fn authenticate(&mut self, keeper: &mut dyn Keeper, stop: &Stop) -> End {
+        self.travelling_card.iter().for_each(fault::travel);
         self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
         let mut until = self.world.now() + PATIENCE;
         loop {
@@ -258,7 +272,8 @@ impl Builder<'_> {
     fn join_aaa(&mut self, row: &RowPlan, gw: NodeIndex, aaa: NodeIndex) {
         self.world.add_address(gw, eap::GW);
         self.world.add_address(aaa, eap::AAA);
-        self.world.add_link(gw, aaa, &build::wire(row.topology.gw_aaa()));
+        let link = fault::aaa_link(row, build::wire(row.topology.gw_aaa()));
+        self.world.add_link(gw, aaa, &link);
     }
 
     /// Builds a node under its own heap role.

@@ -58,7 +58,9 @@ impl Needs {
         match self {
             Self::Psk => matches!(method, Method::Ikev2Psk),
             Self::Password => {
-                method.eap().is_some() && !Self::Sim.met_by(method) && !matches!(method, Method::Ikev2Eap(Tls))
+                method.eap().is_some()
+                    && !Self::Sim.met_by(method)
+                    && !matches!(method, Method::Ikev2Eap(Tls))
             }
             Self::Sim => matches!(method, Method::Ikev2Eap(Sim | Aka | AkaPrime)),
             Self::SequenceNumber => matches!(method, Method::Ikev2Eap(Aka | AkaPrime)),
@@ -118,10 +120,7 @@ impl Fault {
 
     /// Whether it is a wrong key, with which null crypto agrees as with every other.
     pub const fn is_wrong_key(self) -> bool {
-        matches!(
-            self,
-            Self::WrongPsk | Self::WrongPassword | Self::WrongSimKey | Self::RadiusWrongSecret
-        )
+        matches!(self, Self::WrongPsk | Self::WrongPassword | Self::WrongSimKey | Self::RadiusWrongSecret)
     }
 
     const fn needs(self) -> Needs {

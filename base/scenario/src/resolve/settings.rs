@@ -6,8 +6,8 @@ use std::time::Duration;
 use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::suite::{Suite, SuiteError};
 
-use crate::catalogue::{Fault, Method};
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
+use crate::catalogue::{Fault, Method};
 use crate::diagnostic::{ScenarioError, nearest};
 use crate::plan::{Chain, CookiePolicy, Mode, Network, Options};
 use crate::quantity::{self, Kind};
