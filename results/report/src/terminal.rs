@@ -201,7 +201,7 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nNot established: which node found out, and why")?;
+    writeln!(out, "\nNot established: when the device knew, which node found out, and why")?;
     failed.into_iter().try_for_each(|row| failures_of(row, out))
 }
 

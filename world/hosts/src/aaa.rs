@@ -65,6 +65,11 @@ impl Aaa {
         self.conversations.len()
     }
 
+    /// How many requests it remembers, to recognise their repetitions.
+    pub fn remembered_count(&self) -> usize {
+        self.radius.remembered()
+    }
+
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         while let Some(output) = self.radius.poll() {
             match output {

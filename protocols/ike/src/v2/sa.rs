@@ -15,7 +15,7 @@ use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
 use super::outbound::{self, Kind, Plain};
 use super::protect::Protection;
-use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse};
+use super::responder::{AwaitingAuth, FinalAuth, Relay, on_informational, refuse};
 use super::window::{Due, Received, Requests, Responses};
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
@@ -275,14 +275,27 @@ impl Sa {
             (State::RelayAwaitsPeer(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
                 wait.on_request(&inbound, core, env)
             }
+            (State::RelayAwaitsPeer(mut wait), Ok(inbound)) if exchange == ExchangeType::INFORMATIONAL => {
+                let end = on_informational(&inbound, &mut wait.protection, core, env);
+                end.unwrap_or(State::RelayAwaitsPeer(wait))
+            }
             (State::RelayAwaitsPeer(wait), Err(reason)) => refuse(wait.protection, reason, core, env),
             (State::AwaitingFinalAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
                 wait.on_request(&inbound, core, env)
+            }
+            (State::AwaitingFinalAuth(mut wait), Ok(inbound)) if exchange == ExchangeType::INFORMATIONAL => {
+                let end = on_informational(&inbound, &mut wait.relay.protection, core, env);
+                end.unwrap_or(State::AwaitingFinalAuth(wait))
             }
             (State::AwaitingFinalAuth(wait), Err(reason)) => refuse(wait.relay.protection, reason, core, env),
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),
+            // RFC 7296 §2.1: it is sent again until it is answered, and the owner has not answered yet.
+            (state @ State::RelayAwaitsOwner(_), _) if exchange == ExchangeType::IKE_AUTH => {
+                env.discard("request not answered yet");
+                state
+            }
             (state, _) => {
                 env.discard("unexpected exchange");
                 state

@@ -109,7 +109,7 @@ impl Established {
 }
 
 /// Whether the peer ends the IKE SA: by DELETE, or because it could not believe us (RFC 7296 §2.21.2).
-pub(super) fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
+pub(in crate::v2) fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
     if inbound.deletes().any(|delete| delete.protocol == ProtocolId::IKE) {
         return Some(Reason::Deleted);
     }

@@ -29,6 +29,7 @@ use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Identity, Notify, Payload};
 
 pub(super) use closing::Closing;
+pub(super) use informational::end_of_sa;
 
 use child_request::ChildRequest;
 use ike_request::IkeRequest;
@@ -244,7 +245,7 @@ impl Established {
     ) -> State {
         match exchange {
             // The peer knows already who wins, and we will: until then it has to ask again.
-            _ if self.turn == Turn::ToCome && informational::end_of_sa(inbound).is_none() => {
+            _ if self.turn == Turn::ToCome && end_of_sa(inbound).is_none() => {
                 env.discard("the SA is not in charge yet");
                 State::Established(self)
             }

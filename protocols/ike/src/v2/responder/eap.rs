@@ -9,6 +9,7 @@ use keytoll_engine::crypto::{Phase, Secret};
 use super::super::auth::{self, Proof};
 use super::super::config::{CONVERSATION_MAX, Connection};
 use super::super::endpoint::Env;
+use super::super::established::end_of_sa;
 use super::super::event::{Eap, Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::initiator::{Settled, push_certificates};
@@ -39,6 +40,22 @@ pub(in crate::v2) struct Relay {
 pub(in crate::v2) struct FinalAuth {
     pub(in crate::v2) relay: Relay,
     msk: Option<Secret>,
+}
+
+// RFC 7296 §2.21.2: an initiator that does not believe the responder, or whose EAP has failed, says so in an exchange of
+// its own.
+/// The end, if it is one.
+pub(in crate::v2) fn on_informational(
+    inbound: &Inbound<'_>,
+    protection: &mut Protection,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> Option<State> {
+    env.cx.crypto.enter(Phase::Informational);
+    core.respond(ExchangeType::INFORMATIONAL, |_| {}, protection, env);
+    let reason = end_of_sa(inbound)?;
+    env.emit(Event::Failed(core.id(), reason));
+    Some(core.linger(env))
 }
 
 /// An initiator that left AUTH out.

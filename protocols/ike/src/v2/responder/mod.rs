@@ -11,5 +11,5 @@ mod eap;
 mod sa_init;
 
 pub(super) use auth::{AwaitingAuth, refuse};
-pub(super) use eap::{FinalAuth, Relay};
+pub(super) use eap::{FinalAuth, Relay, on_informational};
 pub(super) use sa_init::{SaInitRequest, answer};

@@ -1,0 +1,11 @@
+//! Any bytes as what becomes of packets on their way to an EAP peer: see `protocols/eap/tests/conversation/mod.rs`.
+#![no_main]
+
+#[path = "../../protocols/eap/tests/common/mod.rs"]
+mod common;
+#[path = "../../protocols/eap/tests/conversation/mod.rs"]
+mod conversation;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    conversation::run(bytes, conversation::Target::Peer);
+});
