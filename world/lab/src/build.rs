@@ -100,7 +100,7 @@ pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> 
 }
 
 /// The shared key of a row, from the seed.
-fn row_secret(seed: &Seed) -> Secret {
+pub(crate) fn row_secret(seed: &Seed) -> Secret {
     let mut rng: Rng = seed.stream("psk");
     Secret::from(&rng.bytes::<32>()[..])
 }

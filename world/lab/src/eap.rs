@@ -94,9 +94,9 @@ impl Ends {
     }
 
     fn with_card(flavour: Flavour, seed: &Seed) -> Self {
-        let mut rng = seed.stream("subscriber");
         let imsi = Imsi::parse(IMSI).expect("a literal IMSI");
-        let algorithm = Algorithm::Milenage(Milenage::with_opc(&rng.bytes(), &rng.bytes()));
+        let [key, opc] = subscriber_keys(seed);
+        let algorithm = Algorithm::Milenage(Milenage::with_opc(&key, &opc));
         let card = SharedCard::new(Card::new(imsi, "lab", algorithm.clone(), Sqn::new(0)));
         let settings = server::Settings {
             pseudonyms: false,
@@ -146,9 +146,20 @@ impl Ends {
     }
 }
 
+/// Ki and OPc of the laboratory's subscriber.
+pub(crate) fn subscriber_keys(seed: &Seed) -> [[u8; 16]; 2] {
+    let mut rng = seed.stream("subscriber");
+    [rng.bytes(), rng.bytes()]
+}
+
+/// The password of the laboratory's user.
+pub(crate) fn password_of(seed: &Seed) -> Secret {
+    Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes())
+}
+
 /// The laboratory's user and its password.
 fn password(seed: &Seed) -> (Secret, Arc<dyn Passwords>) {
-    let password = Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes());
+    let password = password_of(seed);
     let users = BTreeMap::from([(UE_ID.as_bytes().to_vec(), password.clone())]);
     (password, Arc::new(users))
 }
@@ -207,6 +218,7 @@ pub(crate) const GW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1
 /// The AAA server.
 pub(crate) const AAA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 2));
 
-fn secret(seed: &Seed) -> Secret {
+/// What gateway and AAA server share.
+pub(crate) fn secret(seed: &Seed) -> Secret {
     Secret::from(&seed.stream("radius").bytes::<32>()[..])
 }

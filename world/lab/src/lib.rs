@@ -16,6 +16,8 @@ mod gauge;
 pub mod keeper;
 mod row;
 mod run;
+#[cfg(test)]
+mod secrets;
 
 pub use credentials::Credentials;
 pub use directory::{Directory, manifest};

@@ -300,7 +300,7 @@ impl Builder<'_> {
 }
 
 /// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
-fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
+pub(crate) fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
     let name =
         format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
     Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())

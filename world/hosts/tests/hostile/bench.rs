@@ -123,6 +123,9 @@ pub(crate) struct Bench {
     flood: u32,
     /// Most conversations the AAA server had.
     pub(crate) held_max: usize,
+    is_logged: bool,
+    /// What the hosts and everything they said look like, before each datagram.
+    pub(crate) log: String,
 }
 
 impl Bench {
@@ -139,12 +142,27 @@ impl Bench {
             flooders: 0,
             flood: 0,
             held_max: 0,
+            is_logged: false,
+            log: String::new(),
         }
     }
 
     pub(crate) fn tampered(mut self, tamper: impl FnMut(&mut Datagram) -> bool + 'static) -> Self {
         self.tamper = Box::new(tamper);
         self
+    }
+
+    /// Writes down what the hosts look like.
+    pub(crate) fn logged(mut self) -> Self {
+        self.is_logged = true;
+        self
+    }
+
+    fn write_log(&mut self) {
+        if self.is_logged {
+            let Self { device, gateway, aaa, facts, .. } = self;
+            self.log += &format!("{device:?} {gateway:?} {aaa:?} {facts:?}\n");
+        }
     }
 
     /// So many devices begin and never go on, with every datagram.
@@ -180,6 +198,7 @@ impl Bench {
         loop {
             if let Some(mut datagram) = self.wire.pop_front() {
                 self.flood(self.flood);
+                self.write_log();
                 if (self.tamper)(&mut datagram) {
                     self.deliver(&datagram);
                 }

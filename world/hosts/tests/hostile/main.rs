@@ -399,3 +399,65 @@ fn a_flood_of_conversations_locks_nobody_out() {
     bench.tick_aaa();
     assert_eq!(bench.aaa.remembered_count(), 0, "no response is kept longer than half a minute");
 }
+
+/// A method whose key is known to the test.
+struct Keyed;
+
+const MSK: [u8; 64] = [0xa5; 64];
+
+fn keys() -> Keys {
+    Keys { msk: Some(Secret::from(&MSK[..])), emsk: Some(Secret::from(&MSK[..])), ..Keys::default() }
+}
+
+impl PeerOffer for Keyed {
+    fn method(&self) -> MethodType {
+        MethodType::GTC
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl ServerOffer for Keyed {
+    fn method(&self) -> MethodType {
+        MethodType::GTC
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl PeerMethod for Keyed {
+    fn on_request(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> PeerStep {
+        PeerStep::Satisfied(Vec::new(), keys())
+    }
+}
+
+impl ServerMethod for Keyed {
+    fn begin(&mut self, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Request(Vec::new())
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Done(keys())
+    }
+}
+
+/// Neither the MSK nor the RADIUS secret, at any moment of an authentication.
+#[test]
+fn no_key_is_in_a_log() {
+    let mut bench = Bench::new(Arc::new(Keyed), Arc::new(Keyed)).logged().run();
+    assert_eq!(bench.said(), ["ue got in"]);
+    let log = std::mem::take(&mut bench.log);
+    assert!(log.len() > 10_000, "{log}");
+    for secret in [&MSK[..8], b"testing123"] {
+        let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        let list = format!("{secret:?}").trim_matches(['[', ']']).to_owned();
+        let text = String::from_utf8_lossy(secret).into_owned();
+        for spelling in [hex.to_uppercase(), hex, list, text] {
+            assert!(!log.contains(&spelling), "{spelling}");
+        }
+    }
+}
