@@ -158,8 +158,8 @@ impl Table {
             }
             5 => {
                 let bytes = taken(r)?;
-                self.to_server(addr(1), bytes);
-                self.to_client(bytes)
+                self.tell_server(addr(1), bytes);
+                self.tell_client(bytes)
             }
             6 => self.tick().unwrap_or(0),
             7 => self.client(Input::Command(client::Command::Disconnect)),
@@ -193,9 +193,9 @@ impl Table {
 
     fn deliver(&mut self, datagram: &Datagram) -> usize {
         if datagram.to == addr(1) {
-            return self.to_client(&datagram.bytes);
+            return self.tell_client(&datagram.bytes);
         }
-        self.to_server(datagram.from, &datagram.bytes);
+        self.tell_server(datagram.from, &datagram.bytes);
         0
     }
 
@@ -211,14 +211,14 @@ impl Table {
         let application = [application::BASE, application::SWX, application::S6A][usize::from(of % 3)];
         let made_up = Header { flags, command, application, hop_by_hop: 1, end_to_end: 2 };
         if made_up.is_request() {
-            self.to_server(addr(1), &around(made_up, avps));
+            self.tell_server(addr(1), &around(made_up, avps));
             return 0;
         }
         let header = self.asked.map_or(made_up, |asked| Header { flags, ..asked });
-        self.to_client(&around(header, avps))
+        self.tell_client(&around(header, avps))
     }
 
-    fn to_client(&mut self, bytes: &[u8]) -> usize {
+    fn tell_client(&mut self, bytes: &[u8]) -> usize {
         self.client(Input::Packet { from: addr(2), to: addr(1), bytes })
     }
 
@@ -243,7 +243,7 @@ impl Table {
         served
     }
 
-    fn to_server(&mut self, from: Addr, bytes: &[u8]) {
+    fn tell_server(&mut self, from: Addr, bytes: &[u8]) {
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
         self.server.handle(Input::Packet { from, to: addr(2), bytes }, &mut cx);
         while let Some(output) = self.server.poll() {

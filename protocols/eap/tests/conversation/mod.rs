@@ -263,7 +263,7 @@ impl Table {
         };
         self.due = match self.target {
             Target::Peer => Some(first),
-            Target::Server => self.to_peer(&first),
+            Target::Server => self.tell_peer(&first),
         };
     }
 
@@ -346,13 +346,13 @@ impl Table {
     /// Gives a packet to the target, its answer to the other, and keeps what that one says.
     fn deliver(&mut self, packet: &[u8]) {
         let back = match self.target {
-            Target::Peer => self.to_peer(packet).and_then(|answer| self.to_server(&answer)),
-            Target::Server => self.to_server(packet).and_then(|answer| self.to_peer(&answer)),
+            Target::Peer => self.tell_peer(packet).and_then(|answer| self.tell_server(&answer)),
+            Target::Server => self.tell_server(packet).and_then(|answer| self.tell_peer(&answer)),
         };
         self.due = back.or(self.due.take());
     }
 
-    fn to_peer(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn tell_peer(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let was_over = self.peer.is_over();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         let output = self.peer.step(bytes, &mut self.rngs[0], &mut cx);
@@ -377,7 +377,7 @@ impl Table {
         }
     }
 
-    fn to_server(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn tell_server(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let was_over = self.server.is_over();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         let mut output = self.server.step(bytes, &mut self.rngs[1], &mut cx);
