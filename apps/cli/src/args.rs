@@ -64,8 +64,8 @@ Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file.
 Writes manifest.json, trace/, costs/, samples.csv, operations.csv, messages.csv, summary.json and
 report.html into the directory of --out; without it into runs/ and the scenario's name. The table
 goes to stdout.
-Exit code: 0 done, 1 an authentication failed that should not have, 2 the scenario is wrong, 3 the
-environment does not let us.";
+Exit code: 0 done, 1 an authentication failed that should not have, or succeeded in spite of a
+`fault`, 2 the scenario is wrong, 3 the environment does not let us.";
 
 const STUDY_HELP: &str = "\
 Example:
@@ -255,7 +255,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Which list; all of them without it.
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "scenarios", STUDIES_LIST])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "faults", "scenarios", STUDIES_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]

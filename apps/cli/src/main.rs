@@ -1,7 +1,7 @@
 //! `keytoll`: what does it cost to let somebody in? One verb per step from scenario to report.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
-//! should not have, 2 the command line or the scenario is wrong, 3 the environment does not let us.
+//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let us.
 
 mod args;
 mod check;

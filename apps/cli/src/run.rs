@@ -9,17 +9,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keytoll_analysis::Findings;
+use keytoll_analysis::{Findings, RowFindings};
 use keytoll_lab::{Directory, Keepers, RowEnd};
 use keytoll_report::{directory, study, summary, terminal};
 use keytoll_scenario::Source;
+use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::Plan;
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::screen;
 
-/// Exit code when a row has no authentication that succeeded.
+/// Exit code when a row has no authentication that succeeded, or one that should not have.
 const FAILED: u8 = 1;
 
 /// Runs a scenario and shows what came of it.
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.scenario.plan()?, args.out_dir());
     let findings = measure(&plan, &args.execution, &out)?;
     show(&findings, args.json)?;
-    Ok(end(&findings, &out))
+    Ok(end(&plan, &findings, &out))
 }
 
 /// Runs the scenario of a study and shows what came of it beside what the paper printed.
@@ -41,7 +42,7 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     } else {
         show(&findings, false)?;
     }
-    Ok(end(&findings, &out))
+    Ok(end(&plan, &findings, &out))
 }
 
 /// Runs a plan and leaves all its files in a directory.
@@ -137,9 +138,18 @@ fn print(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), 
     screen::print(&String::from_utf8_lossy(&text))
 }
 
-/// A row in which nothing succeeded is not what a scenario is for.
-fn end(findings: &Findings, out: &Path) -> ExitCode {
+/// Where the results are, and the verdict.
+fn end(plan: &Plan, findings: &Findings, out: &Path) -> ExitCode {
     screen::note(&format!("\nresults in {}\n", out.display()));
-    let hopeless = findings.summary.rows.iter().any(|row| row.n > 0 && row.succeeded == 0);
-    if hopeless { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+    verdict(plan, findings)
+}
+
+/// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may.
+fn verdict(plan: &Plan, findings: &Findings) -> ExitCode {
+    let unexpected = findings.rows.iter().any(|RowFindings { row, tally }| {
+        let planned = plan.rows.get(row.index as usize);
+        let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
+        if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
+    });
+    if unexpected { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

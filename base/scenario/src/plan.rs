@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::{KeyKind, Standing};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{EapKind, Method, Topology, suites};
+use crate::catalogue::{EapKind, Fault, Method, Topology, suites};
 use crate::quantity::Probability;
 
 /// What to run.
@@ -266,6 +266,8 @@ pub struct Options {
     pub retransmission: Retransmission,
     /// Whether the packets between device and gateway are IPv6, as in paper 000.
     pub ipv6: bool,
+    /// What is wrong on purpose.
+    pub fault: Option<Fault>,
 }
 
 impl Default for Options {
@@ -291,6 +293,7 @@ impl Default for Options {
             virtual_address: false,
             retransmission: Retransmission::default(),
             ipv6: true,
+            fault: None,
         }
     }
 }

@@ -39,6 +39,7 @@ fn unknown_names() {
         &good_with("suites = [\"aes128gcm-prfsha256-x25519\"]"),
         &good_with("suites = [\"aes128gcm16-x25519\"]"),
         &good_with("[options]\ncookie = \"always\""),
+        &good_with("[options]\nfault = \"wrong-pks\""),
         &good_with("[cpus]\nue = \"pentium-m-1.6\""),
         &good_with("[cpus]\nue = { name = \"mine\" }"),
         &good_with("[options]\ntls = \"1.1\""),
@@ -88,6 +89,9 @@ fn what_does_not_go_together() {
         "[[row]]\nmethod = \"ikev2-psk\"",
         &good_with("[options]\nmode = \"transport\"\nvirtual_address = true"),
         &good_with("[options]\nsuite = \"null-sha256-x25519\""),
+        &good_with("[options]\nfault = \"wrong-password\""),
+        &good_with("[sweep]\nfault = [\"none\", \"wrong-psk\", \"unknown-ca\"]"),
+        &good_with("crypto = \"null\"\n[options]\nfault = \"wrong-psk\""),
         &good_with(
             "[sweep]\nhalf_open_max = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nretransmit_tries = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nchain = [1,2,3,4]\nchildless = [true, false]\nvirtual_address = [true, false]\ncookies = [\"always\", \"never\"]",
         ),

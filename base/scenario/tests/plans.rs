@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
-use keytoll_scenario::catalogue::{List, Method, Topology, networks};
+use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Mode, Network,
     Options, Retransmission, RowPlan, Tls, TlsVersion, WorldKind,
@@ -248,7 +248,8 @@ fn options() -> impl Strategy<Value = Options> {
     let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32);
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
-    (security, life, retransmission, 0..3_u8, any::<bool>(), tls()).prop_map(
+    let fault = option::of(prop::sample::select(&Fault::ALL[..]));
+    (security, life, retransmission, 0..3_u8, any::<bool>(), tls(), fault).prop_map(
         |(
             (initiator, responder, childless, fragment_bytes, cookies),
             life,
@@ -256,6 +257,7 @@ fn options() -> impl Strategy<Value = Options> {
             mode,
             ipv6,
             tls,
+            fault,
         )| {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
@@ -278,6 +280,7 @@ fn options() -> impl Strategy<Value = Options> {
                 tls,
                 retransmission,
                 ipv6,
+                fault,
             }
         },
     )
@@ -295,7 +298,8 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     let method = prop::sample::select(&Method::ALL[..]);
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
         |(method, variant, network, ike_suites, esp_suites, options)| {
-            let options = options.fitted_to(method);
+            let mut options = options.fitted_to(method);
+            options.fault = options.fault.filter(|fault| fault.concerns(method));
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
         },
     )
@@ -316,17 +320,21 @@ fn plans() -> impl Strategy<Value = Plan> {
     let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
     let nodes = (cpus(), cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |(((title, study), seed, samples, interval), (crypto, exponents), (ue, gw, aaa, hss), rows)| Plan {
-            title,
-            study,
-            seed,
-            samples,
-            interval,
-            crypto,
-            exponents,
-            world: WorldKind::Sim,
-            cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)]),
-            rows,
+        |(((title, study), seed, samples, interval), (crypto, exponents), (ue, gw, aaa, hss), mut rows)| {
+            let noticed = |fault: &Fault| crypto != CryptoMode::Null || !fault.is_wrong_key();
+            rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
+            Plan {
+                title,
+                study,
+                seed,
+                samples,
+                interval,
+                crypto,
+                exponents,
+                world: WorldKind::Sim,
+                cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)]),
+                rows,
+            }
         },
     )
 }

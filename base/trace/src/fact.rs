@@ -216,11 +216,16 @@ pub enum Fact {
         /// Why: `deleted`, `lifetime`, `replaced`.
         why: Cow<'static, str>,
     },
-    /// The authentication ended without an SA.
+    /// The authentication ended without an SA, for a reason that this node found.
     Failed {
         /// A name analysis groups by: `AUTHENTICATION_FAILED`, `timeout`, …
         why: Cow<'static, str>,
     },
     /// The driver lost the CPU while this sample ran: its computation times are not to be used.
     Disturbed,
+    /// The authentication ended without an SA because the other side said so; a node that found the reason has `Failed`.
+    Refused {
+        /// What it said, a name as in `Failed`.
+        why: Cow<'static, str>,
+    },
 }

@@ -11,6 +11,7 @@ use keytoll_engine::{Ctx, Rng};
 
 use crate::packet::{Message, MethodType};
 use crate::question::{Answer, Question};
+use crate::simaka::reason::NOTIFIED;
 
 /// What a method may use while it takes its turn.
 pub struct Turn<'a, 'c> {
@@ -134,6 +135,14 @@ impl Reason {
     pub const TOO_MANY_ROUNDS: Self = Self("EAP too many rounds");
     /// The other side said Failure and nothing more.
     pub const REFUSED: Self = Self("EAP Failure");
+}
+
+impl Reason {
+    /// Whether a peer that ends with it was told so by the server, which then knows better why.
+    pub fn is_hearsay(self) -> bool {
+        let told = [Self::REFUSED, Self::WRONG_PASSWORD, Self::ACCOUNT_RESTRICTED, Self(NOTIFIED)];
+        told.contains(&self) || self.0.starts_with("TLS alert ")
+    }
 }
 
 impl fmt::Display for Reason {

@@ -59,22 +59,22 @@ impl Failure {
     /// A name for tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::UnknownAuthority => "tls unknown authority",
-            Self::Expired => "tls certificate expired",
-            Self::NotYetValid => "tls certificate not yet valid",
-            Self::BadSignature => "tls bad signature",
-            Self::WrongName => "tls wrong name",
-            Self::BadCertificate => "tls bad certificate",
-            Self::NoCertificate => "tls no certificate",
-            Self::Version => "tls no common version",
-            Self::Parameters => "tls no common parameters",
-            Self::Malformed => "tls malformed message",
-            Self::Violation => "tls protocol violation",
-            Self::BadRecord => "tls bad record",
-            Self::TooLong => "tls too long",
+            Self::UnknownAuthority => "TLS unknown authority",
+            Self::Expired => "TLS certificate expired",
+            Self::NotYetValid => "TLS certificate not yet valid",
+            Self::BadSignature => "TLS bad signature",
+            Self::WrongName => "TLS wrong name",
+            Self::BadCertificate => "TLS bad certificate",
+            Self::NoCertificate => "TLS no certificate",
+            Self::Version => "TLS no common version",
+            Self::Parameters => "TLS no common parameters",
+            Self::Malformed => "TLS malformed message",
+            Self::Violation => "TLS protocol violation",
+            Self::BadRecord => "TLS bad record",
+            Self::TooLong => "TLS too long",
             Self::Alert(alert) => alert.failure_name(),
-            Self::NotNow => "tls not possible now",
-            Self::Internal => "tls internal error",
+            Self::NotNow => "TLS not possible now",
+            Self::Internal => "TLS internal error",
         }
     }
 }
@@ -137,8 +137,8 @@ macro_rules! alerts {
 
             const fn failure_name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => concat!("tls alert ", $name),)+
-                    Self::Other(_) => "tls alert unknown",
+                    $(Self::$variant => concat!("TLS alert ", $name),)+
+                    Self::Other(_) => "TLS alert unknown",
                 }
             }
         }

@@ -180,7 +180,7 @@ fn check_failure(client: &Config, server: &Config, at_client: Option<Failure>, a
     for (end, failure) in [(&mut a, at_client), (&mut b, at_server)] {
         if let Some(failure) = failure {
             assert_eq!(end.feed(b"more"), Err(failure), "a failed session stays failed");
-            assert!(failure.name().starts_with("tls "));
+            assert!(failure.name().starts_with("TLS "));
         }
     }
 }

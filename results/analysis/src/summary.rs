@@ -54,8 +54,11 @@ pub struct SummaryRow {
     pub n: u64,
     /// Those that ended with a usable SA.
     pub succeeded: u64,
-    /// The others by reason.
+    /// The others by `node: reason`, the node being the one that found out.
     pub failures: BTreeMap<String, u64>,
+    /// From the trigger until the device knew that it had failed, over those that did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_after_ms: Option<Delay>,
     /// From the trigger to a usable SA, over those that succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<Delay>,
@@ -250,6 +253,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         n: tally.n,
         succeeded: tally.established,
         failures: tally.failures.clone(),
+        failed_after_ms: delay(&tally.failed_after_ns),
         delay_ms: delay(&tally.delay_ns),
         delay_split_ms: delay_split(tally),
         links: tally.links.iter().map(|(link, total)| (link.name(), means(total, tally.n))).collect(),

@@ -63,12 +63,13 @@ fn sample_columns() -> Vec<String> {
     own.chain(links).chain(nodes).collect()
 }
 
-const SAMPLE_COLUMNS: [&str; 20] = [
+const SAMPLE_COLUMNS: [&str; 21] = [
     "sample",
     "triggered_at_ns",
     "outcome",
     "failure",
     "delay_ns",
+    "failed_after_ns",
     "first_packet_ns",
     "network_ns",
     "computation_ns",
@@ -86,7 +87,7 @@ const SAMPLE_COLUMNS: [&str; 20] = [
     "disturbed",
 ];
 
-fn sample_cells(sample: &Sample) -> [String; 20] {
+fn sample_cells(sample: &Sample) -> [String; 21] {
     let split = sample.split.as_ref();
     let total = &sample.total;
     [
@@ -95,6 +96,7 @@ fn sample_cells(sample: &Sample) -> [String; 20] {
         sample.outcome.name().to_owned(),
         sample.outcome.failure().unwrap_or_default().to_owned(),
         known(sample.delay_ns),
+        known(sample.failed_after_ns),
         known(sample.first_packet_ns),
         known(split.map(|split| split.network_ns)),
         known(split.map(Split::computation_total_ns)),

@@ -149,7 +149,8 @@ impl Tape {
 
     fn end(&mut self, refused: bool) {
         if refused {
-            return self.note(Node::Ue, Fact::Failed { why: "AUTHENTICATION_FAILED".into() });
+            self.note(Node::Gw, Fact::Failed { why: "AUTHENTICATION_FAILED".into() });
+            return self.note(Node::Ue, Fact::Refused { why: "AUTHENTICATION_FAILED".into() });
         }
         self.note(Node::Ue, Fact::Usable);
         self.now += 2 * self.one_way_ns;

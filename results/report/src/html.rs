@@ -213,12 +213,24 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "<h2>Not established</h2>")?;
-    let lines = failed.iter().flat_map(|row| {
-        row.failures
-            .iter()
-            .map(|(why, count)| vec![label(row), row.network.clone(), count.to_string(), why.clone()])
-    });
-    table(&["method", "network", "how many", "why"], lines, out)
+    table(&FAILURE_HEAD, failed.iter().flat_map(|row| failure_lines(row)), out)
+}
+
+const FAILURE_HEAD: [&str; 6] =
+    ["method", "network", "failed/n", "found by: why", "after ms", "discarded meanwhile"];
+
+/// One line per reason; the first says how long it took, and what arrived that nobody could use.
+fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    let after = row.failed_after_ms.map(|delay| uncertain(delay.mean, delay.half_width()));
+    let mut of_row = [label(row), row.network.clone(), after.unwrap_or_else(|| known(None))];
+    let mut discards = crate::terminal::discards(row).unwrap_or_default();
+    let mut lines = Vec::new();
+    for (why, count) in &row.failures {
+        let [method, network, after] = std::mem::take(&mut of_row);
+        let failed = format!("{count}/{}", row.n);
+        lines.push(vec![method, network, failed, why.clone(), after, std::mem::take(&mut discards)]);
+    }
+    lines
 }
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {

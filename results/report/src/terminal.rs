@@ -157,13 +157,28 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nNot established")?;
-    for row in failed {
-        let reasons = row.failures.iter().map(|(why, count)| format!("{count} {why}"));
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
-        wrapped(&format!("  {}, {}: {reasons}", label(row), row.network), WIDTH, out)?;
+    writeln!(out, "\nNot established: when the device knew, which node found out, and why")?;
+    failed.into_iter().try_for_each(|row| failures_of(row, out))
+}
+
+/// The row, then each reason, then what arrived that nobody could use: it often says more.
+fn failures_of(row: &SummaryRow, out: &mut impl Write) -> io::Result<()> {
+    let after = row.failed_after_ms.map(|delay| uncertain(delay.mean, delay.half_width()));
+    let after = after.map_or_else(String::new, |after| format!(", after {after} ms"));
+    wrapped(&format!("  {}, {}{after}", label(row), row.network), WIDTH, out)?;
+    for (why, count) in &row.failures {
+        wrapped(&format!("    {count} of {}  {why}", row.n), WIDTH, out)?;
+    }
+    if let Some(discards) = discards(row) {
+        wrapped(&format!("    discarded: {discards}"), WIDTH, out)?;
     }
     Ok(())
+}
+
+/// What arrived in a row and could not be used: `50 radius: unknown client`.
+pub(crate) fn discards(row: &SummaryRow) -> Option<String> {
+    let each = row.discards.iter().map(|(why, count)| format!("{count} {why}"));
+    (!row.discards.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
 }
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {

@@ -69,6 +69,11 @@ impl Aaa {
         self.conversations.len()
     }
 
+    /// How many requests it remembers, to recognise their repetitions.
+    pub fn remembered_count(&self) -> usize {
+        self.radius.remembered()
+    }
+
     /// Takes what RADIUS and the desk have to say until neither has anything more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {

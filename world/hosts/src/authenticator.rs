@@ -70,6 +70,14 @@ impl Authenticator {
         self.ports.contains(&port)
     }
 
+    pub(crate) fn session_count(&self) -> usize {
+        self.sessions.len()
+    }
+
+    pub(crate) fn outstanding(&self) -> usize {
+        self.radius.outstanding()
+    }
+
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         self.radius.deadline()
     }

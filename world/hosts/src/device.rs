@@ -206,7 +206,14 @@ impl Device {
         self.setting_up = false;
         self.waiting.clear();
         let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
-        cx.trace.record(Fact::Failed { why: eap.unwrap_or(why.name()).into() });
+        let (name, is_hearsay) =
+            eap.map_or((why.name(), why.is_hearsay()), |reason| (reason.0, reason.is_hearsay()));
+        let why_so = name.into();
+        cx.trace.record(if is_hearsay {
+            Fact::Refused { why: why_so }
+        } else {
+            Fact::Failed { why: why_so }
+        });
         self.tell(v2::Event::Failed(sa, why));
     }
 }

@@ -59,6 +59,16 @@ impl Gateway {
         self.ike.sa_count()
     }
 
+    /// How many devices are proving themselves with EAP.
+    pub fn proving_count(&self) -> usize {
+        self.authenticator.as_ref().map_or(0, Authenticator::session_count)
+    }
+
+    /// How many RADIUS requests have no response yet.
+    pub fn radius_outstanding(&self) -> usize {
+        self.authenticator.as_ref().map_or(0, Authenticator::outstanding)
+    }
+
     /// Answers an echo request for one of our addresses through the SA that leads back.
     fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
         let ours =
@@ -135,12 +145,7 @@ impl Gateway {
                     authenticator.answered(sa, packet, cx);
                 }
             }
-            v2::Event::Failed(sa, why) => {
-                if let Some(authenticator) = &mut self.authenticator {
-                    authenticator.forget(sa, cx);
-                }
-                self.tell(v2::Event::Failed(sa, why));
-            }
+            v2::Event::Failed(sa, why) => self.failed(sa, why, cx),
             v2::Event::Rekeyed { old, new } => {
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
@@ -160,6 +165,17 @@ impl Gateway {
             }
             other => self.tell(other),
         }
+    }
+
+    /// A device did not get in. That it went silent is its own to say.
+    fn failed(&mut self, sa: SaId, why: v2::Reason, cx: &mut Ctx<'_>) {
+        if let Some(authenticator) = &mut self.authenticator {
+            authenticator.forget(sa, cx);
+        }
+        if !why.is_hearsay() && why != v2::Reason::Timeout {
+            cx.trace.record(Fact::Failed { why: why.name().into() });
+        }
+        self.tell(v2::Event::Failed(sa, why));
     }
 
     fn is_radius(&self, port: u16) -> bool {

@@ -53,7 +53,7 @@ pub(crate) struct Supplicant {
     peer: Peer,
     rng: Rng,
     /// Why the last conversation failed, in EAP's words.
-    failure: Option<&'static str>,
+    failure: Option<Reason>,
 }
 
 impl Supplicant {
@@ -75,20 +75,20 @@ impl Supplicant {
             // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's, which has proved itself, even if the EAP peer has not
             // begun and would take it for somebody else's.
             PeerOutput::Ignored if packet.first() == Some(&FAILURE) => {
-                self.failure = Some(Reason::REFUSED.0);
+                self.failure = Some(Reason::REFUSED);
                 Some(Eap::Failure { packet: Vec::new() })
             }
             PeerOutput::Ignored => None,
             PeerOutput::Success(keys) => Some(Eap::Success { packet: Vec::new(), msk: keys.msk }),
             PeerOutput::Failed(reason) => {
-                self.failure = Some(reason.0);
+                self.failure = Some(reason);
                 Some(Eap::Failure { packet: Vec::new() })
             }
         }
     }
 
     /// Why the last conversation failed.
-    pub(crate) fn failure(&mut self) -> Option<&'static str> {
+    pub(crate) fn failure(&mut self) -> Option<Reason> {
         self.failure.take()
     }
 }

@@ -131,15 +131,15 @@ fn whoever_refuses_says_why_and_both_end() {
     for version in VERSIONS {
         let good = |credential| pki.config(Some(credential), true, version);
         let tunnels = (client(&good(&pki.peer)), server(&good(&strange.server)));
-        check_refused(tunnels, "tls unknown authority", "tls alert unknown_ca");
+        check_refused(tunnels, "TLS unknown authority", "TLS alert unknown_ca");
         let tunnels = (client(&good(&strange.peer)), server(&good(&pki.server)));
-        check_refused(tunnels, "tls alert unknown_ca", "tls unknown authority");
+        check_refused(tunnels, "TLS alert unknown_ca", "TLS unknown authority");
         let tunnels = (client(&pki.config(None, true, version)), server(&good(&pki.server)));
-        check_refused(tunnels, "tls alert certificate_required", "tls no certificate");
+        check_refused(tunnels, "TLS alert certificate_required", "TLS no certificate");
     }
     let (old, _) = pki.mutual(Version::Tls12);
     let (_, new) = pki.mutual(Version::Tls13);
-    check_refused((old, new), "tls alert protocol_version", "tls no common version");
+    check_refused((old, new), "TLS alert protocol_version", "TLS no common version");
 }
 
 proptest::proptest! {

@@ -16,6 +16,7 @@ use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
 use crate::credentials::{Credentials, GW_ID, UE_ID};
 use crate::eap::{self, Ends};
+use crate::fault;
 
 /// Addresses of the laboratory's access network: documentation prefixes, RFC 3849 and RFC 5737.
 pub(crate) struct Addresses {
@@ -57,7 +58,7 @@ fn identity(name: &str) -> Identity {
 /// The device of a row.
 pub(crate) fn device(row: &RowPlan, credentials: &Credentials, ends: Option<&Ends>, seed: &Seed) -> Device {
     let addresses = Addresses::of(&row.options);
-    let (prove, believe) = credentials.of_device(row, &row_secret(seed));
+    let (prove, believe) = credentials.of_device(row, &row_secret(&fault::seed_of_device(row, seed)));
     let mut connection = connection(row, prove, believe);
     // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same.
     connection.local_id = match ends {
@@ -93,13 +94,13 @@ pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> 
         ike: endpoint(row, connection),
         address: addresses.gw,
         inner: vec![addresses.inner],
-        aaa: row.method.eap().map(|_| eap::access(row, seed)),
+        aaa: row.method.eap().map(|_| eap::access(row, &fault::seed_of_gateway(row, seed))),
     };
     Gateway::new(config, seed, "gw")
 }
 
 /// The shared key of a row, from the seed.
-fn row_secret(seed: &Seed) -> Secret {
+pub(crate) fn row_secret(seed: &Seed) -> Secret {
     let mut rng: Rng = seed.stream("psk");
     Secret::from(&rng.bytes::<32>()[..])
 }

@@ -10,12 +10,17 @@ use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::{Rng, Seed};
 use keytoll_ike::v2::config::{Believe, Prove};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
+use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Chain, CryptoMode, GatewayAuth, Plan, RowPlan};
+
+use crate::fault;
 
 /// Who the device says it is.
 pub(crate) const UE_ID: &str = "ue@lab";
 /// Who the gateway says it is.
 pub(crate) const GW_ID: &str = "gw.lab";
+/// Who the AAA server says it is.
+pub(crate) const AAA_ID: &str = "aaa.lab";
 
 /// 2026-01-01 to 2036-01-01.
 const VALIDITY: Validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };
@@ -40,8 +45,12 @@ pub(crate) fn provider(plan: &Plan) -> Provider {
 
 /// The certificates of every row of a plan.
 pub struct Credentials {
-    sets: BTreeMap<(Purpose, KeyKind, u8, u8), Certificates>,
+    sets: BTreeMap<Set, Certificates>,
 }
+
+/// What a set of certificates is for, the kind of its keys, the lengths of its chains, device's and server's, and what is
+/// wrong with the server's.
+type Set = (Purpose, KeyKind, u8, u8, Option<Fault>);
 
 /// Who shows the certificates to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,23 +123,26 @@ impl Credentials {
 }
 
 /// The certificates a row needs in IKE. With EAP only the gateway's are used, under a root of its own.
-fn ike_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
+fn ike_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.chain;
     let kind = row.method.key_kind()?;
+    // Where TLS shows certificates, too, those are the ones that something may be wrong with.
+    let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
     Some(match row.method.eap() {
-        None => (Purpose::Ike, kind, initiator, responder),
-        Some(_) => (Purpose::Ike, kind, 2, 2),
+        None => (Purpose::Ike, kind, initiator, responder, fault),
+        Some(_) => (Purpose::Ike, kind, 2, 2, fault),
     })
 }
 
 /// The certificates a row needs in TLS.
-fn tls_set(row: &RowPlan) -> Option<(Purpose, KeyKind, u8, u8)> {
+fn tls_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.chain;
-    row.method.has_tls().then_some((Purpose::Tls, row.options.tls.key, initiator, responder))
+    let set = || (Purpose::Tls, row.options.tls.key, initiator, responder, fault::of_certificate(row));
+    row.method.has_tls().then(set)
 }
 
 impl Certificates {
-    fn make(plan: &Plan, (purpose, kind, initiator, responder): (Purpose, KeyKind, u8, u8)) -> Self {
+    fn make(plan: &Plan, (purpose, kind, initiator, responder, fault): Set) -> Self {
         let mut crypto = issuing_provider(plan);
         let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
             CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
@@ -138,7 +150,9 @@ impl Certificates {
         };
         let seed = Seed::from(plan.seed);
         let mut authority = Authority::new(kind, VALIDITY, &seed, &mut make_key, &mut crypto);
-        let mut issue = |name, alternative, length| {
+        let mut past = fault::past_validity(fault)
+            .map(|validity| Authority::new(kind, validity, &seed, &mut make_key, &mut crypto));
+        let mut issue = |authority: &mut Authority, name, alternative, length| {
             let alternatives = [alternative];
             let request =
                 Request { name, alternatives: &alternatives, kind, chain_length: usize::from(length) };
@@ -150,10 +164,17 @@ impl Certificates {
         };
         let (server, server_id) = match purpose {
             Purpose::Ike => ("gw", GW_ID),
-            Purpose::Tls => ("aaa", "aaa.lab"),
+            Purpose::Tls => ("aaa", AAA_ID),
         };
-        let (ue, gw_trusts) = issue("ue", AlternativeName::Email(UE_ID.to_owned()), initiator);
-        let (gw, ue_trusts) = issue(server, AlternativeName::Dns(server_id.to_owned()), responder);
+        let server_id = AlternativeName::Dns(fault::name_in_certificate(fault, server_id));
+        let device_id = AlternativeName::Email(UE_ID.to_owned());
+        let (ue, gw_trusts) = issue(&mut authority, "ue", device_id.clone(), initiator);
+        let (gw, mut ue_trusts) =
+            issue(past.as_mut().unwrap_or(&mut authority), server, server_id, responder);
+        if fault == Some(Fault::UnknownCa) {
+            // A certificate that signs itself is an authority of its own, and of another name.
+            (_, ue_trusts) = issue(&mut authority, "another authority", device_id, 1);
+        }
         Self { ue, gw, ue_trusts, gw_trusts }
     }
 }

@@ -22,6 +22,7 @@ use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
+use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
@@ -31,7 +32,7 @@ use keytoll_scenario::catalogue::EapKind;
 use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
 use keytoll_tls::{Config, Version};
 
-use crate::credentials::{Certificates, Credentials, UE_ID};
+use crate::credentials::{AAA_ID, Certificates, Credentials, UE_ID};
 
 /// The laboratory's subscriber; 001 and 01 are the test network of TS 23.122.
 const IMSI: &str = "001010000000001";
@@ -45,6 +46,8 @@ pub(crate) struct Ends {
     pub(crate) subscribers: Option<AuthenticationCentre>,
     /// TLS of both sides, for methods with it.
     pub(crate) tunnels: Option<Both>,
+    /// The device's card, if it has one.
+    pub(crate) card: Option<SharedCard>,
 }
 
 /// TLS of both sides.
@@ -99,6 +102,7 @@ impl Ends {
             server: Arc::new(ServerConfig { methods: vec![server], limits }),
             subscribers: None,
             tunnels: None,
+            card: None,
         }
     }
 
@@ -112,9 +116,9 @@ impl Ends {
     }
 
     fn with_card(row: &RowPlan, flavour: Flavour, seed: &Seed) -> Self {
-        let mut rng = seed.stream("subscriber");
         let imsi = Imsi::parse(IMSI).expect("a literal IMSI");
-        let algorithm = Algorithm::Milenage(Milenage::with_opc(&rng.bytes(), &rng.bytes()));
+        let [key, opc] = subscriber_keys(seed);
+        let algorithm = Algorithm::Milenage(Milenage::with_opc(&key, &opc));
         let card = SharedCard::new(Card::new(imsi, "lab", algorithm.clone(), Sqn::new(0)));
         let settings = server::Settings {
             challenges: row.options.triplets.into(),
@@ -133,8 +137,8 @@ impl Ends {
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
         centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(32) });
         let mut ends = Self::new(permanent(flavour, imsi, "lab").as_bytes(), peer, server);
-        ends.device.identity = EapIdentity::Card(card, flavour);
-        Self { subscribers: Some(centre), ..ends }
+        ends.device.identity = EapIdentity::Card(card.clone(), flavour);
+        Self { subscribers: Some(centre), card: Some(card), ..ends }
     }
 
     fn with_tls(tls: &Tls, certificates: &Certificates) -> Self {
@@ -181,9 +185,20 @@ fn inside_server(method: impl ServerOffer + 'static) -> Arc<ServerConfig> {
     Arc::new(ServerConfig { methods: vec![Arc::new(method)], limits: Limits::default() })
 }
 
+/// Ki and OPc of the laboratory's subscriber.
+pub(crate) fn subscriber_keys(seed: &Seed) -> [[u8; 16]; 2] {
+    let mut rng = seed.stream("subscriber");
+    [rng.bytes(), rng.bytes()]
+}
+
+/// The password of the laboratory's user.
+pub(crate) fn password_of(seed: &Seed) -> Secret {
+    Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes())
+}
+
 /// The laboratory's user and its password.
 fn password(seed: &Seed) -> (Secret, Arc<dyn Passwords>) {
-    let password = Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes());
+    let password = password_of(seed);
     let users = BTreeMap::from([(UE_ID.as_bytes().to_vec(), password.clone())]);
     (password, Arc::new(users))
 }
@@ -198,6 +213,7 @@ fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
     let client = Config {
         credential: mutual.then(|| certificates.ue.clone()),
         trust: Some(Arc::clone(&certificates.ue_trusts)),
+        name: Some(Arc::new(is_aaa)),
         ..common.clone()
     };
     let server = Config {
@@ -207,6 +223,11 @@ fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
     };
     let usable = "the laboratory's certificates are usable";
     Both { client: tls_client(&client).expect(usable), server: tls_server(&server).expect(usable) }
+}
+
+/// Whether a certificate is the AAA server's: RFC 5216 §5.2 lets the device know its name.
+fn is_aaa(peer: &PeerCertificate) -> bool {
+    peer.alternatives.contains(&AlternativeName::Dns(AAA_ID.to_owned()))
 }
 
 /// How the gateway reaches the AAA server. Between them IPv4, as in paper 000.
@@ -271,6 +292,7 @@ pub(crate) const AAA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 
 /// The HSS.
 pub(crate) const HSS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 3));
 
-fn secret(seed: &Seed) -> Secret {
+/// What gateway and AAA server share.
+pub(crate) fn secret(seed: &Seed) -> Secret {
     Secret::from(&seed.stream("radius").bytes::<32>()[..])
 }

@@ -11,10 +11,13 @@ mod build;
 mod credentials;
 pub mod directory;
 mod eap;
+mod fault;
 mod gauge;
 pub mod keeper;
 mod row;
 mod run;
+#[cfg(test)]
+mod secrets;
 
 pub use credentials::Credentials;
 pub use directory::{Directory, manifest};

@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
+use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::{Seed, Time};
 use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
 use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
-use keytoll_sim::{NodeConfig, NodeIndex, World};
+use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, World};
 use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
-use crate::eap::{self, Both, Ends};
+use crate::eap::{self, Both};
+use crate::fault;
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
 
@@ -64,6 +66,8 @@ pub struct Row {
     /// TLS inside EAP, to be begun anew after the warm-up.
     tunnels: Option<Both>,
     core_hz: f64,
+    /// A card that is used elsewhere between authentications.
+    travelling_card: Option<SharedCard>,
 }
 
 /// How one authentication ended.
@@ -85,18 +89,23 @@ impl Row {
             core_hz,
             nodes: Vec::new(),
         };
-        let mut ends = row.method.eap().map(|kind| Ends::of(row, kind, credentials, &seed));
+        let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
+        let travelling_card = fault::travelling_card(row, ends.as_ref());
         let ue = builder
             .node(Node::Ue, || Host::Device(Box::new(build::device(row, credentials, ends.as_ref(), &seed))));
         let gw = builder.node(Node::Gw, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
         builder.join(row, ue, gw);
         if let Some(ends) = &mut ends {
-            let aaa = builder
-                .node(Node::Aaa, || Host::Aaa(Box::new(Aaa::new(eap::aaa(row, ends, &seed), &seed, "aaa"))));
-            builder.join_wire(row.topology.gw_aaa(), (gw, eap::GW), (aaa, eap::AAA));
+            let aaa = builder.node(Node::Aaa, || {
+                let config = fault::aaa(row, eap::aaa(row, ends, &seed));
+                Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
+            });
+            let wire = fault::aaa_link(row, build::wire(row.topology.gw_aaa()));
+            builder.join_wire(&wire, (gw, eap::GW), (aaa, eap::AAA));
             if let Some(subscribers) = ends.subscribers.take() {
                 let hss = builder.node(Node::Hss, || Host::Hss(Box::new(Hss::new(eap::hss(subscribers)))));
-                builder.join_wire(row.topology.aaa_hss(), (aaa, eap::AAA), (hss, eap::HSS));
+                let wire = build::wire(row.topology.aaa_hss());
+                builder.join_wire(&wire, (aaa, eap::AAA), (hss, eap::HSS));
             }
         }
         let Builder { world, nodes, .. } = builder;
@@ -111,6 +120,7 @@ impl Row {
             open: false,
             tunnels: ends.and_then(|ends| ends.tunnels),
             core_hz,
+            travelling_card,
         }
     }
 
@@ -137,6 +147,11 @@ impl Row {
         }
         self.operations(keeper);
         end
+    }
+
+    /// Every node's host.
+    pub fn hosts(&self) -> impl Iterator<Item = (Node, &Host)> {
+        self.nodes.iter().map(|&(node, name, _)| (name, self.world.host(node)))
     }
 
     /// Lets AAA server and HSS connect, once and before the first trigger: no authentication is to pay for it.
@@ -181,6 +196,7 @@ impl Row {
 
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
     fn authenticate(&mut self, keeper: &mut dyn Keeper) -> End {
+        self.travelling_card.iter().for_each(fault::travel);
         self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
         let mut until = self.world.now() + PATIENCE;
         loop {
@@ -273,10 +289,10 @@ impl Builder<'_> {
     }
 
     /// A wire in the core, between two addresses.
-    fn join_wire(&mut self, delay: Duration, a: (NodeIndex, IpAddr), b: (NodeIndex, IpAddr)) {
+    fn join_wire(&mut self, wire: &LinkConfig, a: (NodeIndex, IpAddr), b: (NodeIndex, IpAddr)) {
         self.world.add_address(a.0, a.1);
         self.world.add_address(b.0, b.1);
-        self.world.add_link(a.0, b.0, &build::wire(delay));
+        self.world.add_link(a.0, b.0, wire);
     }
 
     /// Builds a node under its own heap role.
@@ -303,7 +319,7 @@ impl Builder<'_> {
 }
 
 /// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
-fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
+pub(crate) fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
     let name =
         format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
     Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())

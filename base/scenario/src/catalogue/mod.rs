@@ -1,6 +1,7 @@
 //! Everything a scenario can name, each list in one place and each entry with its source.
 
 pub(crate) mod cpus;
+mod faults;
 mod groups;
 mod methods;
 pub mod networks;
@@ -10,6 +11,7 @@ mod topologies;
 
 use keytoll_engine::algorithm::Group;
 
+pub use faults::Fault;
 pub use methods::{EapKind, Method};
 pub use topologies::Topology;
 
@@ -41,19 +43,22 @@ pub enum List {
     Suites,
     /// Processors.
     Cpus,
+    /// What can be wrong on purpose.
+    Faults,
     /// Scenarios that come with keytoll.
     Scenarios,
 }
 
 impl List {
     /// Every list.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Methods,
         Self::Networks,
         Self::Topologies,
         Self::Groups,
         Self::Suites,
         Self::Cpus,
+        Self::Faults,
         Self::Scenarios,
     ];
 
@@ -66,6 +71,7 @@ impl List {
             Self::Groups => "groups",
             Self::Suites => "suites",
             Self::Cpus => "cpus",
+            Self::Faults => "faults",
             Self::Scenarios => "scenarios",
         }
     }
@@ -79,6 +85,7 @@ impl List {
             Self::Groups => Group::ALL.iter().copied().map(groups::entry).collect(),
             Self::Suites => suites::entries(),
             Self::Cpus => cpus::ALL.iter().map(cpus::Cpu::entry).collect(),
+            Self::Faults => Fault::ALL.into_iter().map(Fault::entry).collect(),
             Self::Scenarios => scenarios::BUILTIN.iter().map(scenarios::Builtin::entry).collect(),
         }
     }

@@ -24,6 +24,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "eap-aka-topologies",
         text: include_str!("../../../../scenarios/eap-aka-topologies.toml"),
     },
+    Builtin { name: "failures", text: include_str!("../../../../scenarios/failures.toml") },
 ];
 
 impl Builtin {

@@ -51,7 +51,7 @@ const ROWS_MAX: usize = 10_000;
 /// Resolves a scenario.
 pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> {
     document.only("a scenario", KEYS)?;
-    Ok(Plan {
+    let plan = Plan {
         title: title(document, name)?,
         study: or(document, "study", None, |item| label(item, 60).map(Some))?,
         seed: or(document, "seed", 1, seed)?,
@@ -68,7 +68,22 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
         })?,
         cpus: cpu::resolve(document.get("cpus"))?,
         rows: rows(document)?,
-    })
+    };
+    check_crypto(document, &plan)?;
+    Ok(plan)
+}
+
+/// Null crypto takes every key for the right one, so a wrong one would not be noticed.
+fn check_crypto(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let faults = plan.rows.iter().filter_map(|row| row.options.fault);
+    match (document.get("crypto"), { faults }.find(|fault| fault.is_wrong_key())) {
+        (Some(item), Some(fault)) if plan.crypto == CryptoMode::Null => {
+            let message = format!("`fault = \"{}\"` needs cryptography", fault.name());
+            let error = item.spot.error(message, "null crypto takes every key for the right one");
+            Err(error.hint("`crypto = \"real\"`, or another fault"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The value of a key, or what it is without the key.
@@ -137,7 +152,8 @@ fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
     let network = network::resolve(network_item)?;
     let topology = or(row, "topology", Topology::Raw, topology)?;
     let settings = base.clone().changed_by(row.get("options"))?.fitted_to(method);
-    settings.check(method, row.get("options").unwrap_or(network_item), network_item, &network)?;
+    let blame = row.get("options").unwrap_or(network_item);
+    settings.check(method, blame, (network_item, &network))?;
     let variant = or(row, "variant", settings.variant(&[]), |item| label(item, 200))?;
     Ok(row_plan(method, network, topology, variant, settings))
 }
@@ -178,7 +194,7 @@ fn multiply(
     let first = rows.len();
     for variation in variations {
         let settings = variation.settings.clone().fitted_to(method);
-        settings.check(method, variation.blame.unwrap_or(item), item, network)?;
+        settings.check(method, variation.blame.unwrap_or(item), (item, network))?;
         let variant = settings.variant(&variation.swept_for(method));
         let row = row_plan(method, network.clone(), topology, variant, settings);
         // Chain lengths do not distinguish methods without certificates: such a row would be there twice.

@@ -7,7 +7,7 @@ use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::{Suite, SuiteError};
 
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
-use crate::catalogue::{EapKind, Method};
+use crate::catalogue::{EapKind, Fault, Method};
 use crate::diagnostic::{ScenarioError, nearest};
 use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options, Tls, TlsVersion};
 use crate::quantity::{self, Kind};
@@ -170,6 +170,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
         read: |s, item| set(&mut s.options.ipv6, item.boolean()),
         print: |s| s.options.ipv6.to_string(),
     },
+    Setting {
+        key: FAULT,
+        read: |s, item| set(&mut s.options.fault, fault(item)),
+        print: |s| quoted(fault_name(s.options.fault)),
+    },
 ];
 
 /// Means nothing to methods without certificates.
@@ -199,6 +204,12 @@ fn tells(key: &str, method: Method) -> bool {
         _ => true,
     }
 }
+
+/// The setting that some methods cannot have.
+const FAULT: &str = "fault";
+
+/// What it is called that nothing is wrong.
+const NO_FAULT: &str = "none";
 
 /// What a switched-off rekeying is called.
 const NEVER: &str = "never";
@@ -241,9 +252,9 @@ impl Settings {
         &self,
         method: Method,
         blame: &Item,
-        network_item: &Item,
-        network: &Network,
+        (network_item, network): (&Item, &Network),
     ) -> Result<(), ScenarioError> {
+        self.check_fault(method, blame)?;
         // RFC 8200 §5: every IPv6 link has an MTU of at least 1280 bytes.
         if self.options.ipv6 && network.mtu_bytes < 1280 {
             let message = format!("an MTU of {} bytes is too small for IPv6", network.mtu_bytes);
@@ -271,6 +282,16 @@ impl Settings {
         Ok(())
     }
 
+    /// A fault must be one of the method's.
+    fn check_fault(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+        let Some(fault) = self.options.fault.filter(|fault| !fault.concerns(method)) else {
+            return Ok(());
+        };
+        let message = format!("`fault = \"{}\"` means nothing to `{}`", fault.name(), method.name());
+        let needs = format!("it needs a method with {}", fault.wants());
+        Err(value_of(blame, FAULT).spot.error(message, "this fault").hint(needs))
+    }
+
     /// What differs from the default, and what was swept: `chain=4,4 suite=…`.
     pub(super) fn variant(&self, swept: &[&str]) -> String {
         let default = Self::default();
@@ -280,6 +301,11 @@ impl Settings {
         let words = named.map(|setting| format!("{}={}", setting.key, plain((setting.print)(self))));
         words.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The value of a key if the item is a table that has it, else the item itself.
+pub(super) fn value_of<'a>(item: &'a Item, key: &str) -> &'a Item {
+    item.table().ok().and_then(|table| table.get(key)).unwrap_or(item)
 }
 
 /// A TOML value without its punctuation: `["a", "b"]` is `a,b`.
@@ -462,6 +488,16 @@ fn rekey(item: &Item) -> Result<Option<Duration>, ScenarioError> {
 
 fn print_rekey(after: Option<Duration>) -> String {
     after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
+}
+
+/// `"none"`, or one of the catalogue.
+fn fault(item: &Item) -> Result<Option<Fault>, ScenarioError> {
+    let all = std::iter::once(None).chain(Fault::ALL.map(Some)).collect::<Vec<_>>();
+    item.pick("fault", &all, fault_name)
+}
+
+fn fault_name(fault: Option<Fault>) -> &'static str {
+    fault.map_or(NO_FAULT, Fault::name)
 }
 
 /// From a millisecond to ten minutes.

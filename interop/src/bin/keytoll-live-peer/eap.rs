@@ -20,8 +20,8 @@ use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
 use keytoll_engine::Seed;
 use keytoll_engine::credentials::AlternativeName;
-use keytoll_hosts::EapCredentials;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
+use keytoll_hosts::{EapCredentials, EapIdentity};
 use keytoll_interop::Node;
 use keytoll_interop::eap::{CARD_KEY, CARD_OPC, Inside, Method, REALM, Version, subscriber};
 use keytoll_tls::{Config, NameCheck};
@@ -35,7 +35,7 @@ const SERVER: &[u8] = b"aaa.lab";
 pub(crate) fn device(arguments: &Arguments) -> Result<EapCredentials> {
     let methods = vec![peer(arguments.parse("eap")?, arguments)?];
     let config = Arc::new(PeerConfig { methods, limits: Limits::default() });
-    Ok(EapCredentials { config, identity: arguments.get("user")?.into() })
+    Ok(EapCredentials { config, identity: EapIdentity::Fixed(arguments.get("user")?.into()) })
 }
 
 fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use keytoll_engine::Seed;
 use keytoll_engine::suite::{Suite, SuiteError};
-use keytoll_hosts::{Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, Gateway, GatewayConfig, Host};
+use keytoll_hosts::{
+    Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, Gateway, GatewayConfig, Host, Subscribers,
+};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Pool, Prove, Reauthenticate};
 use keytoll_ike::v2::{Config, Mode};
 use keytoll_ike::wire::TrafficSelector;
@@ -75,7 +77,7 @@ fn access(arguments: &Arguments) -> Result<AaaAccess> {
         nas_identifier: arguments.get("id")?.to_owned(),
         retransmission: client::Retransmission::default(),
     };
-    Ok(AaaAccess { radius, asks_identity: arguments.is("asks_identity", "yes") })
+    Ok(AaaAccess { radius, asks_identity: arguments.is("asks_identity", "yes"), accounts: false })
 }
 
 fn aaa(arguments: &Arguments, seed: &Seed) -> Result<Host> {
@@ -84,7 +86,7 @@ fn aaa(arguments: &Arguments, seed: &Seed) -> Result<Host> {
         radius: server::Config::new(BTreeMap::from([(arguments.parse("client")?, client)])),
         eap: eap::server(arguments)?,
         address: arguments.parse("local")?,
-        subscribers: Some(eap::subscribers(seed)),
+        subscribers: Subscribers::Own(eap::subscribers(seed)),
     };
     Ok(Host::Aaa(Box::new(Aaa::new(config, seed, "aaa"))))
 }

@@ -104,6 +104,11 @@ impl Card {
         Self { imsi, realm: realm.to_owned(), algorithm, window, temporary: BTreeMap::new() }
     }
 
+    /// As if it had accepted sequence numbers of another network, `steps` beyond the highest so far.
+    pub fn advance(&mut self, steps: u64) {
+        self.window = Window::starting_at(self.window.highest().advanced(steps));
+    }
+
     /// SRES and Kc.
     pub fn gsm(&self, rand: &[u8; 16], crypto: &mut dyn Crypto) -> (Secret, Secret) {
         self.algorithm.gsm(rand, crypto)

@@ -194,6 +194,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether somebody else found it: the peer told us, or EAP, which knows more.
+    pub const fn is_hearsay(self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Eap)
+    }
+
     /// The name used in traces and summaries.
     pub const fn name(self) -> &'static str {
         use keytoll_engine::credentials::CertificateError as Bad;

@@ -279,6 +279,11 @@ impl Sa {
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),
+            // RFC 7296 §2.1: it is sent again until it is answered, and the owner has not answered yet.
+            (state @ State::RelayAwaitsOwner(_), _) if exchange == ExchangeType::IKE_AUTH => {
+                env.discard("request not answered yet");
+                state
+            }
             (state, _) => {
                 env.discard("unexpected exchange");
                 state

@@ -15,7 +15,8 @@ pub struct Config {
     pub accounting_port: u16,
     /// Who may ask, by source address.
     pub clients: BTreeMap<IpAddr, Client>,
-    /// How many conversations may be unfinished; more begin only when others have ended.
+    /// How many conversations may be unfinished. Beyond it the oldest that has not gone on after its first challenge gives
+    /// way to a new one; if all have gone on, no new one begins.
     pub conversations_max: usize,
     /// A conversation is forgotten if nothing happens in it for so long.
     pub conversation_idle_max: Duration,

@@ -34,7 +34,7 @@ enum Wait {
 #[derive(Debug)]
 struct Conversation {
     client: IpAddr,
-    born_at: Time,
+    born: Born,
     deadline: Time,
     wait: Wait,
 }
@@ -45,6 +45,8 @@ pub(super) struct Conversations {
     table: BTreeMap<ConversationId, Conversation>,
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
+    /// Those with one request so far, the oldest first.
+    newborn: BTreeSet<ConversationId>,
     next: u64,
     count_max: usize,
     idle_max: Duration,
@@ -57,6 +59,7 @@ impl Conversations {
             table: BTreeMap::new(),
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
+            newborn: BTreeSet::new(),
             next: 0,
             count_max: config.conversations_max,
             idle_max: config.conversation_idle_max,
@@ -72,16 +75,26 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
+    /// Whether another one may begin.
+    pub(super) fn has_room(&self) -> bool {
+        !self.is_full() || !self.newborn.is_empty()
+    }
+
+    // RFC 5080 §2.2.3: under load, conversations that have begun come first; those that only began cost nobody anything.
+    /// Gives up the oldest conversation that has not gone on, if that makes the room for a new one.
+    pub(super) fn make_room(&mut self) -> Option<ConversationId> {
+        let oldest = *self.newborn.first().filter(|_| self.is_full())?;
+        self.remove(oldest);
+        Some(oldest)
+    }
+
     /// Begins one with its first request.
     pub(super) fn begin(&mut self, request: AwaitingAnswer, now: Time) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
         let client = request.reply_to.from.ip;
-        self.insert(
-            id,
-            Conversation { client, born_at: now, deadline: now, wait: Wait::Answer(request) },
-            now,
-        );
+        let born = Born { at: now, is_new: true };
+        self.insert(id, Conversation { client, born, deadline: now, wait: Wait::Answer(request) }, now);
         id
     }
 
@@ -99,7 +112,8 @@ impl Conversations {
         now: Time,
     ) -> ConversationId {
         let conversation = self.remove(id).expect("`named` gave a conversation in the table");
-        self.insert(id, Conversation { wait: Wait::Answer(request), ..conversation }, now);
+        let born = Born { is_new: false, ..conversation.born };
+        self.insert(id, Conversation { born, wait: Wait::Answer(request), ..conversation }, now);
         id
     }
 
@@ -109,7 +123,7 @@ impl Conversations {
             return None;
         }
         match self.remove(id)? {
-            Conversation { born_at, wait: Wait::Answer(request), .. } => Some((request, Born(born_at))),
+            Conversation { born, wait: Wait::Answer(request), .. } => Some((request, born)),
             Conversation { wait: Wait::Request(_), .. } => None,
         }
     }
@@ -126,7 +140,7 @@ impl Conversations {
     ) -> State {
         let state = State::new(&rng.bytes::<16>());
         let wait = Wait::Request(AwaitingRequest { state: state.clone() });
-        self.insert(id, Conversation { client, born_at: born.0, deadline: now, wait }, now);
+        self.insert(id, Conversation { client, born, deadline: now, wait }, now);
         state
     }
 
@@ -147,8 +161,11 @@ impl Conversations {
     }
 
     fn insert(&mut self, id: ConversationId, mut conversation: Conversation, now: Time) {
-        conversation.deadline = (now + self.idle_max).min(conversation.born_at + self.age_max);
+        conversation.deadline = (now + self.idle_max).min(conversation.born.at + self.age_max);
         self.deadlines.insert((conversation.deadline, id));
+        if conversation.born.is_new {
+            self.newborn.insert(id);
+        }
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.insert(state.clone(), id);
         }
@@ -158,6 +175,7 @@ impl Conversations {
     fn remove(&mut self, id: ConversationId) -> Option<Conversation> {
         let conversation = self.table.remove(&id)?;
         self.deadlines.remove(&(conversation.deadline, id));
+        self.newborn.remove(&id);
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.remove(state);
         }
@@ -165,6 +183,9 @@ impl Conversations {
     }
 }
 
-/// When a conversation began.
+/// When a conversation began, and whether it has not gone on since.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Born(Time);
+pub(super) struct Born {
+    at: Time,
+    is_new: bool,
+}

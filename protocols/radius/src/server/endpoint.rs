@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keytoll_engine::crypto::{Phase, Secret};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
 
 use super::config::{Client, Config};
 use super::conversation::{AwaitingAnswer, Conversations};
@@ -140,7 +140,7 @@ impl Server {
         self.duplicates.insert(key, fingerprint, cx.now);
         let awaiting = AwaitingAnswer { reply_to, fingerprint };
         match acceptable(place, meaning.credential) {
-            Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx.now),
+            Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx),
             Err(unusable) => return self.refuse(&awaiting, &unusable, cx),
         }
         Ok(())
@@ -149,8 +149,11 @@ impl Server {
     /// Where a request belongs, by its State.
     fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
         let Some(state) = state else {
-            // RFC 5080 §2.2.3: under load, conversations that have begun come first.
-            return if self.conversations.is_full() { Err("too many conversations") } else { Ok(Place::New) };
+            return if self.conversations.has_room() {
+                Ok(Place::New)
+            } else {
+                Err("too many conversations")
+            };
         };
         Ok(self.conversations.named(state, key.from.ip).map_or(Place::Nowhere, Place::Begun))
     }
@@ -162,15 +165,25 @@ impl Server {
         awaiting: AwaitingAnswer,
         credential: Credential,
         attributes: Attributes,
-        now: Time,
+        cx: &mut Ctx<'_>,
     ) {
         let (client, user_name) = (awaiting.reply_to.from, awaiting.reply_to.user_name.clone());
         let conversation = match begun {
-            Some(conversation) => self.conversations.resume(conversation, awaiting, now),
-            None => self.conversations.begin(awaiting, now),
+            Some(conversation) => self.conversations.resume(conversation, awaiting, cx.now),
+            None => {
+                self.make_room(cx);
+                self.conversations.begin(awaiting, cx.now)
+            }
         };
         let first = begun.is_none();
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
+    }
+
+    fn make_room(&mut self, cx: &mut Ctx<'_>) {
+        if let Some(given_up) = self.conversations.make_room() {
+            cx.discard(Protocol::Radius, "conversation given up for a newer one");
+            self.emit(Event::Expired(given_up));
+        }
     }
 
     /// Answers with an Access-Reject of our own.

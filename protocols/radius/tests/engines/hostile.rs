@@ -326,25 +326,52 @@ fn a_new_request_with_an_old_identifier_is_a_new_request() {
     assert_eq!((bench.asked.len(), bench.server.remembered()), (2, 1));
 }
 
+fn challenge_for_ever(request: &server::Request) -> Option<server::Command> {
+    Some(server::Command::Challenge { conversation: request.conversation, eap: CHALLENGE.to_vec() })
+}
+
+/// Begins a conversation and answers its first challenge.
+fn gone_on(bench: &mut Bench, conversation: u64) {
+    bench.owner = challenge_for_ever;
+    bench.authenticate(identity(conversation));
+    bench.round_trip();
+    bench.authenticate(answer(conversation, bench.state()));
+    bench.round_trip();
+}
+
 #[test]
-fn a_flood_of_conversations_is_bounded_and_leaves_those_that_began() {
+fn a_flood_of_conversations_is_bounded_and_leaves_those_that_have_gone_on() {
     let mut config = server_config();
     config.conversations_max = 5;
     let mut bench = Bench::new(client_config(), config);
-    bench.authenticate(identity(0));
-    bench.round_trip();
+    gone_on(&mut bench, 0);
     let state = bench.state();
     (1..100).for_each(|n| bench.authenticate(identity(n)));
     bench.round_trip();
-    assert_eq!((bench.server.conversations(), bench.server.remembered()), (5, 5));
-    assert_eq!(bench.discards(), ["too many conversations"; 95]);
-    bench.authenticate(answer(0, state));
-    bench.round_trip();
-    assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "{:?}", bench.told.last());
+    assert_eq!(bench.server.conversations(), 5);
+    assert_eq!(bench.discards(), ["conversation given up for a newer one"; 95]);
+    bench.owner = challenge_then_accept;
+    let newest = bench.state();
+    for answer in [answer(0, state), answer(99, newest)] {
+        bench.authenticate(answer);
+        bench.round_trip();
+        assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "{:?}", bench.told.last());
+    }
     bench.run();
     assert_eq!(bench.server.conversations(), 0);
     let expired = bench.asked.iter().filter(|event| matches!(event, server::Event::Expired(_)));
-    assert_eq!(expired.count(), 5, "a repeated request took the free place");
+    assert_eq!(expired.count(), 98, "the owner may forget all others");
+}
+
+#[test]
+fn where_all_have_gone_on_no_new_conversation_begins() {
+    let mut config = server_config();
+    config.conversations_max = 2;
+    let mut bench = Bench::new(client_config(), config);
+    (0..2).for_each(|n| gone_on(&mut bench, n));
+    bench.authenticate(identity(2));
+    bench.round_trip();
+    assert_eq!((bench.server.conversations(), bench.discards()), (2, vec!["too many conversations"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the records of one authentication say, once all of them are there.
 //!
-//! The authentication begins with `Triggered` and ends with the device's `Usable` or `Failed`, whichever
+//! The authentication begins with `Triggered` and ends with the device's `Usable`, `Failed` or `Refused`, whichever
 //! is first. What was handed to a link until then belongs to it, also if it arrives later; what is sent
 //! afterwards (deletes, liveness, rekeying) is counted apart.
 
@@ -123,11 +123,16 @@ struct Span {
 impl Span {
     fn of(records: &[Record]) -> Option<Self> {
         let start_ns = records.iter().find(|record| record.fact == Fact::Triggered)?.at_ns;
-        let ended = |record: &Record| record.node == Node::Ue && outcome(&record.fact).is_some();
-        let end = records.iter().position(ended);
-        let outcome = match end {
-            Some(place) => outcome(&records[place].fact).expect("position looked for an outcome"),
-            None => elsewhere(records),
+        let end = records.iter().position(is_end);
+        let outcome = match end.map(|place| (&records[place], &records[..place])) {
+            Some((Record { fact: Fact::Usable, .. }, _)) => Outcome::Established,
+            // What the device was told somebody else had found out before.
+            Some((told @ Record { fact: Fact::Refused { .. }, .. }, before)) => {
+                first_found(before).or_else(|| failure(told)).unwrap_or(Outcome::Unfinished)
+            }
+            Some((found, _)) => failure(found).unwrap_or(Outcome::Unfinished),
+            // The device never said how it ended; if another node gave up, that is why.
+            None => first_found(records).unwrap_or(Outcome::Unfinished),
         };
         Some(Self { start_ns, end: end.map(|place| (place, records[place].at_ns)), outcome })
     }
@@ -137,19 +142,22 @@ impl Span {
         records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end)
     }
 
-    fn delay_ns(&self) -> Option<u64> {
-        let (_, end_ns) = self.end.filter(|_| self.outcome == Outcome::Established)?;
+    /// How long it took, if it ended as wanted.
+    fn duration_ns(&self, wanted: bool) -> Option<u64> {
+        let (_, end_ns) = self.end.filter(|_| wanted)?;
         Some(end_ns.saturating_sub(self.start_ns))
     }
 
     fn sample(&self, number: u32, records: &[Record]) -> Sample {
-        let delay_ns = self.delay_ns();
+        let established = self.outcome == Outcome::Established;
+        let delay_ns = self.duration_ns(established);
         let first_packet = records.iter().find(|record| record.fact == Fact::FirstPacket);
         Sample {
             sample: number,
             triggered_at_ns: self.start_ns,
             outcome: self.outcome.clone(),
             delay_ns,
+            failed_after_ns: self.duration_ns(!established),
             first_packet_ns: first_packet.map(|record| record.at_ns.saturating_sub(self.start_ns)),
             split: delay_ns.map(|delay_ns| split(records, self.start_ns, delay_ns)),
             links: BTreeMap::new(),
@@ -164,18 +172,25 @@ impl Span {
     }
 }
 
-fn outcome(fact: &Fact) -> Option<Outcome> {
-    match fact {
-        Fact::Usable => Some(Outcome::Established),
-        Fact::Failed { why } => Some(Outcome::Failed { why: why.to_string() }),
+/// Whether the device knows how it ended.
+pub(super) fn is_end(record: &Record) -> bool {
+    record.node == Node::Ue
+        && matches!(record.fact, Fact::Usable | Fact::Failed { .. } | Fact::Refused { .. })
+}
+
+/// What a node said of a failure, and which node that was.
+fn failure(record: &Record) -> Option<Outcome> {
+    match &record.fact {
+        Fact::Failed { why } | Fact::Refused { why } => {
+            Some(Outcome::Failed { why: format!("{}: {why}", record.node.name()) })
+        }
         _ => None,
     }
 }
 
-/// The device never said how it ended; if another node gave up, that is why.
-fn elsewhere(records: &[Record]) -> Outcome {
-    let failed = records.iter().filter_map(|record| outcome(&record.fact));
-    failed.into_iter().find(|outcome| outcome.failure().is_some()).unwrap_or(Outcome::Unfinished)
+/// What the first node said that found something wrong.
+fn first_found(records: &[Record]) -> Option<Outcome> {
+    records.iter().find(|record| matches!(record.fact, Fact::Failed { .. })).and_then(failure)
 }
 
 /// Where the delay went. Time with a datagram under way is network, whatever is computed meanwhile: that

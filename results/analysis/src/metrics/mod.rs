@@ -120,7 +120,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         self.routes.learn(&record.fact);
         self.advance(record.sample);
         let sample = record.sample;
-        let ends = record.node == Node::Ue && matches!(record.fact, Fact::Usable | Fact::Failed { .. });
+        let ends = conclude::is_end(&record);
         let Some(open) = self.open_mut(sample) else {
             self.tally.late_records += 1;
             return;

@@ -15,6 +15,8 @@ pub struct Sample {
     pub outcome: Outcome,
     /// From the trigger to a usable SA at the initiator; None unless established.
     pub delay_ns: Option<u64>,
+    /// From the trigger until the device knew that it had failed; None unless it did.
+    pub failed_after_ns: Option<u64>,
     /// From the trigger until the packet that caused it came back through the SA.
     pub first_packet_ns: Option<u64>,
     /// Where the delay went; None unless established.
@@ -51,7 +53,7 @@ pub enum Outcome {
     Established,
     /// Without one.
     Failed {
-        /// The name to group by.
+        /// The node that found out, and its name for it: `aaa: EAP wrong password`.
         why: String,
     },
     /// Not at all: the run stopped before.
@@ -68,7 +70,7 @@ impl Outcome {
         }
     }
 
-    /// The reason to group by, unless established.
+    /// Node and reason to group by, unless established.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Established => None,

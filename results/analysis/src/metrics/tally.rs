@@ -20,6 +20,8 @@ pub struct Tally {
     pub disturbed: u64,
     /// Whether computation was charged to virtual time.
     pub charged: bool,
+    /// How long those took that failed at the device, in nanoseconds.
+    pub failed_after_ns: Distribution,
     /// Delay of those established, in nanoseconds.
     pub delay_ns: Distribution,
     /// Time to first packet, in nanoseconds.
@@ -105,6 +107,9 @@ impl Tally {
     }
 
     fn add_delay(&mut self, sample: &Sample) {
+        if let Some(failed_after_ns) = sample.failed_after_ns {
+            self.failed_after_ns.add(failed_after_ns);
+        }
         if let Some(delay_ns) = sample.delay_ns {
             self.delay_ns.add(delay_ns);
         }

@@ -106,7 +106,7 @@ fn what_was_sent_with_the_failure_belongs_to_it() {
         at(50, Node::Ue, ike(10, Fate::Delivered)),
         at(50, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 99, 10, Fate::Delivered)),
     ]);
-    assert_eq!(sample.outcome.failure(), Some("AUTHENTICATION_FAILED"));
+    assert_eq!(sample.outcome.failure(), Some("ue: AUTHENTICATION_FAILED"));
     assert_eq!((sample.delay_ns, sample.split), (None, None));
     assert_eq!((sample.total.messages, sample.total.bytes), (1, 248));
     assert_eq!((sample.after.messages, sample.after.bytes), (1, 99));
@@ -161,8 +161,26 @@ fn the_device_decides_on_the_outcome() {
     ]);
     assert_eq!((usable.outcome, usable.delay_ns), (Outcome::Established, Some(9)));
     let silent = only(vec![at(0, Node::Ue, Fact::Triggered), failed(Node::Gw, "half-open timeout")]);
-    assert_eq!(silent.outcome.failure(), Some("half-open timeout"));
+    assert_eq!(silent.outcome.failure(), Some("gw: half-open timeout"));
+    assert_eq!((usable.failed_after_ns, silent.failed_after_ns), (None, None));
     assert_eq!(only(vec![at(0, Node::Ue, Fact::Triggered)]).outcome, Outcome::Unfinished);
+}
+
+#[test]
+fn who_was_told_is_not_who_found_out() {
+    let records = |found: &[(u64, Node, &'static str)], end| {
+        let found = found.iter().map(|&(at_ns, node, why)| at(at_ns, node, Fact::Failed { why: why.into() }));
+        let records = std::iter::once(at(0, Node::Ue, Fact::Triggered)).chain(found);
+        only(records.chain([at(9, Node::Ue, end)]).collect())
+    };
+    let told = || Fact::Refused { why: "EAP Failure".into() };
+    let password = records(&[(5, Node::Aaa, "EAP wrong password"), (6, Node::Gw, "late")], told());
+    assert_eq!(password.outcome.failure(), Some("aaa: EAP wrong password"));
+    assert_eq!((password.failed_after_ns, password.delay_ns), (Some(9), None));
+    assert_eq!(records(&[], told()).outcome.failure(), Some("ue: EAP Failure"), "nobody else said anything");
+    let certificate = Fact::Failed { why: "certificate expired".into() };
+    let certificate = records(&[(5, Node::Aaa, "TLS alert certificate_expired")], certificate);
+    assert_eq!(certificate.outcome.failure(), Some("ue: certificate expired"), "it found that out itself");
 }
 
 #[test]

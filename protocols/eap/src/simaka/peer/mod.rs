@@ -58,6 +58,11 @@ impl SharedCard {
         self.lock().identity(flavour)
     }
 
+    /// As if the card had been in another network meanwhile, for so many authentications: its sequence numbers are ahead.
+    pub fn used_elsewhere(&self, authentications: u64) {
+        self.lock().advance(authentications);
+    }
+
     /// As if the card had seen more fast re-authentications than the server.
     #[cfg(test)]
     pub(super) fn raise_counter(&self, flavour: Flavour) {

@@ -37,6 +37,7 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
         n: 50,
         succeeded: 50,
         failures: BTreeMap::new(),
+        failed_after_ms: None,
         delay_ms: Some(delay(median)),
         delay_split_ms: Some(DelaySplit {
             network: median - wifi.min(170.0) / 3.0,

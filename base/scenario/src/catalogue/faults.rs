@@ -1,0 +1,179 @@
+//! What can be wrong on purpose, so that one can see and measure what each failure costs.
+
+use super::{EapKind, Entry, Method};
+
+/// One thing that is wrong in every authentication of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// The device has another shared key than the gateway.
+    WrongPsk,
+    /// The device has another password than the AAA server.
+    WrongPassword,
+    /// The device's card has another key than the subscriber database.
+    WrongSimKey,
+    /// The card has seen higher sequence numbers than the subscriber database knows of.
+    SqnOutOfRange,
+    /// The device agrees to no method that the AAA server proposes.
+    NoCommonMethod,
+    /// The certificate shown to the device is past its date.
+    ExpiredCertificate,
+    /// The certificate shown to the device comes from an authority that it does not know.
+    UnknownCa,
+    /// The certificate shown to the device is somebody else's.
+    WrongName,
+    /// Gateway and AAA server do not share their secret.
+    RadiusWrongSecret,
+    /// The AAA server does not know the gateway.
+    RadiusUnknownClient,
+    /// The AAA server never answers.
+    AaaSilent,
+}
+
+/// What a fault needs of a method to mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Psk,
+    Password,
+    Sim,
+    SequenceNumber,
+    Certificate,
+    Aaa,
+}
+
+impl Needs {
+    /// As the object of "it needs a method with …".
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Psk => "a shared key",
+            Self::Password => "a password",
+            Self::Sim => "a SIM",
+            Self::SequenceNumber => "a USIM",
+            Self::Certificate => "a certificate",
+            Self::Aaa => "an AAA server",
+        }
+    }
+
+    const fn met_by(self, method: Method) -> bool {
+        use EapKind::{Aka, AkaPrime, Sim, Tls};
+        match self {
+            Self::Psk => matches!(method, Method::Ikev2Psk),
+            Self::Password => {
+                method.eap().is_some()
+                    && !Self::Sim.met_by(method)
+                    && !matches!(method, Method::Ikev2Eap(Tls))
+            }
+            Self::Sim => matches!(method, Method::Ikev2Eap(Sim | Aka | AkaPrime)),
+            Self::SequenceNumber => matches!(method, Method::Ikev2Eap(Aka | AkaPrime)),
+            Self::Certificate => method.key_kind().is_some(),
+            Self::Aaa => method.eap().is_some(),
+        }
+    }
+}
+
+impl Fault {
+    /// Every fault, in the order of the catalogue.
+    pub const ALL: [Self; 11] = [
+        Self::WrongPsk,
+        Self::WrongPassword,
+        Self::WrongSimKey,
+        Self::SqnOutOfRange,
+        Self::NoCommonMethod,
+        Self::ExpiredCertificate,
+        Self::UnknownCa,
+        Self::WrongName,
+        Self::RadiusWrongSecret,
+        Self::RadiusUnknownClient,
+        Self::AaaSilent,
+    ];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WrongPsk => "wrong-psk",
+            Self::WrongPassword => "wrong-password",
+            Self::WrongSimKey => "wrong-sim-key",
+            Self::SqnOutOfRange => "sqn-out-of-range",
+            Self::NoCommonMethod => "no-common-method",
+            Self::ExpiredCertificate => "expired-certificate",
+            Self::UnknownCa => "unknown-ca",
+            Self::WrongName => "wrong-name",
+            Self::RadiusWrongSecret => "radius-wrong-secret",
+            Self::RadiusUnknownClient => "radius-unknown-client",
+            Self::AaaSilent => "aaa-silent",
+        }
+    }
+
+    /// Whether it makes a difference to a method.
+    pub const fn concerns(self, method: Method) -> bool {
+        self.needs().met_by(method)
+    }
+
+    /// What a method must have for it to mean something, as the object of "it needs a method with …".
+    pub const fn wants(self) -> &'static str {
+        self.needs().noun()
+    }
+
+    /// Whether no authentication can succeed. After a resynchronisation of sequence numbers one can.
+    pub const fn is_fatal(self) -> bool {
+        !matches!(self, Self::SqnOutOfRange)
+    }
+
+    /// Whether it is a wrong key, with which null crypto agrees as with every other.
+    pub const fn is_wrong_key(self) -> bool {
+        matches!(self, Self::WrongPsk | Self::WrongPassword | Self::WrongSimKey | Self::RadiusWrongSecret)
+    }
+
+    const fn needs(self) -> Needs {
+        match self {
+            Self::WrongPsk => Needs::Psk,
+            Self::WrongPassword => Needs::Password,
+            Self::WrongSimKey => Needs::Sim,
+            Self::SqnOutOfRange => Needs::SequenceNumber,
+            Self::ExpiredCertificate | Self::UnknownCa | Self::WrongName => Needs::Certificate,
+            Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
+                Needs::Aaa
+            }
+        }
+    }
+
+    const fn summary(self) -> &'static str {
+        match self {
+            Self::WrongPsk => "the device has another shared key than the gateway",
+            Self::WrongPassword => "the device has another password than the AAA server",
+            Self::WrongSimKey => "the card has another key than the subscriber database",
+            Self::SqnOutOfRange => "the card is ahead of the database: succeeds after resynchronisation",
+            Self::NoCommonMethod => "the device refuses every EAP method that is proposed",
+            Self::ExpiredCertificate => "the certificate shown to the device is past its date",
+            Self::UnknownCa => "the device does not know who issued the certificate it is shown",
+            Self::WrongName => "the certificate shown to the device is somebody else's",
+            Self::RadiusWrongSecret => "gateway and AAA server do not share their secret",
+            Self::RadiusUnknownClient => "the AAA server does not know the gateway",
+            Self::AaaSilent => "nothing reaches the AAA server",
+        }
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::WrongPsk => "RFC 7296 §2.15",
+            Self::WrongPassword => "RFC 3748 §4.2",
+            Self::WrongSimKey => "RFC 4186 §6.3, RFC 4187 §6.3",
+            Self::SqnOutOfRange => "RFC 4187 §3, TS 33.102 §6.3.5",
+            Self::NoCommonMethod => "RFC 3748 §5.3.1",
+            Self::ExpiredCertificate | Self::UnknownCa => "RFC 5280 §6.1",
+            Self::WrongName => "RFC 4945 §5.1, RFC 5216 §5.2",
+            Self::RadiusWrongSecret => "RFC 3579 §3.2",
+            Self::RadiusUnknownClient => "RFC 2865 §3",
+            Self::AaaSilent => "RFC 5080 §2.2.1",
+        }
+    }
+
+    /// How the list shows it.
+    pub(super) fn entry(self) -> Entry {
+        Entry {
+            name: self.name().to_owned(),
+            summary: self.summary().to_owned(),
+            source: self.source().to_owned(),
+            standing: "",
+        }
+    }
+}

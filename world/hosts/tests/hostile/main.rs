@@ -1,0 +1,463 @@
+//! Hostile packets on the way between device, gateway and AAA server, and hostile methods at either end: nobody gets in,
+//! the failure has a name, and nothing is kept. RFC 3748 §4 and §7, RFC 3579 §4, RFC 2865 §5.24.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod bench;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use bench::{AAA, Bench, GATEWAY, USER, certificate};
+use keytoll_eap::methods::gtc::GtcPeer;
+use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
+use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
+use keytoll_eap::tunnel::Framing;
+use keytoll_eap::{
+    Keys, Message, MethodType, PeerMethod, PeerOffer, PeerStep, ServerMethod, ServerOffer, ServerStep, Turn,
+};
+use keytoll_engine::Datagram;
+use keytoll_engine::crypto::Secret;
+use keytoll_hosts::tunnels::{tls_client, tls_server};
+use keytoll_radius::number::AttributeType;
+use keytoll_radius::wire::Packet;
+use keytoll_tls::Config;
+
+fn password() -> Secret {
+    Secret::from(&b"opensesame"[..])
+}
+
+fn md5_peer() -> Arc<dyn PeerOffer> {
+    Arc::new(Md5Peer { password: password() })
+}
+
+fn md5_server() -> Arc<dyn ServerOffer> {
+    let users = BTreeMap::from([(USER.as_bytes().to_vec(), password())]);
+    Arc::new(Md5Server { passwords: Arc::new(users), name: b"aaa".to_vec() })
+}
+
+fn tls_peer() -> Arc<dyn PeerOffer> {
+    let (_, trust) = certificate("aaa.lab");
+    let tunnels = tls_client(&Config { trust: Some(trust), ..Config::new() }).unwrap();
+    Arc::new(TlsPeer { tunnels, framing: Framing::default() })
+}
+
+fn tls() -> Arc<dyn ServerOffer> {
+    let (credential, _) = certificate("aaa.lab");
+    let tunnels = tls_server(&Config { credential: Some(credential), ..Config::new() }).unwrap();
+    Arc::new(TlsServer { tunnels, framing: Framing::default() })
+}
+
+/// Says the same data in every message of EAP-TLS, in either role, a server's first excepted.
+#[derive(Clone)]
+struct Says {
+    first: Vec<u8>,
+    then: Vec<u8>,
+}
+
+impl Says {
+    fn always(data: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self { first: data.clone(), then: data })
+    }
+
+    /// RFC 5216 §3.1: S is set in the first.
+    fn after_start(data: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self { first: vec![0x20], then: data })
+    }
+}
+
+impl PeerOffer for Says {
+    fn method(&self) -> MethodType {
+        MethodType::TLS
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(self.clone())
+    }
+}
+
+impl ServerOffer for Says {
+    fn method(&self) -> MethodType {
+        MethodType::TLS
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(self.clone())
+    }
+}
+
+impl PeerMethod for Says {
+    fn on_request(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> PeerStep {
+        PeerStep::Continue(self.then.clone())
+    }
+}
+
+impl ServerMethod for Says {
+    fn begin(&mut self, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Request(self.first.clone())
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Request(self.then.clone())
+    }
+}
+
+/// Succeeds before anything was proved.
+struct Generous;
+
+impl ServerOffer for Generous {
+    fn method(&self) -> MethodType {
+        MethodType::MD5
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl ServerMethod for Generous {
+    fn begin(&mut self, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Done(Keys { msk: Some(Secret::new(vec![7; 64])), ..Keys::default() })
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Ignore("nothing was asked")
+    }
+}
+
+fn check(bench: &Bench, said: &[&str], discards: &[&str]) {
+    assert_eq!((bench.said(), bench.discards()), (owned(said), owned(discards)));
+    bench.check_nothing_is_held();
+}
+
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|&line| line.to_owned()).collect()
+}
+
+/// When the device gives up after two minutes, the gateway has done so, too.
+const FORGOTTEN: &str = "gw: unknown SPI";
+const UNANSWERED: &str = "aaa: repeated while unanswered";
+const WAITED: &str = "gw: request not answered yet";
+const TIMEOUT: [&str; 2] = ["ue was told: EAP Failure", "gw found: RADIUS timeout"];
+
+#[test]
+fn undisturbed_the_device_gets_in() {
+    for (peer, server) in [(md5_peer(), md5_server()), (tls_peer(), tls())] {
+        let bench = Bench::new(peer, server).run();
+        assert_eq!((bench.said(), bench.discards()), (owned(&["ue got in"]), vec![]));
+    }
+}
+
+/// Whether it is on its way to the AAA server.
+fn is_request(datagram: &Datagram) -> bool {
+    datagram.to.ip == AAA
+}
+
+fn is_answer(datagram: &Datagram) -> bool {
+    datagram.from.ip == AAA
+}
+
+/// Where the value of an attribute begins in a RADIUS packet.
+fn value_at(bytes: &[u8], kind: AttributeType) -> Option<std::ops::Range<usize>> {
+    let mut at = 20;
+    while let Some(&[found, length, ..]) = bytes.get(at..).filter(|rest| rest.len() >= 2) {
+        if found == kind.0 {
+            return Some(at + 2..at + usize::from(length));
+        }
+        at += usize::from(length);
+    }
+    None
+}
+
+/// Overwrites a byte of the EAP packet inside.
+fn change_eap(datagram: &mut Datagram, at: usize, change: impl FnOnce(u8) -> u8) {
+    if let Some(eap) = value_at(&datagram.bytes, AttributeType::EAP_MESSAGE) {
+        let byte = &mut datagram.bytes[eap][at];
+        *byte = change(*byte);
+    }
+}
+
+/// Puts another EAP packet inside.
+fn replace_eap(datagram: &mut Datagram, packet: &[u8]) {
+    while let Some(eap) = value_at(&datagram.bytes, AttributeType::EAP_MESSAGE) {
+        datagram.bytes.drain(eap.start - 2..eap.end);
+    }
+    datagram.bytes.extend([AttributeType::EAP_MESSAGE.0, packet.len() as u8 + 2]);
+    datagram.bytes.extend(packet);
+    let length = u16::try_from(datagram.bytes.len()).unwrap().to_be_bytes();
+    datagram.bytes[2..4].copy_from_slice(&length);
+}
+
+/// Has the challenges of the AAA server changed; the device's answers go as they are.
+fn with_challenges(change: fn(&mut Datagram)) -> Bench {
+    let tamper = move |datagram: &mut Datagram| {
+        if is_answer(datagram) && datagram.bytes[0] == 11 {
+            change(datagram);
+        }
+        true
+    };
+    Bench::new(md5_peer(), md5_server()).tampered(tamper).run()
+}
+
+#[test]
+fn an_identifier_out_of_step_is_not_answered_by_the_server() {
+    let bench = with_challenges(|datagram| change_eap(datagram, 1, |identifier| identifier.wrapping_add(1)));
+    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP unexpected identifier", UNANSWERED]);
+}
+
+#[test]
+fn packets_that_cannot_be_read_are_not_answered_by_the_device() {
+    // RFC 7296 §3.16: IKE looks at the length itself.
+    let cut = with_challenges(|datagram| change_eap(datagram, 3, |length| length + 1));
+    check(&cut, &["ue found: INVALID_SYNTAX"], &[]);
+    let code = with_challenges(|datagram| change_eap(datagram, 0, |_| 9));
+    let why = "ue: EAP code at offset 0: value 9 is not allowed";
+    check(&code, &["ue found: timeout"], &[why, FORGOTTEN]);
+    let response = with_challenges(|datagram| change_eap(datagram, 0, |_| 2));
+    check(&response, &["ue found: timeout"], &["ue: EAP response at the peer", FORGOTTEN]);
+}
+
+#[test]
+fn a_success_that_nobody_earned_lets_nobody_in() {
+    let bench = Bench::new(md5_peer(), Arc::new(Generous)).run();
+    check(&bench, &["ue found: timeout"], &["ue: EAP end before the beginning", FORGOTTEN]);
+}
+
+/// A peer that runs a method and hears Success before the method has succeeded.
+#[test]
+fn an_early_success_is_not_believed_either() {
+    let success = |datagram: &mut Datagram| {
+        if is_answer(datagram) && datagram.bytes[0] == 11 {
+            // The second challenge becomes a Success.
+            let eap = value_at(&datagram.bytes, AttributeType::EAP_MESSAGE).unwrap();
+            let [_, identifier, _, _, _, flags, ..] = datagram.bytes[eap] else { panic!("EAP-TLS") };
+            if flags & 0x20 == 0 {
+                replace_eap(datagram, &[3, identifier.wrapping_sub(1), 0, 4]);
+            }
+        }
+        true
+    };
+    let bench = Bench::new(tls_peer(), tls()).tampered(success).run();
+    check(&bench, &["ue found: timeout"], &["ue: EAP unsolicited Success", FORGOTTEN]);
+}
+
+#[test]
+fn a_refusal_of_every_method_is_a_failure_of_the_server() {
+    let bench = Bench::new(Arc::new(GtcPeer { password: password() }), md5_server()).run();
+    check(&bench, &["ue was told: EAP Failure", "aaa found: EAP no acceptable method"], &[]);
+}
+
+/// RFC 5216 §2.1.5: data of a first fragment, with L and M set, that announces four gigabytes.
+fn oversized() -> Vec<u8> {
+    [&[0xc0, 0xff, 0xff, 0xff, 0xff][..], &[0; 200]].concat()
+}
+
+#[test]
+fn oversized_fragments_end_the_method_at_whoever_gets_them() {
+    let bench = Bench::new(tls_peer(), Says::always(oversized())).run();
+    check(&bench, &["ue found: EAP-TLS message too long"], &[]);
+    let bench = Bench::new(Says::always(oversized()), tls()).run();
+    check(&bench, &["ue was told: EAP Failure", "aaa found: EAP-TLS message too long"], &[]);
+}
+
+#[test]
+fn fragments_without_end_end() {
+    // More fragments follow, for ever, of a length nobody said.
+    let endless = || Says::after_start([&[0x40][..], &[0; 1000]].concat());
+    let said = ["ue was told: EAP Failure", "aaa found: EAP too many rounds"];
+    check(&Bench::new(tls_peer(), endless()).run(), &said, &[]);
+    check(&Bench::new(endless(), tls()).run(), &said, &[]);
+}
+
+#[test]
+fn truncated_fragments_are_not_answered() {
+    // L is set, and the length is not there.
+    let cut = || Says::after_start(vec![0x80, 0]);
+    let bench = Bench::new(tls_peer(), cut()).run();
+    check(&bench, &["ue found: timeout"], &["ue: EAP-TLS packet cut short", FORGOTTEN]);
+    let bench = Bench::new(cut(), tls()).run();
+    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP-TLS packet cut short", UNANSWERED]);
+}
+
+#[test]
+fn radius_without_or_with_a_wrong_message_authenticator_is_silence() {
+    type Change = fn(&mut Datagram);
+    let wrong: Change = |datagram| {
+        let at = value_at(&datagram.bytes, AttributeType::MESSAGE_AUTHENTICATOR).unwrap();
+        datagram.bytes[at.start] ^= 1;
+    };
+    let missing: Change = |datagram| {
+        let value = value_at(&datagram.bytes, AttributeType::MESSAGE_AUTHENTICATOR).unwrap();
+        datagram.bytes.drain(value.start - 2..value.end);
+        let length = u16::try_from(datagram.bytes.len()).unwrap().to_be_bytes();
+        datagram.bytes[2..4].copy_from_slice(&length);
+    };
+    for (change, why) in [(wrong, "wrong Message-Authenticator"), (missing, "no Message-Authenticator")] {
+        for (is_its, who) in [(is_request as fn(&Datagram) -> bool, "aaa"), (is_answer, "gw")] {
+            let tamper = move |datagram: &mut Datagram| {
+                if is_its(datagram) {
+                    change(datagram);
+                }
+                true
+            };
+            let bench = Bench::new(md5_peer(), md5_server()).tampered(tamper).run();
+            let discards = bench.discards();
+            assert!(discards.contains(&format!("{who}: {why}")), "{who} {why}: {discards:?}");
+            assert_eq!(bench.said(), owned(&TIMEOUT), "{who} {why}");
+            bench.check_nothing_is_held();
+        }
+    }
+}
+
+/// The State of another conversation: the server knows it no more.
+#[test]
+fn a_replayed_state_is_refused() {
+    let first: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+    let replay = move |datagram: &mut Datagram| {
+        if is_request(datagram)
+            && let Some(at) = value_at(&datagram.bytes, AttributeType::STATE)
+        {
+            let mut first = first.lock().unwrap();
+            let state = first.get_or_insert_with(|| datagram.bytes[at.clone()].to_vec());
+            datagram.bytes[at].copy_from_slice(state);
+        }
+        true
+    };
+    // TLS takes several rounds, each with a State of its own.
+    let bench = Bench::new(tls_peer(), tls()).tampered(replay).run();
+    check(&bench, &["ue was told: EAP Failure"], &["aaa: unknown State"]);
+}
+
+#[test]
+fn an_aaa_server_that_falls_silent_halfway_is_given_up() {
+    let mut answers = 0;
+    let silent = move |datagram: &mut Datagram| {
+        answers += usize::from(is_answer(datagram));
+        !is_answer(datagram) || answers <= 1
+    };
+    let bench = Bench::new(md5_peer(), md5_server()).tampered(silent).run();
+    assert_eq!(bench.said(), owned(&TIMEOUT));
+    bench.check_nothing_is_held();
+}
+
+/// Every bit of every RADIUS packet: whatever happens, nothing is kept. Under null cryptography the flipped packet often
+/// counts as authentic, so this is more than the wire allows.
+#[test]
+fn whatever_bit_is_flipped_nothing_is_kept() {
+    for (which, bit) in (0..4).flat_map(|which| (0..100 * 8).step_by(3).map(move |bit| (which, bit))) {
+        let mut seen = 0;
+        let flip = move |datagram: &mut Datagram| {
+            if is_request(datagram) || is_answer(datagram) {
+                let length = datagram.bytes.len();
+                if seen == which {
+                    datagram.bytes[bit / 8 % length] ^= 1 << (bit % 8);
+                }
+                seen += 1;
+            }
+            true
+        };
+        let bench = Bench::new(md5_peer(), md5_server()).tampered(flip).run();
+        let said = bench.said();
+        assert!(!said.is_empty(), "bit {bit} of {which}: an end has a name");
+        if said[0] != "ue got in" {
+            bench.check_nothing_is_held();
+        }
+    }
+}
+
+/// The wire is what the test says it is: an AAA server's challenge is a packet with a State.
+#[test]
+fn the_wire_carries_what_these_tests_look_for() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&seen);
+    let note = move |datagram: &mut Datagram| {
+        if is_answer(datagram) {
+            let packet = Packet::read(&datagram.bytes).unwrap();
+            assert_eq!(datagram.to.ip, GATEWAY);
+            notes.lock().unwrap().push(packet.code.0);
+        }
+        true
+    };
+    Bench::new(md5_peer(), md5_server()).tampered(note).run();
+    assert_eq!(*seen.lock().unwrap(), [11, 2]);
+}
+
+/// A hundred thousand devices that say who they are and nothing more, before and while one wants in: it gets in, what they
+/// leave behind is bounded, and after a while it is gone.
+#[test]
+fn a_flood_of_conversations_locks_nobody_out() {
+    const MAX: usize = 10_000;
+    let mut bench = Bench::new(md5_peer(), md5_server());
+    bench.flood(92_000);
+    assert_eq!(bench.aaa.conversation_count(), MAX);
+    // Of what the device says and hears, each message meets two thousand more.
+    let mut bench = bench.flooded(2_000).run();
+    assert_eq!(bench.said(), ["ue got in"]);
+    assert!(bench.flooders > 100_000, "only {}", bench.flooders);
+    assert!(bench.held_max <= MAX, "{} conversations", bench.held_max);
+    assert_eq!(bench.aaa.conversation_count(), 0, "two minutes later");
+    bench.tick_aaa();
+    assert_eq!(bench.aaa.remembered_count(), 0, "no response is kept longer than half a minute");
+}
+
+/// A method whose key is known to the test.
+struct Keyed;
+
+const MSK: [u8; 64] = [0xa5; 64];
+
+fn keys() -> Keys {
+    Keys { msk: Some(Secret::from(&MSK[..])), emsk: Some(Secret::from(&MSK[..])), ..Keys::default() }
+}
+
+impl PeerOffer for Keyed {
+    fn method(&self) -> MethodType {
+        MethodType::GTC
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl ServerOffer for Keyed {
+    fn method(&self) -> MethodType {
+        MethodType::GTC
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl PeerMethod for Keyed {
+    fn on_request(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> PeerStep {
+        PeerStep::Satisfied(Vec::new(), keys())
+    }
+}
+
+impl ServerMethod for Keyed {
+    fn begin(&mut self, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Request(Vec::new())
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Done(keys())
+    }
+}
+
+/// Neither the MSK nor the RADIUS secret, at any moment of an authentication.
+#[test]
+fn no_key_is_in_a_log() {
+    let mut bench = Bench::new(Arc::new(Keyed), Arc::new(Keyed)).logged().run();
+    assert_eq!(bench.said(), ["ue got in"]);
+    let log = std::mem::take(&mut bench.log);
+    assert!(log.len() > 10_000, "{log}");
+    for secret in [&MSK[..8], b"testing123"] {
+        let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        let list = format!("{secret:?}").trim_matches(['[', ']']).to_owned();
+        let text = String::from_utf8_lossy(secret).into_owned();
+        for spelling in [hex.to_uppercase(), hex, list, text] {
+            assert!(!log.contains(&spelling), "{spelling}");
+        }
+    }
+}

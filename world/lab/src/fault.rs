@@ -1,0 +1,93 @@
+//! What is wrong on purpose: a row's fault, turned into a change of credentials, configuration or links. Everything else
+//! of the laboratory is built as if nothing were wrong, and asks here at the few places where something can be.
+
+use std::sync::Arc;
+
+use keytoll_eap::PeerConfig;
+use keytoll_eap::simaka::peer::SharedCard;
+use keytoll_engine::Seed;
+use keytoll_hosts::AaaConfig;
+use keytoll_pki::Validity;
+use keytoll_scenario::catalogue::{EapKind, Fault};
+use keytoll_scenario::plan::RowPlan;
+use keytoll_sim::{LinkConfig, Loss};
+
+use crate::credentials::Credentials;
+use crate::eap::Ends;
+
+/// 2016-01-01 to 2026-01-01: over when the laboratory's calendar begins.
+const PAST: Validity = Validity { from_unix_seconds: 1_451_606_400, until_unix_seconds: 1_767_225_600 };
+/// Whose certificate a server shows that is not its own.
+const SOMEBODY_ELSE: &str = "somebody-else.lab";
+/// How many authentications a card went through elsewhere, between two of ours.
+const AUTHENTICATIONS_ELSEWHERE: u64 = 1024;
+
+/// The seed that the device's shared key comes from.
+pub(crate) fn seed_of_device(row: &RowPlan, seed: &Seed) -> Seed {
+    wrong_if(row.options.fault == Some(Fault::WrongPsk), seed)
+}
+
+/// The seed that the gateway's RADIUS secret comes from.
+pub(crate) fn seed_of_gateway(row: &RowPlan, seed: &Seed) -> Seed {
+    wrong_if(row.options.fault == Some(Fault::RadiusWrongSecret), seed)
+}
+
+fn wrong_if(wrong: bool, seed: &Seed) -> Seed {
+    if wrong { Seed::from_bytes(seed.stream("wrong").bytes()) } else { seed.clone() }
+}
+
+/// Both ends of EAP. A device with a wrong secret is one that was made for another AAA server.
+pub(crate) fn ends(row: &RowPlan, kind: EapKind, credentials: &Credentials, seed: &Seed) -> Ends {
+    let mut ends = Ends::of(row, kind, credentials, seed);
+    match row.options.fault {
+        Some(Fault::WrongPassword | Fault::WrongSimKey) => {
+            ends.device = Ends::of(row, kind, credentials, &wrong_if(true, seed)).device;
+        }
+        Some(Fault::NoCommonMethod) => ends.device.config = Arc::new(PeerConfig::default()),
+        _ => {}
+    }
+    ends
+}
+
+/// The AAA server of a row.
+pub(crate) fn aaa(row: &RowPlan, mut config: AaaConfig) -> AaaConfig {
+    if row.options.fault == Some(Fault::RadiusUnknownClient) {
+        config.radius.clients.clear();
+    }
+    config
+}
+
+/// The link to the AAA server.
+pub(crate) fn aaa_link(row: &RowPlan, mut link: LinkConfig) -> LinkConfig {
+    if row.options.fault == Some(Fault::AaaSilent) {
+        link.a_to_b.loss = Loss::Uniform(1.0);
+    }
+    link
+}
+
+/// The device's card, if it is used elsewhere between authentications.
+pub(crate) fn travelling_card(row: &RowPlan, ends: Option<&Ends>) -> Option<SharedCard> {
+    let travels = row.options.fault == Some(Fault::SqnOutOfRange);
+    ends.and_then(|ends| ends.card.clone()).filter(|_| travels)
+}
+
+/// The card comes back ahead of what the subscriber database knows.
+pub(crate) fn travel(card: &SharedCard) {
+    card.used_elsewhere(AUTHENTICATIONS_ELSEWHERE);
+}
+
+/// What is wrong with the certificate that the device is shown.
+pub(crate) fn of_certificate(row: &RowPlan) -> Option<Fault> {
+    let certificates = [Fault::ExpiredCertificate, Fault::UnknownCa, Fault::WrongName];
+    row.options.fault.filter(|fault| certificates.contains(fault))
+}
+
+/// When the certificate that the device is shown was valid, if it is not any more.
+pub(crate) fn past_validity(fault: Option<Fault>) -> Option<Validity> {
+    (fault == Some(Fault::ExpiredCertificate)).then_some(PAST)
+}
+
+/// The name in the certificate that the device is shown.
+pub(crate) fn name_in_certificate(fault: Option<Fault>, right: &str) -> String {
+    if fault == Some(Fault::WrongName) { SOMEBODY_ELSE.to_owned() } else { right.to_owned() }
+}

@@ -1,0 +1,113 @@
+//! No secret of the laboratory is in anything that a run leaves behind, nor in what its hosts look like in a log.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use keytoll_engine::Seed;
+use keytoll_scenario::catalogue::Method;
+use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::{Overrides, Source};
+
+use crate::row::row_seed;
+use crate::{Credentials, Directory, Memory, Row, Stop, build, eap, run};
+
+/// Every way to write a secret down that a careless line of code has.
+fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
+    let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let debug = format!("{secret:?}");
+    let list = debug.trim_matches(['[', ']']).to_owned();
+    let hex_list = format!("{secret:x?}").trim_matches(['[', ']']).to_owned();
+    let texts = [hex.to_uppercase(), hex, list, hex_list];
+    std::iter::once(secret.to_vec()).chain(texts.map(String::into_bytes)).collect()
+}
+
+fn holds(haystack: &[u8], secret: &[u8]) -> bool {
+    let found = |needle: &Vec<u8>| haystack.windows(needle.len()).any(|window| window == needle);
+    spellings(secret).iter().any(found)
+}
+
+/// What a row must not tell: shared key, password, Ki, OPc, RADIUS secret.
+fn secrets(seed: &Seed) -> Vec<(&'static str, Vec<u8>)> {
+    let [key, opc] = eap::subscriber_keys(seed);
+    vec![
+        ("shared key", build::row_secret(seed).to_vec()),
+        ("password", eap::password_of(seed).to_vec()),
+        ("Ki", key.to_vec()),
+        ("OPc", opc.to_vec()),
+        ("RADIUS secret", eap::secret(seed).to_vec()),
+    ]
+}
+
+fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
+    for (name, secret) in secrets(&row_seed(plan, row)) {
+        assert!(!holds(haystack, &secret), "{place} shows the {name} of {}", row.method.name());
+    }
+}
+
+/// Every method with a secret; null crypto would not use them.
+fn plan() -> Plan {
+    let named = |method: &Method| method.eap().is_some() || *method == Method::Ikev2Psk;
+    let methods: Vec<_> =
+        Method::ALL.iter().filter(|method| named(method)).map(|method| method.name()).collect();
+    let methods = format!("methods={methods:?}");
+    let overrides = ["samples=1", "networks=loopback", &methods];
+    let overrides = Overrides::parse(&overrides).expect("literal overrides");
+    let source = Source::builtin("quickstart").expect("it is built in");
+    source.plan(&overrides).expect("every method runs over loopback")
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("the run made it");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn no_file_of_a_run_shows_a_secret() {
+    let plan = plan();
+    let path = std::env::temp_dir().join(format!("keytoll-secrets-{}", std::process::id()));
+    let directory = Directory::create(&path, &plan).expect("a fresh directory");
+    run(&plan, 1, &directory, &|| {}, &AtomicBool::new(false)).expect("it runs");
+    directory.complete().expect("it can be written");
+    keytoll_report::directory::render(&path).expect("it can be measured");
+    let files = files(&path);
+    let has = |name: &str| files.iter().any(|file| file.ends_with(name));
+    for name in
+        ["manifest.json", "trace/000.trace", "costs/000.costs", "summary.json", "samples.csv", "report.html"]
+    {
+        assert!(has(name), "{name} is among {files:?}");
+    }
+    for file in &files {
+        let bytes = std::fs::read(file).expect("it was just written");
+        plan.rows.iter().for_each(|row| check(&file.display().to_string(), &bytes, &plan, row));
+    }
+    std::fs::remove_dir_all(&path).expect("it is ours");
+}
+
+#[test]
+fn no_host_shows_a_secret_in_a_log() {
+    let plan = plan();
+    let credentials = Credentials::prepare(&plan);
+    for planned in &plan.rows {
+        let mut row = Row::new(&plan, planned, &credentials, 3e9);
+        let mut memory = Memory::default();
+        let before = format!("{:?}", row.hosts().collect::<Vec<_>>());
+        let end = row.run(&mut memory, &|| {}, &Stop::new(false));
+        assert_eq!(end.failed, 0, "{}: the secrets are the right ones", planned.method.name());
+        let after = format!("{:?} {:?} {plan:?}", row.hosts().collect::<Vec<_>>(), memory.records);
+        for text in [before, after] {
+            assert!(text.contains("Gateway"), "{text}");
+            check("a log", text.as_bytes(), &plan, planned);
+        }
+    }
+}
+
+#[test]
+fn the_search_finds_what_is_there() {
+    let secret = [1_u8, 0xab, 3, 0xcd];
+    for text in ["key=01abcd", "01AB03CD", "Key([1, 171, 3, 205])", "[1, ab, 3, cd]", "\x01\u{ab}"] {
+        let is_there = text != "key=01abcd" && !text.starts_with('\x01');
+        assert_eq!(holds(text.as_bytes(), &secret), is_there, "{text}");
+    }
+    assert!(holds(&[0, 1, 0xab, 3, 0xcd, 9], &secret));
+}
