@@ -19,12 +19,15 @@ pub(crate) static HMAC_SHA256: Hmac = Hmac(Prf::HmacSha256);
 /// HMAC-SHA-384 for the key schedule.
 pub(crate) static HMAC_SHA384: Hmac = Hmac(Prf::HmacSha384);
 
+/// Handshakes with chains of two fit without growing.
+const TRANSCRIPT_BYTES: usize = 4096;
+
 /// A hash function.
 pub(crate) struct Transcript(Hash, HashAlgorithm);
 
 impl hash::Hash for Transcript {
     fn start(&self) -> Box<dyn hash::Context> {
-        Box::new(Running { hash: self.0, bytes: Vec::new() })
+        Box::new(Running { hash: self.0, bytes: Vec::with_capacity(TRANSCRIPT_BYTES) })
     }
 
     fn hash(&self, data: &[u8]) -> hash::Output {

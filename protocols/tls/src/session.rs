@@ -12,7 +12,6 @@ use keytoll_engine::credentials::PeerCertificate;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Ctx, Rng};
 use rustls::{ClientConnection, Connection, HandshakeKind, ProtocolVersion, ServerConnection};
-use zeroize::Zeroize;
 
 use crate::config::{Client, Server, Version};
 use crate::failure::Failure;
@@ -91,22 +90,22 @@ impl Session {
             let connection = &mut self.connection;
             let state = lent::with(cx, Some(rng), &mut self.notes, || connection.process_new_packets())?;
             self.closed = state.peer_has_closed();
-            self.collect()?;
+            if state.plaintext_bytes_to_read() > 0 {
+                self.collect(state.plaintext_bytes_to_read())?;
+            }
         }
         Ok(())
     }
 
     /// Moves application data out of rustls.
-    fn collect(&mut self) -> Result<(), Failure> {
-        let mut buffer = [0; 2048];
-        // An error only says that there is nothing (more).
-        while let Ok(len @ 1..) = self.connection.reader().read(&mut buffer) {
-            if self.received.len() + len > RECEIVED_BYTES_MAX {
-                return Err(Failure::TooLong);
-            }
-            self.received.extend_from_slice(&buffer[..len]);
+    fn collect(&mut self, len: usize) -> Result<(), Failure> {
+        let start = self.received.len();
+        if start + len > RECEIVED_BYTES_MAX {
+            return Err(Failure::TooLong);
         }
-        buffer.zeroize();
+        self.received.resize(start + len, 0);
+        let read = self.connection.reader().read_exact(&mut self.received[start..]);
+        read.expect("rustls has said how much there is");
         Ok(())
     }
 

@@ -42,7 +42,7 @@ impl<M: ?Sized> Seat<M> {
 
 impl Seat<dyn PeerMethod> {
     fn take(&mut self, data: &[u8]) -> PeerStep {
-        self.turn(data, |method, request, turn| method.on_request(request, turn))
+        self.turn(data, PeerMethod::on_request)
     }
 
     /// Takes application data.
@@ -53,7 +53,7 @@ impl Seat<dyn PeerMethod> {
 
 impl Seat<dyn ServerMethod> {
     fn take(&mut self, data: &[u8]) -> ServerStep {
-        self.turn(data, |method, response, turn| method.on_response(response, turn))
+        self.turn(data, ServerMethod::on_response)
     }
 
     fn hear(&mut self, inside: &[u8]) -> ServerStep {
@@ -287,9 +287,9 @@ fn extensions(code: u8, data: &[u8]) -> Vec<u8> {
 }
 
 /// The peer says Failure inside, and has failed.
-fn check_refused(step: PeerStep, reason: &'static str) {
+fn check_refused(step: &PeerStep, reason: &'static str) {
     let failure = [&[0][..], &extensions(2, &hex("8003 0002 0002"))].concat();
-    assert_eq!(step, PeerStep::Failed(Some(failure), Reason(reason)));
+    assert_eq!(*step, PeerStep::Failed(Some(failure), Reason(reason)));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_success_before_the_inner_method_is_refused() {
             for data in inside {
                 assert!(matches!(peer.hear(data), PeerStep::Continue(_)));
             }
-            check_refused(peer.hear(&success(None)), "EAP-PEAP success before the inner method's");
+            check_refused(&peer.hear(&success(None)), "EAP-PEAP success before the inner method's");
         }
         // Nor is the byte that stands for a resumed tunnel's success believed in another: there it is no type.
         let step = peer(&tunnel, Binding::Off).hear(&[0]);
@@ -330,13 +330,13 @@ fn before_the_result(binding: Binding) -> (Seat<dyn PeerMethod>, Vec<u8>) {
 #[test]
 fn a_result_that_lacks_something_is_refused() {
     let lacking = |binding, data: &[u8]| before_the_result(binding).0.hear(data);
-    check_refused(lacking(Binding::Required, &success(None)), "EAP-PEAP no cryptobinding");
-    check_refused(lacking(Binding::Optional, &extensions(1, &hex("8003 0002 0002"))), "EAP Failure");
+    check_refused(&lacking(Binding::Required, &success(None)), "EAP-PEAP no cryptobinding");
+    check_refused(&lacking(Binding::Optional, &extensions(1, &hex("8003 0002 0002"))), "EAP Failure");
     let foreign = BindingKeys::resumed(&[7; 64]);
     let foreign =
         CryptoBinding::new(Subtype::Request, &[1; 32], &foreign, &mut keytoll_crypto::Real::default());
     let step = lacking(Binding::Optional, &success(Some(foreign)));
-    check_refused(step, "EAP-PEAP wrong cryptobinding");
+    check_refused(&step, "EAP-PEAP wrong cryptobinding");
     for data in [&[][..], &[0, 7, 0, 0]] {
         let step = lacking(Binding::Optional, &extensions(1, data));
         assert_eq!(step, PeerStep::Failed(Some(vec![0]), Reason("EAP-PEAP extensions without result")));
@@ -356,7 +356,7 @@ fn a_mandatory_tlv_nobody_knows_is_answered_and_the_peer_waits_on() {
 
 #[test]
 fn a_server_without_the_password_is_refused() {
-    let (mut peer, _) = (peer(&Plain::default(), Binding::Off), ());
+    let mut peer = peer(&Plain::default(), Binding::Off);
     peer.hear(&[1]);
     peer.hear(&[&[26, 1, 1, 0, 21, 16][..], &[9; 16]].concat());
     let text = b"S=0000000000000000000000000000000000000000 M=OK";

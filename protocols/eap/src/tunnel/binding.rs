@@ -105,7 +105,7 @@ impl BindingKeys {
     /// \[MS-PEAP\] §3.1.5.5.2.2: of the tunnel's key material and the inner method's MSK; zeros for one without.
     pub(crate) fn new(material: &[u8], inner_msk: Option<&[u8]>, crypto: &mut dyn Crypto) -> Self {
         let mut inner_key = Zeroizing::new([0; INNER_KEY_LEN]);
-        // The server's receive key and its send key come first in the MSK: RFC 5247 §2.
+        // RFC 5216 §2.3: the server's receive key and its send key come first in the MSK.
         let msk = inner_msk.unwrap_or_default();
         let len = msk.len().min(INNER_KEY_LEN);
         inner_key[..len].copy_from_slice(&msk[..len]);

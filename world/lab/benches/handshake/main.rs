@@ -8,6 +8,8 @@
 //! is besides the primitives. A round is the median of each over its turns, and the ratio of
 //! the two medians; the table shows minimum, median and maximum over the rounds. An interruption spoils a turn, not a
 //! median.
+//!
+//! Methods with EAP and TLS follow, see `tunnelled`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -19,6 +21,7 @@ mod figures;
 mod pair;
 mod raw;
 mod recorder;
+mod tunnelled;
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -45,6 +48,7 @@ fn main() {
     for case in &CASES {
         measure(case);
     }
+    tunnelled::measure_all();
 }
 
 fn measure(case: &Case) {
