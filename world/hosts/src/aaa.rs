@@ -69,6 +69,11 @@ impl Aaa {
         self.conversations.len()
     }
 
+    /// How many questions to the HSS have no answer yet.
+    pub fn question_count(&self) -> usize {
+        self.desk.waiting()
+    }
+
     /// How many requests it remembers, to recognise their repetitions.
     pub fn remembered_count(&self) -> usize {
         self.radius.remembered()

@@ -71,6 +71,14 @@ impl Desk {
         }
     }
 
+    /// How many questions have no answer yet.
+    pub(crate) fn waiting(&self) -> usize {
+        match self {
+            Self::Here(_) => 0,
+            Self::Hss(desk) => desk.waiting.len(),
+        }
+    }
+
     /// Whether a datagram to this port is for the desk.
     pub(crate) fn owns(&self, port: u16) -> bool {
         matches!(self, Self::Hss(desk) if desk.port == port)

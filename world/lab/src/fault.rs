@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use keytoll_eap::PeerConfig;
+use keytoll_eap::simaka::centre::AuthenticationCentre;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::Seed;
-use keytoll_hosts::AaaConfig;
+use keytoll_hosts::{AaaConfig, HssConfig};
 use keytoll_pki::Validity;
 use keytoll_scenario::catalogue::{EapKind, Fault};
 use keytoll_scenario::plan::RowPlan;
@@ -63,6 +64,22 @@ pub(crate) fn aaa_link(row: &RowPlan, mut link: LinkConfig) -> LinkConfig {
         link.a_to_b.loss = Loss::Uniform(1.0);
     }
     link
+}
+
+/// The link to the HSS.
+pub(crate) fn hss_link(row: &RowPlan, mut link: LinkConfig) -> LinkConfig {
+    if row.options.fault == Some(Fault::HssDown) {
+        link.a_to_b.loss = Loss::Uniform(1.0);
+    }
+    link
+}
+
+/// The HSS of a row.
+pub(crate) fn hss(row: &RowPlan, mut config: HssConfig, seed: &Seed) -> HssConfig {
+    if row.options.fault == Some(Fault::UnknownSubscriber) {
+        config.subscribers = AuthenticationCentre::new(seed.stream("nobody"));
+    }
+    config
 }
 
 /// The device's card, if it is used elsewhere between authentications.

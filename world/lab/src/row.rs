@@ -103,8 +103,10 @@ impl Row {
             let wire = fault::aaa_link(row, build::wire(row.topology.gw_aaa()));
             builder.join_wire(&wire, (gw, eap::GW), (aaa, eap::AAA));
             if let Some(subscribers) = ends.subscribers.take() {
-                let hss = builder.node(Node::Hss, || Host::Hss(Box::new(Hss::new(eap::hss(subscribers)))));
-                let wire = build::wire(row.topology.aaa_hss());
+                let hss = builder.node(Node::Hss, || {
+                    Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers), &seed))))
+                });
+                let wire = fault::hss_link(row, build::wire(row.topology.aaa_hss()));
                 builder.join_wire(&wire, (aaa, eap::AAA), (hss, eap::HSS));
             }
         }

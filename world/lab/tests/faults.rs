@@ -51,7 +51,7 @@ fn held(host: &Host) -> Vec<(&'static str, usize)> {
             ("proving", gateway.proving_count()),
             ("RADIUS", gateway.radius_outstanding()),
         ],
-        Host::Aaa(aaa) => vec![("EAP", aaa.conversation_count())],
+        Host::Aaa(aaa) => vec![("EAP", aaa.conversation_count()), ("HSS", aaa.question_count())],
         _ => vec![],
     }
 }
@@ -178,6 +178,15 @@ fn an_aaa_server_that_does_not_answer_is_found_by_the_gateway() {
     }
 }
 
+#[test]
+fn a_subscriber_database_that_is_down_or_does_not_know_the_subscriber_is_found_by_the_aaa_server() {
+    for method in ["ikev2-eap-sim", "ikev2-eap-aka", "ikev2-eap-aka-prime"] {
+        let told = "ue was told: EAP notification of failure";
+        check(method, "hss-down", &["aaa found: EAP no authentication vectors", told]);
+        check(method, "unknown-subscriber", &["aaa found: EAP unknown subscriber", told]);
+    }
+}
+
 /// The arithmetic: AKA-Synchronization-Failure and a second challenge are one more EAP round trip, so two more messages in
 /// IKE and two more in RADIUS.
 #[test]
@@ -201,7 +210,9 @@ fn a_card_out_of_step_gets_in_after_one_resynchronisation_each_time() {
 #[test]
 fn null_crypto_finds_everything_but_wrong_keys() {
     for fault in Fault::ALL.into_iter().filter(|fault| fault.is_fatal() && !fault.is_wrong_key()) {
-        let method = if fault.concerns(Method::Ikev2Psk) { "ikev2-psk" } else { "ikev2-eap-tls" };
+        let methods = ["ikev2-psk", "ikev2-eap-tls", "ikev2-eap-aka"];
+        let concerned = |method: &&str| fault.concerns(Method::named(method).unwrap());
+        let method = methods.into_iter().find(concerned).unwrap();
         let (real, null) = (run(method, fault.name(), "real"), run(method, fault.name(), "null"));
         assert_eq!(real.said(), null.said(), "{}", fault.name());
         assert_eq!(null.end.failed, SAMPLES, "{}", fault.name());

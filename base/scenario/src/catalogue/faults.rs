@@ -27,6 +27,10 @@ pub enum Fault {
     RadiusUnknownClient,
     /// The AAA server never answers.
     AaaSilent,
+    /// The HSS never answers.
+    HssDown,
+    /// The HSS does not know the subscriber.
+    UnknownSubscriber,
 }
 
 /// What a fault needs of a method to mean something.
@@ -72,7 +76,7 @@ impl Needs {
 
 impl Fault {
     /// Every fault, in the order of the catalogue.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::WrongPsk,
         Self::WrongPassword,
         Self::WrongSimKey,
@@ -84,6 +88,8 @@ impl Fault {
         Self::RadiusWrongSecret,
         Self::RadiusUnknownClient,
         Self::AaaSilent,
+        Self::HssDown,
+        Self::UnknownSubscriber,
     ];
 
     /// The name used in scenarios and files.
@@ -100,6 +106,8 @@ impl Fault {
             Self::RadiusWrongSecret => "radius-wrong-secret",
             Self::RadiusUnknownClient => "radius-unknown-client",
             Self::AaaSilent => "aaa-silent",
+            Self::HssDown => "hss-down",
+            Self::UnknownSubscriber => "unknown-subscriber",
         }
     }
 
@@ -127,7 +135,7 @@ impl Fault {
         match self {
             Self::WrongPsk => Needs::Psk,
             Self::WrongPassword => Needs::Password,
-            Self::WrongSimKey => Needs::Sim,
+            Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Needs::Sim,
             Self::SqnOutOfRange => Needs::SequenceNumber,
             Self::ExpiredCertificate | Self::UnknownCa | Self::WrongName => Needs::Certificate,
             Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
@@ -149,6 +157,8 @@ impl Fault {
             Self::RadiusWrongSecret => "gateway and AAA server do not share their secret",
             Self::RadiusUnknownClient => "the AAA server does not know the gateway",
             Self::AaaSilent => "nothing reaches the AAA server",
+            Self::HssDown => "nothing reaches the HSS",
+            Self::UnknownSubscriber => "the HSS does not know the subscriber",
         }
     }
 
@@ -164,6 +174,8 @@ impl Fault {
             Self::RadiusWrongSecret => "RFC 3579 §3.2",
             Self::RadiusUnknownClient => "RFC 2865 §3",
             Self::AaaSilent => "RFC 5080 §2.2.1",
+            Self::HssDown => "RFC 6733 §5.5",
+            Self::UnknownSubscriber => "TS 29.273 §8.1.2.1.2",
         }
     }
 
