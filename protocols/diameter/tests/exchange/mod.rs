@@ -325,7 +325,7 @@ pub(crate) fn messages() -> Vec<(String, Vec<u8>)> {
     let mut messages = Vec::new();
     for wanted in 0..4 {
         let mut table = Table::new();
-        table.ask(wanted, 4);
+        table.ask(wanted, 3);
         assert_eq!((0..4).map(|_| table.arrive(|_| {})).sum::<usize>(), 1, "one question, one answer");
         let of =
             |(n, datagram): (usize, &Datagram)| (format!("message-{wanted}-{n}"), datagram.bytes.clone());
