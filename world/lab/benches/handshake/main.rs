@@ -9,19 +9,19 @@
 //! the two medians; the table shows minimum, median and maximum over the rounds. An interruption spoils a turn, not a
 //! median.
 //!
-//! Methods with EAP and TLS follow, see `tunnelled`.
+//! Methods with EAP and TLS follow, see `eap`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 #[path = "../common/cases.rs"]
 mod cases;
+mod eap;
 #[path = "../common/figures.rs"]
 mod figures;
 #[path = "../common/pair.rs"]
 mod pair;
 mod raw;
 mod recorder;
-mod tunnelled;
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -48,7 +48,7 @@ fn main() {
     for case in &CASES {
         measure(case);
     }
-    tunnelled::measure_all();
+    eap::measure_all();
 }
 
 fn measure(case: &Case) {
