@@ -191,7 +191,8 @@ impl Client {
         let header = self.header(REQUEST | PROXIABLE, command, application);
         let Config { name, realm, .. } = &self.config;
         // RFC 6733 §8.8: the session is named after who began it.
-        let session = format!("{};{};{id}", name.host, header.end_to_end);
+        // All ten digits, so that what is asked first is as long as what is asked last.
+        let session = format!("{};{:010};{id:010}", name.host, header.end_to_end);
         let message = Builder::new(header).with(AvpCode::SESSION_ID, session.as_bytes());
         let message = say::with_application(message, application)
             .with_u32(AvpCode::AUTH_SESSION_STATE, 1)
