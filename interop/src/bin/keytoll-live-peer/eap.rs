@@ -28,9 +28,6 @@ use keytoll_tls::{Config, NameCheck};
 
 use crate::arguments::{Arguments, Result};
 
-/// The name the AAA server gives itself in MD5 and MSCHAPv2.
-const SERVER: &[u8] = b"aaa.lab";
-
 /// How the device proves itself: `eap` with `user` and `password`.
 pub(crate) fn device(arguments: &Arguments) -> Result<EapCredentials> {
     let methods = vec![peer(arguments.parse("eap")?, arguments)?];
@@ -114,7 +111,7 @@ fn offer(
     passwords: Arc<dyn Passwords>,
     arguments: &Arguments,
 ) -> Result<Arc<dyn ServerOffer>> {
-    let (framing, name) = (Framing::default(), SERVER.to_vec());
+    let (framing, name) = (Framing::default(), Node::Aaa.id().into());
     Ok(match method {
         Method::Md5 => Arc::new(Md5Server { passwords, name }),
         Method::MschapV2 => Arc::new(MschapV2Server { passwords, name, retries: 0 }),
