@@ -28,11 +28,11 @@ const SAMPLING: &str = "Estimate by (1), the paper's equation: what a timer of 1
 
 const TESTBED: [&str; 4] = [
     "Cycles are this machine's, with today's library and instructions: the CPU profiles stretch them to the paper's \
-     clocks, but a Pentium took many times as many for the same work.",
+     clocks, but those processors took many times as many for the same work.",
     "Both links are presets calibrated on this paper (25 ms, 6 s), so those two delays confirm nothing by themselves; \
      how the methods compare does.",
-    "The gateway proves itself with an RSA-2048 certificate, as RFC 7296 §2.16 demands with EAP; the paper's did with \
-     the shared secret. That adds a signature at the gateway and bytes on the air to every method but PSK.",
+    "The gateway proves itself with an RSA-2048 certificate, as RFC 7296 §2.16 demands with EAP; the paper speaks of \
+     a shared secret. That adds a signature at the gateway and bytes on the air to every method but PSK.",
     "The paper prints neither suite nor key lengths: here RFC 4307's AES-128, SHA-1 and modp1024, and RSA-2048.",
 ];
 
