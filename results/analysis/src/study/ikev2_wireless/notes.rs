@@ -28,11 +28,11 @@ const SAMPLING: &str = "Estimate by (1), the paper's equation: what a timer of 1
 
 const TESTBED: [&str; 4] = [
     "Cycles are this machine's, with today's library and instructions: the CPU profiles stretch them to the paper's \
-     clocks, but a Pentium took many times as many for the same work.",
+     clocks, but those processors took many times as many for the same work.",
     "Both links are presets calibrated on this paper (25 ms, 6 s), so those two delays confirm nothing by themselves; \
      how the methods compare does.",
-    "The gateway proves itself with the shared secret, as the paper's did (§II). RFC 7296 §2.16 demands a signature of \
-     it with EAP: `--set options.gateway_auth=\"certificate\"` shows what that adds.",
+    "The gateway proves itself with a shared secret, of which the paper speaks (§II-B). RFC 7296 §2.16 demands a signature \
+     of it with EAP: `--set options.gateway_auth=\"certificate\"` shows what that adds.",
     "The paper prints neither suite nor key lengths: here RFC 4307's AES-128, SHA-1 and modp1024, and RSA-2048.",
 ];
 
