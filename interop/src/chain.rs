@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::charon::Charon;
-use crate::eap::{Inside, Login, Method, Version};
+use crate::eap::{Binding, Inside, Login, Method, Version};
 use crate::eapol_test::Station;
 use crate::freeradius::FreeRadius;
 use crate::hostapd::Hostapd;
@@ -89,6 +89,18 @@ impl Chain {
             }
             (Self::EapolTest, Method::Sim | Method::Aka | Method::AkaPrime) => {
                 Outcome::PassedWith("eapol_test of build-wpa.sh; Debian's own has no card simulators")
+            }
+            (Self::CharonDevice, Method::Peap(..)) => {
+                Outcome::NotOffered("Debian builds strongSwan without PEAP")
+            }
+            (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Peap(Binding::Required, _)) => {
+                Outcome::NotOffered("FreeRADIUS 3 does not do Cryptobinding")
+            }
+            (Self::Hostapd, Method::Peap(Binding::Optional | Binding::Required, Version::Tls13)) => {
+                Outcome::Failed {
+                    words: "EAP-PEAP wrong cryptobinding",
+                    why: "hostapd 2.10 derives another tunnel key than RFC 9427 §2.4 wants",
+                }
             }
             (Self::CharonDevice, Method::Ttls(Inside::Pap | Inside::MschapV2, _)) => {
                 Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS")

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use keytoll_eap::methods::peap::Binding;
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::{Imsi, permanent};
 
@@ -80,6 +81,8 @@ pub enum Method {
     Tls(Version),
     /// EAP-TTLS, and what goes on inside.
     Ttls(Inside, Version),
+    /// PEAPv0 with EAP-MSCHAPv2, and what both sides want of Cryptobinding.
+    Peap(Binding, Version),
 }
 
 /// A version of TLS.
@@ -125,6 +128,12 @@ macro_rules! eap_rows {
             ttls_eap_md5_1_3: Ttls(Inside::EapMd5, Version::Tls13),
             ttls_eap_mschapv2_1_2: Ttls(Inside::EapMschapV2, Version::Tls12),
             ttls_eap_mschapv2_1_3: Ttls(Inside::EapMschapV2, Version::Tls13),
+            peap_unbound_1_2: Peap(Binding::Off, Version::Tls12),
+            peap_unbound_1_3: Peap(Binding::Off, Version::Tls13),
+            peap_1_2: Peap(Binding::Optional, Version::Tls12),
+            peap_1_3: Peap(Binding::Optional, Version::Tls13),
+            peap_bound_1_2: Peap(Binding::Required, Version::Tls12),
+            peap_bound_1_3: Peap(Binding::Required, Version::Tls13),
         }
     };
 }
@@ -141,8 +150,8 @@ macro_rules! eap_tests {
     (($run:expr) $($name:ident: $method:ident $(($($part:expr),*))?,)*) => { $(
         #[test]
         fn $name() {
-            #[allow(unused_imports, reason = "rows without TLS need neither")]
-            use $crate::eap::{Inside, Version};
+            #[allow(unused_imports, reason = "rows without TLS need none of them")]
+            use $crate::eap::{Binding, Inside, Version};
             ($run)($crate::eap::Method::$method $(($($part),*))?);
         }
     )* };
@@ -155,7 +164,7 @@ impl Method {
     /// The version of TLS, if there is any.
     pub const fn tls(self) -> Option<Version> {
         match self {
-            Self::Tls(version) | Self::Ttls(_, version) => Some(version),
+            Self::Tls(version) | Self::Ttls(_, version) | Self::Peap(_, version) => Some(version),
             _ => None,
         }
     }
@@ -207,7 +216,16 @@ impl fmt::Display for Method {
             Self::AkaPrime => f.write_str("AKA'"),
             Self::Tls(version) => write!(f, "EAP-TLS, {version}"),
             Self::Ttls(inside, version) => write!(f, "TTLS with {inside}, {version}"),
+            Self::Peap(binding, version) => write!(f, "PEAP, Cryptobinding {}, {version}", wanted(*binding)),
         }
+    }
+}
+
+const fn wanted(binding: Binding) -> &'static str {
+    match binding {
+        Binding::Off => "off",
+        Binding::Optional => "optional",
+        Binding::Required => "required",
     }
 }
 

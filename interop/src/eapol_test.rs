@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::eap::{CARD_KEY, CARD_OPC, Inside, Login, Method, RADIUS_SECRET, Version};
+use crate::eap::{Binding, CARD_KEY, CARD_OPC, Inside, Login, Method, RADIUS_SECRET, Version};
 use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, finish};
@@ -78,10 +78,14 @@ fn method(method: Method, pki: &Pki) -> String {
             "eap=TLS\n  client_cert=\"{}\"\n  private_key=\"{}\"\n  {}",
             pki.certificate(Node::Ue).display(),
             pki.key(Node::Ue).display(),
-            tunnel(version, pki)
+            tunnel(version, "", pki)
         ),
         Method::Ttls(inside, version) => {
-            format!("eap=TTLS\n  phase2=\"{}\"\n  {}", phase2(inside), tunnel(version, pki))
+            format!("eap=TTLS\n  phase2=\"{}\"\n  {}", phase2(inside), tunnel(version, "", pki))
+        }
+        Method::Peap(binding, version) => {
+            let options = format!(" peapver=0 crypto_binding={}", crypto_binding(binding));
+            format!("eap=PEAP\n  phase2=\"auth=MSCHAPV2\"\n  {}", tunnel(version, &options, pki))
         }
     }
 }
@@ -95,11 +99,19 @@ const fn phase2(inside: Inside) -> &'static str {
     }
 }
 
+const fn crypto_binding(binding: Binding) -> u8 {
+    match binding {
+        Binding::Off => 0,
+        Binding::Optional => 1,
+        Binding::Required => 2,
+    }
+}
+
 /// wpa_supplicant 2.10 leaves TLS 1.3 out unless asked for.
-fn tunnel(version: Version, pki: &Pki) -> String {
+fn tunnel(version: Version, options: &str, pki: &Pki) -> String {
     let out = if version == Version::Tls12 { 1 } else { 0 };
     format!(
-        "ca_cert=\"{}\"\n  domain_match=\"{}\"\n  phase1=\"tls_disable_tlsv1_3={out}\"\n",
+        "ca_cert=\"{}\"\n  domain_match=\"{}\"\n  phase1=\"tls_disable_tlsv1_3={out}{options}\"\n",
         pki.root_certificate().display(),
         Node::Aaa.id()
     )

@@ -105,6 +105,7 @@ const fn eap_type(method: Method) -> &'static str {
         Method::Aka | Method::AkaPrime => "md5",
         Method::Tls(_) => "tls",
         Method::Ttls(..) => "ttls",
+        Method::Peap(..) => "peap",
     }
 }
 
@@ -183,6 +184,11 @@ fn eap_module(login: &Login, pki: &Pki) -> String {
     tls {{ tls = common }}
     ttls {{ tls = common
       default_eap_type = {inner_type}
+      copy_request_to_tunnel = no
+      use_tunneled_reply = no
+      virtual_server = lab }}
+    peap {{ tls = common
+      default_eap_type = mschapv2
       copy_request_to_tunnel = no
       use_tunneled_reply = no
       virtual_server = lab }}

@@ -103,6 +103,7 @@ fn users(login: &Login) -> String {
     let (user, first) = (login.user(), eap_type(login.proposed));
     let inside = match login.method {
         Method::Ttls(inside, _) => inner_type(inside),
+        Method::Peap(..) => "MSCHAPV2",
         _ => "TTLS-PAP",
     };
     format!(
@@ -122,6 +123,7 @@ const fn eap_type(method: Method) -> &'static str {
         Method::AkaPrime => "AKA'",
         Method::Tls(_) => "TLS",
         Method::Ttls(..) => "TTLS",
+        Method::Peap(..) => "PEAP",
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keytoll_eap::methods::gtc::{GtcPeer, GtcServer};
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
+use keytoll_eap::methods::peap::{PeapPeer, PeapServer};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
 use keytoll_eap::methods::{aka, aka_prime, sim};
@@ -54,6 +55,11 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
             };
             let (tunnels, user) = (client(version, false, arguments)?, arguments.get("user")?.into());
             Arc::new(TtlsPeer { tunnels, framing, user, inside })
+        }
+        Method::Peap(binding, version) => {
+            let (tunnels, user) = (client(version, false, arguments)?, arguments.get("user")?.into());
+            let inside = peer(Method::MschapV2, arguments)?;
+            Arc::new(PeapPeer { tunnels, framing, user, inside, binding })
         }
     })
 }
@@ -125,6 +131,11 @@ fn offer(
             let eap = config(vec![offer(within, Arc::clone(&passwords), arguments)?]);
             let tunnels = tunnels(version, false, arguments)?;
             Arc::new(TtlsServer { tunnels, framing, passwords, eap })
+        }
+        Method::Peap(binding, version) => {
+            let inside = config(vec![offer(Method::MschapV2, passwords, arguments)?]);
+            let tunnels = tunnels(version, false, arguments)?;
+            Arc::new(PeapServer { tunnels, framing, inside, binding })
         }
     })
 }
