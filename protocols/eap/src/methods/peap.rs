@@ -190,6 +190,8 @@ struct Peer {
 enum PeerWait {
     /// For a request of the inner method, or the result.
     Inner { inner: InnerPeer, progress: Progress },
+    /// For the result that may follow the byte of RFC 9190 §2.5.
+    Confirmation,
     /// For the server to say that it failed.
     Failure(Reason),
     /// For nothing.
@@ -272,11 +274,13 @@ impl Peer {
         Ok(extensions_response(&Extensions::verdict(Verdict::Success, own).write(), Then::Done(keys), turn))
     }
 
-    // RFC 9427 §4: in a resumed tunnel of TLS 1.3 the byte of RFC 9190 §2.5 is the result.
-    fn on_indication(&self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Result<Act, Reason> {
+    // RFC 9427 §4: in a resumed tunnel of TLS 1.3 the byte of RFC 9190 §2.5 is the result. FreeRADIUS goes on with the one
+    // of [MS-PEAP] §1.3.3 all the same, which changes nothing and is answered.
+    fn on_indication(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Result<Act, Reason> {
         if self.binding == Binding::Required {
             return Err(NO_BINDING);
         }
+        self.wait = PeerWait::Confirmation;
         tunnel_keys(tunnel, turn).map(|keys| Act::only(Then::Done(keys)))
     }
 }
@@ -325,11 +329,14 @@ impl Inner for Peer {
             (PeerWait::Inner { progress, .. }, Arrived::Extensions(extensions)) => {
                 self.on_extensions(&progress, &extensions, tunnel, turn).unwrap_or_else(failed)
             }
+            (PeerWait::Confirmation, Arrived::Extensions(extensions)) => {
+                self.on_extensions(&Progress::None, &extensions, tunnel, turn).unwrap_or_else(failed)
+            }
             (PeerWait::Failure(reason), Arrived::Extensions(_)) => {
                 answer(Verdict::Failure, Then::Failed(reason), turn)
             }
             (PeerWait::Failure(reason), Arrived::Inner(..)) => failed(reason),
-            (PeerWait::Over, _) => failed(UNEXPECTED),
+            (PeerWait::Over, _) | (PeerWait::Confirmation, Arrived::Inner(..)) => failed(UNEXPECTED),
         }
     }
 }

@@ -244,6 +244,28 @@ fn a_resumed_tunnel_needs_no_password() {
     }
 }
 
+/// FreeRADIUS says success with the byte of RFC 9190 §2.5 and then, acknowledged, with a result.
+#[test]
+fn a_resumed_tunnel_s_success_may_be_said_twice() {
+    let tunnel = Plain { is_tls13: true, vouched: Some("bob"), ..Plain::default() };
+    let resumed = || {
+        let mut peer = fresh_peer(&tunnel, Binding::Optional, "wrong");
+        peer.take(&START);
+        peer.hear(b"S");
+        let PeerStep::Satisfied(acknowledgement, keys) = peer.hear(&[0]) else { panic!("not satisfied") };
+        assert_eq!(acknowledgement, [0]);
+        (peer, keys)
+    };
+    let (mut peer, keys) = resumed();
+    let answer = [&[0][..], &extensions(2, &hex("8003 0002 0001"))].concat();
+    assert_eq!(peer.hear(&success(None)), PeerStep::Satisfied(answer, keys));
+    let (mut peer, _) = resumed();
+    check_refused(&peer.hear(&extensions(1, &hex("8003 0002 0002"))), "EAP Failure");
+    // RFC 9427 §4: an inner method comes instead of the byte, not after it.
+    let (mut peer, _) = resumed();
+    assert_eq!(peer.hear(&[1]), PeerStep::Failed(Some(vec![0]), Reason("EAP-PEAP unexpected message")));
+}
+
 #[test]
 fn a_wrong_password_is_refused_and_acknowledged() {
     let tunnel = Plain::default();
