@@ -37,12 +37,15 @@ pub struct Login {
     pub asks_identity: bool,
     /// The highest sequence number that the device's card has seen.
     pub sqn: u64,
+    /// Whether a conversation in TLS may continue an earlier one.
+    pub resumption: bool,
 }
 
 impl Login {
     /// With the right password; the gateway asks for the identity only if that of IKE will not do.
     pub const fn new(method: Method) -> Self {
-        Self { method, proposed: method, password: PASSWORD, asks_identity: method.card().is_some(), sqn: 0 }
+        let asks_identity = method.card().is_some();
+        Self { method, proposed: method, password: PASSWORD, asks_identity, sqn: 0, resumption: false }
     }
 
     /// Who the device says it is in EAP.

@@ -152,12 +152,12 @@ modules {{
 }}
 {server}",
         dir = dir.display(),
-        eap = eap_module(login, pki),
+        eap = eap_module(dir, login, pki),
         server = server(),
     )
 }
 
-fn eap_module(login: &Login, pki: &Pki) -> String {
+fn eap_module(dir: &Path, login: &Login, pki: &Pki) -> String {
     format!(
         "eap {{
     default_eap_type = {eap_type}
@@ -179,7 +179,9 @@ fn eap_module(login: &Login, pki: &Pki) -> String {
       tls_min_version = \"{version}\"
       tls_max_version = \"{version}\"
       ecdh_curve = \"\"
-      cache {{ enable = no }}
+      cache {{ enable = {resumption}
+        name = lab
+        persist_dir = {dir} }}
     }}
     tls {{ tls = common }}
     ttls {{ tls = common
@@ -196,6 +198,8 @@ fn eap_module(login: &Login, pki: &Pki) -> String {
         eap_type = eap_type(login.proposed),
         inner_type = inner_type(login.method),
         version = tls_version(login.method),
+        resumption = if login.resumption { "yes" } else { "no" },
+        dir = dir.display(),
         key = pki.key(Node::Aaa).display(),
         certificate = pki.certificate(Node::Aaa).display(),
         root = pki.root_certificate().display(),

@@ -106,9 +106,11 @@ fn users(login: &Login) -> String {
         Method::Peap(..) => "MSCHAPV2",
         _ => "TTLS-PAP",
     };
+    let method = eap_type(login.method);
+    // Whoever comes back with a card has another name then.
+    let others = if login.method.card().is_some() { format!("*\t{method}\n") } else { String::new() };
     format!(
-        "\"{user}\"\t{first},{}\t\"{PASSWORD}\"\n\"{user}\"\t{inside}\t\"{PASSWORD}\"\t[2]\n",
-        eap_type(login.method)
+        "\"{user}\"\t{first},{method}\t\"{PASSWORD}\"\n\"{user}\"\t{inside}\t\"{PASSWORD}\"\t[2]\n{others}"
     )
 }
 
@@ -154,11 +156,13 @@ server_cert={certificate}
 private_key={key}
 tls_flags={versions}
 fragment_size=1024
+tls_session_lifetime={lifetime_s}
 eap_sim_db=unix:{dir}/socket
 radius_server_clients={dir}/clients
 radius_server_auth_port=1812
 ",
         dir = dir.display(),
+        lifetime_s = if login.resumption { 3600 } else { 0 },
         root = pki.root_certificate().display(),
         certificate = pki.certificate(Node::Aaa).display(),
         key = pki.key(Node::Aaa).display(),

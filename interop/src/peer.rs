@@ -147,12 +147,16 @@ fn files(node: Node, pki: Option<&Pki>) -> Vec<String> {
 
 /// Each node's part in EAP. The AAA server always knows the right password.
 fn eap(node: Node, login: &Login) -> Vec<String> {
+    let resumption = format!("resumption={}", if login.resumption { "yes" } else { "no" });
     let radius_secret = format!("radius_secret={RADIUS_SECRET}");
     let user = |eap, password| vec![eap, format!("user={}", login.user()), format!("password={password}")];
     match node {
         Node::Ue => {
             let card = format!("sqn={}", login.sqn);
-            user(format!("eap={}", login.method), login.password).into_iter().chain([card]).collect()
+            user(format!("eap={}", login.method), login.password)
+                .into_iter()
+                .chain([card, resumption])
+                .collect()
         }
         Node::Gw => vec![
             format!("aaa={}", Node::Aaa.outer()),
@@ -163,7 +167,7 @@ fn eap(node: Node, login: &Login) -> Vec<String> {
         Node::Aaa => {
             let client = format!("client={GW_TOWARDS_AAA}");
             let offers = format!("eap={};{}", login.proposed, login.method);
-            user(offers, PASSWORD).into_iter().chain([client, radius_secret]).collect()
+            user(offers, PASSWORD).into_iter().chain([client, radius_secret, resumption]).collect()
         }
     }
 }

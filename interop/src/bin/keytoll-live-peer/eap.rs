@@ -31,20 +31,24 @@ use crate::arguments::{Arguments, Result};
 
 /// How the device proves itself: `eap` with `user` and `password`.
 pub(crate) fn device(arguments: &Arguments) -> Result<EapCredentials> {
-    let methods = vec![peer(arguments.parse("eap")?, arguments)?];
-    let config = Arc::new(PeerConfig { methods, limits: Limits::default() });
-    Ok(EapCredentials { config, identity: EapIdentity::Fixed(arguments.get("user")?.into()) })
+    let (method, card): (Method, _) = (arguments.parse("eap")?, card(arguments)?);
+    let methods = vec![peer(method, &card, arguments)?];
+    let identity = match method.card() {
+        Some(flavour) => EapIdentity::Card(card, flavour),
+        None => EapIdentity::Fixed(arguments.get("user")?.into()),
+    };
+    Ok(EapCredentials { config: Arc::new(PeerConfig { methods, limits: Limits::default() }), identity })
 }
 
-fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
+fn peer(method: Method, card: &SharedCard, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
     let (framing, password) = (Framing::default(), arguments.secret("password")?);
     Ok(match method {
         Method::Md5 => Arc::new(Md5Peer { password }),
         Method::MschapV2 => Arc::new(MschapV2Peer { name: None, password }),
         Method::Gtc => Arc::new(GtcPeer { password }),
-        Method::Sim => sim::peer(card(arguments)?, wallet()),
-        Method::Aka => aka::peer(card(arguments)?, wallet()),
-        Method::AkaPrime => aka_prime::peer(card(arguments)?, wallet()),
+        Method::Sim => sim::peer(card.clone(), wallet()),
+        Method::Aka => aka::peer(card.clone(), wallet()),
+        Method::AkaPrime => aka_prime::peer(card.clone(), wallet()),
         Method::Tls(version) => Arc::new(TlsPeer { tunnels: client(version, true, arguments)?, framing }),
         Method::Ttls(inside, version) => {
             let inside = match inside {
@@ -58,7 +62,7 @@ fn peer(method: Method, arguments: &Arguments) -> Result<Arc<dyn PeerOffer>> {
         }
         Method::Peap(binding, version) => {
             let (tunnels, user) = (client(version, false, arguments)?, arguments.get("user")?.into());
-            let inside = peer(Method::MschapV2, arguments)?;
+            let inside = peer(Method::MschapV2, card, arguments)?;
             Arc::new(PeapPeer { tunnels, framing, user, inside, binding })
         }
     })
@@ -95,7 +99,8 @@ fn client(version: Version, mutual: bool, arguments: &Arguments) -> Result<Arc<d
     // RFC 5216 §5.2: a trusted certificate that names another server is somebody else's.
     let name: Arc<NameCheck> =
         Arc::new(|peer| peer.alternatives.contains(&AlternativeName::Dns(Node::Aaa.id().into())));
-    let config = Config { credential, trust: Some(arguments.trust()?), name: Some(name), ..only(version) };
+    let config =
+        Config { credential, trust: Some(arguments.trust()?), name: Some(name), ..only(version, arguments) };
     Ok(tls_client(&config)?)
 }
 
@@ -142,14 +147,15 @@ fn offer(
 
 fn tunnels(version: Version, mutual: bool, arguments: &Arguments) -> Result<Arc<dyn Tunnels>> {
     let trust = mutual.then(|| arguments.trust()).transpose()?;
-    Ok(tls_server(&Config { credential: Some(arguments.credential()?), trust, ..only(version) })?)
+    Ok(tls_server(&Config { credential: Some(arguments.credential()?), trust, ..only(version, arguments) })?)
 }
 
 /// One version and no other, so that it is known which one was spoken.
-fn only(version: Version) -> Config {
+fn only(version: Version, arguments: &Arguments) -> Config {
     let version = match version {
         Version::Tls12 => keytoll_tls::Version::Tls12,
         Version::Tls13 => keytoll_tls::Version::Tls13,
     };
-    Config { oldest: version, newest: version, ..Config::new() }
+    let resumption = arguments.is("resumption", "yes");
+    Config { oldest: version, newest: version, resumption, ..Config::new() }
 }
