@@ -48,8 +48,10 @@ pub struct HssAccess {
 
 /// The AAA server's desk for questions about subscribers.
 pub(crate) enum Desk {
+    /// No question has an answer.
+    Nobody,
     /// Every question is answered on the spot.
-    Here(Subscribers),
+    Own(Box<AuthenticationCentre>),
     /// Questions go to the HSS.
     Hss(Box<HssDesk>),
 }
@@ -57,16 +59,17 @@ pub(crate) enum Desk {
 impl Desk {
     pub(crate) fn new(subscribers: Subscribers, rng: &mut Rng) -> Self {
         match subscribers {
+            Subscribers::Nobody => Self::Nobody,
+            Subscribers::Own(centre) => Self::Own(Box::new(centre)),
             Subscribers::Hss(access) => Self::Hss(Box::new(HssDesk::new(access, rng))),
-            here => Self::Here(here),
         }
     }
 
     /// Asks for vectors; none: the answer comes from [`Self::poll`], under the same number.
     pub(crate) fn ask(&mut self, id: u64, question: &Question, cx: &mut Ctx<'_>) -> Option<Answer> {
         match self {
-            Self::Here(Subscribers::Own(centre)) => Some(centre.answer(question, cx.crypto)),
-            Self::Here(_) => Some(Answer::Unavailable),
+            Self::Nobody => Some(Answer::Unavailable),
+            Self::Own(centre) => Some(centre.answer(question, cx.crypto)),
             Self::Hss(desk) => desk.ask(id, question, cx),
         }
     }
@@ -74,7 +77,7 @@ impl Desk {
     /// How many questions have no answer yet.
     pub(crate) fn waiting(&self) -> usize {
         match self {
-            Self::Here(_) => 0,
+            Self::Nobody | Self::Own(_) => 0,
             Self::Hss(desk) => desk.waiting.len(),
         }
     }
@@ -93,14 +96,14 @@ impl Desk {
     /// What is to be sent, or who gets which answer.
     pub(crate) fn poll(&mut self) -> Option<Said> {
         match self {
-            Self::Here(_) => None,
+            Self::Nobody | Self::Own(_) => None,
             Self::Hss(desk) => desk.poll(),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         match self {
-            Self::Here(_) => None,
+            Self::Nobody | Self::Own(_) => None,
             Self::Hss(desk) => desk.deadline(),
         }
     }
