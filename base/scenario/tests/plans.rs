@@ -275,7 +275,7 @@ fn options() -> impl Strategy<Value = Options> {
                 vector_batch: mode + 1,
                 accounting: mode == 1,
                 triplets: 2 + mode % 2,
-                pseudonyms: mode == 1,
+                pseudonyms: mode == 2,
                 fast_reauth: if mode == 2 { 16 } else { 0 },
                 tls,
                 retransmission,

@@ -62,7 +62,8 @@ pub struct Server<S> {
     config: Config,
     source: S,
     peers: VecDeque<Addr>,
-    answers: BTreeMap<Key, Vec<u8>>,
+    /// With vectors in them, so wiped when they go.
+    answers: BTreeMap<Key, Secret>,
     order: VecDeque<Key>,
     out: VecDeque<Output<Event>>,
 }
@@ -134,7 +135,7 @@ impl<S: VectorSource> Server<S> {
         let header = message.header;
         let key = (from, header.hop_by_hop, header.end_to_end);
         if let Some(answer) = self.answers.get(&key) {
-            let answer = answer.clone();
+            let answer = answer.to_vec();
             return self.send(from, answer, true, cx);
         }
         let answer = match (header.command, header.application) {
@@ -198,7 +199,7 @@ impl<S: VectorSource> Server<S> {
             self.answers.remove(&oldest);
         }
         self.order.push_back(key);
-        self.answers.insert(key, answer);
+        self.answers.insert(key, Secret::new(answer));
     }
 
     fn send(&mut self, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {

@@ -72,6 +72,7 @@ fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
     legend(
         &[("network", "network"), ("computation", "computation"), ("waiting", "waiting")],
         "Delay of an authentication, ms",
+        true,
         out,
     )?;
     let delays = group.rows.iter().filter_map(|row| delay_bar(row)).collect();
@@ -79,6 +80,7 @@ fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
     legend(
         &[("crypto", "crypto"), ("rest", "everything else")],
         "CPU time of an authentication per node, µs",
+        true,
         out,
     )?;
     let cpu = group.rows.iter().flat_map(|row| cpu_bars(row)).collect();
@@ -87,12 +89,15 @@ fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
     node_table(group, out)
 }
 
-fn legend(entries: &[(&str, &str)], title: &str, out: &mut impl Write) -> io::Result<()> {
+/// Title and key above a chart; `whiskers`: whether its bars have intervals.
+fn legend(entries: &[(&str, &str)], title: &str, whiskers: bool, out: &mut impl Write) -> io::Result<()> {
     write!(out, r#"<p class="legend"><b>{title}</b>"#)?;
     for (class, name) in entries {
         write!(out, r#" <span class="key {class}"></span> {name}"#)?;
     }
-    writeln!(out, " <span class=\"whisker\">├─┤</span> 95 % interval of the mean</p>")
+    let key =
+        if whiskers { " <span class=\"whisker\">├─┤</span> 95 % interval of the mean" } else { "" };
+    writeln!(out, "{key}</p>")
 }
 
 fn delay_bar(row: &SummaryRow) -> Option<Bar> {

@@ -36,7 +36,7 @@ impl Bar {
 
 const WIDTH: f64 = 900.0;
 /// Room for labels: what the longest needs at about this much a character, within bounds.
-const CHARACTER: f64 = 7.6;
+const CHARACTER: f64 = 9.0;
 const LABELS_MIN: f64 = 120.0;
 const LABELS_MAX: f64 = 480.0;
 const RIGHT: f64 = 150.0;

@@ -69,6 +69,11 @@ impl Aaa {
         self.conversations.len()
     }
 
+    /// Throws away the vectors in stock.
+    pub fn forget_vectors(&mut self) {
+        self.desk.forget();
+    }
+
     /// How many questions to the HSS have no answer yet.
     pub fn question_count(&self) -> usize {
         self.desk.waiting()

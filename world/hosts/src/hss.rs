@@ -29,11 +29,17 @@ impl fmt::Debug for HssConfig {
 }
 
 /// The HSS.
-#[derive(Debug)]
 pub struct Hss {
     address: IpAddr,
     diameter: Server<Centre>,
     out: VecDeque<Output<Event>>,
+}
+
+impl fmt::Debug for Hss {
+    /// Without what it is about to send: there are keys in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hss").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 impl Hss {

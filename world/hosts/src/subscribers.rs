@@ -48,8 +48,10 @@ pub struct HssAccess {
 
 /// The AAA server's desk for questions about subscribers.
 pub(crate) enum Desk {
+    /// No question has an answer.
+    Nobody,
     /// Every question is answered on the spot.
-    Here(Subscribers),
+    Own(Box<AuthenticationCentre>),
     /// Questions go to the HSS.
     Hss(Box<HssDesk>),
 }
@@ -57,24 +59,32 @@ pub(crate) enum Desk {
 impl Desk {
     pub(crate) fn new(subscribers: Subscribers, rng: &mut Rng) -> Self {
         match subscribers {
+            Subscribers::Nobody => Self::Nobody,
+            Subscribers::Own(centre) => Self::Own(Box::new(centre)),
             Subscribers::Hss(access) => Self::Hss(Box::new(HssDesk::new(access, rng))),
-            here => Self::Here(here),
         }
     }
 
     /// Asks for vectors; none: the answer comes from [`Self::poll`], under the same number.
     pub(crate) fn ask(&mut self, id: u64, question: &Question, cx: &mut Ctx<'_>) -> Option<Answer> {
         match self {
-            Self::Here(Subscribers::Own(centre)) => Some(centre.answer(question, cx.crypto)),
-            Self::Here(_) => Some(Answer::Unavailable),
+            Self::Nobody => Some(Answer::Unavailable),
+            Self::Own(centre) => Some(centre.answer(question, cx.crypto)),
             Self::Hss(desk) => desk.ask(id, question, cx),
+        }
+    }
+
+    /// Throws away what is in stock.
+    pub(crate) fn forget(&mut self) {
+        if let Self::Hss(desk) = self {
+            desk.shelf = Shelf { most: desk.shelf.most, ..Shelf::default() };
         }
     }
 
     /// How many questions have no answer yet.
     pub(crate) fn waiting(&self) -> usize {
         match self {
-            Self::Here(_) => 0,
+            Self::Nobody | Self::Own(_) => 0,
             Self::Hss(desk) => desk.waiting.len(),
         }
     }
@@ -93,14 +103,14 @@ impl Desk {
     /// What is to be sent, or who gets which answer.
     pub(crate) fn poll(&mut self) -> Option<Said> {
         match self {
-            Self::Here(_) => None,
+            Self::Nobody | Self::Own(_) => None,
             Self::Hss(desk) => desk.poll(),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         match self {
-            Self::Here(_) => None,
+            Self::Nobody | Self::Own(_) => None,
             Self::Hss(desk) => desk.deadline(),
         }
     }
@@ -130,6 +140,8 @@ struct Need {
     key: Key,
     count: usize,
     resynchronises: bool,
+    /// What is not needed at once is older than a resynchronisation.
+    stale: bool,
 }
 
 impl HssDesk {
@@ -149,6 +161,8 @@ impl HssDesk {
         if need.resynchronises {
             // TS 33.102 §6.3.5: vectors from before the resynchronisation are not to be used.
             self.shelf.forget(&request.imsi);
+            let same = |need: &&mut Need| need.key.0 == request.imsi;
+            self.waiting.values_mut().filter(same).for_each(|need| need.stale = true);
         } else if let Some(vectors) = self.shelf.take(&need.key, need.count) {
             return Some(answer(&need.key.1, vectors));
         }
@@ -190,7 +204,9 @@ impl HssDesk {
                 let mut vectors = VecDeque::from(vectors);
                 let now = vectors.drain(..need.count).collect();
                 let answer = answer(&need.key.1, now);
-                self.shelf.put(need.key, vectors);
+                if !need.stale {
+                    self.shelf.put(need.key, vectors);
+                }
                 answer
             }
             Ok(_) => Answer::Unavailable,
@@ -216,8 +232,12 @@ fn translate(question: &Question) -> Option<(Request, Need)> {
         both[16..].copy_from_slice(&auts);
         both
     });
-    let need =
-        Need { key: (imsi.clone(), wanted.clone()), count, resynchronises: resynchronisation.is_some() };
+    let need = Need {
+        key: (imsi.clone(), wanted.clone()),
+        count,
+        resynchronises: resynchronisation.is_some(),
+        stale: false,
+    };
     let count = u32::try_from(count).unwrap_or(VECTORS_MAX);
     Some((Request { imsi, wanted, count, resynchronisation }, need))
 }
@@ -268,10 +288,10 @@ impl Shelf {
     }
 
     fn put(&mut self, key: Key, vectors: VecDeque<Vector>) {
+        self.remove(&key);
         if vectors.is_empty() || self.most == 0 {
             return;
         }
-        self.remove(&key);
         while self.order.len() >= self.most {
             let Some(oldest) = self.order.pop_front() else { break };
             self.vectors.remove(&oldest);
@@ -339,6 +359,37 @@ mod tests {
         (0..100).for_each(|imsi| shelf.put(key(imsi), vectors(0..1)));
         assert_eq!((shelf.vectors.len(), shelf.order.len()), (3, 3));
         assert!(shelf.take(&key(96), 1).is_none() && shelf.take(&key(97), 1).is_some());
+    }
+
+    #[test]
+    fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
+        let addr = |port| keytoll_engine::Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
+        let name = keytoll_diameter::Name { host: "aaa".into(), realm: "lab".into() };
+        let diameter = client::Config::new(addr(1), addr(2), name, "lab".into());
+        let access = HssAccess { diameter, batch: 2, kept_max: 8 };
+        let mut desk = HssDesk::new(access, &mut Rng::named(1, "aaa"));
+        let question = |resynchronisation| Question {
+            identity: b"0001010000000001@lab".to_vec(),
+            wanted: keytoll_eap::question::Wanted::Quintuplet { network: None, resynchronisation },
+        };
+        let out_of_step = keytoll_eap::question::Resynchronisation { rand: [1; 16], auts: [2; 14] };
+        for (id, question) in [(1, question(None)), (2, question(Some(out_of_step)))] {
+            let mut cx = Ctx {
+                now: Time::ZERO,
+                crypto: &mut keytoll_crypto::Null,
+                trace: &mut keytoll_engine::trace::NoTrace,
+            };
+            assert!(desk.ask(id, &question, &mut cx).is_none());
+        }
+        let secret = |len| Secret::new(vec![7; len]);
+        let umts =
+            || Vector::Umts { rand: [1; 16], autn: [2; 16], xres: secret(8), ck: secret(16), ik: secret(16) };
+        for (id, kept) in [(1, 0), (2, 1)] {
+            let need = desk.waiting.remove(&id).unwrap();
+            let answer = desk.answered(need, Ok(vec![umts(), umts()]));
+            assert!(matches!(answer, Answer::Quintuplet(_)));
+            assert_eq!(desk.shelf.order.len(), kept, "question {id}");
+        }
     }
 
     #[test]

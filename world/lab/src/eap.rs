@@ -48,6 +48,30 @@ pub(crate) struct Ends {
     pub(crate) tunnels: Option<Both>,
     /// The device's card, if it has one.
     pub(crate) card: Option<SharedCard>,
+    /// What the AAA server remembers of cards.
+    pub(crate) book: Option<Book>,
+}
+
+/// What both ends remember from one authentication to the next.
+#[derive(Default)]
+pub(crate) struct Memories {
+    tunnels: Option<Both>,
+    card: Option<SharedCard>,
+    book: Option<Book>,
+}
+
+impl Memories {
+    /// Those of a row.
+    pub(crate) fn of(ends: &Ends) -> Self {
+        Self { tunnels: ends.tunnels.clone(), card: ends.card.clone(), book: ends.book.clone() }
+    }
+
+    /// Begins anew with nothing that could be continued.
+    pub(crate) fn forget(&self) {
+        self.tunnels.iter().for_each(Both::forget);
+        self.card.iter().for_each(SharedCard::forget);
+        self.book.iter().for_each(Book::forget);
+    }
 }
 
 /// TLS of both sides.
@@ -58,8 +82,7 @@ pub(crate) struct Both {
 }
 
 impl Both {
-    /// Begins anew with nothing that could be continued.
-    pub(crate) fn forget(&self) {
+    fn forget(&self) {
         self.client.forget();
         self.server.forget();
     }
@@ -103,6 +126,7 @@ impl Ends {
             subscribers: None,
             tunnels: None,
             card: None,
+            book: None,
         }
     }
 
@@ -130,15 +154,17 @@ impl Ends {
         let wallet = peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
         let book = Book::new(BookLimits::default());
         let (peer, server) = match flavour {
-            Flavour::Sim => (sim::peer(card.clone(), wallet), sim::server(settings, book)),
-            Flavour::Aka => (aka::peer(card.clone(), wallet), aka::server(settings, book)),
-            Flavour::AkaPrime => (aka_prime::peer(card.clone(), wallet), aka_prime::server(settings, book)),
+            Flavour::Sim => (sim::peer(card.clone(), wallet), sim::server(settings, book.clone())),
+            Flavour::Aka => (aka::peer(card.clone(), wallet), aka::server(settings, book.clone())),
+            Flavour::AkaPrime => {
+                (aka_prime::peer(card.clone(), wallet), aka_prime::server(settings, book.clone()))
+            }
         };
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
         centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(32) });
         let mut ends = Self::new(permanent(flavour, imsi, "lab").as_bytes(), peer, server);
         ends.device.identity = EapIdentity::Card(card.clone(), flavour);
-        Self { subscribers: Some(centre), card: Some(card), ..ends }
+        Self { subscribers: Some(centre), card: Some(card), book: Some(book), ..ends }
     }
 
     fn with_tls(tls: &Tls, certificates: &Certificates) -> Self {

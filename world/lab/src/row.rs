@@ -16,7 +16,7 @@ use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
-use crate::eap::{self, Both};
+use crate::eap::{self, Memories};
 use crate::fault;
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
@@ -63,8 +63,8 @@ pub struct Row {
     childless: bool,
     /// The device has an SA now.
     open: bool,
-    /// TLS inside EAP, to be begun anew after the warm-up.
-    tunnels: Option<Both>,
+    /// To be begun anew after the warm-up.
+    memories: Memories,
     core_hz: f64,
     /// A card that is used elsewhere between authentications.
     travelling_card: Option<SharedCard>,
@@ -120,7 +120,7 @@ impl Row {
             charged,
             childless: row.options.childless,
             open: false,
-            tunnels: ends.and_then(|ends| ends.tunnels),
+            memories: ends.as_ref().map(Memories::of).unwrap_or_default(),
             core_hz,
             travelling_card,
         }
@@ -170,8 +170,19 @@ impl Row {
                 self.rest(&mut Discard);
             });
             self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
-            // The first authentication on record is a whole one, as with null crypto.
-            self.tunnels.iter().for_each(Both::forget);
+            self.forget();
+        }
+    }
+
+    /// The first authentication on record is a whole one, as with null crypto.
+    fn forget(&mut self) {
+        self.memories.forget();
+        for &(node, ..) in &self.nodes {
+            self.world.with_host(node, |host| {
+                if let Host::Aaa(aaa) = host {
+                    aaa.forget_vectors();
+                }
+            });
         }
     }
 

@@ -265,21 +265,35 @@ impl Settings {
             let message = "a virtual address needs tunnel mode";
             return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
         }
-        if self.options.fast_reauth > 0 && !self.options.eap_identity {
-            let message = "a fast re-authentication begins with an identity of its own";
-            let hint = "`eap_identity = true`: what IKE passes on is the permanent one";
-            return Err(blame.spot.error(message, "`fast_reauth` without `eap_identity`").hint(hint));
+        self.check_identities(blame)?;
+        self.check_gateway_auth(method, blame)
+    }
+
+    /// What the card is called by next must be what the AAA server hears.
+    fn check_identities(&self, blame: &Item) -> Result<(), ScenarioError> {
+        if self.options.eap_identity || !(self.options.pseudonyms || self.options.fast_reauth > 0) {
+            return Ok(());
         }
-        // RFC 5998 §4: the method has to make a key.
-        if self.options.gateway_auth == GatewayAuth::EapOnly && method.eap() == Some(EapKind::Md5) {
-            let message = "EAP-MD5 makes no key by which the gateway could prove itself";
-            let hint = "`gateway_auth = \"certificate\"` or `\"psk\"`";
-            return Err(blame
-                .spot
-                .error(message, "`gateway_auth = \"eap-only\"` with `ikev2-eap-md5`")
-                .hint(hint));
+        let message = "a pseudonym or a fast re-authentication begins with an identity of its own";
+        let hint = "`eap_identity = true`: what IKE passes on is the permanent one";
+        Err(blame.spot.error(message, "`pseudonyms` or `fast_reauth` without `eap_identity`").hint(hint))
+    }
+
+    /// RFC 5998 §4: with EAP alone the method has to make a key, prove both sides and withstand who tries passwords.
+    fn check_gateway_auth(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+        let message = match method.eap() {
+            Some(EapKind::Md5) => "EAP-MD5 makes no key by which the gateway could prove itself",
+            Some(EapKind::MschapV2) => {
+                "EAP-MSCHAPv2 tells a gateway that proved nothing enough to try passwords"
+            }
+            _ => return Ok(()),
+        };
+        if self.options.gateway_auth != GatewayAuth::EapOnly {
+            return Ok(());
         }
-        Ok(())
+        let label = format!("`gateway_auth = \"eap-only\"` with `{}`", method.name());
+        let hint = "`gateway_auth = \"certificate\"` or `\"psk\"`";
+        Err(blame.spot.error(message, label).hint(hint))
     }
 
     /// A fault must be one of the method's.

@@ -77,6 +77,12 @@ impl Book {
         pages.reauthentications.insert(key(flavour, identity), known, now, pages.limits);
     }
 
+    /// Forgets everybody.
+    pub fn forget(&self) {
+        let pages = &mut *self.pages();
+        *pages = Pages { limits: pages.limits, ..Pages::default() };
+    }
+
     /// How many pseudonyms and fast re-authentication identities are known.
     pub fn len(&self) -> (usize, usize) {
         let pages = self.pages();

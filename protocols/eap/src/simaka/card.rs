@@ -172,6 +172,11 @@ impl Card {
         known.reauthentication = reauthentication;
     }
 
+    /// Forgets pseudonyms and fast re-authentications.
+    pub(super) fn forget(&mut self) {
+        self.temporary.clear();
+    }
+
     /// Forgets the fast re-authentication: it may be used once (RFC 4186 §5.3).
     pub(super) fn forget_reauthentication(&mut self, flavour: Flavour) {
         if let Some(known) = self.temporary.get_mut(&flavour) {

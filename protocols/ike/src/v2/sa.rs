@@ -15,7 +15,7 @@ use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
 use super::outbound::{self, Kind, Plain};
 use super::protect::Protection;
-use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse};
+use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse_in};
 use super::window::{Due, Received, Requests, Responses};
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
@@ -271,11 +271,15 @@ impl Sa {
                 core.route = route;
                 wait.on_request(&inbound, &plain, core, env)
             }
-            (State::AwaitingAuth(wait), Err(reason)) => wait.refuse(reason, core, env),
+            (State::AwaitingAuth(wait), Err(reason)) => wait.refuse_in(exchange, reason, core, env),
             (State::RelayAwaitsPeer(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
-            (State::RelayAwaitsPeer(wait), Err(reason)) => refuse(wait.protection, reason, core, env),
+            (State::RelayAwaitsPeer(wait), Err(reason)) => {
+                refuse_in(exchange, wait.protection, reason, core, env)
+            }
             (State::AwaitingFinalAuth(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
-            (State::AwaitingFinalAuth(wait), Err(reason)) => refuse(wait.relay.protection, reason, core, env),
+            (State::AwaitingFinalAuth(wait), Err(reason)) => {
+                refuse_in(exchange, wait.relay.protection, reason, core, env)
+            }
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),

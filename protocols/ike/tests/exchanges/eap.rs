@@ -210,6 +210,16 @@ fn a_responder_with_nothing_but_eap_refuses_a_method_without_a_key() {
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
 }
 
+/// RFC 5998 §3: of two connections that fit, the one is taken whose proof the initiator can judge.
+#[test]
+fn who_does_not_ask_for_eap_alone_gets_the_connection_with_a_proof() {
+    let (i, mut r) = eap();
+    let mut nothing_but_eap = only(&mut r).clone();
+    nothing_but_eap.local = Prove::Eap;
+    r.connections.insert(0, nothing_but_eap.into());
+    play(Bench::new((i, r)), &Script::success(Some("an MSK"))).assert_agreement();
+}
+
 /// Both sides with EAP alone.
 fn nothing_but_eap() -> (Config, Config) {
     let (mut i, mut r) = eap();

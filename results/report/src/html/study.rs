@@ -34,9 +34,10 @@ fn findings(account: &Account, out: &mut impl Write) -> io::Result<()> {
 /// The first column as bars, all of them as a table.
 fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let title = title(shown);
-    legend(&[], &title, out)?;
     let bars = shown.lines.iter().filter_map(|line| Some(bar(&line.label, line.cells.first()?.as_ref()?)));
-    Chart { title: &title, unit: &shown.unit, bars: bars.collect() }.write(out)?;
+    let bars: Vec<_> = bars.collect();
+    legend(&[], &title, bars.iter().any(|bar| bar.interval.is_some()), out)?;
+    Chart { title: &title, unit: &shown.unit, bars }.write(out)?;
     let head: Vec<&str> = std::iter::once("").chain(shown.columns.iter().map(String::as_str)).collect();
     let lines = cells(shown).map(|(label, cells)| std::iter::once(label.to_owned()).chain(cells).collect());
     table(&head, lines, out)

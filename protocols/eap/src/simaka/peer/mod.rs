@@ -58,6 +58,11 @@ impl SharedCard {
         self.lock().identity(flavour)
     }
 
+    /// As if the card had never been used: no pseudonym, no fast re-authentication; its sequence numbers stay.
+    pub fn forget(&self) {
+        self.lock().forget();
+    }
+
     /// As if the card had been in another network meanwhile, for so many authentications: its sequence numbers are ahead.
     pub fn used_elsewhere(&self, authentications: u64) {
         self.lock().advance(authentications);

@@ -169,7 +169,12 @@ impl AwaitingAuth {
         };
         // Of several that fit, one that takes the kind of proof there is.
         let by_key = inbound.auth().is_some_and(|auth| auth.method == AuthMethod::SHARED_KEY_MIC);
-        let takes = |connection: &Connection| by_key == matches!(connection.remote, Believe::Psk { .. });
+        // RFC 5998 §3: without our own proof only for who asks for that.
+        let eap_only = inbound.notify(NotifyType::EAP_ONLY_AUTHENTICATION).is_some();
+        let takes = |connection: &Connection| {
+            by_key == matches!(connection.remote, Believe::Psk { .. })
+                && (eap_only || !matches!(connection.local, Prove::Eap))
+        };
         let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
         let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
         let (index, connection) =
@@ -181,13 +186,35 @@ impl AwaitingAuth {
     }
 
     /// The end, with an error.
-    pub(in crate::v2) fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+    fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         refuse(self.into_agreed().0, reason, core, env)
+    }
+
+    /// The same for a request that cannot be read, whatever it was.
+    pub(in crate::v2) fn refuse_in(
+        self,
+        exchange: ExchangeType,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        refuse_in(exchange, self.into_agreed().0, reason, core, env)
     }
 }
 
 /// RFC 7296 §2.21.2: the error is the whole response, and the end.
 pub(in crate::v2) fn refuse(
+    protection: Protection,
+    reason: Reason,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> State {
+    refuse_in(ExchangeType::IKE_AUTH, protection, reason, core, env)
+}
+
+/// The same in another exchange.
+pub(in crate::v2) fn refuse_in(
+    exchange: ExchangeType,
     mut protection: Protection,
     reason: Reason,
     core: &mut Core,
@@ -203,7 +230,7 @@ pub(in crate::v2) fn refuse(
         Reason::Syntax(_) => Notify::new(NotifyType::INVALID_SYNTAX, &[]),
         _ => Notify::new(NotifyType::AUTHENTICATION_FAILED, &[]),
     };
-    core.respond(ExchangeType::IKE_AUTH, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
+    core.respond(exchange, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
     core.linger(env)
 }
 
