@@ -14,14 +14,24 @@ impl<'a> Measured<'a> {
         self.0.rows.iter().find(|row| row.variant == variant.label && row.network == place.network())
     }
 
+    /// The same if computation took its time there: without it a delay says nothing of what computation is a part of.
+    pub(super) fn charged_row(self, variant: Variant, place: Place) -> Option<&'a SummaryRow> {
+        self.row(variant, place).filter(|row| row.charged)
+    }
+
     fn rows(self, variant: Variant) -> impl Iterator<Item = &'a SummaryRow> {
         Place::ALL.into_iter().filter_map(move |place| self.row(variant, place))
     }
 
     /// Half of the authentications are faster. Unlike the mean it does not mind a packet that is lost now and then, for
-    /// which IKE waits four seconds.
+    /// which IKE waits four seconds. Computation may have taken no time: this is for what the network decides.
     pub(super) fn median_ms(self, variant: Variant, place: Place) -> Option<f64> {
         Some(self.row(variant, place)?.delay_ms?.p50)
+    }
+
+    /// The same where computation is a part of it.
+    pub(super) fn charged_median_ms(self, variant: Variant, place: Place) -> Option<f64> {
+        Some(self.charged_row(variant, place)?.delay_ms?.p50)
     }
 
     /// A mean of what went over a link.
