@@ -112,10 +112,12 @@ fn without_cryptography_cycles_are_not_judged() {
 }
 
 #[test]
-fn with_cryptography_everything_is_judged() {
+fn with_cryptography_everything_is_judged_that_two_samples_suffice_for() {
     let account = Runs::new("real").json(&[]);
     let findings = account["findings"].as_array().unwrap();
-    assert!(findings.iter().all(|finding| finding["verdict"] != "cannot_be_judged"), "{findings:?}");
+    let unjudged = findings.iter().filter(|finding| finding["verdict"] == "cannot_be_judged");
+    let unexpected = unjudged.filter(|finding| finding["name"] != "the-responder-pays-for-bytes");
+    assert_eq!(unexpected.count(), 0, "{findings:?}");
 }
 
 #[test]
