@@ -74,7 +74,7 @@ pub struct SummaryRow {
     /// From the trigger until the packet that caused it came back through the SA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_packet_ms: Option<Delay>,
-    /// What was sent outside the authentication (deletes, liveness, rekeying), means over all n.
+    /// What was sent outside the authentication (deletes, liveness, rekeying, RADIUS accounting), means over all n.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<LinkMeans>,
     /// Messages that arrived and could not be used, by `protocol: reason`, in all.

@@ -2,7 +2,8 @@
 //!
 //! The authentication begins with `Triggered` and ends with the device's `Usable`, `Failed` or `Refused`, whichever
 //! is first. What was handed to a link until then belongs to it, also if it arrives later; what is sent
-//! afterwards (deletes, liveness, rekeying) is counted apart.
+//! afterwards (deletes, liveness, rekeying) is counted apart. So is RADIUS accounting (RFC 2866) at any time: the gateway
+//! reports the session's beginning when it is done, which may be before or after the device is.
 
 use std::collections::BTreeMap;
 
@@ -43,8 +44,8 @@ pub(super) fn conclude(
         tally.without_trigger += u64::from(!records.is_empty());
         return None;
     };
-    let mut sample = span.sample(number, records);
     let pairs = pairs(records);
+    let mut sample = span.sample(number, records, &pairs);
     for at in 0..records.len() {
         let inside = span.holds(records, sent_at(records, &pairs, at));
         match &records[at].fact {
@@ -139,7 +140,8 @@ impl Span {
 
     /// Whether what happened at that place of the records is part of the authentication.
     fn holds(&self, records: &[Record], place: usize) -> bool {
-        records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end)
+        let timely = records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end);
+        timely && !is_accounting(&records[place])
     }
 
     /// How long it took, if it ended as wanted.
@@ -148,7 +150,7 @@ impl Span {
         Some(end_ns.saturating_sub(self.start_ns))
     }
 
-    fn sample(&self, number: u32, records: &[Record]) -> Sample {
+    fn sample(&self, number: u32, records: &[Record], pairs: &[Option<usize>]) -> Sample {
         let established = self.outcome == Outcome::Established;
         let delay_ns = self.duration_ns(established);
         let first_packet = records.iter().find(|record| record.fact == Fact::FirstPacket);
@@ -159,7 +161,7 @@ impl Span {
             delay_ns,
             failed_after_ns: self.duration_ns(!established),
             first_packet_ns: first_packet.map(|record| record.at_ns.saturating_sub(self.start_ns)),
-            split: delay_ns.map(|delay_ns| split(records, self.start_ns, delay_ns)),
+            split: delay_ns.map(|delay_ns| split(records, pairs, self.start_ns, delay_ns)),
             links: BTreeMap::new(),
             total: LinkCount::default(),
             after: LinkCount::default(),
@@ -170,6 +172,11 @@ impl Span {
             profiles: profile(number, records),
         }
     }
+}
+
+/// RFC 2866 §4: codes 4, Accounting-Request, and 5, Accounting-Response.
+fn is_accounting(record: &Record) -> bool {
+    matches!(record.fact, Fact::Sent(Message { protocol: Protocol::Radius, kind: 4 | 5, .. }))
 }
 
 /// Whether the device knows how it ended.
@@ -194,12 +201,16 @@ fn first_found(records: &[Record]) -> Option<Outcome> {
 }
 
 /// Where the delay went. Time with a datagram under way is network, whatever is computed meanwhile: that
-/// computation delays nobody. In a lock-step exchange nothing overlaps, and the parts are plain sums.
-fn split(records: &[Record], start_ns: u64, delay_ns: u64) -> Split {
+/// computation delays nobody. In a lock-step exchange nothing overlaps, and the parts are plain sums. For
+/// accounting nobody waits.
+fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u64) -> Split {
     let clip = |at_ns: u64| at_ns.saturating_sub(start_ns).min(delay_ns);
     let mut cover = Cover::default();
     let mut split = Split::default();
-    for record in records {
+    for (at, record) in records.iter().enumerate() {
+        if is_accounting(&records[sent_at(records, pairs, at)]) {
+            continue;
+        }
         if let Fact::Carried { transit_ns, fate: Fate::Delivered, .. } = record.fact {
             split.network_ns += cover.add(clip(record.at_ns), clip(record.at_ns.saturating_add(transit_ns)));
         }

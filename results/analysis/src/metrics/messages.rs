@@ -8,9 +8,9 @@ const KINDS_MAX: usize = 512;
 /// Whether a message belongs to an authentication or to the life of the SA after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Between trigger and outcome.
+    /// Between trigger and outcome, accounting apart.
     Authentication,
-    /// Outside that span: deletes, liveness, rekeying.
+    /// Outside that span: deletes, liveness, rekeying. RADIUS accounting always.
     After,
 }
 

@@ -151,6 +151,47 @@ fn each_protocol_counts_on_its_own_link() {
     assert_eq!(sample.links, BTreeMap::from([(UE_GW, refused), (GW_AAA, taken)]));
 }
 
+/// The gateway reports the session with its last answer; the server's answer to that may be sent before the device is
+/// done or after it. The device computes 30 of the 100 that the report is under way.
+#[test]
+fn accounting_is_never_part_of_the_authentication() {
+    let radius = |bytes| carried(GW_AAA, Protocol::Radius, 1, bytes, 100, Fate::Delivered);
+    let access = [
+        at(0, Node::Ue, Fact::Triggered),
+        at(1, Node::Gw, Fact::Sent(sent(Protocol::Radius, 1))),
+        at(1, Node::Gw, radius(90)),
+        at(101, Node::Aaa, Fact::Sent(Message { response: true, ..sent(Protocol::Radius, 2) })),
+        at(101, Node::Aaa, radius(80)),
+    ];
+    let report = |answered_ns| {
+        let answer = Message { response: true, ..sent(Protocol::Radius, 5) };
+        vec![
+            at(201, Node::Gw, Fact::Sent(sent(Protocol::Radius, 4))),
+            at(201, Node::Gw, radius(70)),
+            at(answered_ns, Node::Aaa, Fact::Sent(answer)),
+            at(answered_ns, Node::Aaa, radius(20)),
+        ]
+    };
+    let done = [at(331, Node::Ue, Fact::Computed { busy_ns: 30 }), at(331, Node::Ue, Fact::Usable)];
+    let concluded = |report: Vec<Record>| {
+        only(access.iter().cloned().chain(report).chain(done.iter().cloned()).collect())
+    };
+    let without = concluded(Vec::new());
+    assert_eq!((without.total.messages, without.total.bytes), (2, 170));
+    for answered_ns in [305, 340] {
+        let with = concluded(report(answered_ns));
+        let after = LinkCount { messages: 2, packets: 2, bytes: 90, ..LinkCount::default() };
+        assert_eq!((&with.links, with.after), (&without.links, after), "{answered_ns}");
+        assert_eq!(with.split, without.split, "nobody waits for it");
+    }
+    let kinds = measure(access.into_iter().chain(report(305)).chain(done), []).tally.messages;
+    let part = |code| kinds.kinds().iter().find(|kind| kind.example.kind == code).unwrap().part;
+    assert_eq!(
+        [1, 2, 4, 5].map(part),
+        [Part::Authentication, Part::Authentication, Part::After, Part::After]
+    );
+}
+
 #[test]
 fn the_device_decides_on_the_outcome() {
     let failed = |node, why: &'static str| at(5, node, Fact::Failed { why: why.into() });

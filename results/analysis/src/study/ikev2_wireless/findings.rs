@@ -1,8 +1,10 @@
-//! What the paper found, judged by what was measured. Delays are compared by their medians.
+//! What the paper found, judged by what was measured. Delays are compared by their medians, and where computation took no
+//! time only what the messages and the network decide is judged.
 
 use super::measured::Measured;
+use super::responder::Responder;
 use super::{Kind, MD5, PSK, Place, SIM, TLS_2_2, TLS_4_4, VARIANTS, Variant};
-use crate::stats::{Line, correlation};
+use crate::stats::Line;
 use crate::study::{Evidence, Finding, Verdict};
 use crate::summary::Summary;
 
@@ -85,7 +87,8 @@ fn pairs<T: Copy>(values: &[(Variant, T)]) -> impl Iterator<Item = (T, T)> {
 }
 
 fn tls_is_above_its_rank(measured: Measured<'_>) -> Finding {
-    let point = |variant| Some((measured.ike_messages(variant)?, measured.median_ms(variant, Place::Umts)?));
+    let point =
+        |variant| Some((measured.ike_messages(variant)?, measured.charged_median_ms(variant, Place::Umts)?));
     let others = known(those(|variant| variant.kind != Kind::Mutual), point);
     let others = others.into_iter().map(|(_, point)| point).collect::<Vec<_>>();
     let line = if others.len() < 3 { None } else { Line::through(&others) };
@@ -115,7 +118,7 @@ fn tls_is_above_its_rank(measured: Measured<'_>) -> Finding {
 fn wifi_is_computation(measured: Measured<'_>) -> Finding {
     const CONSIDERABLE: f64 = 0.25;
     let share = |variant, place| {
-        let row = measured.row(variant, place).filter(|row| row.charged)?;
+        let row = measured.charged_row(variant, place)?;
         Some(row.delay_split_ms.as_ref()?.computation / row.delay_ms?.p50)
     };
     let shares = known(those(Variant::is_tls_based), |variant| share(variant, Place::Wifi));
@@ -139,7 +142,7 @@ fn wifi_is_computation(measured: Measured<'_>) -> Finding {
 
 fn wifi_exceeds_150_ms(measured: Measured<'_>) -> Finding {
     const LIMIT_MS: f64 = 150.0;
-    let mut delays = known(VARIANTS, |variant| measured.median_ms(variant, Place::Wifi));
+    let mut delays = known(VARIANTS, |variant| measured.charged_median_ms(variant, Place::Wifi));
     delays.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let some_exceed = delays.first().map(|(_, ms)| *ms > LIMIT_MS);
     let verdict = match some_exceed {
@@ -162,7 +165,7 @@ fn tls_is_several_times_slower(measured: Measured<'_>) -> Finding {
     const SEVERAL: f64 = 2.0;
     let (mut several, mut all, mut evidence) = (0, 0, Vec::new());
     for place in Place::ALL {
-        let median = |variant| measured.median_ms(variant, place);
+        let median = |variant| measured.charged_median_ms(variant, place);
         let (plain, tls) = (known([PSK, MD5, SIM], median), known(those(Variant::is_tls_based), median));
         let ratios = tls.iter().flat_map(|(slow, slow_ms)| {
             plain.iter().map(move |(fast, fast_ms)| (slow.label, fast.label, slow_ms / fast_ms))
@@ -206,26 +209,22 @@ fn tls_costs_the_initiator_most(measured: Measured<'_>) -> Finding {
 fn the_responder_pays_for_bytes(measured: Measured<'_>) -> Finding {
     const CLEAR: f64 = 0.9;
     const SOME: f64 = 0.5;
-    let points = known(VARIANTS, |variant| {
-        let bytes = measured.link(variant, "ue-gw", |means| means.bytes)?.value;
-        Some((bytes, measured.megacycles(variant, "gw")?.value))
-    });
-    let points = points.into_iter().map(|(_, point)| point).collect::<Vec<_>>();
-    let coefficient = if points.len() < 3 { None } else { correlation(&points) };
-    let verdict = match coefficient {
+    let responder = Responder::of(measured);
+    let verdict = match responder.correlation() {
         None => Verdict::CannotBeJudged,
         Some(clear) if clear >= CLEAR => Verdict::Holds,
         Some(some) if some >= SOME => Verdict::HoldsInPart,
         Some(_) => Verdict::DoesNotHold,
     };
-    let evidence = coefficient.map(|value| Evidence::new("coefficient of correlation", value, ""));
     Claim {
         name: "the-responder-pays-for-bytes",
         claim: "The computational costs at the responder mainly depend on the number of bytes.",
         source: "§IV-C",
-        taken_as: "cycles and bytes between device and gateway correlate: from 0.9 on mainly, from 0.5 on in part",
+        taken_as: "for the EAP methods, cycles and bytes between device and gateway correlate: from 0.9 on mainly, from 0.5 on in \
+                   part; judged if the methods differ by twice what is in doubt, the widest interval or what the rows of the \
+                   two networks differ by",
     }
-    .judged(verdict, evidence.into_iter().collect())
+    .judged(verdict, responder.evidence())
 }
 
 fn tls_costs_the_server_a_hundredfold(measured: Measured<'_>) -> Finding {
@@ -306,6 +305,16 @@ mod tests {
     fn nothing_measured_is_nothing_judged() {
         let findings = findings(&summary(&[]));
         assert!(findings.iter().all(|finding| finding.verdict == Verdict::CannotBeJudged));
+    }
+
+    #[test]
+    fn without_computation_only_the_messages_are_judged() {
+        let mut uncharged = summary(&AS_IN_THE_PAPER);
+        uncharged.rows.iter_mut().for_each(|row| row.charged = false);
+        let findings = findings(&uncharged);
+        let judged = findings.iter().filter(|finding| finding.verdict != Verdict::CannotBeJudged);
+        let judged = judged.map(|finding| (finding.name.as_str(), finding.verdict)).collect::<Vec<_>>();
+        assert_eq!(judged, [("umts-follows-the-messages", Verdict::Holds)]);
     }
 
     #[test]

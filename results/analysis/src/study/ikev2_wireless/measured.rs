@@ -14,14 +14,24 @@ impl<'a> Measured<'a> {
         self.0.rows.iter().find(|row| row.variant == variant.label && row.network == place.network())
     }
 
+    /// The same if computation took its time there: without it a delay says nothing of what computation is a part of.
+    pub(super) fn charged_row(self, variant: Variant, place: Place) -> Option<&'a SummaryRow> {
+        self.row(variant, place).filter(|row| row.charged)
+    }
+
     fn rows(self, variant: Variant) -> impl Iterator<Item = &'a SummaryRow> {
         Place::ALL.into_iter().filter_map(move |place| self.row(variant, place))
     }
 
     /// Half of the authentications are faster. Unlike the mean it does not mind a packet that is lost now and then, for
-    /// which IKE waits four seconds.
+    /// which IKE waits four seconds. Computation may have taken no time: this is for what the network decides.
     pub(super) fn median_ms(self, variant: Variant, place: Place) -> Option<f64> {
         Some(self.row(variant, place)?.delay_ms?.p50)
+    }
+
+    /// The same where computation is a part of it.
+    pub(super) fn charged_median_ms(self, variant: Variant, place: Place) -> Option<f64> {
+        Some(self.charged_row(variant, place)?.delay_ms?.p50)
     }
 
     /// A mean of what went over a link.
@@ -37,11 +47,15 @@ impl<'a> Measured<'a> {
 
     /// Millions of cycles of an authentication at a node, where cryptography was computed.
     pub(super) fn megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
-        let of = |cpu: &Cpu| Some((cpu.cycles? / 1e6, cpu.cycles_half_width().map(|half| half / 1e6), cpu.n));
-        Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(of).collect::<Vec<_>>())
+        Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(megacycles).collect::<Vec<_>>())
     }
 
-    /// The same as the paper's profiler would have estimated it with equation (1).
+    /// The same over one network.
+    pub(super) fn megacycles_at(self, variant: Variant, place: Place, node: &str) -> Option<Figure> {
+        Figure::pooled(Basis::Measured, &[megacycles(self.charged_row(variant, place)?.cpu.get(node)?)?])
+    }
+
+    /// Those of both networks as the paper's profiler would have estimated it with equation (1).
     pub(super) fn sampled_megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
         let of = |cpu: &Cpu| {
             let sampled = cpu.sampled?;
@@ -52,6 +66,12 @@ impl<'a> Measured<'a> {
 
     fn cpus(self, variant: Variant, node: &str) -> impl Iterator<Item = &'a Cpu> {
         let node = node.to_owned();
-        self.rows(variant).filter(|row| row.charged).filter_map(move |row| row.cpu.get(&node))
+        let rows = Place::ALL.into_iter().filter_map(move |place| self.charged_row(variant, place));
+        rows.filter_map(move |row| row.cpu.get(&node))
     }
+}
+
+/// Mean, half the width of its interval, n.
+fn megacycles(cpu: &Cpu) -> Option<(f64, Option<f64>, u64)> {
+    Some((cpu.cycles? / 1e6, cpu.cycles_half_width().map(|half| half / 1e6), cpu.n))
 }

@@ -7,6 +7,7 @@ mod findings;
 mod measured;
 mod notes;
 mod published;
+mod responder;
 mod tables;
 
 use super::Study;

@@ -1,4 +1,5 @@
 //! What a reader must know: how the cycles were estimated, why counts differ, and where this is not the paper's testbed.
+//! A summary does not say which options ran: of these a note says only how the scenario is shipped.
 
 use super::measured::Measured;
 use super::{VARIANTS, Variant, published};
@@ -6,11 +7,12 @@ use crate::summary::Summary;
 
 /// All of it.
 pub(super) fn notes(summary: &Summary) -> Vec<String> {
-    let counts = message_counts(Measured(summary));
+    let measured = Measured(summary);
+    let of_run = [uncharged(measured), message_counts(measured), vectors(measured)];
     [LEGEND, MEDIANS, SAMPLING]
         .into_iter()
         .map(str::to_owned)
-        .chain(counts)
+        .chain(of_run.into_iter().flatten())
         .chain(TESTBED.map(str::to_owned))
         .collect()
 }
@@ -31,10 +33,31 @@ const TESTBED: [&str; 4] = [
      clocks, but those processors took many times as many for the same work.",
     "Both links are presets calibrated on this paper (25 ms, 6 s), so those two delays confirm nothing by themselves; \
      how the methods compare does.",
-    "The gateway proves itself with a shared secret, of which the paper speaks (§II-B). RFC 7296 §2.16 demands a signature \
-     of it with EAP: `--set options.gateway_auth=\"certificate\"` shows what that adds.",
-    "The paper prints neither suite nor key lengths: here RFC 4307's AES-128, SHA-1 and modp1024, and RSA-2048.",
+    "As the scenario is shipped, the gateway proves itself with a shared secret, of which the paper speaks (§II-B). \
+     RFC 7296 §2.16 demands a signature of it with EAP: `--set options.gateway_auth=\"certificate\"` shows what that adds.",
+    "The paper prints neither suite nor key lengths: as shipped, the scenario takes RFC 4307's AES-128, SHA-1 and \
+     modp1024, and RSA-2048. What ran, any `--set` included, is the plan in manifest.json.",
 ];
+
+/// What nobody computed delays nothing.
+fn uncharged(measured: Measured<'_>) -> Option<String> {
+    let free = measured.0.rows.iter().any(|row| !row.charged);
+    free.then(|| UNCHARGED.to_owned())
+}
+
+const UNCHARGED: &str = "Computation took no time here (in some rows or all): their delays are the network's alone, and \
+                         findings that computation has a part in are not judged by them.";
+
+/// Which methods had a server behind the AAA server.
+fn vectors(measured: Measured<'_>) -> Option<String> {
+    let asks = |variant: &Variant| measured.link(*variant, "aaa-hss", |means| means.messages).is_some();
+    let asking = VARIANTS.iter().filter(|variant| asks(variant)).map(|variant| variant.label);
+    let asking = asking.collect::<Vec<_>>().join(", ");
+    (!asking.is_empty()).then(|| format!("{asking}: {VECTORS}"))
+}
+
+const VECTORS: &str = "the AAA server asks an HSS for the vectors, over Diameter. The wait is part of the delay and the \
+                       messages are those of aaa-hss, but what the HSS computes is not among the AAA server's cycles.";
 
 /// Whether the counts are those of the arithmetic, and if not, by how many round trips they differ.
 fn message_counts(measured: Measured<'_>) -> Option<String> {
@@ -118,5 +141,35 @@ mod tests {
         }
         let note = message_counts(Measured(&unasked)).unwrap();
         assert!(note.contains("MD5 (-2 IKE, +0 RADIUS)") && note.ends_with("over the air."), "{note}");
+    }
+
+    #[test]
+    fn what_options_may_change_is_said_of_the_shipped_scenario() {
+        let notes = notes(&summary(&[]));
+        for changeable in ["shared secret", "RSA-2048"] {
+            let note = notes.iter().find(|note| note.contains(changeable)).unwrap();
+            assert!(note.contains("shipped"), "{note}");
+        }
+    }
+
+    #[test]
+    fn an_hss_that_was_asked_is_told() {
+        let mut asked =
+            summary(&[Cell("MD5", 10.0, [1.0; 2], [1.0; 3]), Cell("SIM", 12.0, [1.0; 2], [1.0; 3])]);
+        assert_eq!(vectors(Measured(&asked)), None);
+        for row in asked.rows.iter_mut().filter(|row| row.variant == "SIM") {
+            let links = row.links.iter().map(|(link, means)| (link.to_owned(), *means));
+            row.links =
+                links.chain([("aaa-hss".to_owned(), row.links.get("ue-gw").copied().unwrap())]).collect();
+        }
+        assert!(notes(&asked).iter().any(|note| note.starts_with("SIM: the AAA server asks an HSS")));
+    }
+
+    #[test]
+    fn computation_that_took_no_time_is_told() {
+        let mut null = summary(&[Cell("MD5", 10.0, [1.0; 2], [1.0; 3])]);
+        assert_eq!(uncharged(Measured(&null)), None);
+        null.rows[1].charged = false;
+        assert!(notes(&null).iter().any(|note| note.starts_with("Computation took no time")));
     }
 }
