@@ -21,11 +21,11 @@ pub struct Sample {
     pub first_packet_ns: Option<u64>,
     /// Where the delay went; None unless established.
     pub split: Option<Split>,
-    /// What it sent over each link, from the trigger to the outcome.
+    /// What it sent over each link, from the trigger to the outcome, RADIUS accounting apart.
     pub links: BTreeMap<Link, LinkCount>,
     /// The same over all links.
     pub total: LinkCount,
-    /// What the sample sent outside that span: deletes, liveness, rekeying.
+    /// What the sample sent outside that span: deletes, liveness, rekeying. RADIUS accounting always.
     pub after: LinkCount,
     /// Messages that arrived and could not be used, at all nodes.
     pub discards: u32,
