@@ -309,6 +309,19 @@ fn radius_without_or_with_a_wrong_message_authenticator_is_silence() {
     }
 }
 
+/// RFC 3579 §2.1: an EAP-Start, which begins a conversation, where the conversation goes on.
+#[test]
+fn an_eap_start_halfway_begins_nothing_anew() {
+    let start = |datagram: &mut Datagram| {
+        if is_request(datagram) && value_at(&datagram.bytes, AttributeType::STATE).is_some() {
+            replace_eap(datagram, &[]);
+        }
+        true
+    };
+    let bench = Bench::new(md5_peer(), md5_server()).tampered(start).run();
+    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP begins twice", UNANSWERED]);
+}
+
 /// The State of another conversation: the server knows it no more.
 #[test]
 fn a_replayed_state_is_refused() {
