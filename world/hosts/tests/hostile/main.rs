@@ -157,6 +157,9 @@ fn is_answer(datagram: &Datagram) -> bool {
     datagram.from.ip == AAA
 }
 
+/// RFC 2866 §3: where reports go.
+const ACCOUNTING: u16 = 1813;
+
 /// Where the value of an attribute begins in a RADIUS packet.
 fn value_at(bytes: &[u8], kind: AttributeType) -> Option<std::ops::Range<usize>> {
     let mut at = 20;
@@ -351,6 +354,16 @@ fn an_aaa_server_that_falls_silent_halfway_is_given_up() {
     let bench = Bench::new(md5_peer(), md5_server()).tampered(silent).run();
     assert_eq!(bench.said(), owned(&TIMEOUT));
     bench.check_nothing_is_held();
+}
+
+/// RFC 2866 §2: reports get lost; the session they are about goes on, and nobody failed.
+#[test]
+fn a_lost_report_is_no_failed_authentication() {
+    let lost = |datagram: &mut Datagram| datagram.to.port != ACCOUNTING;
+    let bench = Bench::new(md5_peer(), md5_server()).accounting().tampered(lost).run();
+    assert_eq!(bench.said(), owned(&["ue got in"]));
+    assert_eq!(bench.discards(), owned(&["gw: accounting report lost: RADIUS timeout"]));
+    assert_eq!(bench.gateway.radius_outstanding(), 0);
 }
 
 /// Every bit of every RADIUS packet: whatever happens, nothing is kept. Under null cryptography the flipped packet often
