@@ -23,8 +23,20 @@ pub struct PeerCertificate {
     pub spki: Vec<u8>,
     /// DER Name of the subject.
     pub subject: Vec<u8>,
+    /// The same as text; empty if it is.
+    pub subject_text: String,
     /// Subject alternative names.
     pub alternatives: Vec<AlternativeName>,
+}
+
+impl PeerCertificate {
+    // RFC 5216 §5.2: the identity is the subjectAltName's; without one, the subject's.
+    /// The name of whom it was made for: an email address, else a host's name, else the subject, if there is one.
+    pub fn holder(&self) -> Option<&str> {
+        let find = |text: fn(&AlternativeName) -> Option<&str>| self.alternatives.iter().find_map(text);
+        let alternative = find(AlternativeName::email).or_else(|| find(AlternativeName::dns));
+        alternative.or(Some(&self.subject_text)).filter(|name| !name.is_empty())
+    }
 }
 
 /// A subject alternative name that can serve as an identity (RFC 4945 §5.1.3.6).
@@ -36,6 +48,16 @@ pub enum AlternativeName {
     Email(String),
     /// iPAddress, 4 or 16 bytes.
     Ip(Vec<u8>),
+}
+
+impl AlternativeName {
+    fn email(&self) -> Option<&str> {
+        if let Self::Email(name) = self { Some(name) } else { None }
+    }
+
+    fn dns(&self) -> Option<&str> {
+        if let Self::Dns(name) = self { Some(name) } else { None }
+    }
 }
 
 /// Why a chain was not accepted.
@@ -73,5 +95,26 @@ pub struct Credential {
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Credential({} certificates, {:?})", self.chain.len(), self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_names_its_holder_by_the_best_name_it_has() {
+        let holder = |alternatives: &[AlternativeName], subject: &str| {
+            let (alternatives, subject_text) = (alternatives.to_vec(), subject.to_owned());
+            let peer = PeerCertificate { spki: vec![], subject: vec![], subject_text, alternatives };
+            peer.holder().map(str::to_owned)
+        };
+        let [email, dns] = ["ue@lab", "ue.lab"].map(str::to_owned);
+        let names =
+            [AlternativeName::Ip(vec![0; 4]), AlternativeName::Dns(dns), AlternativeName::Email(email)];
+        assert_eq!(holder(&names, "CN=ue").as_deref(), Some("ue@lab"));
+        assert_eq!(holder(&names[..2], "CN=ue").as_deref(), Some("ue.lab"));
+        assert_eq!(holder(&names[..1], "CN=ue").as_deref(), Some("CN=ue"));
+        assert_eq!(holder(&names[..1], ""), None);
     }
 }

@@ -21,6 +21,7 @@ pub fn describe(certificate: &[u8]) -> Result<PeerCertificate, CertificateError>
     Ok(PeerCertificate {
         spki: certificate.public_key().raw.to_vec(),
         subject: certificate.subject().as_raw().to_vec(),
+        subject_text: certificate.subject().to_string(),
         alternatives: alternatives(&certificate)?,
     })
 }

@@ -33,7 +33,7 @@ pub use packet::{Message, MethodType, Packet};
 pub use passwords::Passwords;
 pub use peer::{Peer, PeerConfig, PeerOutput};
 pub use question::{Answer, Question};
-pub use server::{Server, ServerConfig, ServerOutput};
+pub use server::{Accepted, Server, ServerConfig, ServerOutput};
 
 use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};

@@ -125,7 +125,7 @@ impl Peer {
         if let Some(answered) = self.answered.as_ref().filter(|last| last.identifier == request.identifier) {
             return Ok(PeerOutput::Send(answered.response.clone()));
         }
-        if self.rounds == self.config.limits.rounds_max {
+        if self.rounds >= self.config.limits.rounds_max {
             return Ok(self.fail(Reason::TOO_MANY_ROUNDS));
         }
         let output = self.answer(request, rng, cx)?;

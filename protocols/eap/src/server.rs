@@ -112,15 +112,19 @@ impl Server {
         Self { config, identity: Vec::new(), identifier: 0, state: State::Fresh, rounds: 0 }
     }
 
-    /// Begins: with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi).
+    /// Begins: with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi). What has
+    /// begun does not begin again, so that nobody gets its rounds back.
     pub fn begin(&mut self, identity: Option<&[u8]>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        if !matches!(self.state, State::Fresh) {
+            return Self::settle(Err("EAP begins twice".into()), cx);
+        }
         let [first] = rng.bytes();
         self.identifier = first;
         match identity {
             Some(identity) => self.propose_to(identity, rng, cx),
             None => {
                 self.state = State::AskedIdentity;
-                self.request(MethodType::IDENTITY, &[])
+                self.request(first, MethodType::IDENTITY, &[])
             }
         }
     }
@@ -291,19 +295,19 @@ impl Server {
         Turn { identifier: self.identifier.wrapping_add(1), identity: &self.identity, rng, cx }
     }
 
-    /// The next request, unless there were too many.
+    // RFC 3748 §4.1: a new request changes the identifier.
     fn next(&mut self, kind: MethodType, data: &[u8]) -> ServerOutput {
-        if self.rounds == self.config.limits.rounds_max {
-            return self.fail(Reason::TOO_MANY_ROUNDS);
-        }
-        // RFC 3748 §4.1: a new request changes the identifier.
-        self.identifier = self.identifier.wrapping_add(1);
-        self.request(kind, data)
+        self.request(self.identifier.wrapping_add(1), kind, data)
     }
 
-    fn request(&mut self, kind: MethodType, data: &[u8]) -> ServerOutput {
+    /// A request, unless there were too many.
+    fn request(&mut self, identifier: u8, kind: MethodType, data: &[u8]) -> ServerOutput {
+        if self.rounds >= self.config.limits.rounds_max {
+            return self.fail(Reason::TOO_MANY_ROUNDS);
+        }
         self.rounds += 1;
-        ServerOutput::Send(packet::request(self.identifier, kind, data))
+        self.identifier = identifier;
+        ServerOutput::Send(packet::request(identifier, kind, data))
     }
 
     fn accept(&mut self, running: &Running, keys: Keys) -> ServerOutput {

@@ -8,7 +8,7 @@
 use keytoll_engine::credentials::PeerCertificate;
 use keytoll_engine::{Crypto, Ctx, Rng, Time};
 
-use crate::memory::Voucher;
+use crate::memory::{Earlier, Voucher};
 
 /// What rustls may use during one call.
 pub(crate) struct Lent<'a> {
@@ -30,7 +30,7 @@ pub(crate) struct Notes {
     /// Goes with everything that is remembered of the conversation.
     pub(crate) voucher: Voucher,
     /// Of the earlier conversation that this one may continue.
-    pub(crate) earlier: Option<Voucher>,
+    pub(crate) earlier: Option<Earlier>,
 }
 
 /// The loan behind an object, as the slot can only hold a type with one lifetime that may shrink.

@@ -2,16 +2,19 @@
 //! RFC 8446 §2.2 (tickets), RFC 5216 §2.1.2.
 //!
 //! ```text
-//!   handshake over --> remembered --somebody vouches--> can be continued, once (TLS 1.3) or often (TLS 1.2)
+//!   handshake over --> remembered --somebody vouches--> can be continued for a day, once (TLS 1.3) or often (TLS 1.2)
 //! ```
 //!
 //! rustls remembers a conversation when its handshake is over. In EAP that is too early: inside TTLS and PEAP the peer
-//! proves itself only then. So nothing counts before [`crate::Session::vouch`] says for whom.
+//! proves itself only then. So nothing counts before [`crate::Session::vouch`] says for whom, and what nobody has vouched
+//! for yet lies apart, where it pushes out nothing but its like.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
+use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
@@ -20,8 +23,15 @@ use rustls::server::StoresServerSessions;
 
 use crate::lent::lent;
 
-/// Conversations a server remembers at most.
-const SERVER_MAX: usize = 1024;
+/// How long after its full handshake a conversation can be continued.
+// RFC 5246 §F.1.4: 24 hours at most are suggested. RFC 8446 §4.6.1: the whole chain of continuations has a limit.
+const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Conversations a server remembers at most, if somebody vouched for them.
+const VOUCHED_MAX: usize = 1024;
+
+/// Conversations a server remembers at most while nobody has.
+const UNPROVEN_MAX: usize = 256;
 
 /// Tickets a client remembers at most.
 const TICKETS_MAX: usize = 8;
@@ -29,26 +39,44 @@ const TICKETS_MAX: usize = 8;
 /// Whom a conversation authenticated; empty until somebody says so.
 pub(crate) type Voucher = Arc<OnceLock<Box<[u8]>>>;
 
-/// Something that counts once it is vouched for.
+/// An earlier conversation that the running one may continue.
+pub(crate) struct Earlier {
+    /// Whom it authenticated.
+    pub(crate) voucher: Voucher,
+    /// When the certificates of the first in the chain were shown.
+    since: Time,
+}
+
+/// Something that counts from when it is vouched for until it is too old.
 struct Kept<T> {
     value: T,
     voucher: Voucher,
+    /// When the certificates were shown, be it in an earlier conversation.
+    since: Time,
 }
 
 impl<T> Kept<T> {
     /// Keeps something of the conversation that is running.
     fn new(value: T) -> Self {
-        Self { value, voucher: lent(|lent| Arc::clone(&lent.notes.voucher)) }
+        lent(|lent| {
+            let since = lent.notes.earlier.as_ref().map_or(lent.now, |earlier| earlier.since);
+            Self { value, voucher: Arc::clone(&lent.notes.voucher), since }
+        })
+    }
+
+    fn is_vouched(&self) -> bool {
+        self.voucher.get().is_some()
     }
 
     fn counts(&self) -> bool {
-        self.voucher.get().is_some()
+        self.is_vouched() && lent(|lent| lent.now) < self.since + LIFETIME
     }
-}
 
-/// Tells the conversation that is running which earlier one it may continue.
-fn note_earlier(voucher: &Voucher) {
-    lent(|lent| lent.notes.earlier = Some(Arc::clone(voucher)));
+    /// Tells the conversation that is running that it may continue this one.
+    fn note(&self) {
+        let earlier = Earlier { voucher: Arc::clone(&self.voucher), since: self.since };
+        lent(|lent| lent.notes.earlier = Some(earlier));
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -59,28 +87,60 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 pub(crate) struct ServerMemory(Mutex<Shelf>);
 
-/// Conversations by the name that clients know them by, and the names by age.
+/// Handshakes cost a flood nothing but time, so what it leaves behind never takes the place of what was proved.
 #[derive(Default)]
 struct Shelf {
-    kept: BTreeMap<Vec<u8>, Kept<Secret>>,
-    names: VecDeque<Vec<u8>>,
+    /// The youngest, of which some are vouched for by now.
+    unproven: Drawer,
+    /// Those that were vouched for when they had to leave the others.
+    vouched: Drawer,
 }
 
 impl Shelf {
     fn put(&mut self, name: Vec<u8>, kept: Kept<Secret>) {
-        if self.kept.insert(name.clone(), kept).is_none() {
-            self.names.push_back(name);
-        }
-        // Names of what was taken stay until they are the oldest.
-        while self.names.len() > SERVER_MAX {
-            self.names.pop_front().map(|oldest| self.kept.remove(&oldest));
+        let oldest = self.unproven.put(name, kept, UNPROVEN_MAX);
+        if let Some((name, kept)) = oldest.filter(|(_, kept)| kept.is_vouched()) {
+            self.vouched.put(name, kept, VOUCHED_MAX);
         }
     }
 
     fn get(&self, name: &[u8]) -> Option<Vec<u8>> {
-        let kept = self.kept.get(name).filter(|kept| kept.counts())?;
-        note_earlier(&kept.voucher);
+        let kept = self.unproven.kept.get(name).or_else(|| self.vouched.kept.get(name));
+        let kept = kept.filter(|kept| kept.counts())?;
+        kept.note();
         Some(kept.value.to_vec())
+    }
+
+    fn remove(&mut self, name: &[u8]) {
+        self.unproven.kept.remove(name);
+        self.vouched.kept.remove(name);
+    }
+}
+
+/// Conversations by the name that clients know them by, and the names by age.
+#[derive(Default)]
+struct Drawer {
+    kept: BTreeMap<Vec<u8>, Kept<Secret>>,
+    names: VecDeque<Vec<u8>>,
+}
+
+impl Drawer {
+    /// Puts one in; the oldest, if it has to leave.
+    fn put(
+        &mut self,
+        name: Vec<u8>,
+        kept: Kept<Secret>,
+        count_max: usize,
+    ) -> Option<(Vec<u8>, Kept<Secret>)> {
+        if self.kept.insert(name.clone(), kept).is_none() {
+            self.names.push_back(name);
+        }
+        // Names of what was taken stay until they are the oldest.
+        if self.names.len() <= count_max {
+            return None;
+        }
+        let oldest = self.names.pop_front()?;
+        self.kept.remove_entry(&oldest)
     }
 }
 
@@ -103,7 +163,7 @@ impl StoresServerSessions for ServerMemory {
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut shelf = locked(&self.0);
         let value = shelf.get(key);
-        shelf.kept.remove(key);
+        shelf.remove(key);
         value
     }
 
@@ -149,7 +209,7 @@ impl ClientSessionStore for ClientMemory {
     fn tls12_session(&self, _server: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
         let tickets = locked(&self.0);
         let kept = tickets.tls12.as_ref().filter(|kept| kept.counts())?;
-        note_earlier(&kept.voucher);
+        kept.note();
         Some(kept.value.clone())
     }
 
@@ -170,7 +230,7 @@ impl ClientSessionStore for ClientMemory {
         let mut tickets = locked(&self.0);
         let newest = tickets.tls13.iter().rposition(Kept::counts)?;
         let kept = tickets.tls13.remove(newest)?;
-        note_earlier(&kept.voucher);
+        kept.note();
         Some(kept.value)
     }
 }
@@ -178,5 +238,57 @@ impl ClientSessionStore for ClientMemory {
 impl fmt::Debug for ClientMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ClientMemory")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::Null;
+    use keytoll_engine::Ctx;
+    use keytoll_engine::trace::NoTrace;
+
+    use super::*;
+    use crate::lent::{Notes, with};
+
+    /// A call of rustls's within a conversation.
+    fn during<T>(notes: &mut Notes, call: impl FnOnce() -> T) -> T {
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        with(&mut cx, None, notes, call)
+    }
+
+    fn remember(memory: &ServerMemory, name: usize) -> Notes {
+        let mut notes = Notes::default();
+        during(&mut notes, || memory.put(name.to_be_bytes().to_vec(), vec![1]));
+        notes
+    }
+
+    fn is_known(memory: &ServerMemory, name: usize) -> bool {
+        during(&mut Notes::default(), || memory.get(&name.to_be_bytes())).is_some()
+    }
+
+    #[test]
+    fn handshakes_that_prove_nothing_push_out_nothing_that_was_proved() {
+        let memory = ServerMemory::default();
+        for name in 0..10 {
+            remember(&memory, name).voucher.set(b"alice"[..].into()).unwrap();
+        }
+        (10..5000).for_each(|name| drop(remember(&memory, name)));
+        assert!((0..10).all(|name| is_known(&memory, name)));
+        let shelf = locked(&memory.0);
+        assert_eq!((shelf.unproven.kept.len(), shelf.vouched.kept.len()), (UNPROVEN_MAX, 10));
+    }
+
+    #[test]
+    fn the_oldest_that_was_proved_gives_way_and_what_was_taken_is_gone() {
+        let memory = ServerMemory::default();
+        let all = UNPROVEN_MAX + VOUCHED_MAX + 1;
+        for name in 0..all {
+            remember(&memory, name).voucher.set(b"alice"[..].into()).unwrap();
+        }
+        assert!(!is_known(&memory, 0) && (1..all).all(|name| is_known(&memory, name)));
+        for name in [1, all - 1] {
+            let taken = during(&mut Notes::default(), || memory.take(&name.to_be_bytes()));
+            assert!(taken.is_some() && !is_known(&memory, name), "{name}");
+        }
     }
 }

@@ -203,7 +203,7 @@ impl Session {
     /// As whom the earlier session was vouched for that this one continues.
     pub fn vouched(&self) -> Option<&[u8]> {
         let earlier = self.notes.earlier.as_ref().filter(|_| self.is_resumed())?;
-        earlier.get().map(|identity| &**identity)
+        earlier.voucher.get().map(|identity| &**identity)
     }
 
     /// The version, once it is chosen.

@@ -5,8 +5,10 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{End, NOW_UNIX_SECONDS, World, established, pair, real, shake};
+use keytoll_engine::Time;
 use keytoll_engine::algorithm::{Group, KeyKind};
 use keytoll_tls::{Alert, Client, Config, ConfigError, Failure, Server, Session, Version};
 
@@ -113,12 +115,18 @@ fn what_is_too_early_is_refused() {
     assert_eq!(client.session().hellos(), None);
 }
 
-/// Three conversations of the same two; whether each continued an earlier one, and for whom the server takes the client.
-fn resumed(world: &World, version: Version, vouches: bool) -> [(bool, Option<Vec<u8>>); 3] {
+fn at(hours: u64) -> Time {
+    Time::ZERO + Duration::from_secs(hours * 3600)
+}
+
+/// Three conversations of the same two, the second and third some hours after the first; whether each continued an earlier
+/// one, and for whom the server takes the client.
+fn resumed(world: &World, version: Version, vouches: bool, hours: [u64; 2]) -> [(bool, Option<Vec<u8>>); 3] {
     let client = Client::new(&Config { resumption: true, ..world.client(version) }).unwrap();
     let server = Server::new(&Config { resumption: true, ..world.server(version) }).unwrap();
-    [1, 2, 3].map(|seed| {
+    [(1, 0), (2, hours[0]), (3, hours[1])].map(|(seed, hours)| {
         let (mut a, mut b) = (End::new(real(), "client", seed), End::new(real(), "server", seed));
+        (a.now, b.now) = (at(hours), at(hours));
         a.session = Some(a.lend(|cx, rng| Session::client(&client, cx, rng)).unwrap());
         b.session = Some(b.lend(|cx, rng| Session::server(&server, cx, rng)).unwrap());
         let outcome = shake(&mut a, &mut b);
@@ -138,7 +146,7 @@ fn resumed(world: &World, version: Version, vouches: bool) -> [(bool, Option<Vec
 fn a_session_resumes_an_earlier_one_that_was_vouched_for() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
-        let [first, second, third] = resumed(&world, version, true);
+        let [first, second, third] = resumed(&world, version, true, [0, 0]);
         assert_eq!(first, (false, None), "{version:?}");
         assert_eq!(second, (true, Some(b"client 1".to_vec())), "{version:?}");
         // TLS 1.2 continues the first again, TLS 1.3 has a new ticket each time.
@@ -151,7 +159,19 @@ fn a_session_resumes_an_earlier_one_that_was_vouched_for() {
 fn a_session_nobody_vouched_for_is_not_resumed() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
-        assert_eq!(resumed(&world, version, false), [const { (false, None) }; 3], "{version:?}");
+        assert_eq!(resumed(&world, version, false, [0, 0]), [const { (false, None) }; 3], "{version:?}");
+    }
+}
+
+#[test]
+fn a_day_after_the_certificates_were_shown_they_are_shown_again() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        // RFC 8446 §4.6.1: a ticket of the second conversation lives no longer than the first one's.
+        let [_, second, third] = resumed(&world, version, true, [23, 24]);
+        assert_eq!((second.0, third.0), (true, false), "{version:?}");
+        let [_, second, third] = resumed(&world, version, true, [24, 47]);
+        assert_eq!((second.0, third.0), (false, true), "{version:?}");
     }
 }
 

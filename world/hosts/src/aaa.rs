@@ -6,11 +6,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_eap::{Answer, Server, ServerConfig, ServerOutput};
+use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
-use keytoll_radius::wire::Attributes;
+use keytoll_radius::wire::Attribute;
 
 use crate::subscribers::{Desk, Said, Subscribers};
 use crate::{Command, Event};
@@ -144,12 +145,7 @@ impl Aaa {
         }
         let verdict = match output {
             ServerOutput::Send(eap) => Verdict::Challenge { conversation, eap },
-            ServerOutput::Success(accepted) => Verdict::Accept {
-                conversation,
-                eap: Some(accepted.packet),
-                msk: accepted.keys.msk,
-                attributes: Attributes::default(),
-            },
+            ServerOutput::Success(accepted) => grant(conversation, accepted, cx),
             ServerOutput::Failure { packet, reason } => {
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
                 Verdict::Reject { conversation, eap: Some(packet) }
@@ -165,6 +161,18 @@ impl Aaa {
         }
         self.radius.handle(Input::Command(verdict), cx);
     }
+}
+
+// RFC 2865 §5.1: the Access-Accept may name the user; what the NAS reports of the session has to carry that name. It is the
+// one that was proved: the User-Name of the request is what the peer called itself.
+fn grant(conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> Verdict {
+    let Ok(name) = Attribute::new(AttributeType::USER_NAME, &accepted.identity) else {
+        cx.trace.record(Fact::Failed { why: "RADIUS User-Name too long".into() });
+        return Verdict::Reject { conversation, eap: None };
+    };
+    let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
+    let (eap, msk) = (Some(accepted.packet), accepted.keys.msk);
+    Verdict::Accept { conversation, eap, msk, attributes }
 }
 
 impl Engine for Aaa {

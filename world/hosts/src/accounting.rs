@@ -25,8 +25,10 @@ struct Session {
 }
 
 impl Ledger {
-    /// The AAA server granted access.
-    pub(crate) fn accepted(&mut self, sa: SaId, user_name: Vec<u8>, granted: &Attributes) {
+    // RFC 2865 §5.1: the User-Name of the Access-Accept, if there is one, is the one to report.
+    /// The AAA server granted access to who called itself `claimed`.
+    pub(crate) fn accepted(&mut self, sa: SaId, claimed: Vec<u8>, granted: &Attributes) {
+        let user_name = granted.get(AttributeType::USER_NAME).map_or(claimed, <[u8]>::to_vec);
         let is_class = |kind| kind == AttributeType::CLASS;
         let class = granted.iter().filter(|attribute| is_class(attribute.kind())).collect();
         let session = Session { id: format!("{:016x}", sa.0), user_name, class, since: None };
@@ -103,6 +105,15 @@ mod tests {
             assert_eq!(report.attributes.get(AttributeType::CLASS), Some(&b"gold"[..]));
             assert_eq!(report.attributes.get(AttributeType::SESSION_TIMEOUT), None);
         }
+    }
+
+    #[test]
+    fn reports_carry_the_name_the_server_gives() {
+        let mallory = Attribute::fixed(AttributeType::USER_NAME, b"mallory@lab");
+        let mut ledger = Ledger::default();
+        ledger.accepted(SA, b"alice@lab".to_vec(), &[mallory].into_iter().collect());
+        let reports = [ledger.begun(SA, at(3)).unwrap(), ledger.ended(SA, at(4)).unwrap()];
+        assert_eq!(reports.map(|report| report.user_name), [b"mallory@lab"; 2]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use keytoll_eap::packet::{self, MethodType};
-use keytoll_engine::trace::Fact;
+use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
 use keytoll_ike::v2::{Eap, SaId};
 use keytoll_radius::client::{
@@ -193,6 +193,11 @@ impl Authenticator {
                 self.refuse(conversation, None)
             }
             Event::Accounted(_) => None,
+            Event::Unaccounted(_, reason) => {
+                let why = format!("accounting report lost: {}", reason.name()).into();
+                cx.trace.record(Fact::Discarded { protocol: Protocol::Radius, why });
+                None
+            }
         }
     }
 

@@ -78,6 +78,10 @@ impl Tunnel for Wired {
         self.0.is_resumed()
     }
 
+    fn certified(&self) -> Option<&[u8]> {
+        self.0.peer()?.holder().map(str::as_bytes)
+    }
+
     fn vouched(&self) -> Option<&[u8]> {
         self.0.vouched()
     }

@@ -35,7 +35,8 @@ fn check_success(outcome: &Outcome) {
     // RFC 5216 §2.3: the type and both random numbers.
     // RFC 9190 §2.3: the type and 64 bytes.
     assert_eq!((peer.session_id[0], peer.session_id.len()), (13, 65));
-    assert_eq!(outcome.identity, b"alice");
+    // RFC 5216 §5.2: as the certificate says; outside it called itself alice.
+    assert_eq!(outcome.identity, b"O=keytoll laboratory, CN=peer");
 }
 
 #[test]

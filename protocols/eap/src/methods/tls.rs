@@ -58,7 +58,7 @@ impl ServerOffer for TlsServer {
     }
 
     fn begin(&self) -> Box<dyn ServerMethod> {
-        Box::new(ServerSide::new(None, self.framing, Arc::clone(&self.tunnels), Server))
+        Box::new(ServerSide::new(None, self.framing, Arc::clone(&self.tunnels), Server::default()))
     }
 }
 
@@ -84,10 +84,20 @@ impl Inner for Peer {
 }
 
 /// The server inside the tunnel.
-struct Server;
+#[derive(Default)]
+struct Server {
+    /// Whom the peer's certificate names.
+    identity: Option<Vec<u8>>,
+}
 
 impl Inner for Server {
+    // RFC 5216 §5.2: the peer is whom its certificate names, whatever it called itself outside. §2.1.2: in a resumed
+    // session, whom the certificate of the earlier one named.
     fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
+        self.identity = tunnel.vouched().or_else(|| tunnel.certified()).map(<[u8]>::to_vec);
+        if self.identity.is_none() {
+            return Act::only(Then::Failed(NAMELESS));
+        }
         let send = if tunnel.is_tls13() { SUCCESS_INDICATION.to_vec() } else { vec![] };
         Act::send(send, done(keys(tunnel, MethodType::TLS, LABEL, turn.cx)))
     }
@@ -95,6 +105,12 @@ impl Inner for Server {
     fn on_data(&mut self, _data: &[u8], _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
         Act::only(Then::Failed(UNEXPECTED_DATA))
     }
+
+    fn identity(&self) -> Option<&[u8]> {
+        self.identity.as_deref()
+    }
 }
+
+const NAMELESS: Reason = Reason("EAP-TLS peer without a certified name");
 
 const UNEXPECTED_DATA: Reason = Reason("EAP-TLS unexpected application data");

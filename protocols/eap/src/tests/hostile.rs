@@ -248,6 +248,32 @@ fn a_loop_ends_at_the_peer() {
 }
 
 #[test]
+fn a_server_that_has_begun_does_not_begin_again() {
+    let (mut world, mut server) = (World::real(), server(vec![Arc::new(Endless)]));
+    let begin = |world: &mut World, server: &mut Server| world.lend(|rng, cx| server.begin(None, rng, cx));
+    assert!(matches!(begin(&mut world, &mut server), ServerOutput::Send(_)));
+    let identity = packet::response(server.identifier(), MethodType::IDENTITY, USER.as_bytes());
+    for answer in [identity, packet::response(server.identifier().wrapping_add(1), MethodType(200), b"")] {
+        assert_eq!(begin(&mut world, &mut server), ServerOutput::Ignored);
+        assert_eq!(world.last_discard(), "EAP begins twice");
+        let output = world.give_server(&mut server, &answer);
+        assert!(matches!(output, ServerOutput::Send(_)), "{output:?}: the conversation goes on");
+    }
+}
+
+#[test]
+fn the_first_request_counts_as_a_round() {
+    let limits = Limits { rounds_max: 0, ..Limits::default() };
+    let config = ServerConfig { methods: vec![Arc::new(Endless)], limits };
+    for identity in [None, Some(USER.as_bytes())] {
+        let mut server = Server::new(Arc::new(config.clone()));
+        let output = World::real().lend(|rng, cx| server.begin(identity, rng, cx));
+        let ServerOutput::Failure { reason, .. } = output else { panic!("{output:?}") };
+        assert_eq!(reason, Reason::TOO_MANY_ROUNDS);
+    }
+}
+
+#[test]
 fn notifications_and_identities_count_as_rounds() {
     let mut world = World::real();
     let mut peer = peer(vec![md5_peer("x")], USER);

@@ -105,6 +105,10 @@ impl Tunnel for Running {
         self.kind.vouched.is_some()
     }
 
+    fn certified(&self) -> Option<&[u8]> {
+        None
+    }
+
     fn vouched(&self) -> Option<&[u8]> {
         self.kind.vouched.map(str::as_bytes)
     }

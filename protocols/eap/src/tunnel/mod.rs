@@ -60,6 +60,9 @@ pub trait Tunnel: Send {
     /// Whether it continues an earlier conversation, so that no certificates were exchanged.
     fn is_resumed(&self) -> bool;
 
+    /// Whom the other side's certificate names, once it is checked; none if it showed none, or one without a name.
+    fn certified(&self) -> Option<&[u8]>;
+
     /// As whom the earlier conversation was vouched for that this one continues.
     fn vouched(&self) -> Option<&[u8]>;
 

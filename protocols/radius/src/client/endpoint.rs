@@ -52,11 +52,11 @@ impl Client {
                 let conversation = authenticate.conversation;
                 self.exchanges.abandon(conversation, &self.config.retransmission);
                 let sent = self.authenticate(&authenticate, cx);
-                self.settle(conversation, sent);
+                self.settle(sent, |reason| Event::Failed(conversation, reason));
             }
             Command::Account(account) => {
                 let sent = self.account(&account, cx);
-                self.settle(account.conversation, sent);
+                self.settle(sent, |reason| Event::Unaccounted(account.conversation, reason));
             }
             Command::Abandon(conversation) => {
                 self.exchanges.abandon(conversation, &self.config.retransmission);
@@ -64,9 +64,9 @@ impl Client {
         }
     }
 
-    fn settle(&mut self, conversation: ConversationId, sent: Result<(), Reason>) {
+    fn settle(&mut self, sent: Result<(), Reason>, unsent: impl FnOnce(Reason) -> Event) {
         if let Err(reason) = sent {
-            self.emit(Event::Failed(conversation, reason));
+            self.emit(unsent(reason));
         }
     }
 
@@ -182,8 +182,10 @@ impl Client {
     }
 
     fn give_up(&mut self, slot: Slot) {
-        if let Awaited::Access(conversation) | Awaited::Accounting(conversation) = self.close(slot).awaited {
-            self.emit(Event::Failed(conversation, Reason::Timeout));
+        match self.close(slot).awaited {
+            Awaited::Access(conversation) => self.emit(Event::Failed(conversation, Reason::Timeout)),
+            Awaited::Accounting(conversation) => self.emit(Event::Unaccounted(conversation, Reason::Timeout)),
+            Awaited::Abandoned => {}
         }
     }
 

@@ -83,7 +83,9 @@ pub enum Event {
     },
     /// The server took note of a report.
     Accounted(ConversationId),
-    /// There will be no answer, or none that can be used.
+    /// A report is lost; nobody is refused for it.
+    Unaccounted(ConversationId, Reason),
+    /// There will be no answer to an Access-Request, or none that can be used.
     Failed(ConversationId, Reason),
 }
 

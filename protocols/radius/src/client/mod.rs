@@ -6,6 +6,7 @@
 //!                                          |               --Reject-----> Event::Reject
 //!                                          '--no answer----------------> Event::Failed(timeout)
 //!   Account      --Accounting-Request-> Awaited::Accounting --Response--> Event::Accounted
+//!                                          '--no answer----------------> Event::Unaccounted(timeout)
 //! ```
 //!
 //! Each round is an exchange of its own; what ties rounds together is the State that the owner returns. An exchange

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_engine::{Rng, Time};
 
 use super::config::Config;
-use super::duplicates::Fingerprint;
+use super::duplicates::{Fingerprint, Key};
 use super::event::ConversationId;
 use super::request::ReplyTo;
 use crate::wire::State;
@@ -17,6 +17,21 @@ use crate::wire::State;
 pub(super) struct AwaitingAnswer {
     pub(super) reply_to: ReplyTo,
     pub(super) fingerprint: Fingerprint,
+}
+
+impl AwaitingAnswer {
+    pub(super) const fn key(&self) -> Key {
+        let ReplyTo { from, to, identifier, .. } = self.reply_to;
+        Key { from, to, identifier }
+    }
+}
+
+/// A conversation that ended without a verdict.
+#[derive(Debug)]
+pub(super) struct GivenUp {
+    pub(super) id: ConversationId,
+    /// The request that nobody has answered, if it was the owner's turn.
+    pub(super) unanswered: Option<AwaitingAnswer>,
 }
 
 /// The client is challenged; its next request will carry this State.
@@ -82,10 +97,9 @@ impl Conversations {
 
     // RFC 5080 §2.2.3: under load, conversations that have begun come first; those that only began cost nobody anything.
     /// Gives up the oldest conversation that has not gone on, if that makes the room for a new one.
-    pub(super) fn make_room(&mut self) -> Option<ConversationId> {
+    pub(super) fn make_room(&mut self) -> Option<GivenUp> {
         let oldest = *self.newborn.first().filter(|_| self.is_full())?;
-        self.remove(oldest);
-        Some(oldest)
+        self.give_up(oldest)
     }
 
     /// Begins one with its first request.
@@ -153,11 +167,18 @@ impl Conversations {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Forgets the next conversation whose time is over.
-    pub(super) fn expire(&mut self, now: Time) -> Option<ConversationId> {
-        let (at, id) = *self.deadlines.first()?;
-        (at <= now).then(|| drop(self.remove(id)))?;
-        Some(id)
+    /// Gives up the next conversation whose time is over.
+    pub(super) fn expire(&mut self, now: Time) -> Option<GivenUp> {
+        let (_, id) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
+        self.give_up(id)
+    }
+
+    fn give_up(&mut self, id: ConversationId) -> Option<GivenUp> {
+        let unanswered = match self.remove(id)?.wait {
+            Wait::Answer(request) => Some(request),
+            Wait::Request(_) => None,
+        };
+        Some(GivenUp { id, unanswered })
     }
 
     fn insert(&mut self, id: ConversationId, mut conversation: Conversation, now: Time) {

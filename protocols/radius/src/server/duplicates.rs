@@ -91,6 +91,13 @@ impl Duplicates {
         }
     }
 
+    /// Forgets a request, unless its key is another's by now.
+    pub(super) fn forget(&mut self, key: Key, fingerprint: Fingerprint) {
+        if self.seen(key, fingerprint) != Seen::Never {
+            self.remove(key);
+        }
+    }
+
     /// Forgets what is too old.
     pub(super) fn purge(&mut self, now: Time) {
         while self.by_age.first().is_some_and(|(arrived_at, _)| *arrived_at + self.kept <= now) {

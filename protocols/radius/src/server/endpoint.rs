@@ -9,7 +9,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
 
 use super::config::{Client, Config};
-use super::conversation::{AwaitingAnswer, Conversations};
+use super::conversation::{AwaitingAnswer, Conversations, GivenUp};
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
 use super::event::{Command, ConversationId, Credential, Event, Request};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
@@ -56,9 +56,18 @@ impl Server {
 
     fn on_tick(&mut self, cx: &Ctx<'_>) {
         self.duplicates.purge(cx.now);
-        while let Some(conversation) = self.conversations.expire(cx.now) {
-            self.emit(Event::Expired(conversation));
+        while let Some(given_up) = self.conversations.expire(cx.now) {
+            self.expire(&given_up);
         }
+    }
+
+    // RFC 5080 §2.2.2: repetitions are recognised so that they get the response; where none will come, a repeated request
+    // is as good as a new one.
+    fn expire(&mut self, given_up: &GivenUp) {
+        if let Some(request) = &given_up.unanswered {
+            self.duplicates.forget(request.key(), request.fingerprint);
+        }
+        self.emit(Event::Expired(given_up.id));
     }
 }
 
@@ -182,7 +191,7 @@ impl Server {
     fn make_room(&mut self, cx: &mut Ctx<'_>) {
         if let Some(given_up) = self.conversations.make_room() {
             cx.discard(Protocol::Radius, "conversation given up for a newer one");
-            self.emit(Event::Expired(given_up));
+            self.expire(&given_up);
         }
     }
 
@@ -356,13 +365,12 @@ impl Server {
         mut packet: PacketBuilder,
         cx: &mut Ctx<'_>,
     ) -> Result<(), PacketTooLong> {
-        let ReplyTo { from, to, identifier, authenticator, proxy_states, .. } = &request.reply_to;
+        let ReplyTo { from, authenticator, proxy_states, .. } = &request.reply_to;
         // RFC 2865 §5.33: all Proxy-States go back, in their order.
         packet.attributes(proxy_states.iter());
         let client = self.config.clients.get(&from.ip).expect("requests are read from known clients only");
         let sealed = packet.seal_response(authenticator, &client.secret, cx.crypto)?;
-        let key = Key { from: *from, to: *to, identifier: *identifier };
-        self.send(key, request.fingerprint, sealed, cx);
+        self.send(request.key(), request.fingerprint, sealed, cx);
         Ok(())
     }
 

@@ -141,6 +141,16 @@ fn a_server_that_never_answers_is_given_up_after_30_seconds() {
 }
 
 #[test]
+fn a_report_nobody_takes_note_of_is_lost_and_no_failure() {
+    let mut bench = Bench::usual();
+    bench.faults = (0..100).map(|n| (n, Fault::Lost)).collect();
+    bench.want(Command::Account(start(1)));
+    bench.run();
+    assert_eq!(bench.told, [Event::Unaccounted(ONE, Reason::Timeout)]);
+    assert_eq!(bench.client.outstanding(), 0);
+}
+
+#[test]
 fn a_request_is_sent_no_more_often_than_configured() {
     let mut config = client_config();
     config.retransmission.count_max = 2;
@@ -253,7 +263,8 @@ fn what_does_not_fit_a_packet_is_said_so_and_leaves_nothing() {
     bench.authenticate(client::Authenticate { credential: word, ..identity(3) });
     bench.want(Command::Account(client::Account { session_id: "x".repeat(254), ..start(4) }));
     let failed = |n| Event::Failed(ConversationId(n), Reason::TooLong);
-    assert_eq!(bench.told, [1, 2, 3, 4].map(failed));
+    let unaccounted = Event::Unaccounted(ConversationId(4), Reason::TooLong);
+    assert_eq!(bench.told, [failed(1), failed(2), failed(3), unaccounted]);
     assert_eq!((bench.client.outstanding(), bench.datagrams.len()), (0, 0));
 }
 

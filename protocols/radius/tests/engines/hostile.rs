@@ -363,6 +363,38 @@ fn a_flood_of_conversations_is_bounded_and_leaves_those_that_have_gone_on() {
     assert_eq!(expired.count(), 98, "the owner may forget all others");
 }
 
+/// A conversation whose owner is still looking for an answer gives way, or grows too old: who repeats its request then is
+/// heard.
+#[test]
+fn a_request_given_up_before_its_answer_may_be_repeated() {
+    type GiveUp = fn(&mut Bench);
+    let makes_room: GiveUp = |bench| {
+        bench.authenticate(identity(2));
+        bench.deliver(&bench.datagrams[1].clone());
+    };
+    let waits: GiveUp = |bench| {
+        bench.now += Duration::from_secs(5);
+        bench.server_input(Input::Tick);
+    };
+    for give_up in [makes_room, waits] {
+        let mut config = server_config();
+        (config.conversations_max, config.conversation_idle_max) = (1, Duration::from_secs(5));
+        let mut bench = Bench::new(client_config(), config);
+        bench.owner = |_| None;
+        bench.authenticate(identity(1));
+        bench.round_trip();
+        give_up(&mut bench);
+        assert!(bench.asked.iter().any(|event| matches!(event, server::Event::Expired(_))));
+        bench.owner = challenge_then_accept;
+        bench.deliver(&bench.datagrams[0].clone());
+        bench.round_trip();
+        let Some(Event::Challenge { conversation, .. }) = bench.told.first() else {
+            panic!("{:?}", bench.told)
+        };
+        assert_eq!(*conversation, ConversationId(1));
+    }
+}
+
 #[test]
 fn where_all_have_gone_on_no_new_conversation_begins() {
     let mut config = server_config();

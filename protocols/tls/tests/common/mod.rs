@@ -94,11 +94,12 @@ pub(crate) struct End<C = Provider> {
     pub(crate) session: Option<Session>,
     pub(crate) crypto: C,
     pub(crate) rng: Rng,
+    pub(crate) now: Time,
 }
 
 impl<C: Crypto> End<C> {
     pub(crate) fn new(crypto: C, name: &str, seed: u64) -> Self {
-        Self { session: None, crypto, rng: Rng::named(seed, name) }
+        Self { session: None, crypto, rng: Rng::named(seed, name), now: Time::ZERO }
     }
 
     pub(crate) fn client(mut self, config: &Config) -> Self {
@@ -114,7 +115,7 @@ impl<C: Crypto> End<C> {
     }
 
     pub(crate) fn lend<T>(&mut self, call: impl FnOnce(&mut Ctx<'_>, &mut Rng) -> T) -> T {
-        let mut cx = Ctx { now: Time::ZERO, crypto: &mut self.crypto, trace: &mut NoTrace };
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut NoTrace };
         call(&mut cx, &mut self.rng)
     }
 

@@ -82,7 +82,7 @@ fn device(trust: Arc<dyn Trust>, peer: Arc<dyn PeerOffer>, seed: &Seed) -> Devic
     Device::new(config, seed, "ue")
 }
 
-fn gateway(credential: Credential, seed: &Seed) -> Gateway {
+fn gateway(credential: Credential, accounts: bool, seed: &Seed) -> Gateway {
     let radius = client::Config {
         local: GATEWAY,
         ports: 40_000..=40_000,
@@ -94,7 +94,7 @@ fn gateway(credential: Credential, seed: &Seed) -> Gateway {
         ike: endpoint("gw.lab", None, Prove::Certificate(credential), Believe::Eap),
         address: GATEWAY,
         inner: vec![],
-        aaa: Some(AaaAccess { radius, asks_identity: false, accounts: false }),
+        aaa: Some(AaaAccess { radius, asks_identity: false, accounts }),
     };
     Gateway::new(config, seed, "gw")
 }
@@ -134,7 +134,7 @@ impl Bench {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
         Self {
             device: device(trust, peer, &seed),
-            gateway: gateway(credential, &seed),
+            gateway: gateway(credential, false, &seed),
             aaa: aaa(server, |_| {}),
             now: Time::ZERO,
             wire: VecDeque::new(),
@@ -150,6 +150,13 @@ impl Bench {
 
     pub(crate) fn tampered(mut self, tamper: impl FnMut(&mut Datagram) -> bool + 'static) -> Self {
         self.tamper = Box::new(tamper);
+        self
+    }
+
+    /// The gateway reports the device's session to the AAA server.
+    pub(crate) fn accounting(mut self) -> Self {
+        let (credential, _) = certificate("gw.lab");
+        self.gateway = gateway(credential, true, &Seed::from(1));
         self
     }
 

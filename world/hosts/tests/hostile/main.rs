@@ -12,9 +12,11 @@ use bench::{AAA, Bench, GATEWAY, USER, certificate};
 use keytoll_eap::methods::gtc::GtcPeer;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
+use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
 use keytoll_eap::tunnel::Framing;
 use keytoll_eap::{
-    Keys, Message, MethodType, PeerMethod, PeerOffer, PeerStep, ServerMethod, ServerOffer, ServerStep, Turn,
+    Keys, Message, MethodType, PeerMethod, PeerOffer, PeerStep, ServerConfig, ServerMethod, ServerOffer,
+    ServerStep, Turn,
 };
 use keytoll_engine::Datagram;
 use keytoll_engine::crypto::Secret;
@@ -36,16 +38,26 @@ fn md5_server() -> Arc<dyn ServerOffer> {
     Arc::new(Md5Server { passwords: Arc::new(users), name: b"aaa".to_vec() })
 }
 
+/// TLS with a certificate for this name; who made it made all of them, and is trusted.
+fn tls_config(name: &str) -> Config {
+    let (credential, trust) = certificate(name);
+    Config { credential: Some(credential), trust: Some(trust), ..Config::new() }
+}
+
+fn tls_peer_of(config: &Config) -> Arc<dyn PeerOffer> {
+    Arc::new(TlsPeer { tunnels: tls_client(config).unwrap(), framing: Framing::default() })
+}
+
 fn tls_peer() -> Arc<dyn PeerOffer> {
-    let (_, trust) = certificate("aaa.lab");
-    let tunnels = tls_client(&Config { trust: Some(trust), ..Config::new() }).unwrap();
-    Arc::new(TlsPeer { tunnels, framing: Framing::default() })
+    tls_peer_of(&tls_config("ue.lab"))
+}
+
+fn tls_of(config: &Config) -> Arc<dyn ServerOffer> {
+    Arc::new(TlsServer { tunnels: tls_server(config).unwrap(), framing: Framing::default() })
 }
 
 fn tls() -> Arc<dyn ServerOffer> {
-    let (credential, _) = certificate("aaa.lab");
-    let tunnels = tls_server(&Config { credential: Some(credential), ..Config::new() }).unwrap();
-    Arc::new(TlsServer { tunnels, framing: Framing::default() })
+    tls_of(&tls_config("aaa.lab"))
 }
 
 /// Says the same data in every message of EAP-TLS, in either role, a server's first excepted.
@@ -156,6 +168,9 @@ fn is_request(datagram: &Datagram) -> bool {
 fn is_answer(datagram: &Datagram) -> bool {
     datagram.from.ip == AAA
 }
+
+/// RFC 2866 §3: where reports go.
+const ACCOUNTING: u16 = 1813;
 
 /// Where the value of an attribute begins in a RADIUS packet.
 fn value_at(bytes: &[u8], kind: AttributeType) -> Option<std::ops::Range<usize>> {
@@ -309,6 +324,19 @@ fn radius_without_or_with_a_wrong_message_authenticator_is_silence() {
     }
 }
 
+/// RFC 3579 §2.1: an EAP-Start, which begins a conversation, where the conversation goes on.
+#[test]
+fn an_eap_start_halfway_begins_nothing_anew() {
+    let start = |datagram: &mut Datagram| {
+        if is_request(datagram) && value_at(&datagram.bytes, AttributeType::STATE).is_some() {
+            replace_eap(datagram, &[]);
+        }
+        true
+    };
+    let bench = Bench::new(md5_peer(), md5_server()).tampered(start).run();
+    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP begins twice", UNANSWERED]);
+}
+
 /// The State of another conversation: the server knows it no more.
 #[test]
 fn a_replayed_state_is_refused() {
@@ -338,6 +366,67 @@ fn an_aaa_server_that_falls_silent_halfway_is_given_up() {
     let bench = Bench::new(md5_peer(), md5_server()).tampered(silent).run();
     assert_eq!(bench.said(), owned(&TIMEOUT));
     bench.check_nothing_is_held();
+}
+
+/// Who the Access-Accept and the first report say has come in, and what was said.
+fn booked(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> (Vec<String>, Vec<String>) {
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&names);
+    let note = move |datagram: &mut Datagram| {
+        let is_accept = is_answer(datagram) && datagram.bytes[0] == 2;
+        if is_accept || datagram.to.port == ACCOUNTING {
+            let name = value_at(&datagram.bytes, AttributeType::USER_NAME).unwrap();
+            notes.lock().unwrap().push(String::from_utf8_lossy(&datagram.bytes[name]).into_owned());
+        }
+        true
+    };
+    let bench = Bench::new(peer, server).accounting().tampered(note).run();
+    let names = names.lock().unwrap().clone();
+    (names, bench.said())
+}
+
+const MALLORY: &str = "mallory.lab";
+
+/// RFC 2865 §5.1, RFC 5216 §5.2: outside the tunnel the device says it is another.
+#[test]
+fn sessions_are_booked_on_the_name_that_was_proved() {
+    let ttls = TtlsPeer {
+        tunnels: tls_client(&tls_config("ue.lab")).unwrap(),
+        framing: Framing::default(),
+        user: MALLORY.into(),
+        inside: TtlsInside::Pap(password()),
+    };
+    let ttls_server = TtlsServer {
+        tunnels: tls_server(&Config { trust: None, ..tls_config("aaa.lab") }).unwrap(),
+        framing: Framing::default(),
+        passwords: Arc::new(BTreeMap::from([(MALLORY.as_bytes().to_vec(), password())])),
+        eap: Arc::new(ServerConfig::default()),
+    };
+    let by_password: (Arc<dyn PeerOffer>, Arc<dyn ServerOffer>) = (Arc::new(ttls), Arc::new(ttls_server));
+    let [ours, theirs] = [MALLORY, "aaa.lab"].map(|name| Config { resumption: true, ..tls_config(name) });
+    let by_certificate = (tls_peer_of(&ours), tls_of(&theirs));
+    // The last continues the session of the one before.
+    for (peer, server) in [by_password, by_certificate.clone(), by_certificate] {
+        assert_eq!(booked(peer, server), (owned(&[MALLORY; 2]), owned(&["ue got in"])));
+    }
+}
+
+#[test]
+fn who_shows_no_certificate_has_no_name_and_does_not_get_in() {
+    let careless = tls_of(&Config { trust: None, ..tls_config("aaa.lab") });
+    let bench = Bench::new(tls_peer(), careless).run();
+    let said = ["ue was told: EAP Failure", "aaa found: EAP-TLS peer without a certified name"];
+    check(&bench, &said, &[]);
+}
+
+/// RFC 2866 §2: reports get lost; the session they are about goes on, and nobody failed.
+#[test]
+fn a_lost_report_is_no_failed_authentication() {
+    let lost = |datagram: &mut Datagram| datagram.to.port != ACCOUNTING;
+    let bench = Bench::new(md5_peer(), md5_server()).accounting().tampered(lost).run();
+    assert_eq!(bench.said(), owned(&["ue got in"]));
+    assert_eq!(bench.discards(), owned(&["gw: accounting report lost: RADIUS timeout"]));
+    assert_eq!(bench.gateway.radius_outstanding(), 0);
 }
 
 /// Every bit of every RADIUS packet: whatever happens, nothing is kept. Under null cryptography the flipped packet often
