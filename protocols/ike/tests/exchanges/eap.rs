@@ -216,7 +216,7 @@ fn who_does_not_ask_for_eap_alone_gets_the_connection_with_a_proof() {
     let (i, mut r) = eap();
     let mut nothing_but_eap = only(&mut r).clone();
     nothing_but_eap.local = Prove::Eap;
-    r.connections.insert(0, nothing_but_eap.into());
+    r.connections.insert(0, nothing_but_eap);
     play(Bench::new((i, r)), &Script::success(Some("an MSK"))).assert_agreement();
 }
 
