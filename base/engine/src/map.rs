@@ -7,6 +7,7 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub struct FastMap<K, V>(Inner<K, V>);
 
+// Keyed at random, for strangers choose some of the keys; faster than the standard library's hash.
 #[expect(clippy::disallowed_types, reason = "this is the wrapper that hides the iteration order")]
 type Inner<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are in these books
-//! as well. Three things remain outside: the system allocator's own overhead, memory of system OpenSSL (feature
+//! as well. Three things remain outside: mimalloc's own overhead, memory of system OpenSSL (feature
 //! `ossl`), and thread stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to
 //! whichever role first makes it necessary, so warm a thread up under a role of its own before measuring others.
 

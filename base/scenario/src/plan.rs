@@ -321,6 +321,18 @@ impl Options {
         }
         self
     }
+
+    /// Whether the gateway, or in IKE without EAP both sides, shows a certificate in IKE.
+    pub fn has_ike_certificates(&self, method: Method) -> bool {
+        let by_certificate = method.eap().is_none() || self.gateway_auth == GatewayAuth::Certificate;
+        method.key_kind().is_some() && by_certificate
+    }
+
+    /// Whether a fault makes a difference to a method with these options.
+    pub fn can_have(&self, fault: Fault, method: Method) -> bool {
+        let shown = method.has_tls() || self.has_ike_certificates(method);
+        fault.concerns(method) && (shown || !fault.is_of_certificate())
+    }
 }
 
 /// How the gateway proves itself to a device that uses EAP (RFC 7296 §2.16, RFC 5998).

@@ -92,6 +92,10 @@ fn what_does_not_go_together() {
         &good_with("[options]\nfault = \"wrong-password\""),
         &good_with("[sweep]\nfault = [\"none\", \"wrong-psk\", \"unknown-ca\"]"),
         &good_with("crypto = \"null\"\n[options]\nfault = \"wrong-psk\""),
+        "[[row]]\nmethod = \"ikev2-eap-aka\"\nnetwork = \"lte\"\noptions = { pseudonyms = true }",
+        "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
+        "[[row]]\nmethod = \"ikev2-eap-mschapv2\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
+        "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"psk\", fault = \"unknown-ca\" }",
         &good_with(
             "[sweep]\nhalf_open_max = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nretransmit_tries = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nchain = [1,2,3,4]\nchildless = [true, false]\nvirtual_address = [true, false]\ncookies = [\"always\", \"never\"]",
         ),

@@ -299,7 +299,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
         |(method, variant, network, ike_suites, esp_suites, options)| {
             let mut options = options.fitted_to(method);
-            options.fault = options.fault.filter(|fault| fault.concerns(method));
+            options.fault = options.fault.filter(|&fault| options.can_have(fault, method));
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
         },
     )

@@ -51,11 +51,6 @@ impl Hss {
             out: VecDeque::new(),
         }
     }
-
-    /// Where it is.
-    pub const fn address(&self) -> IpAddr {
-        self.address
-    }
 }
 
 /// The authentication centre as Diameter's server asks it.

@@ -72,8 +72,8 @@ impl Supplicant {
     pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
         match self.peer.step(packet, &mut self.rng, cx) {
             PeerOutput::Send(packet) => Some(Eap::Packet(packet)),
-            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's, which has proved itself, even if the EAP peer has not
-            // begun and would take it for somebody else's.
+            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's and ends the exchange, even if the EAP peer has not begun
+            // and would take it for somebody else's.
             PeerOutput::Ignored if packet.first() == Some(&FAILURE) => {
                 self.failure = Some(Reason::REFUSED);
                 Some(Eap::Failure { packet: Vec::new() })

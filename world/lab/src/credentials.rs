@@ -91,33 +91,31 @@ impl Credentials {
 
     /// How the device proves itself, and whom it believes.
     pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
-        match self.of(row) {
+        let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                let believe = Believe::Certificate(Arc::clone(&set.ue_trusts));
-                match (row.method.eap(), row.options.gateway_auth) {
-                    (None, _) => (Prove::Certificate(set.ue.clone()), believe),
-                    (Some(_), GatewayAuth::Certificate) => (Prove::Eap, believe),
-                    (Some(_), GatewayAuth::Psk) => (Prove::Eap, Believe::psk(psk.clone())),
-                    (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
-                }
+                (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
             }
+        };
+        match (row.method.eap(), row.options.gateway_auth) {
+            (None, _) => (prove, believe),
+            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (Prove::Eap, believe),
+            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
         }
     }
 
     /// How the gateway proves itself, and whom it believes.
     pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
-        match self.of(row) {
+        let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
             Some(set) => {
-                let prove = Prove::Certificate(set.gw.clone());
-                match (row.method.eap(), row.options.gateway_auth) {
-                    (None, _) => (prove, Believe::Certificate(Arc::clone(&set.gw_trusts))),
-                    (Some(_), GatewayAuth::Certificate) => (prove, Believe::Eap),
-                    (Some(_), GatewayAuth::Psk) => (Prove::Psk(psk.clone()), Believe::Eap),
-                    (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
-                }
+                (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
             }
+        };
+        match (row.method.eap(), row.options.gateway_auth) {
+            (None, _) => (prove, believe),
+            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (prove, Believe::Eap),
+            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
         }
     }
 }
@@ -125,7 +123,7 @@ impl Credentials {
 /// The certificates a row needs in IKE. With EAP only the gateway's are used, under a root of its own.
 fn ike_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.chain;
-    let kind = row.method.key_kind()?;
+    let kind = row.method.key_kind().filter(|_| row.options.has_ike_certificates(row.method))?;
     // Where TLS shows certificates, too, those are the ones that something may be wrong with.
     let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
     Some(match row.method.eap() {

@@ -95,8 +95,7 @@ pub(crate) fn travel(card: &SharedCard) {
 
 /// What is wrong with the certificate that the device is shown.
 pub(crate) fn of_certificate(row: &RowPlan) -> Option<Fault> {
-    let certificates = [Fault::ExpiredCertificate, Fault::UnknownCa, Fault::WrongName];
-    row.options.fault.filter(|fault| certificates.contains(fault))
+    row.options.fault.filter(|fault| fault.is_of_certificate())
 }
 
 /// When the certificate that the device is shown was valid, if it is not any more.

@@ -255,6 +255,16 @@ fn a_pseudonym_is_as_good_as_the_permanent_identity() {
         let row = ["samples=3", "networks=loopback", method, "options.eap_identity=true"];
         let memory = first_row(&plan("quickstart", &[&row[..], &["options.pseudonyms=true"]].concat()));
         assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 3, "{method}");
+        let radius_bytes = |sample| {
+            let of = |record: &Record| match record.fact {
+                Fact::Carried { protocol: keytoll_trace::Protocol::Radius, bytes, .. } => bytes,
+                _ => 0,
+            };
+            memory.records.iter().filter(|record| record.sample == sample).map(of).sum::<u32>()
+        };
+        // Only the first goes by the permanent identity, which is shorter.
+        assert!(radius_bytes(0) < radius_bytes(1), "{method}");
+        assert_eq!(radius_bytes(1), radius_bytes(2), "{method}");
     }
 }
 

@@ -126,6 +126,11 @@ impl Fault {
         !matches!(self, Self::SqnOutOfRange)
     }
 
+    /// Whether it is in the certificate that is shown to the device.
+    pub const fn is_of_certificate(self) -> bool {
+        matches!(self.needs(), Needs::Certificate)
+    }
+
     /// Whether it is a wrong key, with which null crypto agrees as with every other.
     pub const fn is_wrong_key(self) -> bool {
         matches!(self, Self::WrongPsk | Self::WrongPassword | Self::WrongSimKey | Self::RadiusWrongSecret)

@@ -298,11 +298,16 @@ impl Settings {
 
     /// A fault must be one of the method's.
     fn check_fault(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
-        let Some(fault) = self.options.fault.filter(|fault| !fault.concerns(method)) else {
+        let Some(fault) = self.options.fault.filter(|&fault| !self.options.can_have(fault, method)) else {
             return Ok(());
         };
-        let message = format!("`fault = \"{}\"` means nothing to `{}`", fault.name(), method.name());
-        let needs = format!("it needs a method with {}", fault.wants());
+        let (without, needs) = if fault.concerns(method) {
+            let way = self.options.gateway_auth.name();
+            (format!(" with `gateway_auth = \"{way}\"`"), "nobody shows a certificate then".to_owned())
+        } else {
+            (String::new(), format!("it needs a method with {}", fault.wants()))
+        };
+        let message = format!("`fault = \"{}\"` means nothing to `{}`{without}", fault.name(), method.name());
         Err(value_of(blame, FAULT).spot.error(message, "this fault").hint(needs))
     }
 
