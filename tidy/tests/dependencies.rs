@@ -53,14 +53,20 @@ const ALLOWED: &[Allowed] = &[
     allow("sim", &["engine"], "the simulator knows no protocol: a new one needs no change there"),
     allow(
         "live",
-        &["engine", "native", "crypto", "hosts"],
+        &["engine", "native", "crypto", "hosts", "sim", "capture"],
         "the live driver carries hosts, it does not look inside their protocols",
     ),
+    allow(
+        "capture",
+        &["trace", "engine", "crypto", "ike", "esp", "eap", "radius", "diameter"],
+        "a capture is bytes on a wire: who sent them, and in which world, makes no difference to it",
+    ),
+    allow("daemons", &["native"], "third-party programs are started and watched, whatever they speak"),
     allow(
         "lab",
         &[
             "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
-            "diameter", "tls", "hosts", "sim", "live",
+            "diameter", "tls", "hosts", "sim", "live", "capture", "daemons",
         ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
     ),
@@ -72,13 +78,16 @@ const ALLOWED: &[Allowed] = &[
     allow("report", &["analysis"], "a report shows findings and computes nothing"),
     allow(
         "cli",
-        &["native", "scenario", "lab", "analysis", "report"],
+        &["native", "scenario", "lab", "capture", "analysis", "report"],
         "the program calls the steps of the straight line, one verb each",
     ),
     allow("tidy", &[], "rules about the code must build when the code does not"),
     allow(
         "interop",
-        &["engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "tls", "hosts", "live"],
+        &[
+            "engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "tls", "hosts", "live",
+            "daemons", "capture", "cli",
+        ],
         "interoperability runs the live world against foreign daemons",
     ),
 ];
