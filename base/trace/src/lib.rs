@@ -12,14 +12,24 @@ pub mod fact;
 pub mod file;
 pub mod manifest;
 pub mod names;
+pub mod revealed;
 
 pub use cost::{Cost, OperationCost, SampleCost};
 pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
+pub use revealed::Revealed;
 
 /// Where engines leave facts; the driver adds time, node and sample.
 pub trait Trace {
     /// Notes one fact.
     fn record(&mut self, fact: Fact);
+
+    /// Whether somebody wants to read what is encrypted; engines then call [`Trace::reveal`] for every key.
+    fn wants_keys(&self) -> bool {
+        false
+    }
+
+    /// Takes keys of an SA or session; only called if [`Trace::wants_keys`].
+    fn reveal(&mut self, _revealed: Revealed) {}
 }
 
 /// A trace that keeps nothing.

@@ -11,6 +11,7 @@ use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, version};
 
+use crate::key_log::LentKeys;
 use crate::memory::{ClientMemory, ServerMemory};
 use crate::provider::{LentTime, provider};
 use crate::signature::Key;
@@ -135,6 +136,7 @@ impl Client {
         };
         // EAP has no server name to send.
         client.enable_sni = false;
+        client.key_log = Arc::new(LentKeys);
         let memory = Arc::new(ClientMemory::default());
         client.resumption = match config.resumption {
             true => Resumption::store(Arc::<ClientMemory>::clone(&memory)),
@@ -173,6 +175,7 @@ impl Server {
             None => builder.with_no_client_auth(),
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
+        server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
         let memory = Arc::new(ServerMemory::default());
         server.session_storage = match config.resumption {

@@ -6,6 +6,7 @@
 //! is empty, so there is never a second `&mut` to it.
 
 use keytoll_engine::credentials::PeerCertificate;
+use keytoll_engine::trace::Trace;
 use keytoll_engine::{Crypto, Ctx, Rng, Time};
 
 use crate::memory::{Earlier, Voucher};
@@ -20,6 +21,8 @@ pub(crate) struct Lent<'a> {
     pub(crate) now: Time,
     /// What is written down about the conversation.
     pub(crate) notes: &'a mut Notes,
+    /// Where keys go that somebody asked for.
+    pub(crate) trace: &'a mut dyn Trace,
 }
 
 /// What rustls's callbacks leave behind for the session they run in.
@@ -40,7 +43,8 @@ trait Loan {
 
 impl Loan for Lent<'_> {
     fn lend(&mut self) -> Lent<'_> {
-        Lent { crypto: self.crypto, rng: self.rng.as_deref_mut(), now: self.now, notes: self.notes }
+        let Self { crypto, rng, now, notes, trace } = self;
+        Lent { crypto: *crypto, rng: rng.as_deref_mut(), now: *now, notes, trace: *trace }
     }
 }
 
@@ -53,7 +57,7 @@ pub(crate) fn with<T>(
     notes: &mut Notes,
     call: impl FnOnce() -> T,
 ) -> T {
-    let mut lent = Lent { crypto: &mut *cx.crypto, rng, now: cx.now, notes };
+    let mut lent = Lent { crypto: &mut *cx.crypto, rng, now: cx.now, notes, trace: &mut *cx.trace };
     SLOT.set(&mut lent, call)
 }
 

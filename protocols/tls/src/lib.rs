@@ -20,6 +20,7 @@ mod config;
 mod failure;
 mod hash;
 mod hellos;
+mod key_log;
 mod lent;
 mod memory;
 mod provider;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::{End, NOW_UNIX_SECONDS, World, established, pair, real, shake};
 use keytoll_engine::Time;
 use keytoll_engine::algorithm::{Group, KeyKind};
+use keytoll_engine::trace::Revealed;
 use keytoll_tls::{Alert, Client, Config, ConfigError, Failure, Server, Session, Version};
 
 const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];
@@ -193,6 +194,49 @@ fn one_seed_gives_one_handshake() {
 }
 
 /// What goes wrong, as the client and as the server see it.
+/// Keys that both sides told, if they were asked.
+fn told(version: Version, wanted: bool) -> [Vec<Revealed>; 2] {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (client, server) = (world.client(version), world.server(version));
+    let (mut client, mut server) = pair(&client, &server);
+    (client.keys.wanted, server.keys.wanted) = (wanted, wanted);
+    shake(&mut client, &mut server);
+    [client, server].map(|end| end.keys.revealed)
+}
+
+fn labels(revealed: &[Revealed]) -> Vec<&str> {
+    let label = |revealed| match revealed {
+        &Revealed::TlsSecret { ref label, .. } => &**label,
+        other => panic!("{other:?}"),
+    };
+    let mut labels: Vec<&str> = revealed.iter().map(label).collect();
+    labels.sort_unstable();
+    labels
+}
+
+#[test]
+fn both_sides_tell_the_same_keys_to_whoever_asks() {
+    let tls13 = [
+        "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+        "CLIENT_TRAFFIC_SECRET_0",
+        "EXPORTER_SECRET",
+        "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+        "SERVER_TRAFFIC_SECRET_0",
+    ];
+    for (version, expected) in [(Version::Tls12, &["CLIENT_RANDOM"][..]), (Version::Tls13, &tls13)] {
+        let [client, server] = told(version, true);
+        assert_eq!((labels(&client), labels(&server)), (expected.to_vec(), expected.to_vec()));
+        assert!(client.iter().all(|secret| server.contains(secret)), "{version:?}");
+    }
+}
+
+#[test]
+fn nobody_asks_and_nothing_is_told() {
+    for version in [Version::Tls12, Version::Tls13] {
+        assert_eq!(told(version, false), [vec![], vec![]]);
+    }
+}
+
 fn check_failure(client: &Config, server: &Config, at_client: Option<Failure>, at_server: Option<Failure>) {
     let (mut a, mut b) = pair(client, server);
     let outcome = shake(&mut a, &mut b);

@@ -12,6 +12,8 @@ use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Integrity, Prf};
 use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::revealed::{Algorithms, Sealing};
+use keytoll_engine::trace::{Revealed, Trace};
 
 use crate::wire::Identification;
 
@@ -177,6 +179,16 @@ impl IkeKeys {
         &self.material[pair(from, length, sender)]
     }
 
+    /// Tells them to somebody who asked.
+    pub(super) fn reveal(&self, (spi_i, spi_r): (u64, u64), trace: &mut dyn Trace) {
+        if trace.wants_keys() {
+            let of = |sender| sealing(self.encryption(sender), self.integrity(sender));
+            let (initiator, responder) = (of(Role::Initiator), of(Role::Responder));
+            let algorithms = algorithms(&self.suite);
+            trace.reveal(Revealed::IkeSa { spi_i, spi_r, algorithms, initiator, responder });
+        }
+    }
+
     fn material_len(suite: &Suite) -> usize {
         3 * prf_of(suite).output_len() + 2 * integrity_len(suite) + 2 * suite.encryption.key_len()
     }
@@ -188,6 +200,14 @@ const fn pair(from: usize, length: usize, sender: Role) -> Range<usize> {
         Role::Initiator => from..from + length,
         Role::Responder => from + length..from + 2 * length,
     }
+}
+
+pub(super) fn sealing(encryption: &[u8], integrity: &[u8]) -> Sealing {
+    Sealing { encryption_key: encryption.into(), integrity_key: integrity.into() }
+}
+
+pub(super) fn algorithms(suite: &Suite) -> Algorithms {
+    Algorithms { encryption: suite.encryption.name(), integrity: suite.integrity.map(Integrity::name) }
 }
 
 fn prf_of(suite: &Suite) -> Prf {
@@ -327,6 +347,44 @@ mod tests {
             assert_eq!(again.auth(r), keys.auth(r));
             assert!(IkeKeys::from_material(keys.suite(), &keys.material[1..]).is_none());
         }
+    }
+
+    /// Keeps what is told, and wants it or not.
+    struct Listener {
+        wants: bool,
+        heard: Vec<Revealed>,
+    }
+
+    impl Trace for Listener {
+        fn record(&mut self, _fact: keytoll_engine::trace::Fact) {}
+
+        fn wants_keys(&self) -> bool {
+            self.wants
+        }
+
+        fn reveal(&mut self, revealed: Revealed) {
+            self.heard.push(revealed);
+        }
+    }
+
+    #[test]
+    fn keys_are_told_to_whoever_wants_them_and_nobody_else() {
+        let keys = keys("aes128-sha256-x25519");
+        let heard = |wants| {
+            let mut listener = Listener { wants, heard: Vec::new() };
+            keys.reveal((3, 4), &mut listener);
+            listener.heard
+        };
+        let of = |role| sealing(keys.encryption(role), keys.integrity(role));
+        let expected = Revealed::IkeSa {
+            spi_i: 3,
+            spi_r: 4,
+            algorithms: Algorithms { encryption: "aes128", integrity: Some("sha256") },
+            initiator: of(Role::Initiator),
+            responder: of(Role::Responder),
+        };
+        assert_eq!(heard(true), [expected]);
+        assert_eq!(heard(false), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use keytoll_crypto::{Null, Provider, Real, keys};
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::trace::NoTrace;
+use keytoll_engine::trace::{Fact, Revealed, Trace};
 use keytoll_engine::{Crypto, Ctx, Rng, Seed, Time};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_tls::{Client, Config, Failure, Server, Session, Version};
@@ -95,11 +95,32 @@ pub(crate) struct End<C = Provider> {
     pub(crate) crypto: C,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
+    pub(crate) keys: Keys,
+}
+
+/// Keeps keys, if it wants them.
+#[derive(Default)]
+pub(crate) struct Keys {
+    pub(crate) wanted: bool,
+    pub(crate) revealed: Vec<Revealed>,
+}
+
+impl Trace for Keys {
+    fn record(&mut self, _fact: Fact) {}
+
+    fn wants_keys(&self) -> bool {
+        self.wanted
+    }
+
+    fn reveal(&mut self, revealed: Revealed) {
+        self.revealed.push(revealed);
+    }
 }
 
 impl<C: Crypto> End<C> {
     pub(crate) fn new(crypto: C, name: &str, seed: u64) -> Self {
-        Self { session: None, crypto, rng: Rng::named(seed, name), now: Time::ZERO }
+        let keys = Keys::default();
+        Self { session: None, crypto, rng: Rng::named(seed, name), now: Time::ZERO, keys }
     }
 
     pub(crate) fn client(mut self, config: &Config) -> Self {
@@ -115,7 +136,7 @@ impl<C: Crypto> End<C> {
     }
 
     pub(crate) fn lend<T>(&mut self, call: impl FnOnce(&mut Ctx<'_>, &mut Rng) -> T) -> T {
-        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut NoTrace };
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.keys };
         call(&mut cx, &mut self.rng)
     }
 

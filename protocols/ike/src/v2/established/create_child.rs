@@ -177,6 +177,7 @@ impl Established {
         let nonces = Nonces { initiator, responder: &half.nonce };
         let spis = (initiator_spi, spi);
         let keys = self.protection.keys().rekeyed(env.cx.crypto, &chosen.suite, shared, nonces, spis);
+        keys.reveal(spis, env.cx.trace);
         let heir = self.successor(keys, Role::Responder, spis, core, env);
         env.shared.born.push(heir);
         self.settle_succession(SaId(spi), LowestNonce::of(initiator, &half.nonce), core, env);

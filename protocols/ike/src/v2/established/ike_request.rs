@@ -132,6 +132,7 @@ impl Established {
         let nonces = Nonces { initiator: &request.nonce, responder };
         let spis = (request.spi, remote_spi);
         let keys = self.protection.keys().rekeyed(env.cx.crypto, &chosen.suite, &shared, nonces, spis);
+        keys.reveal(spis, env.cx.trace);
         Ok((
             self.successor(keys, Role::Initiator, spis, core, env),
             LowestNonce::of(&request.nonce, responder),

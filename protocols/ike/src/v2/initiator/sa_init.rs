@@ -271,6 +271,7 @@ impl SaInitSent {
         core.heard = env.now();
         let nonces = Nonces { initiator: &self.nonce, responder: &response.nonce };
         let keys = IkeKeys::first(env.cx.crypto, &response.suite, &shared_secret, nonces, core.spis());
+        keys.reveal(core.spis(), env.cx.trace);
         exchange::settle(core, response.nat, response.fragmentation, env);
         let request = core.requests.outstanding().expect("the request this answers is outstanding");
         let settled = Settled {

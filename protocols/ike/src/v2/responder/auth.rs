@@ -91,6 +91,7 @@ impl AwaitingAuth {
                 Ok(secret) => {
                     let nonces: Nonces<'_> = self.settled.nonces(Role::Responder);
                     let keys = IkeKeys::first(env.cx.crypto, &self.suite, &secret, nonces, core.spis());
+                    keys.reveal(core.spis(), env.cx.trace);
                     Agreement::Done(Box::new(Protection::new(keys, Role::Responder)))
                 }
                 Err(_) => Agreement::Impossible,
