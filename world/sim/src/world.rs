@@ -10,10 +10,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Node, Record};
-use keytoll_engine::{Crypto, Datagram, Engine, Output, Seed, Time};
+use keytoll_engine::{Crypto, Datagram, Engine, OnWire, Output, Seed, Time};
 
 use crate::links::Channel;
-use crate::links::mtu::OnWire;
 use crate::net::{End, Net, Parcel};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};

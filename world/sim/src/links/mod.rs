@@ -4,17 +4,15 @@ pub(crate) mod corrupt;
 pub(crate) mod delay;
 pub(crate) mod duplicate;
 pub(crate) mod loss;
-pub(crate) mod mtu;
 pub(crate) mod rate;
 pub(crate) mod reorder;
 
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fate, Link};
-use keytoll_engine::{Datagram, Rng, Time};
+use keytoll_engine::{Datagram, OnWire, Rng, Time};
 
 use loss::Loss;
-use mtu::OnWire;
 use reorder::Reorder;
 
 /// A link between two nodes.
@@ -144,7 +142,7 @@ impl Channel {
 
     /// How a datagram looks on this link; None if IP cannot carry it.
     pub(crate) fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
-        mtu::on_wire(datagram, self.mtu_bytes)
+        OnWire::of(datagram, self.mtu_bytes)
     }
 
     /// Carries a payload.

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::{Datagram, Transport};
+use crate::{Datagram, Transport};
 
 /// A datagram in IP packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OnWire {
+pub struct OnWire {
     /// How many.
-    pub(crate) packets: u16,
+    pub packets: u16,
     /// All their bytes, IP headers included.
-    pub(crate) bytes: u32,
+    pub bytes: u32,
 }
 
 /// RFC 791 §3.2: every link carries 68 bytes unfragmented.
@@ -19,12 +19,14 @@ const MTU_BYTES_MIN: usize = 68;
 /// The largest length that the length fields of both IP versions can say.
 const IP_BYTES_MAX: usize = 65_535;
 
-/// None if it is too long for IP.
-pub(crate) fn on_wire(datagram: &Datagram, mtu_bytes: u16) -> Option<OnWire> {
-    let mtu = usize::from(mtu_bytes).max(MTU_BYTES_MIN);
-    match datagram.transport {
-        Transport::Tcp => segmented(datagram, mtu),
-        Transport::Udp | Transport::Ip => fragmented(datagram, mtu),
+impl OnWire {
+    /// How a datagram looks on a link with this MTU, taken as 68 bytes if less; None if it is too long for IP.
+    pub fn of(datagram: &Datagram, mtu_bytes: u16) -> Option<Self> {
+        let mtu = usize::from(mtu_bytes).max(MTU_BYTES_MIN);
+        match datagram.transport {
+            Transport::Tcp => segmented(datagram, mtu),
+            Transport::Udp | Transport::Ip => fragmented(datagram, mtu),
+        }
     }
 }
 
@@ -65,11 +67,11 @@ fn counted(packets: usize, bytes: usize) -> Option<OnWire> {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::Addr;
-    use keytoll_engine::trace::Protocol;
+    use keytoll_trace::Protocol;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Addr;
 
     const V4: &str = "10.0.0.1";
     const V6: &str = "fd00::1";
@@ -78,7 +80,7 @@ mod tests {
         let addr = Addr::new(ip.parse().unwrap(), 0);
         let datagram =
             Datagram { protocol: Protocol::Ike, transport, from: addr, to: addr, bytes: vec![0; bytes] };
-        on_wire(&datagram, mtu).map(|on_wire| (on_wire.packets, on_wire.bytes))
+        OnWire::of(&datagram, mtu).map(|on_wire| (on_wire.packets, on_wire.bytes))
     }
 
     #[test]
