@@ -4,6 +4,7 @@
 
 pub mod awslc;
 pub mod clock;
+pub mod datagrams;
 pub mod heap;
 #[cfg(feature = "ossl")]
 pub mod ossl;
