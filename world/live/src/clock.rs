@@ -5,7 +5,7 @@ use std::io;
 use keytoll_engine::{Seed, Time};
 use keytoll_native::clock;
 
-/// Time since this clock was made.
+/// Time since this clock's origin.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin_ns: u64,
@@ -14,7 +14,18 @@ pub struct Clock {
 impl Clock {
     /// A clock that begins now.
     pub fn start() -> Self {
-        Self { origin_ns: clock::monotonic_ns() }
+        Self::at(clock::monotonic_ns())
+    }
+
+    /// A clock that began at this moment of the machine's CLOCK_MONOTONIC: processes that are told the same origin see
+    /// the same time, so that what they note can be merged.
+    pub const fn at(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
+    /// When it began, on the machine's CLOCK_MONOTONIC.
+    pub const fn origin_ns(&self) -> u64 {
+        self.origin_ns
     }
 
     /// Now.

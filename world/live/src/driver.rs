@@ -1,27 +1,56 @@
 //! Drives one engine: hands it what arrives, what is commanded and the ticks it asked for; sends what it says.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Trace};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time, Transport};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
-use crate::{Clock, Sockets};
+use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
 
 /// An engine on real sockets.
-#[derive(Debug)]
 pub struct Driver<E: Engine, C> {
     engine: E,
     crypto: C,
     sockets: Sockets,
     clock: Clock,
+    tap: Box<dyn Tap>,
     events: VecDeque<E::Event>,
+    /// What the engine has just said and is not sent yet.
+    outbox: Vec<Datagram>,
+}
+
+impl<E: Engine + fmt::Debug, C> fmt::Debug for Driver<E, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("engine", &self.engine).finish_non_exhaustive()
+    }
 }
 
 impl<E: Engine, C: Crypto> Driver<E, C> {
     /// An engine, its crypto, and the sockets it may use; time begins now.
     pub fn new(engine: E, crypto: C, sockets: Sockets) -> Self {
-        Self { engine, crypto, sockets, clock: Clock::start(), events: VecDeque::new() }
+        Self {
+            engine,
+            crypto,
+            sockets,
+            clock: Clock::start(),
+            tap: Box::new(NoTap),
+            events: VecDeque::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    /// Tells time by this clock instead. To be said before anything else: engines do not travel in time.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Lets somebody look at everything that passes the sockets.
+    #[must_use]
+    pub fn with_tap(self, tap: impl Tap + 'static) -> Self {
+        Self { tap: Box::new(tap), ..self }
     }
 
     /// The engine.
@@ -39,64 +68,87 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         self.clock.now()
     }
 
+    /// Makes [`Self::next_event`] return at once, from another thread or a signal handler.
+    pub fn waker(&self) -> Waker {
+        self.sockets.waker()
+    }
+
     /// Asks the engine for something.
     pub fn command(&mut self, command: E::Command, trace: &mut dyn Trace) {
         self.handle(Input::Command(command), trace);
     }
 
-    /// Drives the engine until it has an event, or for `limit`.
+    /// Drives the engine until it has an event, somebody wakes us, or for `limit`. A due tick goes before what has
+    /// arrived, so a flood cannot hold up the timers; what has arrived goes before the limit, so that one of zero still
+    /// makes progress, but only once, so that a flood cannot keep us beyond it.
     pub fn next_event(&mut self, limit: Duration, trace: &mut dyn Trace) -> Option<E::Event> {
         let end = self.now() + limit;
+        let mut looked = false;
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            if !self.step(end, trace) {
+            if self.sockets.woken() {
                 return None;
+            }
+            let now = self.now();
+            let due = self.engine.deadline().map_or(Time::MAX, |deadline| deadline.at);
+            if due <= now {
+                self.handle(Input::Tick, trace);
+                if now >= end {
+                    return self.events.pop_front();
+                }
+            } else if !self.take_arrival(now, trace) {
+                if looked && now >= end {
+                    return None;
+                }
+                looked = true;
+                self.sockets.wait(due.min(end).since(now));
             }
         }
     }
 
-    /// Waits for one input and handles it; false when `end` came first. A due tick goes before what has arrived, so a
-    /// flood cannot hold up the timers; what has arrived goes before `end`, so a limit of zero still makes progress.
-    fn step(&mut self, end: Time, trace: &mut dyn Trace) -> bool {
-        let now = self.now();
-        let due = self.engine.deadline().map_or(Time::MAX, |deadline| deadline.at);
-        if due <= now {
-            self.handle(Input::Tick, trace);
-            return now < end;
-        }
-        match self.sockets.receive(due.min(end).since(now)) {
-            Some(arrival) => {
-                let (from, to) = (arrival.from, arrival.to);
-                self.handle(Input::Packet { from, to, bytes: &arrival.bytes }, trace);
-                true
-            }
-            None => self.now() < end,
-        }
+    /// Handles one datagram of those that have arrived; false if there is none.
+    fn take_arrival(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
+        let Some(arrival) = self.sockets.next() else { return false };
+        self.tap.received(&arrival.seen(now));
+        let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
+        let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
+        self.engine.handle(packet, &mut cx);
+        self.settle(trace);
+        true
     }
 
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {
         let mut cx = Ctx { now: self.clock.now(), crypto: &mut self.crypto, trace };
         self.engine.handle(input, &mut cx);
+        self.settle(trace);
+    }
+
+    /// Takes what the engine says, and sends it.
+    fn settle(&mut self, trace: &mut dyn Trace) {
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Packet(datagram) => send(&self.sockets, &datagram, cx.trace),
+                Output::Packet(datagram) => self.outbox.push(datagram),
                 Output::Event(event) => self.events.push_back(event),
             }
         }
+        if !self.outbox.is_empty() {
+            self.send(trace);
+            self.outbox.clear();
+        }
     }
-}
 
-/// What cannot be sent is lost, as it could have been on the way; the trace says so.
-fn send(sockets: &Sockets, datagram: &Datagram, trace: &mut dyn Trace) {
-    let why = match datagram.transport {
-        Transport::Udp => match sockets.send(datagram) {
-            Ok(()) => return,
-            Err(why) => format!("live: not sent to {}: {why}", datagram.to).into(),
-        },
-        Transport::Tcp => "live: no TCP here".into(),
-        Transport::Ip => "live: sending directly on IP needs a raw socket; use UDP encapsulation".into(),
-    };
-    trace.record(Fact::Discarded { protocol: datagram.protocol, why });
+    /// What cannot be sent is lost, as it could have been on the way; the trace says so.
+    fn send(&mut self, trace: &mut dyn Trace) {
+        let at = self.clock.now();
+        let Self { sockets, outbox, tap, .. } = self;
+        sockets.send(outbox, |datagram, sent| match sent {
+            Ok(()) => tap.sent(&Seen::sent(at, datagram)),
+            Err(why) => {
+                let why = format!("live: not sent to {}: {why}", datagram.to).into();
+                trace.record(Fact::Discarded { protocol: datagram.protocol, why });
+            }
+        });
+    }
 }

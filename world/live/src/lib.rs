@@ -1,14 +1,15 @@
 //! The live world: the engines the simulator drives, on UDP sockets and the real clock.
 //!
 //! ```text
-//!   socket 500  --thread--.                      .--> sockets
-//!                          >--> Driver --> engine
-//!   socket 4500 --thread--'    deadline, command '--> events
+//!   sockets --batches--> Driver --> engine
+//!      ^  deadline, command '         |
+//!      '---------- datagrams <--------+--> events
 //! ```
 //!
-//! One thread drives one engine, as in the simulator; the others only wait for datagrams. What an engine wants to send
-//! directly on IP (ESP without UDP encapsulation) is discarded and traced: raw sockets need privileges, and the NAT
-//! port (RFC 3948) carries the same packets without. Nothing binds to an address that was not named.
+//! One thread does everything: it waits for datagrams, the engine's deadline and the [`Waker`], in one system call. What
+//! an engine wants to send directly on IP (ESP without UDP encapsulation) is discarded and traced: raw sockets need
+//! privileges, and the NAT port (RFC 3948) carries the same packets without. Nothing binds to an address that was not
+//! named. A [`Tap`] sees everything that passes.
 
 #![allow(
     clippy::disallowed_methods,
@@ -16,10 +17,18 @@
     reason = "this crate is where sockets and the clock meet the engines"
 )]
 
+mod bind;
 mod clock;
 mod driver;
+mod inbox;
 mod sockets;
+mod tap;
+mod udp;
+mod wake;
 
+pub use bind::BindError;
 pub use clock::{Clock, os_seed};
 pub use driver::Driver;
-pub use sockets::{BindError, Sockets};
+pub use sockets::Sockets;
+pub use tap::{NoTap, Seen, Tap};
+pub use wake::Waker;

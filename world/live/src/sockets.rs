@@ -1,148 +1,104 @@
-//! UDP sockets, one for each local address, read by a thread each. What arrives meets in one bounded queue: when the
-//! driver falls behind, the kernel's buffers fill and the network's own rule applies, datagrams are lost.
+//! The sockets of one node, read by the thread that drives it: nothing arrives while an engine computes but into the
+//! kernel's buffers, and when those are full the network's own rule applies, datagrams are lost.
 
+use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::{self, JoinHandle, sleep};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Datagram};
-use socket2::{Domain, Socket, Type};
+use keytoll_engine::{Addr, Datagram, Transport};
+use nix::poll::{PollFd, PollFlags, ppoll};
 
-/// Datagrams that may wait for the driver.
-const QUEUE_MAX: usize = 1024;
-/// A UDP datagram is never longer.
-const DATAGRAM_BYTES_MAX: usize = 65_535;
-/// What the kernel may hold for a socket; it takes as much of it as it allows.
-const RECEIVE_BUFFER_BYTES: usize = 1 << 20;
-/// How often a waiting thread looks whether it is still wanted.
-const LOOK_UP: Duration = Duration::from_millis(100);
+use crate::Waker;
+use crate::bind::BindError;
+use crate::inbox::{Arrival, Inbox};
+use crate::udp::Port;
+use crate::wake::Bell;
 
-/// A local address that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("bind UDP {address}: {source}")]
-pub struct BindError {
-    /// Which.
-    pub address: SocketAddr,
-    /// Why.
-    pub source: io::Error,
-}
-
-/// A datagram that came in.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub(crate) from: Addr,
-    pub(crate) to: Addr,
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// Bound sockets and the threads that read them.
+/// Bound sockets.
 #[derive(Debug)]
 pub struct Sockets {
-    sockets: Vec<(Addr, UdpSocket)>,
-    arrivals: Receiver<Arrival>,
-    closing: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+    ports: Vec<Port>,
+    bell: Bell,
+    /// Ports that had something to read when they were last looked at.
+    readable: VecDeque<usize>,
+    /// The datagrams in hand, all of this port.
+    inbox: Inbox,
+    reading: usize,
 }
 
 impl Sockets {
-    /// Binds every address; a port of 0 lets the system choose, see [`Self::locals`].
+    /// Binds every address for UDP; a port of 0 lets the system choose, see [`Self::locals`].
     pub fn bind(addresses: &[SocketAddr]) -> Result<Self, BindError> {
-        let (sender, arrivals) = sync_channel(QUEUE_MAX);
-        let closing = Arc::new(AtomicBool::new(false));
-        let mut bound = Self { sockets: Vec::new(), arrivals, closing, threads: Vec::new() };
-        for &address in addresses {
-            bound.add(address, &sender).map_err(|source| BindError { address, source })?;
-        }
-        Ok(bound)
-    }
-
-    fn add(&mut self, address: SocketAddr, sender: &SyncSender<Arrival>) -> io::Result<()> {
-        let socket = open(address)?;
-        let local = Addr::from(socket.local_addr()?);
-        let reader = Reader {
-            socket: socket.try_clone()?,
-            local,
-            sender: sender.clone(),
-            closing: Arc::clone(&self.closing),
-        };
-        self.threads.push(thread::Builder::new().name(format!("udp {local}")).spawn(move || reader.run())?);
-        self.sockets.push((local, socket));
-        Ok(())
+        let any = SocketAddr::from(([0, 0, 0, 0], 0));
+        let bell = Bell::new().map_err(BindError::udp(addresses.first().copied().unwrap_or(any)))?;
+        let ports = addresses.iter().map(|address| Port::bind(*address)).collect::<Result<_, _>>()?;
+        Ok(Self { ports, bell, readable: VecDeque::new(), inbox: Inbox::new(), reading: 0 })
     }
 
     /// The addresses they are bound to, in the order given.
     pub fn locals(&self) -> Vec<Addr> {
-        self.sockets.iter().map(|(local, _)| *local).collect()
+        self.ports.iter().map(Port::local).collect()
     }
 
-    /// The next datagram, waiting no longer than `limit`.
-    pub(crate) fn receive(&self, limit: Duration) -> Option<Arrival> {
-        if limit.is_zero() {
-            return self.arrivals.try_recv().ok();
+    /// Wakes whoever waits on these sockets.
+    pub fn waker(&self) -> Waker {
+        self.bell.waker()
+    }
+
+    /// Whether somebody woke us since this was last asked.
+    pub(crate) fn woken(&self) -> bool {
+        self.bell.take()
+    }
+
+    /// Waits until something arrives, somebody rings or `limit` is over.
+    pub(crate) fn wait(&mut self, limit: Duration) {
+        let bell = PollFd::new(self.bell.as_fd(), PollFlags::POLLIN);
+        let ports = self.ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
+        let mut watched: Vec<_> = [bell].into_iter().chain(ports).collect();
+        // An interrupted wait is a short one.
+        if ppoll(&mut watched, Some(limit.into()), None).unwrap_or(0) == 0 {
+            return;
         }
-        // The only end of the channel would be that no thread reads any more; waiting stays waiting then.
-        self.arrivals.recv_timeout(limit).ok()
-    }
-
-    /// Sends through the socket of the datagram's own local address.
-    pub(crate) fn send(&self, datagram: &Datagram) -> io::Result<()> {
-        let socket = self.sockets.iter().find(|(local, _)| *local == datagram.from);
-        let (_, socket) = socket.ok_or(io::ErrorKind::AddrNotAvailable)?;
-        socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to)).map(drop)
-    }
-}
-
-fn open(address: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
-    // A smaller buffer than asked for still works.
-    let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
-    socket.bind(&address.into())?;
-    let socket = UdpSocket::from(socket);
-    socket.set_read_timeout(Some(LOOK_UP))?;
-    Ok(socket)
-}
-
-/// What one thread needs.
-struct Reader {
-    socket: UdpSocket,
-    local: Addr,
-    sender: SyncSender<Arrival>,
-    closing: Arc<AtomicBool>,
-}
-
-impl Reader {
-    fn run(self) {
-        let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
-        while !self.closing.load(Ordering::Relaxed) {
-            // A timeout, or an ICMP error about something sent earlier: neither ends the socket.
-            let Ok((len, from)) = self.socket.recv_from(&mut buffer) else { continue };
-            let bytes = buffer[..len].to_vec();
-            self.deliver(Arrival { from: from.into(), to: self.local, bytes });
+        let mut ready = watched.iter().map(|one| one.any().unwrap_or(false));
+        let rung = ready.next().unwrap_or(false);
+        self.readable.extend(ready.enumerate().filter_map(|(port, ready)| ready.then_some(port)));
+        if rung {
+            self.bell.silence();
         }
     }
 
-    /// Waits while the queue is full, but not when nobody will empty it any more.
-    fn deliver(&self, mut arrival: Arrival) {
-        while let Err(TrySendError::Full(back)) = self.sender.try_send(arrival) {
-            if self.closing.load(Ordering::Relaxed) {
-                return;
+    /// The next datagram of those that had arrived at the last wait.
+    pub(crate) fn next(&mut self) -> Option<Arrival<'_>> {
+        while self.inbox.is_empty() {
+            self.reading = self.readable.pop_front()?;
+            self.ports[self.reading].receive(&mut self.inbox);
+        }
+        let port = &self.ports[self.reading];
+        let (from, bytes) = self.inbox.take()?;
+        Some(Arrival { from, to: port.local(), protocol: port.protocol(from, bytes), bytes })
+    }
+
+    /// Sends each through the socket of its own local address; gives for each what came of it.
+    pub(crate) fn send(&mut self, datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
+        for group in datagrams.chunk_by(|a, b| (a.from, a.transport) == (b.from, b.transport)) {
+            match self.way(&group[0]) {
+                Ok(port) => port.send(group, &mut done),
+                Err(why) => group.iter().for_each(|one| done(one, Err(io::Error::other(why)))),
             }
-            arrival = back;
-            sleep(Duration::from_millis(1));
         }
     }
-}
 
-impl Drop for Sockets {
-    fn drop(&mut self) {
-        self.closing.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            // A reader that panicked has nothing left to clean up.
-            let _ = thread.join();
+    /// The socket that a datagram leaves from, or why there is none.
+    fn way(&mut self, datagram: &Datagram) -> Result<&mut Port, &'static str> {
+        match datagram.transport {
+            Transport::Udp => {
+                let port = self.ports.iter_mut().find(|port| port.local() == datagram.from);
+                port.ok_or("nothing is bound to where it comes from")
+            }
+            Transport::Tcp => Err("no TCP here"),
+            Transport::Ip => Err("directly on IP needs a raw socket; use UDP encapsulation"),
         }
     }
 }

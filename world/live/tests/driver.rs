@@ -1,12 +1,22 @@
 //! A toy engine on loopback sockets: datagrams, ticks and commands reach it, and what it says is sent.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "the tests' other ends are plain sockets and clocks; a helper that fails fails its test"
+)]
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
-use keytoll_live::{Driver, Sockets};
+use keytoll_live::{BindError, Clock, Driver, Seen, Sockets, Tap};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -21,6 +31,7 @@ struct Echo {
 #[derive(Debug)]
 enum Ask {
     Send { to: Addr, transport: Transport },
+    SendMany { to: Addr, count: u8 },
     WakeAfter(Duration),
 }
 
@@ -49,6 +60,10 @@ impl Engine for Echo {
             Input::Command(Ask::Send { to, transport }) => {
                 self.send(self.local.expect("set by the test"), to, transport, vec![1]);
             }
+            Input::Command(Ask::SendMany { to, count }) => {
+                let local = self.local.expect("set by the test");
+                (0..count).for_each(|n| self.send(local, to, Transport::Udp, vec![n; 4]));
+            }
             Input::Command(Ask::WakeAfter(wait)) => self.wake = Some(cx.now + wait),
             Input::Tick => {
                 assert!(self.wake.take().is_some_and(|at| at <= cx.now), "an early tick");
@@ -67,8 +82,11 @@ impl Engine for Echo {
 }
 
 fn driver() -> (Driver<Echo, Null>, Addr) {
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let sockets = Sockets::bind(&[any]).expect("loopback is there");
+    driver_at(Ipv4Addr::LOCALHOST.into())
+}
+
+fn driver_at(ip: IpAddr) -> (Driver<Echo, Null>, Addr) {
+    let sockets = Sockets::bind(&[SocketAddr::new(ip, 0)]).expect("loopback is there");
     let local = sockets.locals()[0];
     (Driver::new(Echo { local: Some(local), ..Echo::default() }, Null, sockets), local)
 }
@@ -107,10 +125,169 @@ fn what_cannot_be_sent_is_traced() {
 }
 
 #[test]
-fn a_taken_address_is_named() {
+fn a_taken_address_is_named_with_what_to_do() {
     let (a, local) = driver();
     let error = Sockets::bind(&[local.into()]).expect_err("taken").to_string();
-    assert!(error.contains(&local.to_string()), "{error}");
+    assert!(
+        error.starts_with(&format!("listen on UDP {local}: the port is in use; stop who holds it")),
+        "{error}"
+    );
     drop(a);
     Sockets::bind(&[local.into()]).expect("free again once the driver is gone");
+    let nowhere = "192.0.2.1:500".parse().unwrap();
+    let error = Sockets::bind(&[nowhere]).expect_err("RFC 5737 addresses are nobody's").to_string();
+    assert!(error.contains("no interface of this machine has 192.0.2.1"), "{error}");
+}
+
+#[test]
+fn every_reason_says_what_to_do() {
+    let said = |kind: io::ErrorKind| {
+        let address = "127.0.0.1:500".parse().unwrap();
+        BindError { transport: Transport::Udp, address, source: kind.into() }.to_string()
+    };
+    assert!(said(io::ErrorKind::AddrInUse).contains("strongSwan's charon"));
+    assert!(
+        said(io::ErrorKind::PermissionDenied).contains("grant CAP_NET_BIND_SERVICE, or choose another port")
+    );
+}
+
+#[test]
+fn ipv6_is_as_good_and_no_wildcard_takes_the_other_family() {
+    let (mut a, _) = driver_at(Ipv6Addr::LOCALHOST.into());
+    let (mut b, b_address) = driver_at(Ipv6Addr::LOCALHOST.into());
+    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
+    assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
+    let both = Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, b_address.port).into()]);
+    assert!(both.is_err(), "[::] and [::1] share a port");
+    let (_c, c_address) = driver();
+    Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, c_address.port).into()]).expect("IPv4 is not in [::]");
+}
+
+#[test]
+fn a_waker_ends_a_wait_at_once_and_is_not_forgotten() {
+    let (mut a, _) = driver();
+    let waker = a.waker();
+    let begin = a.now();
+    let ringing = thread::spawn({
+        let waker = waker.clone();
+        move || {
+            thread::sleep(Duration::from_millis(20));
+            waker.wake();
+            waker.wake();
+        }
+    });
+    assert_eq!(a.next_event(LIMIT, &mut NoTrace), None);
+    assert!(a.now().since(begin) < LIMIT / 2, "woken, not timed out");
+    ringing.join().unwrap();
+    // Rung while nobody waits: the next wait ends at once, the one after that does not.
+    while a.next_event(Duration::ZERO, &mut NoTrace).is_some() {}
+    waker.wake();
+    let begin = a.now();
+    assert_eq!(a.next_event(LIMIT, &mut NoTrace), None);
+    assert!(a.now().since(begin) < LIMIT / 2);
+    let begin = a.now();
+    assert_eq!(a.next_event(Duration::from_millis(30), &mut NoTrace), None);
+    assert!(a.now().since(begin) >= Duration::from_millis(30));
+}
+
+/// Sends as fast as it can until told to stop.
+fn flood(to: Addr) -> impl FnOnce() {
+    let stop = Arc::new(Mutex::new(false));
+    let stopped = Arc::clone(&stop);
+    let flooding = thread::spawn(move || {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        while !*stopped.lock().unwrap() {
+            // Four bytes are not answered.
+            let _ = socket.send_to(&[0; 4], SocketAddr::from(to));
+        }
+    });
+    move || {
+        *stop.lock().unwrap() = true;
+        flooding.join().unwrap();
+    }
+}
+
+#[test]
+fn a_flood_holds_up_neither_timers_nor_limits_nor_wakers() {
+    let (mut a, local) = driver();
+    let stop = flood(local);
+    a.command(Ask::WakeAfter(Duration::from_millis(30)), &mut NoTrace);
+    let begin = a.now();
+    while a.next_event(LIMIT, &mut NoTrace).unwrap() != "tick" {}
+    assert!(a.now().since(begin) < LIMIT / 2, "the tick came through the flood");
+    // A limit of zero hands out one event at most, however many wait.
+    let began = Instant::now();
+    (0..100).for_each(|_| drop(a.next_event(Duration::ZERO, &mut NoTrace)));
+    assert!(began.elapsed() < LIMIT);
+    a.waker().wake();
+    while a.next_event(LIMIT, &mut NoTrace).is_some() {}
+    stop();
+}
+
+#[test]
+fn many_datagrams_of_one_input_arrive_in_order() {
+    let (mut a, _) = driver();
+    let (b, b_address) = driver();
+    let seen = Notes::default();
+    let mut b = b.with_tap(seen.clone());
+    a.command(Ask::SendMany { to: b_address, count: 100 }, &mut NoTrace);
+    (0..100).for_each(|_| assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "4 bytes"));
+    let first_bytes: Vec<_> = seen.0.lock().unwrap().iter().map(|note| note.1[0]).collect();
+    assert_eq!(first_bytes, (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_port_that_nobody_has_kills_nothing() {
+    let (mut a, _) = driver();
+    let (mut b, b_address) = driver();
+    let (gone, gone_address) = driver();
+    drop(gone);
+    // An ICMP error comes back for each.
+    (0..3).for_each(|_| a.command(Ask::Send { to: gone_address, transport: Transport::Udp }, &mut NoTrace));
+    assert_eq!(a.next_event(Duration::from_millis(20), &mut NoTrace), None);
+    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
+    assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
+}
+
+/// What a tap saw: sent or not, the bytes, what they belong to, who is at the other end, and when.
+type Note = (bool, Vec<u8>, Option<Protocol>, Addr, Time);
+
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<Note>>>);
+
+impl Notes {
+    fn note(&self, sent: bool, seen: &Seen<'_>) {
+        assert_eq!(seen.transport, Transport::Udp);
+        let other = if sent { seen.to } else { seen.from };
+        self.0.lock().unwrap().push((sent, seen.bytes.to_vec(), seen.protocol, other, seen.at));
+    }
+}
+
+impl Tap for Notes {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        self.note(true, seen);
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        self.note(false, seen);
+    }
+}
+
+#[test]
+fn a_tap_sees_what_passes_and_when() {
+    let (a, _) = driver();
+    let (mut b, b_address) = driver();
+    let (origin, seen) = (Clock::start(), Notes::default());
+    let mut a = a.with_clock(Clock::at(origin.origin_ns())).with_tap(seen.clone());
+    a.command(Ask::Send { to: b_address.at_port(0), transport: Transport::Udp }, &mut NoTrace);
+    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
+    assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
+    let notes = seen.0.lock().unwrap();
+    let shape: Vec<_> = notes.iter().map(|(sent, bytes, ..)| (*sent, bytes.len())).collect();
+    assert_eq!(shape, [(true, 1), (false, 2), (true, 3)], "what could not be sent did not pass");
+    assert!(notes.iter().all(|note| note.2 == Some(Protocol::Icmp) && note.3 == b_address));
+    assert!(notes.is_sorted_by_key(|note| note.4) && notes[2].4 <= origin.now());
 }

@@ -1,0 +1,68 @@
+//! Datagrams that have arrived and not been handled: one batch of one socket, in memory that is taken once.
+
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Time, Transport};
+use keytoll_native::datagrams::{self, BATCH, Received};
+
+use crate::Seen;
+
+/// No UDP datagram is longer. Pages of the arena that no datagram has reached are never touched.
+const SLOT_BYTES: usize = 65_535;
+
+/// A datagram that came in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) from: Addr,
+    pub(crate) to: Addr,
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Arrival<'a> {
+    /// As a tap sees it.
+    pub(crate) const fn seen(&self, at: Time) -> Seen<'a> {
+        let Self { from, to, protocol, bytes } = *self;
+        Seen { at, transport: Transport::Udp, from, to, protocol, bytes }
+    }
+}
+
+/// The batch in hand.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    arena: Vec<u8>,
+    /// What is in the slots of the arena.
+    received: Vec<Received>,
+    taken: usize,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Self { arena: vec![0; BATCH * SLOT_BYTES], received: Vec::with_capacity(BATCH), taken: 0 }
+    }
+
+    /// Fills it anew from a socket. An error is news of something sent earlier (ICMP), or nothing to take: neither ends
+    /// the socket.
+    pub(crate) fn fill(&mut self, socket: &UdpSocket) {
+        self.taken = 0;
+        self.received.clear();
+        if let Ok(received) = datagrams::receive(socket.as_fd(), &mut self.arena, SLOT_BYTES) {
+            self.received.extend(received);
+        }
+    }
+
+    /// Whether nothing is in hand.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.taken >= self.received.len()
+    }
+
+    /// The next datagram: who sent it, and its bytes.
+    pub(crate) fn take(&mut self) -> Option<(Addr, &[u8])> {
+        let Received { from, len } = *self.received.get(self.taken)?;
+        let start = self.taken * SLOT_BYTES;
+        self.taken += 1;
+        Some((from.into(), &self.arena[start..start + len]))
+    }
+}
