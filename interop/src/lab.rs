@@ -1,13 +1,15 @@
 //! Three network namespaces and the cables between them, with a private directory for everything that runs in them.
-//! Names are unique to the process and the lab, so that labs can exist side by side; dropping one removes it.
+//! Labs can exist side by side; dropping one removes it.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, process};
+use std::{env, fs};
 
-use crate::run::{Trouble, finish, words};
+use keytoll_daemons::place::cable;
+use keytoll_daemons::{Home, Place};
+
+use crate::run::{Trouble, finish};
 
 /// Which place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,64 +80,49 @@ pub const POOL: &str = "10.98.3.0/24";
 /// Joined namespaces and a directory.
 #[derive(Debug)]
 pub struct Lab {
-    name: String,
-    dir: PathBuf,
+    home: Home,
 }
-
-static COUNT: AtomicU32 = AtomicU32::new(0);
 
 impl Lab {
     /// Makes the namespaces, the cables and the directories.
     pub fn new() -> Result<Self, Trouble> {
-        let name = format!("keytoll-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let dir = env::temp_dir().join(&name);
-        // Made before anything else, so that whatever was made goes away if the rest fails.
-        let lab = Self { name, dir };
+        let home = if env::var_os("KEYTOLL_INTEROP_KEEP").is_none() { Home::new() } else { Home::kept() }?;
+        let lab = Self { home };
         for node in Node::ALL {
-            let path = lab.dir(node);
-            fs::create_dir_all(&path)
-                .map_err(|source| Trouble::File { what: format!("make {}", path.display()), source })?;
+            lab.home.folder(node.name())?;
+            lab.home.namespace(node.name())?.assign("lo", node.inner().into(), 24)?;
         }
-        lab.cable()?;
+        let [ue, gw, aaa] = Node::ALL.map(|node| lab.place(node));
+        cable((&ue, "eth0"), (&gw, "eth0"))?;
+        cable((&gw, "eth1"), (&aaa, "eth0"))?;
+        ue.assign("eth0", Node::Ue.outer().into(), 24)?;
+        gw.assign("eth0", Node::Gw.outer().into(), 24)?;
+        gw.assign("eth1", IpAddr::V4(GW_TOWARDS_AAA), 24)?;
+        aaa.assign("eth0", Node::Aaa.outer().into(), 24)?;
         Ok(lab)
     }
 
-    fn cable(&self) -> Result<(), Trouble> {
-        let [ue, gw, aaa] = Node::ALL.map(|node| self.namespace(node));
-        let mut steps = Vec::new();
-        for node in Node::ALL {
-            let ns = self.namespace(node);
-            steps.push(format!("ip netns add {ns}"));
-            steps.push(format!("ip -n {ns} link set lo up"));
-            steps.push(format!("ip -n {ns} addr add {}/24 dev lo", node.inner()));
-        }
-        steps.push(format!("ip link add eth0 netns {ue} type veth peer name eth0 netns {gw}"));
-        steps.push(format!("ip link add eth1 netns {gw} type veth peer name eth0 netns {aaa}"));
-        for (ns, address, port) in [
-            (&ue, Node::Ue.outer(), "eth0"),
-            (&gw, Node::Gw.outer(), "eth0"),
-            (&gw, GW_TOWARDS_AAA, "eth1"),
-            (&aaa, Node::Aaa.outer(), "eth0"),
-        ] {
-            steps.push(format!("ip -n {ns} addr add {address}/24 dev {port}"));
-            steps.push(format!("ip -n {ns} link set {port} up"));
-        }
-        steps.iter().try_for_each(|step| finish(&mut words(step)).map(drop))
+    /// Where the node's programs run.
+    pub fn place(&self, node: Node) -> Place {
+        self.home.place(node.name())
     }
 
     /// The namespace's name, as `ip netns exec` takes it.
     pub fn namespace(&self, node: Node) -> String {
-        format!("{}-{}", self.name, node.name())
+        match self.place(node) {
+            Place::Namespace(name) => name,
+            Place::Machine => unreachable!("every node of a lab is in a namespace"),
+        }
     }
 
     /// The directory of everything that runs on this node.
     pub fn dir(&self, node: Node) -> PathBuf {
-        self.dir.join(node.name())
+        self.home.dir().join(node.name())
     }
 
     /// The directory shared by all.
     pub fn shared_dir(&self) -> &Path {
-        &self.dir
+        self.home.dir()
     }
 
     /// What the program on this node logged, whichever it is; still there when it has ended.
@@ -155,12 +142,8 @@ impl Lab {
     }
 
     /// A command inside the node's namespace that dies with the thread that started it.
-    ///
-    /// Every program in the chain replaces the one before it, so the child's process id is the program's own.
     pub fn command(&self, node: Node, program: &str) -> Command {
-        let mut command = words("setpriv --pdeathsig KILL ip netns exec");
-        command.arg(self.namespace(node)).arg(program);
-        command
+        self.place(node).command(program)
     }
 
     /// Sends `count` echo requests from one node to an inner address; gives ping's own summary.
@@ -177,17 +160,5 @@ impl Lab {
             ping.args(["-I", &source.to_string()]);
         }
         finish(ping.arg(to.to_string()))
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        // Best effort: what is already gone need not be removed.
-        for node in Node::ALL {
-            let _ = finish(&mut words(&format!("ip netns del {}", self.namespace(node))));
-        }
-        if env::var_os("KEYTOLL_INTEROP_KEEP").is_none() {
-            let _ = fs::remove_dir_all(&self.dir);
-        }
     }
 }

@@ -8,9 +8,8 @@
 //!   inner 10.98.1.1          inner 10.98.2.1; virtual addresses 10.98.3.0/24
 //! ```
 //!
-//! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`): real packets pass through
-//! real SAs although the kernel has no ESP. The price is that ESP always travels in UDP port 4500 (RFC 3948), so the
-//! IKE peer has to float there (RFC 7296 §2.23).
+//! `world/daemons` writes their configurations, starts and stops them; here is what they are to be told, and what is to
+//! come of it.
 //!
 //! The tests need root, namespaces and the packages of `interop/setup.sh`, and run when `KEYTOLL_INTEROP=1`.
 
@@ -30,10 +29,10 @@ pub mod peer;
 pub mod pki;
 pub mod require;
 pub mod results;
-pub mod run;
-pub mod status;
 pub mod suites;
 pub mod swanctl;
+
+pub use keytoll_daemons::{run, status};
 
 pub use charon::Charon;
 pub use freeradius::FreeRadius;

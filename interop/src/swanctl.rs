@@ -1,10 +1,16 @@
-//! The configuration files strongSwan reads: `strongswan.conf` for the daemon, `swanctl.conf` for what it shall agree to.
-//! One connection `c` with a child `net` (and `host`, a part of it), the same on both sides but for their roles.
+//! What both sides of an IKE SA shall agree on, and what strongSwan is told of it: one connection `c` with a child `net`
+//! (and `host`, a part of it), the same on both sides but for their roles.
 
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+
+use keytoll_daemons::charon::{Addresses, Child, Config, Credential, Kind, Own, Peer, Radius, Secret};
 
 use crate::eap::{Login, Method, RADIUS_SECRET, USER, Version};
 use crate::lab::{Node, POOL};
+use crate::pki::Pki;
+use crate::run::Trouble;
 
 /// The shared key, unless a case wants a wrong one.
 pub const SECRET: &str = "lab-shared-secret";
@@ -64,85 +70,76 @@ impl Terms {
         Self { auth: Auth::Eap(login), ..Self::psk("aes128-sha256-x25519", "aes128gcm16") }
     }
 
-    /// `swanctl.conf` for one side.
-    pub fn swanctl_conf(&self, node: Node) -> String {
-        let (peer, remote_addrs) = match node {
-            Node::Ue => (Node::Gw, format!("remote_addrs = {}", Node::Gw.outer())),
-            _ => (Node::Ue, String::new()),
-        };
-        format!(
-            "connections {{ c {{
-  version = 2
-  local_addrs = {local}
-  {remote_addrs}
-  proposals = {ike}
-  unique = never
-  mobike = no
-  {addresses}
-  {more}
-  local {{ {own_auth}
-    id = {own_id} }}
-  remote {{ auth = {auth}
-    id = {peer_id} }}
-  children {{ {net}
-    {host} }} }} }}
-pools {{ p {{ addrs = {POOL} }} }}
-secrets {{ ike-1 {{ secret = \"{secret}\" }}
-  {eap_secret} }}
-",
-            local = node.outer(),
-            ike = self.ike,
-            net = self.child("net", self.selector(node), self.selector(peer)),
-            host = self.child("host", self.host(node), self.host(peer)),
-            secret = self.secret,
-            more = self.charon,
-            addresses = self.addresses(node),
-            own_auth = self.own_auth(node),
-            auth = self.peer_auth(node),
-            eap_secret = self.eap_secret(),
-            own_id = node.id(),
-            peer_id = peer.id(),
-        )
+    /// What strongSwan is told on this node.
+    pub fn charon(&self, node: Node, pki: Option<&Pki>) -> Result<Config, Trouble> {
+        let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
+        let login = self.login();
+        Ok(Config {
+            local: node.outer().into(),
+            remote: (node == Node::Ue).then(|| peer.outer().into()),
+            ike: self.ike.into(),
+            esp: self.esp.into(),
+            own: self.own_auth(node),
+            own_id: node.id().into(),
+            peer: self.peer_auth(node),
+            peer_id: peer.id().into(),
+            addresses: self.addresses(node),
+            children: vec![
+                child("net", self.selector(node), self.selector(peer)),
+                child("host", self.host(node), self.host(peer)),
+            ],
+            secrets: self.secrets(),
+            files: pki.map_or(Ok(Vec::new()), |pki| files(node, pki))?,
+            radius: login.map(|_| radius()),
+            is_tls_1_3: login.is_some_and(|login| login.method.tls() == Some(Version::Tls13)),
+            more: self.charon.into(),
+            daemon: String::new(),
+            logs: true,
+        })
     }
 
-    fn child(&self, name: &str, local: &str, remote: &str) -> String {
-        format!("{name} {{ local_ts = {local}\n remote_ts = {remote}\n esp_proposals = {} }}", self.esp)
-    }
-
-    fn own_auth(&self, node: Node) -> String {
-        let certificate = format!("certs = {}.crt", node.name());
-        match (self.auth, node) {
-            (Auth::Psk, _) => "auth = psk".into(),
-            (Auth::Eap(login), Node::Ue) => {
-                let name = Node::Aaa.id();
-                let own = if matches!(login.method, Method::Tls(_)) { &certificate } else { "" };
-                format!("auth = eap\n    eap_id = {USER}\n    aaa_id = {name}\n    {own}")
-            }
-            _ => format!("auth = pubkey\n    {certificate}"),
-        }
-    }
-
-    const fn peer_auth(&self, node: Node) -> &'static str {
-        match (self.auth, node) {
-            (Auth::Psk, _) => "psk",
-            (Auth::Eap(login), Node::Gw) if login.asks_identity => "eap-radius\n    eap_id = %any",
-            (Auth::Eap(_), Node::Gw) => "eap-radius",
-            _ => "pubkey",
-        }
-    }
-
-    fn eap_secret(&self) -> String {
+    const fn login(&self) -> Option<Login> {
         match self.auth {
-            Auth::Eap(login) => format!("eap-1 {{ id = {USER}\n    secret = \"{}\" }}", login.password),
-            _ => String::new(),
+            Auth::Eap(login) => Some(login),
+            Auth::Psk | Auth::Certificate => None,
         }
     }
 
-    const fn addresses(&self, node: Node) -> &'static str {
+    fn own_auth(&self, node: Node) -> Own {
+        let file = format!("{}.crt", node.name());
+        match (self.auth, node) {
+            (Auth::Psk, _) => Own::Psk,
+            (Auth::Eap(login), Node::Ue) => Own::Eap {
+                identity: USER.into(),
+                server: Node::Aaa.id().into(),
+                certificate: matches!(login.method, Method::Tls(_)).then_some(file),
+            },
+            _ => Own::Certificate { file },
+        }
+    }
+
+    const fn peer_auth(&self, node: Node) -> Peer {
+        match (self.auth, node) {
+            (Auth::Psk, _) => Peer::Psk,
+            (Auth::Eap(login), Node::Gw) => Peer::Radius { asks_identity: login.asks_identity },
+            _ => Peer::Certificate,
+        }
+    }
+
+    fn secrets(&self) -> Vec<Secret> {
+        let password = |login: Login| Secret::Password {
+            identity: USER.into(),
+            password: login.password.as_bytes().to_vec(),
+        };
+        let key = Secret::Psk(self.secret.as_bytes().to_vec());
+        std::iter::once(key).chain(self.login().map(password)).collect()
+    }
+
+    fn addresses(&self, node: Node) -> Addresses {
         match (self.inner, node) {
-            (Inner::Virtual, Node::Ue) => "vips = 0.0.0.0",
-            (Inner::Virtual, _) => "pools = p",
-            (Inner::Subnet, _) => "",
+            (Inner::Virtual, Node::Ue) => Addresses::Asks(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            (Inner::Virtual, _) => Addresses::Gives(POOL.into()),
+            (Inner::Subnet, _) => Addresses::Own,
         }
     }
 
@@ -163,57 +160,26 @@ secrets {{ ike-1 {{ secret = \"{secret}\" }}
     }
 }
 
-/// Plugins of Debian's packages that IKEv2 needs; an explicit list keeps the machine's own /etc/strongswan.d out.
-/// `kernel-libipsec` stands before `kernel-netlink`: the first that can do a thing does it.
-const PLUGINS: &str = "aesni aes sha2 sha1 md5 mgf1 random nonce x509 constraints pubkey pkcs1 pkcs8 pem openssl gmp \
-    curve25519 chapoly xcbc cmac hmac kdf ctr ccm gcm drbg kernel-libipsec kernel-netlink socket-default vici";
+fn child(name: &str, local: &str, remote: &str) -> Child {
+    Child { name: name.into(), local: local.into(), remote: remote.into(), mode: "tunnel" }
+}
 
-/// Plugins that EAP needs as well: MSCHAPv2 wants MD4 and DES.
-const EAP_PLUGINS: &str = "md4 des eap-identity eap-md5 eap-mschapv2 eap-gtc eap-tls eap-ttls eap-radius";
+fn radius() -> Radius {
+    Radius { address: Node::Aaa.outer().into(), secret: RADIUS_SECRET.into(), accounting: false }
+}
 
-impl Terms {
-    /// `strongswan.conf` for a daemon that keeps everything it writes in `dir`.
-    pub fn strongswan_conf(&self, dir: &Path) -> String {
-        let dir = dir.display();
-        let eap_plugins = if matches!(self.auth, Auth::Eap(_)) { EAP_PLUGINS } else { "" };
-        format!(
-            "charon {{
-  load_modular = no
-  load = {PLUGINS} {eap_plugins}
-  install_virtual_ip_on = lo
-  {tls}
-  syslog {{ daemon {{ default = -1 }}
-    auth {{ default = -1 }} }}
-  filelog {{ main {{ path = {dir}/charon.log
-      append = no
-      flush_line = yes
-      default = 2
-      net = 1
-      job = 1 }} }}
-  plugins {{ vici {{ socket = unix://{dir}/vici }}
-    {radius} }}
-}}
-charon-systemd {{ journal {{ default = -1 }} }}
-",
-            tls = self.tls(),
-            radius = self.radius(),
-        )
-    }
+/// What the node shows and trusts.
+fn files(node: Node, pki: &Pki) -> Result<Vec<Credential>, Trouble> {
+    let name = node.name();
+    Ok(vec![
+        credential(Kind::Authority, "root.crt".into(), &pki.root_certificate())?,
+        credential(Kind::Certificate, format!("{name}.crt"), &pki.certificate(node))?,
+        credential(Kind::Key, format!("{name}.key"), &pki.key(node))?,
+    ])
+}
 
-    fn tls(&self) -> &'static str {
-        match self.auth {
-            Auth::Eap(login) if login.method.tls() == Some(Version::Tls13) => "tls { version_max = 1.3 }",
-            _ => "",
-        }
-    }
-
-    fn radius(&self) -> String {
-        match self.auth {
-            Auth::Eap(_) => format!(
-                "eap-radius {{ servers {{ aaa {{ address = {}\n secret = {RADIUS_SECRET} }} }} }}",
-                Node::Aaa.outer()
-            ),
-            _ => String::new(),
-        }
-    }
+fn credential(kind: Kind, name: String, path: &Path) -> Result<Credential, Trouble> {
+    let read = fs::read(path);
+    let bytes = read.map_err(|source| Trouble::File { what: format!("read {}", path.display()), source })?;
+    Ok(Credential { kind, name, bytes })
 }

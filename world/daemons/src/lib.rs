@@ -1,2 +1,42 @@
-//! Third-party daemons in the place of a node: their configuration in a private directory, start, readiness, what they
-//! cost, and an end that leaves nothing behind.
+//! Other people's programs in our places: strongSwan's charon, FreeRADIUS and hostapd, started with a configuration that
+//! is written for them, watched, measured and stopped. Nothing of the machine's own configuration is read or touched.
+//!
+//! ```text
+//!   Home: a private directory --+-- Place: a network namespace, or the machine itself
+//!     '-- reaper                |      '-- cable() --- another Place
+//!                               '-- Charon, FreeRadius, Hostapd: files there, one Process each
+//! ```
+//!
+//! What is started dies with the thread that started it (PR_SET_PDEATHSIG), and what a [`Home`] made goes away with it,
+//! however we end: a reaper, a process of its own, waits for the end of a pipe that only we hold.
+//!
+//! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`): real packets pass through
+//! real SAs whatever the kernel has. The price is that ESP always travels in UDP port 4500 (RFC 3948), so the IKE peer
+//! has to float there (RFC 7296 §2.23).
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate waits for other programs, which takes real time; no engine is in here"
+)]
+
+pub mod aaa;
+pub mod charon;
+mod files;
+pub mod freeradius;
+pub mod home;
+pub mod hostapd;
+pub mod place;
+pub mod process;
+pub mod program;
+pub mod run;
+pub mod status;
+mod swanctl;
+
+pub use charon::Charon;
+pub use freeradius::FreeRadius;
+pub use home::Home;
+pub use hostapd::Hostapd;
+pub use place::Place;
+pub use process::{Process, Usage};
+pub use program::Program;
+pub use run::Trouble;

@@ -24,6 +24,25 @@ pub enum Trouble {
         /// What it printed.
         output: String,
     },
+    /// It ended although it was to go on.
+    #[error("{name} ended at once: {output}")]
+    Ended {
+        /// Which program.
+        name: &'static str,
+        /// The end of what it printed.
+        output: String,
+    },
+    /// It is not there.
+    #[error("{path} is missing: {remedy}")]
+    NotInstalled {
+        /// Where it was looked for.
+        path: String,
+        /// How to get it.
+        remedy: String,
+    },
+    /// What it takes is not allowed to us here.
+    #[error("{0}")]
+    NotAllowed(&'static str),
     /// Something did not happen in time.
     #[error("{what} not within {limit:?}: {detail}")]
     Late {
@@ -90,8 +109,13 @@ pub fn wait_for<T>(
         if begin.elapsed() > limit {
             return Err(Trouble::Late { what: what.into(), limit, detail: detail() });
         }
-        sleep(Duration::from_millis(20));
+        pause();
     }
+}
+
+/// A moment between two looks.
+pub(crate) fn pause() {
+    sleep(Duration::from_millis(20));
 }
 
 #[cfg(test)]

@@ -1,0 +1,47 @@
+//! What every AAA server is told, whichever program it is.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// A RADIUS client, and what it shares with the server.
+#[derive(Clone)]
+pub struct Client {
+    /// Its address.
+    pub address: IpAddr,
+    /// The shared secret.
+    pub secret: String,
+}
+
+/// TLS inside EAP.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// The server's certificate with the intermediate ones, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    /// Who may have signed the device's certificate, PEM.
+    pub root: PathBuf,
+    /// TLS 1.3 (RFC 9190), otherwise 1.2.
+    pub is_1_3: bool,
+    /// The longest EAP packet.
+    pub fragment_bytes: u16,
+    /// Whether a conversation may continue an earlier one.
+    pub resumption: bool,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// What a server's methods are called in its own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Methods {
+    /// What it proposes first.
+    pub proposed: &'static str,
+    /// What the user may use.
+    pub allowed: &'static str,
+    /// What it proposes inside a tunnel.
+    pub inside: &'static str,
+}

@@ -1,0 +1,332 @@
+//! One strongSwan daemon in one place: started without systemd, asked through `swanctl`, killed on drop.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::files;
+use crate::place::Place;
+use crate::process::{Process, Usage, end_of};
+use crate::program::{CHARON, EAP_RADIUS, LIBIPSEC, SETPRIV, SWANCTL, UNSHARE, check, check_tun};
+use crate::run::{Trouble, finish, wait_for};
+use crate::status::{self, IkeSa};
+use crate::swanctl::{strongswan_conf, swanctl_conf};
+
+/// How long the daemon may take to answer after its start.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long SAs may take to become what they should: two retransmissions (4 s and 7.2 s) can be part of it, because
+/// strongSwan 5.9.8 drops a response while it works on a request with the same message ID ("already processing").
+const SA_LIMIT: Duration = Duration::from_secs(30);
+
+/// How a daemon proves itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// With the shared key.
+    Psk,
+    /// With a certificate, by its file's name among [`Config::files`].
+    Certificate {
+        /// The name.
+        file: String,
+    },
+    /// With EAP.
+    Eap {
+        /// Whom it says it is in EAP.
+        identity: String,
+        /// The AAA server's name in its certificate.
+        server: String,
+        /// What it shows in EAP-TLS.
+        certificate: Option<String>,
+    },
+}
+
+/// How its peer proves itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// With the shared key.
+    Psk,
+    /// With a certificate.
+    Certificate,
+    /// With EAP, to the AAA server behind us.
+    Radius {
+        /// Whether the daemon asks for EAP's identity; otherwise it passes on IKE's.
+        asks_identity: bool,
+    },
+}
+
+/// Whose inner addresses there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addresses {
+    /// Both sides bring their own.
+    Own,
+    /// It asks for one, of the kind that this one is.
+    Asks(IpAddr),
+    /// It gives them, from this range.
+    Gives(String),
+}
+
+/// A child SA to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Child {
+    /// Its name.
+    pub name: String,
+    /// Our selectors in strongSwan's words.
+    pub local: String,
+    /// The peer's.
+    pub remote: String,
+    /// `tunnel` or `transport`.
+    pub mode: &'static str,
+}
+
+/// A secret.
+#[derive(Clone)]
+pub enum Secret {
+    /// The shared key of IKE.
+    Psk(Vec<u8>),
+    /// Somebody's password in EAP.
+    Password {
+        /// Whose.
+        identity: String,
+        /// The password.
+        password: Vec<u8>,
+    },
+}
+
+/// The AAA server behind a gateway.
+#[derive(Clone)]
+pub struct Radius {
+    /// Its address.
+    pub address: IpAddr,
+    /// What both share.
+    pub secret: String,
+    /// Whether sessions are reported.
+    pub accounting: bool,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl std::fmt::Debug for Radius {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Radius").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// A certificate or key that the daemon loads.
+#[derive(Clone)]
+pub struct Credential {
+    /// What it is.
+    pub kind: Kind,
+    /// The file's name.
+    pub name: String,
+    /// PEM or DER.
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Credential({:?}, {})", self.kind, self.name)
+    }
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A certificate of its own.
+    Certificate,
+    /// One that it trusts, or an intermediate one.
+    Authority,
+    /// A private key.
+    Key,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Certificate, Self::Authority, Self::Key];
+
+    /// The directory that strongSwan wants it in.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Certificate => "x509",
+            Self::Authority => "x509ca",
+            Self::Key => "private",
+        }
+    }
+}
+
+/// What one daemon is told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Its address.
+    pub local: IpAddr,
+    /// Whom it connects to; none: it answers anybody.
+    pub remote: Option<IpAddr>,
+    /// IKE proposals in strongSwan's words.
+    pub ike: String,
+    /// ESP proposals in strongSwan's words.
+    pub esp: String,
+    /// How it proves itself.
+    pub own: Own,
+    /// Who it says it is.
+    pub own_id: String,
+    /// How its peer proves itself.
+    pub peer: Peer,
+    /// Who that must be.
+    pub peer_id: String,
+    /// Inner addresses.
+    pub addresses: Addresses,
+    /// The children it may have.
+    pub children: Vec<Child>,
+    /// Keys and passwords.
+    pub secrets: Vec<Secret>,
+    /// Certificates and private keys.
+    pub files: Vec<Credential>,
+    /// The AAA server behind it.
+    pub radius: Option<Radius>,
+    /// Whether EAP's TLS may be 1.3.
+    pub is_tls_1_3: bool,
+    /// More lines for the connection.
+    pub more: String,
+    /// More lines for the daemon.
+    pub daemon: String,
+    /// Whether it logs what it does: [`Charon::log`] wants it, and it costs time.
+    pub logs: bool,
+}
+
+/// A running daemon.
+#[derive(Debug)]
+pub struct Charon {
+    dir: PathBuf,
+    process: Process,
+}
+
+impl Charon {
+    /// That everything it needs is there.
+    pub fn check() -> Result<(), Trouble> {
+        check(&[CHARON, SWANCTL, LIBIPSEC, EAP_RADIUS, UNSHARE, SETPRIV])?;
+        check_tun()
+    }
+
+    /// Writes its configuration into `dir`, starts it, waits until it answers, and loads connections and credentials.
+    pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
+        Self::check()?;
+        configure(dir, config)?;
+        let mut command = place.command("unshare");
+        // charon wants a /run of its own for its sockets and lock files; the private mount hides the machine's.
+        command.args(["-m", "sh", "-c", "mount -t tmpfs tmpfs /run && exec /usr/sbin/charon-systemd"]);
+        command.env("STRONGSWAN_CONF", dir.join("strongswan.conf"));
+        let process = Process::start("charon", command, dir.join("stdout"))?;
+        let mut charon = Self { dir: dir.to_owned(), process };
+        let dir = charon.dir.clone();
+        let answers = |_: &Process| swanctl(&dir, "--stats").ok();
+        charon.process.await_ready(START_LIMIT, answers)?;
+        charon.swanctl("--load-all --noprompt")?;
+        Ok(charon)
+    }
+
+    /// Sets up the child `net` and its IKE SA; fails with strongSwan's own words.
+    pub fn initiate(&self) -> Result<String, Trouble> {
+        self.initiate_child("net")
+    }
+
+    /// Sets up this child, and an IKE SA if there is none.
+    pub fn initiate_child(&self, name: &str) -> Result<String, Trouble> {
+        self.swanctl(&format!("--initiate --child {name} --timeout 20"))
+    }
+
+    /// Sets up the IKE SA alone.
+    pub fn initiate_ike(&self) -> Result<String, Trouble> {
+        self.swanctl("--initiate --ike c --timeout 20")
+    }
+
+    /// Waits until its log contains `words`.
+    pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
+        let ready = || self.log().contains(words).then_some(());
+        wait_for(words, Duration::from_secs(10), ready, || self.last_words())
+    }
+
+    /// Deletes the IKE SA and waits for the peer's answer.
+    pub fn terminate(&self) -> Result<String, Trouble> {
+        self.swanctl("--terminate --ike c --timeout 20")
+    }
+
+    /// Rekeys the CHILD SA, or with `ike` the IKE SA itself.
+    pub fn rekey(&self, ike: bool) -> Result<String, Trouble> {
+        self.swanctl(if ike { "--rekey --ike c" } else { "--rekey --child net" })
+    }
+
+    /// Rekeys the IKE SA while the daemon is held still and `meanwhile` happens: afterwards it finds its own wish and
+    /// whatever has arrived waiting side by side.
+    pub fn rekey_ike_after(&self, meanwhile: impl FnOnce() -> Result<(), Trouble>) -> Result<(), Trouble> {
+        self.signal("STOP")?;
+        thread::scope(|scope| {
+            let rekey = scope.spawn(|| self.rekey(true));
+            let happened = meanwhile();
+            // Both the request and the wish need a moment to get there.
+            thread::sleep(Duration::from_millis(100));
+            self.signal("CONT")?;
+            // Refused when the other side's rekeying has come first.
+            let _ = rekey.join();
+            happened
+        })
+    }
+
+    fn signal(&self, name: &str) -> Result<(), Trouble> {
+        finish(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.process.id())])).map(drop)
+    }
+
+    /// The SAs it has.
+    pub fn list_sas(&self) -> Result<Vec<IkeSa>, Trouble> {
+        Ok(status::read(&self.swanctl("--list-sas --raw")?))
+    }
+
+    /// Waits until its SAs are as wished; gives them.
+    pub fn await_sas(&self, what: &str, wished: impl Fn(&[IkeSa]) -> bool) -> Result<Vec<IkeSa>, Trouble> {
+        let ready = || self.list_sas().ok().filter(|sas| wished(sas));
+        wait_for(what, SA_LIMIT, ready, || format!("{:?}\n{}", self.list_sas(), self.last_words()))
+    }
+
+    /// Everything it logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.dir.join("charon.log")).unwrap_or_default()
+    }
+
+    /// What it has used so far; nothing if it has ended.
+    pub fn usage(&self) -> Option<Usage> {
+        self.process.usage()
+    }
+
+    fn swanctl(&self, arguments: &str) -> Result<String, Trouble> {
+        swanctl(&self.dir, arguments)
+    }
+
+    /// The end of what it printed and logged, for the message of a failed test.
+    fn last_words(&self) -> String {
+        end_of(&format!("{}{}", self.process.output(), self.log()))
+    }
+}
+
+fn swanctl(dir: &Path, arguments: &str) -> Result<String, Trouble> {
+    let mut command = Command::new(SWANCTL.path);
+    command.args(arguments.split_whitespace()).arg("--uri").arg(format!("unix://{}/vici", dir.display()));
+    command.env("STRONGSWAN_CONF", dir.join("strongswan.conf")).env("SWANCTL_DIR", dir.join("swanctl"));
+    finish(&mut command)
+}
+
+fn configure(dir: &Path, config: &Config) -> Result<(), Trouble> {
+    let swanctl = dir.join("swanctl");
+    for kind in Kind::ALL {
+        files::directory(&swanctl.join(kind.folder()))?;
+    }
+    files::write(&dir.join("strongswan.conf"), strongswan_conf(config, dir))?;
+    files::write(&swanctl.join("swanctl.conf"), swanctl_conf(config))?;
+    config
+        .files
+        .iter()
+        .try_for_each(|file| files::write(&swanctl.join(file.kind.folder()).join(&file.name), &file.bytes))
+}

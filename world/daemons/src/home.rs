@@ -1,0 +1,211 @@
+//! A private directory and the network namespaces that belong to it, and how both go away again.
+//!
+//! They go away through one door, whether we end well, by Ctrl-C, by a panic or by `kill -9`: a reaper, a shell of its own
+//! that waits until the pipe to it closes. What even that could not remove (a machine that was switched off, a reaper
+//! that was killed) is swept by the next [`Home`]: names tell process id and start time of whoever made them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, process};
+
+use crate::files;
+use crate::place::Place;
+use crate::process::start_time;
+use crate::run::{Trouble, finish, line, words};
+
+/// What all names begin with.
+const PREFIX: &str = "keytoll-";
+/// Where the kernel keeps the names of namespaces.
+const NAMESPACES: &str = "/run/netns";
+
+/// Waits for the end of its input, then removes the namespaces of home `$1` and, with `$3`, the directory `$2`. Programs
+/// that are dying may still write there for a moment.
+const REAPER: &str = r#"
+cat >/dev/null
+for namespace in /run/netns/"$1"-*; do
+  [ -e "$namespace" ] && ip netns del "${namespace##*/}"
+done
+[ -z "$3" ] || rm -rf -- "$2" || { sleep 1; rm -rf -- "$2"; }
+"#;
+
+/// A directory that only we may read, and what belongs to it.
+#[derive(Debug)]
+pub struct Home {
+    name: String,
+    dir: PathBuf,
+    reaper: Child,
+}
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+impl Home {
+    /// Sweeps what dead processes left, and makes a new home in the directory for temporary files.
+    pub fn new() -> Result<Self, Trouble> {
+        Self::with(true)
+    }
+
+    /// The same, but the directory stays for whoever wants to look into it.
+    pub fn kept() -> Result<Self, Trouble> {
+        Self::with(false)
+    }
+
+    fn with(removes: bool) -> Result<Self, Trouble> {
+        sweep();
+        let began = start_time(process::id()).unwrap_or_default();
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{began}-{count}", process::id());
+        let dir = env::temp_dir().join(&name);
+        // The reaper comes first, so that whatever is made goes away if the rest fails.
+        let home = Self { reaper: reaper(&name, &dir, removes)?, name, dir };
+        files::directory(&home.dir)?;
+        Ok(home)
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A directory in it, made if it is not there.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, Trouble> {
+        let folder = self.dir.join(name);
+        files::directory(&folder)?;
+        Ok(folder)
+    }
+
+    /// A new network namespace with nothing but its loopback.
+    pub fn namespace(&self, name: &str) -> Result<Place, Trouble> {
+        let place = self.place(name);
+        if let Place::Namespace(name) = &place {
+            finish(&mut words(&format!("ip netns add {name}")))?;
+        }
+        place.up("lo")?;
+        Ok(place)
+    }
+
+    /// The namespace of this name, made or not.
+    pub fn place(&self, name: &str) -> Place {
+        Place::Namespace(format!("{}-{name}", self.name))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // The end of its input is what it waits for.
+        drop(self.reaper.stdin.take());
+        let _ = self.reaper.wait();
+    }
+}
+
+fn reaper(name: &str, dir: &Path, removes: bool) -> Result<Child, Trouble> {
+    let mut command = Command::new("sh");
+    command.args(["-c", REAPER, "keytoll-reaper", name]).arg(dir).arg(if removes { "remove" } else { "" });
+    // In a group of its own, so that Ctrl-C does not end it before its work begins.
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().map_err(|source| Trouble::Start { command: line(&command), source })
+}
+
+/// Whether network namespaces can be made here.
+pub fn may_make_namespaces() -> Result<(), Trouble> {
+    if is_root() {
+        return Ok(());
+    }
+    Err(Trouble::NotAllowed("only root may make network namespaces; run it with `sudo`"))
+}
+
+/// Whether we are root.
+pub fn is_root() -> bool {
+    own_uid() == Some(0)
+}
+
+fn own_uid() -> Option<u32> {
+    fs::metadata("/proc/self").ok().map(|own| own.uid())
+}
+
+/// Removes what homes of dead processes left. Best effort: what cannot be removed stays.
+fn sweep() {
+    let ours = own_uid();
+    let is_ours = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| Some(found.uid()) == ours);
+    for path in left_in(Path::new(NAMESPACES)).into_iter().filter(|path| is_ours(path)) {
+        let _ = finish(Command::new("ip").args(["netns", "del"]).arg(path.file_name().unwrap_or_default()));
+    }
+    for path in left_in(&env::temp_dir()).into_iter().filter(|path| is_ours(path)) {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// What there is of dead processes.
+fn left_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter(|entry| entry.file_name().to_str().and_then(maker).is_some_and(|maker| !maker.lives()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Whoever made something.
+#[derive(Debug, PartialEq, Eq)]
+struct Maker {
+    id: u32,
+    began: u64,
+}
+
+impl Maker {
+    fn lives(&self) -> bool {
+        start_time(self.id) == Some(self.began)
+    }
+}
+
+/// The maker in the name of a directory or a namespace.
+fn maker(name: &str) -> Option<Maker> {
+    let mut parts = name.strip_prefix(PREFIX)?.split('-');
+    let (id, began) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next()?.parse::<u32>().ok()?;
+    Some(Maker { id, began })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_home_is_private_and_goes_away() {
+        let home = Home::new().unwrap();
+        let dir = home.dir().to_owned();
+        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+        files::write(&home.folder("ue").unwrap().join("key"), "secret").unwrap();
+        let key = dir.join("ue/key");
+        assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+        drop(home);
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn what_the_dead_left_is_swept_and_what_lives_stays() {
+        let living = Home::new().unwrap();
+        let dead = env::temp_dir().join(format!("{PREFIX}{}-{}-0", u32::MAX, 1));
+        let strange = env::temp_dir().join(format!("{PREFIX}strange-{}", process::id()));
+        for dir in [&dead, &strange] {
+            files::directory(dir).unwrap();
+        }
+        drop(Home::new().unwrap());
+        assert!(living.dir().exists() && strange.exists());
+        assert!(!dead.exists());
+        fs::remove_dir(strange).unwrap();
+    }
+
+    #[test]
+    fn names_tell_their_maker() {
+        assert_eq!(maker("keytoll-17-4711-0-ue"), Some(Maker { id: 17, began: 4711 }));
+        assert_eq!(maker("keytoll-17-4711-0"), Some(Maker { id: 17, began: 4711 }));
+        for strange in ["keytoll-17", "keytoll-ue-1-1", "lab-17-1-0", "keytoll-secrets-17"] {
+            assert_eq!(maker(strange), None, "{strange}");
+        }
+    }
+}

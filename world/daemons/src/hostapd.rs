@@ -1,0 +1,178 @@
+//! One hostapd as the AAA server, without any radio, and behind it hlr_auc_gw, which knows the subscriber's key. Both in
+//! the foreground, ended on drop.
+//!
+//! The first method of a user's line is proposed first; lines for what goes on inside a tunnel end in `[2]`. See
+//! hostapd's `hostapd.conf` and `hostapd.eap_user`, and `hlr_auc_gw.milenage_db`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::aaa::{Client, Methods, Tls};
+use crate::files;
+use crate::place::Place;
+use crate::process::{Process, Usage};
+use crate::program::{self, HOSTAPD, SETPRIV, check};
+use crate::run::Trouble;
+
+/// How long either may take to start.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// A subscriber.
+#[derive(Clone)]
+pub struct Subscriber {
+    /// Who.
+    pub imsi: String,
+    /// K.
+    pub key: u128,
+    /// OPc.
+    pub opc: u128,
+    /// The authentication management field; EAP-AKA′ wants its separation bit (TS 33.402 §6.2).
+    pub amf: [u8; 2],
+    /// The highest sequence number used so far.
+    pub sqn: u64,
+}
+
+impl std::fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscriber").field("imsi", &self.imsi).finish_non_exhaustive()
+    }
+}
+
+/// What a server is told.
+#[derive(Clone)]
+pub struct Config {
+    /// The UDP port it listens on, at every address of its place.
+    pub port: u16,
+    /// Who may ask.
+    pub client: Client,
+    /// Its methods: `MD5`, `MSCHAPV2`, `TLS`, `TTLS`, `PEAP`, `SIM`, `AKA`, `AKA'`, …
+    pub methods: Methods,
+    /// Who may come in.
+    pub user: String,
+    /// The user's password.
+    pub password: String,
+    /// The user's card; without one hlr_auc_gw is not needed.
+    pub subscriber: Option<Subscriber>,
+    /// Whether the user comes back under other names.
+    pub has_pseudonyms: bool,
+    /// TLS inside EAP; none: methods without.
+    pub tls: Option<Tls>,
+    /// Whether it tells everything it does; that costs time.
+    pub logs: bool,
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config").field("port", &self.port).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Hostapd {
+    process: Process,
+    subscribers: Option<Process>,
+}
+
+impl Hostapd {
+    /// That everything it needs is there, with a source of vectors or without.
+    pub fn check(with_subscribers: bool) -> Result<(), Trouble> {
+        check(&[HOSTAPD, SETPRIV])?;
+        if with_subscribers { program::subscribers().map(drop) } else { Ok(()) }
+    }
+
+    /// Writes its configuration into `dir`, starts it, and waits until it listens.
+    pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
+        Self::check(config.subscriber.is_some())?;
+        files::write(&dir.join("hostapd.conf"), hostapd_conf(dir, config))?;
+        files::write(&dir.join("clients"), format!("{} {}\n", config.client.address, config.client.secret))?;
+        files::write(&dir.join("users"), users(config))?;
+        let subscribers =
+            config.subscriber.as_ref().map(|subscriber| centre(place, dir, subscriber)).transpose()?;
+        let mut command = place.command(HOSTAPD.path);
+        if config.logs {
+            command.arg("-d");
+        }
+        command.arg(dir.join("hostapd.conf"));
+        let mut process = Process::start("hostapd", command, dir.join("stdout"))?;
+        let listens = |process: &Process| process.output().contains("AP-ENABLED").then_some(());
+        process.await_ready(START_LIMIT, listens)?;
+        Ok(Self { process, subscribers })
+    }
+
+    /// Everything it told.
+    pub fn log(&self) -> String {
+        self.process.output()
+    }
+
+    /// What it and its source of vectors have used so far; nothing if either has ended.
+    pub fn usage(&self) -> Option<Usage> {
+        let own = self.process.usage()?;
+        let Some(subscribers) = &self.subscribers else { return Some(own) };
+        Some(own + subscribers.usage()?)
+    }
+}
+
+/// Starts hlr_auc_gw with one subscriber.
+fn centre(place: &Place, dir: &Path, subscriber: &Subscriber) -> Result<Process, Trouble> {
+    let Subscriber { imsi, key, opc, amf: [high, low], sqn } = subscriber;
+    let known = format!("{imsi} {key:032x} {opc:032x} {high:02x}{low:02x} {sqn:012x}\n");
+    files::write(&dir.join("milenage"), known)?;
+    let (program, socket) = (program::subscribers()?, dir.join("socket"));
+    let mut command = place.command(&program.to_string_lossy());
+    command.arg("-s").arg(&socket).arg("-m").arg(dir.join("milenage"));
+    let mut process = Process::start("hlr_auc_gw", command, dir.join("subscribers"))?;
+    process.await_ready(START_LIMIT, |_| socket.exists().then_some(()))?;
+    Ok(process)
+}
+
+fn users(config: &Config) -> String {
+    let Config { user, password, methods, .. } = config;
+    let Methods { proposed, allowed, inside } = methods;
+    // Whoever comes back with a card has another name then.
+    let others = if config.has_pseudonyms { format!("*\t{allowed}\n") } else { String::new() };
+    let list = if proposed == allowed { (*proposed).to_owned() } else { format!("{proposed},{allowed}") };
+    format!("\"{user}\"\t{list}\t\"{password}\"\n\"{user}\"\t{inside}\t\"{password}\"\t[2]\n{others}")
+}
+
+fn hostapd_conf(dir: &Path, config: &Config) -> String {
+    let centre = if config.subscriber.is_some() {
+        format!("eap_sim_db=unix:{}/socket\n", dir.display())
+    } else {
+        String::new()
+    };
+    format!(
+        "interface=lo
+driver=none
+logger_stdout=-1
+logger_stdout_level=0
+eap_server=1
+eap_user_file={dir}/users
+radius_server_clients={dir}/clients
+radius_server_auth_port={port}
+{ipv6}{centre}{tls}",
+        dir = dir.display(),
+        port = config.port,
+        ipv6 = if config.client.address.is_ipv6() { "radius_server_ipv6=1\n" } else { "" },
+        tls = config.tls.as_ref().map_or_else(String::new, tunnels),
+    )
+}
+
+fn tunnels(tls: &Tls) -> String {
+    // 2.10 leaves TLS 1.3 out unless asked for.
+    let versions = if tls.is_1_3 { "[ENABLE-TLSv1.3][DISABLE-TLSv1.2]" } else { "[DISABLE-TLSv1.3]" };
+    format!(
+        "ca_cert={root}
+server_cert={certificate}
+private_key={key}
+tls_flags={versions}
+fragment_size={fragment_bytes}
+tls_session_lifetime={lifetime_s}
+",
+        root = tls.root.display(),
+        certificate = tls.certificate.display(),
+        key = tls.key.display(),
+        fragment_bytes = tls.fragment_bytes,
+        lifetime_s = if tls.resumption { 3600 } else { 0 },
+    )
+}

@@ -1,0 +1,96 @@
+//! The programs, where they are, and what brings them: a missing one is one sentence, before anything has been started.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::run::Trouble;
+
+/// A program, or a part of one, that must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program {
+    /// Where it is installed.
+    pub path: &'static str,
+    /// The Debian package that brings it.
+    pub package: &'static str,
+}
+
+/// strongSwan's IKE daemon, without the starter.
+pub const CHARON: Program = Program { path: "/usr/sbin/charon-systemd", package: "charon-systemd" };
+/// What talks to it.
+pub const SWANCTL: Program = Program { path: "/usr/sbin/swanctl", package: "strongswan-swanctl" };
+/// ESP in user space.
+pub const LIBIPSEC: Program = Program {
+    path: "/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so",
+    package: "libcharon-extra-plugins",
+};
+/// RADIUS behind charon.
+pub const EAP_RADIUS: Program = Program {
+    path: "/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so",
+    package: "libcharon-extra-plugins",
+};
+/// FreeRADIUS.
+pub const FREERADIUS: Program = Program { path: "/usr/sbin/freeradius", package: "freeradius" };
+/// hostapd.
+pub const HOSTAPD: Program = Program { path: "/usr/sbin/hostapd", package: "hostapd" };
+/// Makes a program die with whoever started it.
+pub const SETPRIV: Program = Program { path: "/usr/bin/setpriv", package: "util-linux" };
+/// Gives charon a /run of its own.
+pub const UNSHARE: Program = Program { path: "/usr/bin/unshare", package: "util-linux" };
+/// Makes namespaces and cables.
+pub const IP: Program = Program { path: "/usr/sbin/ip", package: "iproute2" };
+
+/// hostapd's source of vectors, which no Debian package has.
+const SUBSCRIBERS: &str = "hlr_auc_gw";
+
+impl Program {
+    /// That it is there; otherwise what to install.
+    pub fn check(self) -> Result<(), Trouble> {
+        if Path::new(self.path).exists() {
+            return Ok(());
+        }
+        let remedy = format!("install it with `apt-get install {}`", self.package);
+        Err(Trouble::NotInstalled { path: self.path.to_owned(), remedy })
+    }
+}
+
+/// That all of them are there.
+pub fn check(programs: &[Program]) -> Result<(), Trouble> {
+    programs.iter().try_for_each(|program| program.check())
+}
+
+/// That user-space ESP has its device.
+pub fn check_tun() -> Result<(), Trouble> {
+    if Path::new("/dev/net/tun").exists() {
+        return Ok(());
+    }
+    Err(Trouble::NotAllowed("/dev/net/tun is missing, and strongSwan's user-space ESP needs it"))
+}
+
+/// Where `hlr_auc_gw` is: named by `KEYTOLL_HLR_AUC_GW`, beside our own program's build, or in the path.
+pub fn subscribers() -> Result<PathBuf, Trouble> {
+    let named = env::var_os("KEYTOLL_HLR_AUC_GW").map(PathBuf::from);
+    let built = env::current_exe().ok().into_iter().flat_map(|program| {
+        let folders: Vec<_> = program.ancestors().skip(1).take(3).map(Path::to_owned).collect();
+        folders.into_iter().map(|folder| folder.join("wpa").join(SUBSCRIBERS))
+    });
+    let path = env::var_os("PATH").unwrap_or_default();
+    let installed = env::split_paths(&path).map(|folder| folder.join(SUBSCRIBERS)).collect::<Vec<_>>();
+    named.into_iter().chain(built).chain(installed).find(|file| file.is_file()).ok_or_else(|| {
+        let remedy = "no Debian package has it; `interop/build-wpa.sh` builds it, and KEYTOLL_HLR_AUC_GW may say \
+                      where it is";
+        Trouble::NotInstalled { path: SUBSCRIBERS.to_owned(), remedy: remedy.to_owned() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let absent = Program { path: "/no/such/charon", package: "charon-systemd" };
+        let said = check(&[absent]).unwrap_err().to_string();
+        assert_eq!(said, "/no/such/charon is missing: install it with `apt-get install charon-systemd`");
+        check(&[]).unwrap();
+    }
+}

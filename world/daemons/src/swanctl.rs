@@ -1,0 +1,184 @@
+//! The two files strongSwan reads: `strongswan.conf` for the daemon, `swanctl.conf` for what it shall agree to. One
+//! connection `c` with children by name. See swanctl.conf(5) and strongswan.conf(5).
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use crate::charon::{Addresses, Config, Own, Peer, Secret};
+
+/// Plugins of Debian's packages that IKEv2 needs; an explicit list keeps the machine's own /etc/strongswan.d out.
+/// `kernel-libipsec` stands before `kernel-netlink`: the first that can do a thing does it.
+const PLUGINS: &str = "aesni aes sha2 sha1 md5 mgf1 random nonce x509 constraints pubkey pkcs1 pkcs8 pem openssl gmp \
+    curve25519 chapoly xcbc cmac hmac kdf ctr ccm gcm drbg kernel-libipsec kernel-netlink socket-default vici";
+
+/// Plugins that EAP needs as well: MSCHAPv2 wants MD4 and DES.
+const EAP_PLUGINS: &str = "md4 des eap-identity eap-md5 eap-mschapv2 eap-gtc eap-tls eap-ttls eap-radius";
+
+/// `swanctl.conf`.
+pub(crate) fn swanctl_conf(config: &Config) -> String {
+    let remote = config.remote.map_or_else(String::new, |address| format!("remote_addrs = {address}"));
+    format!(
+        "connections {{ c {{
+  version = 2
+  local_addrs = {local}
+  {remote}
+  proposals = {ike}
+  unique = never
+  mobike = no
+  {addresses}
+  {more}
+  local {{ {own}
+    id = {own_id} }}
+  remote {{ {peer}
+    id = {peer_id} }}
+  children {{ {children} }} }} }}
+{pools}
+secrets {{ {secrets} }}
+",
+        local = config.local,
+        ike = config.ike,
+        addresses = addresses(&config.addresses),
+        more = config.more,
+        own = own(&config.own),
+        own_id = config.own_id,
+        peer = peer(config.peer),
+        peer_id = config.peer_id,
+        children = children(config),
+        pools = pools(&config.addresses),
+        secrets = secrets(&config.secrets),
+    )
+}
+
+fn addresses(addresses: &Addresses) -> &'static str {
+    match addresses {
+        Addresses::Own => "",
+        Addresses::Asks(IpAddr::V4(_)) => "vips = 0.0.0.0",
+        Addresses::Asks(IpAddr::V6(_)) => "vips = ::",
+        Addresses::Gives(_) => "pools = p",
+    }
+}
+
+fn pools(addresses: &Addresses) -> String {
+    match addresses {
+        Addresses::Gives(pool) => format!("pools {{ p {{ addrs = {pool} }} }}"),
+        Addresses::Own | Addresses::Asks(_) => String::new(),
+    }
+}
+
+fn own(own: &Own) -> String {
+    match own {
+        Own::Psk => "auth = psk".into(),
+        Own::Certificate { file } => format!("auth = pubkey\n    certs = {file}"),
+        Own::Eap { identity, server, certificate } => {
+            let own = certificate.as_ref().map_or_else(String::new, |file| format!("certs = {file}"));
+            format!("auth = eap\n    eap_id = {identity}\n    aaa_id = {server}\n    {own}")
+        }
+    }
+}
+
+const fn peer(peer: Peer) -> &'static str {
+    match peer {
+        Peer::Psk => "auth = psk",
+        Peer::Certificate => "auth = pubkey",
+        Peer::Radius { asks_identity: true } => "auth = eap-radius\n    eap_id = %any",
+        Peer::Radius { asks_identity: false } => "auth = eap-radius",
+    }
+}
+
+fn children(config: &Config) -> String {
+    let child = |child: &crate::charon::Child| {
+        let (name, local, remote, mode) = (&child.name, &child.local, &child.remote, child.mode);
+        let esp = &config.esp;
+        let remote = if remote.is_empty() { String::new() } else { format!("remote_ts = {remote}\n     ") };
+        format!("{name} {{ local_ts = {local}\n     {remote}mode = {mode}\n     esp_proposals = {esp} }}")
+    };
+    config.children.iter().map(child).collect::<Vec<_>>().join("\n    ")
+}
+
+fn secrets(secrets: &[Secret]) -> String {
+    let section = |(n, secret): (usize, &Secret)| match secret {
+        Secret::Psk(key) => format!("ike-{n} {{ secret = {} }}", word(key)),
+        Secret::Password { identity, password } => {
+            format!("eap-{n} {{ id = {identity}\n    secret = {} }}", word(password))
+        }
+    };
+    secrets.iter().enumerate().map(section).collect::<Vec<_>>().join("\n  ")
+}
+
+/// A secret as strongSwan reads it: text in quotes, else hexadecimal.
+fn word(secret: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    match std::str::from_utf8(secret) {
+        Ok(text) if !text.starts_with("0x") && secret.iter().all(is_plain) => format!("\"{text}\""),
+        _ => {
+            let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("0x{hex}")
+        }
+    }
+}
+
+/// `strongswan.conf` for a daemon that keeps everything it writes in `dir`.
+pub(crate) fn strongswan_conf(config: &Config, dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "charon {{
+  load_modular = no
+  load = {PLUGINS} {eap_plugins}
+  install_virtual_ip_on = lo
+  {tls}
+  {daemon}
+  syslog {{ daemon {{ default = -1 }}
+    auth {{ default = -1 }} }}
+  {log}
+  plugins {{ vici {{ socket = unix://{dir}/vici }}
+    {radius} }}
+}}
+charon-systemd {{ journal {{ default = -1 }} }}
+",
+        eap_plugins = if uses_eap(config) { EAP_PLUGINS } else { "" },
+        tls = if config.is_tls_1_3 { "tls { version_max = 1.3 }" } else { "" },
+        daemon = config.daemon,
+        log = if config.logs { log(&dir.to_string()) } else { String::new() },
+        radius = radius(config),
+    )
+}
+
+fn uses_eap(config: &Config) -> bool {
+    matches!(config.own, Own::Eap { .. }) || config.radius.is_some()
+}
+
+fn log(dir: &str) -> String {
+    format!(
+        "filelog {{ main {{ path = {dir}/charon.log
+      append = no
+      flush_line = yes
+      default = 2
+      net = 1
+      job = 1 }} }}"
+    )
+}
+
+fn radius(config: &Config) -> String {
+    config.radius.as_ref().map_or_else(String::new, |server| {
+        format!(
+            "eap-radius {{ accounting = {accounting}
+      servers {{ aaa {{ address = {address}
+          secret = {secret} }} }} }}",
+            accounting = if server.accounting { "yes" } else { "no" },
+            address = server.address,
+            secret = server.secret,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_that_could_be_misread_are_hexadecimal() {
+        assert_eq!(word(b"lab-shared-secret"), "\"lab-shared-secret\"");
+        assert_eq!(word(b"0xyz"), "0x3078797a");
+        assert_eq!(word(&[0xff, 0, b'"']), "0xff0022");
+    }
+}
