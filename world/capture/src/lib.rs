@@ -1,4 +1,13 @@
 //! Captures: pcapng files of every link with the key tables that Wireshark reads, and any capture read back into
 //! messages and facts.
+//!
+//! * [`Writer`] writes the packets of datagrams as they pass.
+//! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
+//! * [`observe`] tells the facts of datagrams that pass.
 
+pub mod keys;
 pub mod observe;
+pub mod write;
+
+pub use keys::KeyTables;
+pub use write::{Seen, Writer};

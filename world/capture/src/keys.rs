@@ -1,0 +1,206 @@
+//! Key tables as Wireshark reads them: a directory that is a whole Wireshark profile, beside the capture that it opens.
+//!
+//! ```text
+//!   ikev2_decryption_table   SPIi,SPIr,SK_ei,SK_er,"encryption",SK_ai,SK_ar,"integrity"
+//!   ikev1_decryption_table   initiator's cookie,key
+//!   esp_sa                   "IPv4","source","destination","0xSPI","encryption","0xkey","integrity","0xkey"
+//!   tls.keys                 label client_random secret          (NSS key log, draft-ietf-tls-keylogfile)
+//!   preferences              which switches all on, and holds the RADIUS secret
+//! ```
+//!
+//! Every line is written as the key is told, so that a process that is killed leaves what it had. The capture itself
+//! holds no secret: who gives it away keeps this directory.
+
+mod names;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use keytoll_trace::Revealed;
+use keytoll_trace::revealed::{Algorithms, Sealing};
+
+/// Keys that both ends of a conversation in one process tell are written once, if these many others came between at most.
+const REMEMBERED_MAX: usize = 1024;
+
+/// Only the owner reads and writes.
+const SECRET: u32 = 0o600;
+
+/// The key tables of a capture.
+#[derive(Debug)]
+pub struct KeyTables {
+    directory: PathBuf,
+    ikev2: File,
+    esp: File,
+    tls: File,
+    remembered: VecDeque<Name>,
+    unreadable: BTreeSet<String>,
+}
+
+/// What a key is for.
+#[derive(Debug, PartialEq, Eq)]
+enum Name {
+    Ike(u64, u64),
+    Esp(u32, IpAddr),
+    Tls(Box<str>, [u8; 32]),
+}
+
+impl KeyTables {
+    /// Makes the directory with empty tables in it, in place of older ones.
+    pub fn create(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let directory = directory.canonicalize()?;
+        secret_file(&directory.join("ikev1_decryption_table"))?;
+        let tables = Self {
+            ikev2: secret_file(&directory.join("ikev2_decryption_table"))?,
+            esp: secret_file(&directory.join("esp_sa"))?,
+            tls: secret_file(&directory.join("tls.keys"))?,
+            remembered: VecDeque::new(),
+            unreadable: BTreeSet::new(),
+            directory,
+        };
+        tables.write_preferences(None)?;
+        Ok(tables)
+    }
+
+    /// Where they are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The secret that RADIUS clients and servers share, printable ASCII: Wireshark checks and decrypts with it. With any
+    /// other secret nothing is written.
+    pub fn share(&mut self, secret: &[u8]) -> io::Result<()> {
+        let printable = secret.iter().all(u8::is_ascii_graphic) && !secret.is_empty();
+        match std::str::from_utf8(secret).ok().filter(|_| printable) {
+            Some(secret) => self.write_preferences(Some(secret)),
+            None => {
+                self.unreadable.insert("RADIUS with a secret that is not printable".to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes down what was told.
+    pub fn reveal(&mut self, revealed: &Revealed) -> io::Result<()> {
+        if !self.is_new(revealed) {
+            return Ok(());
+        }
+        match revealed {
+            Revealed::IkeSa { spi_i, spi_r, algorithms, initiator, responder } => {
+                self.ike_sa((*spi_i, *spi_r), *algorithms, [initiator, responder])
+            }
+            Revealed::ChildSa { spi, source, destination, algorithms, keys } => {
+                self.child_sa(*spi, [*source, *destination], *algorithms, keys)
+            }
+            Revealed::TlsSecret { label, client_random, secret } => {
+                writeln!(self.tls, "{label} {} {}", hex(client_random), hex(secret))
+            }
+        }
+    }
+
+    /// What the Wireshark of Debian 12 cannot decrypt of what was told, with the names of its algorithms.
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.unreadable.iter().map(String::as_str)
+    }
+
+    fn is_new(&mut self, revealed: &Revealed) -> bool {
+        let name = match revealed {
+            Revealed::IkeSa { spi_i, spi_r, .. } => Name::Ike(*spi_i, *spi_r),
+            Revealed::ChildSa { spi, destination, .. } => Name::Esp(*spi, *destination),
+            Revealed::TlsSecret { label, client_random, .. } => Name::Tls(label.clone(), *client_random),
+        };
+        if self.remembered.contains(&name) {
+            return false;
+        }
+        self.remembered.truncate(REMEMBERED_MAX - 1);
+        self.remembered.push_front(name);
+        true
+    }
+
+    fn ike_sa(
+        &mut self,
+        (spi_i, spi_r): (u64, u64),
+        algorithms: Algorithms,
+        [initiator, responder]: [&Sealing; 2],
+    ) -> io::Result<()> {
+        let Some((encryption, integrity)) = names::of_ike(algorithms) else {
+            return self.cannot_read("IKE", algorithms);
+        };
+        let [ei, er] = [initiator, responder].map(|keys| hex(&keys.encryption_key));
+        let [ai, ar] = [initiator, responder].map(|keys| hex(names::checked(integrity, &keys.integrity_key)));
+        writeln!(self.ikev2, "{spi_i:016x},{spi_r:016x},{ei},{er},\"{encryption}\",{ai},{ar},\"{integrity}\"")
+    }
+
+    fn child_sa(
+        &mut self,
+        spi: u32,
+        [source, destination]: [IpAddr; 2],
+        algorithms: Algorithms,
+        keys: &Sealing,
+    ) -> io::Result<()> {
+        let Some((encryption, integrity)) = names::of_esp(algorithms) else {
+            return self.cannot_read("ESP", algorithms);
+        };
+        let version = if destination.is_ipv4() { "IPv4" } else { "IPv6" };
+        let (encryption_key, integrity_key) = (prefixed(&keys.encryption_key), prefixed(&keys.integrity_key));
+        writeln!(
+            self.esp,
+            "\"{version}\",\"{source}\",\"{destination}\",\"0x{spi:08x}\",\"{encryption}\",\"{encryption_key}\",\
+             \"{integrity}\",\"{integrity_key}\""
+        )
+    }
+
+    fn cannot_read(&mut self, protocol: &str, algorithms: Algorithms) -> io::Result<()> {
+        let Algorithms { encryption, integrity } = algorithms;
+        let integrity = integrity.map(|integrity| format!("-{integrity}")).unwrap_or_default();
+        self.unreadable.insert(format!("{protocol} with {encryption}{integrity}"));
+        Ok(())
+    }
+
+    /// The profile's switches: decrypt, and check what can be checked.
+    fn write_preferences(&self, shared_secret: Option<&str>) -> io::Result<()> {
+        let mut file = secret_file(&self.directory.join("preferences"))?;
+        writeln!(file, "tls.keylog_file: {}", self.directory.join("tls.keys").display())?;
+        file.write_all(PREFERENCES.as_bytes())?;
+        if let Some(secret) = shared_secret {
+            writeln!(file, "radius.shared_secret: {secret}")?;
+            writeln!(file, "radius.validate_authenticator: TRUE")?;
+        }
+        file.flush()
+    }
+}
+
+const PREFERENCES: &str = "\
+esp.enable_encryption_decode: TRUE
+esp.enable_authentication_check: TRUE
+ip.check_checksum: TRUE
+udp.check_checksum: TRUE
+tcp.check_checksum: TRUE
+";
+
+/// An empty file that only its owner reads, whoever could read the one in its place.
+fn secret_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(SECRET).open(path)?;
+    file.set_permissions(Permissions::from_mode(SECRET))?;
+    Ok(file)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
+}
+
+/// `0x`, without which Wireshark takes a key of ESP for text; an empty key stays empty.
+fn prefixed(key: &[u8]) -> String {
+    if key.is_empty() { String::new() } else { format!("0x{}", hex(key)) }
+}
+
+#[cfg(test)]
+mod tests;
