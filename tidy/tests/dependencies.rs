@@ -86,9 +86,9 @@ const ALLOWED: &[Allowed] = &[
         "interop",
         &[
             "engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "tls", "hosts", "live",
-            "daemons", "capture", "cli",
+            "daemons", "capture", "cli", "analysis",
         ],
-        "interoperability runs the live world against foreign daemons",
+        "interoperability runs the live world against foreign daemons, and compares with the project's own statistics",
     ),
 ];
 

@@ -1,0 +1,131 @@
+//! Many devices in one process: IKEv2 initiators that keep a number of handshakes in flight, see that each is really
+//! established, and delete it again. Read RFC 7296 §1.2, §1.4.1.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use keytoll_crypto::Real;
+use keytoll_daemons::process::usage;
+use keytoll_engine::trace::{Fact, Trace};
+use keytoll_ike::v2::{Command, Endpoint, Event};
+use keytoll_live::{Driver, Sockets, os_seed};
+
+use crate::ike::{Auth, Side, config};
+use crate::load::{Load, Outcome};
+use crate::trouble::Result;
+
+/// No handshake that is going on takes as long as this.
+const SILENCE_MAX: Duration = Duration::from_secs(20);
+
+/// What the devices do.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Devices {
+    /// Their address.
+    #[arg(long)]
+    local: IpAddr,
+    /// The gateway's address.
+    #[arg(long)]
+    remote: IpAddr,
+    /// The IKE suite.
+    #[arg(long)]
+    ike: String,
+    /// The ESP suite, or none for childless SAs (RFC 6023).
+    #[arg(long)]
+    esp: Option<String>,
+    /// The directory of certificates; without it there is a shared key.
+    #[arg(long)]
+    pki: Option<PathBuf>,
+    #[command(flatten)]
+    load: Load,
+}
+
+/// Runs them to the end.
+pub(crate) fn run(devices: &Devices) -> Result<Outcome> {
+    let auth = Auth::load(devices.pki.as_deref(), Side::Device)?;
+    let config = config(Side::Device, &auth, &devices.ike, devices.esp.as_deref())?;
+    let endpoint = Endpoint::new(config, os_seed()?.stream("devices"));
+    let sockets = Sockets::bind(&[500, 4500].map(|port| SocketAddr::new(devices.local, port)))?;
+    let mut crowd = Crowd {
+        driver: Driver::new(endpoint, Real::default(), sockets),
+        route: (devices.local, devices.remote),
+        childless: devices.esp.is_none(),
+        seen: Repeated::default(),
+        outcome: Outcome::default(),
+    };
+    let (begin, cpu_before) = (Instant::now(), own_cpu_ns());
+    crowd.serve(&devices.load)?;
+    let spent = own_cpu_ns() - cpu_before;
+    Ok(Outcome {
+        wall_ns: u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        cpu_ns: spent,
+        retransmissions: crowd.seen.0,
+        ..crowd.outcome
+    })
+}
+
+/// What this process has used so far.
+pub(crate) fn own_cpu_ns() -> u64 {
+    usage(std::process::id()).unwrap_or_default().cpu_ns
+}
+
+/// Counts what had to be said again.
+#[derive(Default)]
+struct Repeated(u64);
+
+impl Trace for Repeated {
+    fn record(&mut self, fact: Fact) {
+        if matches!(fact, Fact::Sent(message) if message.retransmission) {
+            self.0 += 1;
+        }
+    }
+}
+
+struct Crowd {
+    driver: Driver<Endpoint, Real>,
+    route: (IpAddr, IpAddr),
+    childless: bool,
+    seen: Repeated,
+    outcome: Outcome,
+}
+
+impl Crowd {
+    fn serve(&mut self, load: &Load) -> Result<()> {
+        let mut started = 0;
+        while self.outcome.over() < load.count {
+            while started < load.count && started - self.outcome.over() < load.window {
+                self.initiate();
+                started += 1;
+            }
+            let event = self.driver.next_event(SILENCE_MAX, &mut self.seen);
+            let Some(event) = event else {
+                return Err(format!("the gateway fell silent after {:?}", self.outcome).into());
+            };
+            self.on_event(event);
+        }
+        Ok(())
+    }
+
+    fn initiate(&mut self) {
+        let (local, remote) = self.route;
+        self.driver.command(Command::Initiate { connection: 0, local, remote }, &mut self.seen);
+    }
+
+    /// An SA counts when both sides have proved themselves, its child is there if one was wanted, and the peer has
+    /// agreed to delete it.
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Established(up) if self.childless => {
+                self.driver.command(Command::Delete(up.sa), &mut self.seen);
+            }
+            Event::ChildUp(sa, _) => self.driver.command(Command::Delete(sa), &mut self.seen),
+            Event::Closed(..) => self.outcome.done += 1,
+            Event::Failed(_, why) => self.outcome.fail(why.name()),
+            Event::ChildFailed(sa, why) => {
+                self.outcome.fail(why.name());
+                self.driver.command(Command::Delete(sa), &mut self.seen);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What both of our ends of IKE are told: one connection, shared key or certificates, with a child or without.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use keytoll_crypto::{Real, keys};
+use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::{Config, Mode};
+use keytoll_interop::Node;
+use keytoll_interop::swanctl::SECRET;
+use keytoll_native::clock::unix_seconds;
+use keytoll_pki::{Anchors, pem};
+
+use crate::trouble::Result;
+
+/// Which end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Initiator.
+    Device,
+    /// Responder.
+    Gateway,
+}
+
+impl Side {
+    const fn nodes(self) -> (Node, Node) {
+        match self {
+            Self::Device => (Node::Ue, Node::Gw),
+            Self::Gateway => (Node::Gw, Node::Ue),
+        }
+    }
+}
+
+/// How either proves itself.
+pub(crate) enum Auth {
+    /// The lab's shared key.
+    Psk,
+    /// A certificate, to whoever trusts the same root.
+    Certificate(Credential, Arc<dyn Trust>),
+}
+
+impl Auth {
+    /// The node's files in a directory of certificates, or the shared key if there is none.
+    pub(crate) fn load(pki: Option<&Path>, side: Side) -> Result<Self> {
+        let Some(dir) = pki else { return Ok(Self::Psk) };
+        let name = side.nodes().0.name();
+        let chain = pem::load_certificates(&dir.join(format!("{name}.crt")))?;
+        let key = keys::from_pkcs8(&pem::load_private_key(&dir.join(format!("{name}.key")))?)?;
+        let roots = pem::load_certificates(&dir.join("root.crt"))?;
+        let roots = roots.iter().map(Vec::as_slice);
+        let trust = Arc::new(Anchors::new(roots, unix_seconds(), &mut Real::default())?);
+        Ok(Self::Certificate(Credential { chain: chain.into(), key }, trust))
+    }
+
+    fn proofs(&self) -> (Prove, Believe) {
+        match self {
+            Self::Psk => {
+                let secret = Secret::from(SECRET.as_bytes());
+                (Prove::Psk(secret.clone()), Believe::psk(secret))
+            }
+            Self::Certificate(credential, trust) => {
+                (Prove::Certificate(credential.clone()), Believe::Certificate(Arc::clone(trust)))
+            }
+        }
+    }
+}
+
+/// An endpoint with one connection; `esp` none: childless.
+pub(crate) fn config(side: Side, auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config> {
+    let ((own, peer), (local, remote)) = (side.nodes(), auth.proofs());
+    let child = esp.map(child).transpose()?;
+    let connection = Connection {
+        name: "bench".into(),
+        local_id: own.id().parse()?,
+        remote_id: Some(peer.id().parse()?),
+        local,
+        remote,
+        suites: vec![Suite::ike(ike)?],
+        child,
+        request_address: false,
+        pool: None,
+        auth_lifetime: None,
+        reauthenticate: Reauthenticate::OnDemand,
+        rekey_after: None,
+        liveness_after: None,
+    };
+    let mut config = Config::new(vec![connection]);
+    // As `dos_protection = no` for strongSwan: all the load comes from one address.
+    config.half_open.cookies_from = usize::MAX;
+    config.half_open.per_address_max = config.half_open.max;
+    Ok(config)
+}
+
+fn child(esp: &str) -> Result<ChildConfig> {
+    let suites = vec![Suite::esp(esp)?];
+    Ok(ChildConfig { suites, mode: Mode::Tunnel, local: vec![], remote: vec![], rekey_after: None })
+}

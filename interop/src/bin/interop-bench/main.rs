@@ -1,0 +1,110 @@
+//! What an authentication costs, beside the programs that the field runs: CPU time per IKEv2 handshake of our gateway and
+//! devices beside strongSwan's, per EAP-TLS authentication of our AAA server beside FreeRADIUS's and hostapd's.
+//!
+//! ```text
+//!   interop-bench ike | aaa    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
+//!   interop-bench gateway | devices | …    what it starts of ourselves
+//! ```
+//!
+//! All contestants run at the same time and take turns under load, so that whatever happens to the machine happens to
+//! all. `bench/RESULTS.md` shows what came of it.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a program that measures real time and prints"
+)]
+
+mod cases;
+mod contestants;
+mod devices;
+mod gateway;
+mod handshakes;
+mod ike;
+mod load;
+mod table;
+mod trouble;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::cases::Case;
+use crate::handshakes::Plan;
+use crate::table::{Comparison, HEAD};
+use crate::trouble::Result;
+
+/// Measures CPU time per authentication beside other programs; wants root and interop/setup.sh.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// IKEv2: gateways under the same devices, then devices against the same gateway.
+    Ike(What),
+    /// Our gateway, to be measured.
+    #[command(hide = true)]
+    Gateway(gateway::Arguments),
+    /// Our devices, as the load.
+    #[command(hide = true)]
+    Devices(devices::Devices),
+}
+
+#[derive(Debug, clap::Args)]
+struct What {
+    #[command(flatten)]
+    plan: Plan,
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("failed to measure: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(verb: Verb) -> Result<()> {
+    match verb {
+        Verb::Ike(what) => ike(&what),
+        Verb::Gateway(arguments) => gateway::run(&arguments),
+        Verb::Devices(devices) => {
+            println!("{}", serde_json::to_string(&devices::run(&devices)?)?);
+            Ok(())
+        }
+    }
+}
+
+fn ike(what: &What) -> Result<()> {
+    let mut found = Vec::new();
+    for case in Case::ALL.iter().filter(|case| case.to_string().contains(&what.only)) {
+        let rows = handshakes::gateways(case, &what.plan)?;
+        found.push(Comparison { what: case.to_string(), side: "responder", aim: case.aim, rows });
+        if case.esp.is_some() {
+            let rows = handshakes::initiators(case, &what.plan)?;
+            found.push(Comparison { what: case.to_string(), side: "initiator", aim: case.aim, rows });
+        }
+    }
+    show(&found, what.json)
+}
+
+fn show(found: &[Comparison], json: bool) -> Result<()> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(found)?);
+    } else {
+        print!("{HEAD}{}", found.iter().map(Comparison::markdown).collect::<String>());
+    }
+    Ok(())
+}
