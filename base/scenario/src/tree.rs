@@ -276,6 +276,22 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
+    /// The value of a key, or what it is without the key.
+    pub(crate) fn or<'a, T>(
+        &'a self,
+        key: &str,
+        default: T,
+        read: impl FnOnce(&'a Item) -> Result<T, ScenarioError>,
+    ) -> Result<T, ScenarioError> {
+        self.get(key).map_or(Ok(default), read)
+    }
+
+    /// The value of a key that must be there; `what` is what it is part of.
+    pub(crate) fn need(&self, key: &str, what: &str) -> Result<&Item, ScenarioError> {
+        self.get(key)
+            .ok_or_else(|| self.spot.error(format!("{what} without `{key}`"), format!("`{key}` is missing")))
+    }
+
     /// Refuses keys that are not in `allowed`.
     pub(crate) fn only(&self, what: &str, allowed: &[&str]) -> Result<(), ScenarioError> {
         let unknown = self.entries.iter().find(|entry| !allowed.contains(&entry.key.as_str()));

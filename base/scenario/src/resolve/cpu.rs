@@ -68,7 +68,7 @@ fn custom(table: &Table) -> Result<CpuProfile, ScenarioError> {
         Some(item) => frequency(item)?,
         None => preset(name_item, &name).map_err(|error| needs_frequency(&name, error))?.hz,
     };
-    let cores = super::or(table, "cores", 1, |item| item.integer(1..=1024))? as u16;
+    let cores = table.or("cores", 1, |item| item.integer(1..=1024))? as u16;
     Ok(CpuProfile { name, hz, cores })
 }
 

@@ -8,6 +8,7 @@
 pub(crate) mod cpu;
 pub(crate) mod network;
 pub(crate) mod settings;
+pub(crate) mod values;
 
 use std::path::Path;
 use std::time::Duration;
@@ -53,19 +54,18 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     document.only("a scenario", KEYS)?;
     let plan = Plan {
         title: title(document, name)?,
-        study: or(document, "study", None, |item| label(item, 60).map(Some))?,
-        seed: or(document, "seed", 1, seed)?,
-        samples: or(document, "samples", 30, samples)?,
-        interval: or(document, "interval", Duration::from_secs(10), interval)?,
-        crypto: or(document, "crypto", CryptoMode::Real, |item| {
+        study: document.or("study", None, |item| label(item, 60).map(Some))?,
+        seed: document.or("seed", 1, seed)?,
+        samples: document.or("samples", 30, samples)?,
+        interval: document.or("interval", Duration::from_secs(10), interval)?,
+        crypto: document.or("crypto", CryptoMode::Real, |item| {
             item.pick("crypto mode", &CryptoMode::ALL, CryptoMode::name)
         })?,
-        exponents: or(document, "exponents", Exponents::Short, |item| {
+        exponents: document.or("exponents", Exponents::Short, |item| {
             item.pick("exponent length", &Exponents::ALL, Exponents::name)
         })?,
-        world: or(document, "world", WorldKind::Sim, |item| {
-            item.pick("world", &WorldKind::ALL, WorldKind::name)
-        })?,
+        world: document
+            .or("world", WorldKind::Sim, |item| item.pick("world", &WorldKind::ALL, WorldKind::name))?,
         cpus: cpu::resolve(document.get("cpus"))?,
         rows: rows(document)?,
     };
@@ -86,21 +86,11 @@ fn check_crypto(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     }
 }
 
-/// The value of a key, or what it is without the key.
-fn or<T>(
-    table: &Table,
-    key: &str,
-    default: T,
-    read: impl FnOnce(&Item) -> Result<T, ScenarioError>,
-) -> Result<T, ScenarioError> {
-    table.get(key).map_or(Ok(default), read)
-}
-
 /// Without a title a scenario is called as its file.
 fn title(document: &Table, name: &str) -> Result<String, ScenarioError> {
     let stem =
         Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    or(document, "title", stem, |item| label(item, 200))
+    document.or("title", stem, |item| label(item, 200))
 }
 
 /// A string of one line.
@@ -147,27 +137,22 @@ fn rows(document: &Table) -> Result<Vec<RowPlan>, ScenarioError> {
 /// A row that is written out.
 fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
     row.only("a row", ROW_KEYS)?;
-    let method = method(required(row, "method")?)?;
-    let network_item = required(row, "network")?;
+    let method = method(row.need("method", "a row")?)?;
+    let network_item = row.need("network", "a row")?;
     let network = network::resolve(network_item)?;
-    let topology = or(row, "topology", Topology::Raw, topology)?;
+    let topology = row.or("topology", Topology::Raw, topology)?;
     let settings = base.clone().changed_by(row.get("options"))?.fitted_to(method);
     let blame = row.get("options").unwrap_or(network_item);
     settings.check(method, blame, (network_item, &network))?;
-    let variant = or(row, "variant", settings.variant(&[]), |item| label(item, 200))?;
+    let variant = row.or("variant", settings.variant(&[]), |item| label(item, 200))?;
     Ok(row_plan(method, network, topology, variant, settings))
-}
-
-fn required<'a>(row: &'a Table, key: &str) -> Result<&'a Item, ScenarioError> {
-    row.get(key)
-        .ok_or_else(|| row.spot.error(format!("a row without `{key}`"), format!("`{key}` is missing")))
 }
 
 /// Every method over every network in every topology with every variation, in the order written.
 fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioError> {
     let methods = each(document, "methods", "method", method)?;
     let networks = each(document, "networks", "network", |item| Ok((item, network::resolve(item)?)))?;
-    let topologies = or(document, "topologies", vec![Topology::Raw], |item| {
+    let topologies = document.or("topologies", vec![Topology::Raw], |item| {
         item.some_elements("topology")?.iter().map(topology).collect()
     })?;
     let variations = settings::variations(document, base)?;

@@ -77,11 +77,11 @@ fn custom(table: &Table) -> Result<Network, ScenarioError> {
     };
     let mut network = base(table.get("base"))?;
     network.name = super::label(name, 40)?;
-    network.source = super::or(table, "source", network.source, |item| super::label(item, 200))?;
+    network.source = table.or("source", network.source, |item| super::label(item, 200))?;
     let pick_basis = |item: &Item| item.pick("basis", &Basis::ALL, Basis::name);
-    network.basis = super::or(table, "basis", Basis::Custom, pick_basis)?;
+    network.basis = table.or("basis", Basis::Custom, pick_basis)?;
     let mtu = u64::from(network.mtu_bytes);
-    network.mtu_bytes = super::or(table, "mtu", mtu, |item| item.integer(MTU_BYTES))? as u16;
+    network.mtu_bytes = table.or("mtu", mtu, |item| item.integer(MTU_BYTES))? as u16;
     properties(&mut network, table)?;
     rates(&mut network, table)?;
     Ok(network)
@@ -129,8 +129,8 @@ fn properties(network: &mut Network, table: &Table) -> Result<(), ScenarioError>
 
 fn rates(network: &mut Network, table: &Table) -> Result<(), ScenarioError> {
     let (down, up) = (&mut network.down.rate_bits_per_s, &mut network.up.rate_bits_per_s);
-    *down = super::or(table, "down", *down, rate)?;
-    *up = super::or(table, "up", *up, rate)?;
+    *down = table.or("down", *down, rate)?;
+    *up = table.or("up", *up, rate)?;
     Ok(())
 }
 

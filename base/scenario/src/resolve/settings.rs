@@ -3,14 +3,17 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{Encryption, KeyKind};
-use keytoll_engine::suite::{Suite, SuiteError};
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::suite::Suite;
 
-use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
+use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
 use crate::catalogue::{EapKind, Fault, Method};
-use crate::diagnostic::{ScenarioError, nearest};
-use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options, Tls, TlsVersion};
-use crate::quantity::{self, Kind};
+use crate::diagnostic::ScenarioError;
+use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options, Tls};
+use crate::quantity;
+use crate::resolve::values::{
+    NEVER, any_fit, eap_fragment, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
+};
 use crate::tree::{Item, Table, Value};
 
 /// Options and suites of a row while it is being resolved.
@@ -211,9 +214,6 @@ const FAULT: &str = "fault";
 /// What it is called that nothing is wrong.
 const NO_FAULT: &str = "none";
 
-/// What a switched-off rekeying is called.
-const NEVER: &str = "never";
-
 impl Default for Settings {
     fn default() -> Self {
         let ike = Suite::ike(DEFAULT_IKE).expect("a test parses the default suite");
@@ -397,45 +397,6 @@ fn vary<'a>(
     Ok(product)
 }
 
-/// One suite or several, in order of preference.
-fn suites(
-    item: &Item,
-    parse: fn(&str) -> Result<Suite, SuiteError>,
-    fit: fn(&Suite) -> Result<(), &'static str>,
-) -> Result<Vec<Suite>, ScenarioError> {
-    item.some_elements("suite")?.iter().map(|item| suite(item, parse, fit)).collect()
-}
-
-fn suite(
-    item: &Item,
-    parse: fn(&str) -> Result<Suite, SuiteError>,
-    fit: fn(&Suite) -> Result<(), &'static str>,
-) -> Result<Suite, ScenarioError> {
-    let text = item.text("a suite")?;
-    let refused = |why: String| item.spot.error(format!("`{text}` is no suite: {why}"), "this suite");
-    let suite = parse(text).map_err(|error| refused(error.to_string()).hint(advice(&error)))?;
-    fit(&suite).map_err(|why| refused(why.to_owned()))?;
-    Ok(suite)
-}
-
-/// RFC 7296 §3.3.2: an IKE SA must be encrypted.
-fn ike_fit(suite: &Suite) -> Result<(), &'static str> {
-    if suite.encryption == Encryption::Null { Err("an IKE SA must be encrypted") } else { Ok(()) }
-}
-
-fn any_fit(_: &Suite) -> Result<(), &'static str> {
-    Ok(())
-}
-
-fn advice(error: &SuiteError) -> String {
-    let form = format!("written like `{DEFAULT_IKE}` (ESP: `{DEFAULT_ESP}`); see `keytoll list suites`");
-    let near = match error {
-        SuiteError::Unknown(word) => nearest(word, &words()),
-        _ => None,
-    };
-    near.map_or_else(|| form.clone(), |near| format!("did you mean `{near}`? {form}"))
-}
-
 /// `4` for both, or `[2, 4]` for device and gateway. Paper 000 has chains of two and four; longer ones are not made.
 fn chain(item: &Item) -> Result<Chain, ScenarioError> {
     let length = |item: &Item| item.integer(1..=4).map(|length| length as u8);
@@ -453,58 +414,6 @@ fn print_chain(settings: &Settings) -> String {
     format!("[{initiator}, {responder}]")
 }
 
-/// `false`, `true`, or the longest IP packet.
-fn fragmentation(item: &Item) -> Result<Option<u16>, ScenarioError> {
-    match &item.value {
-        Value::Boolean(true) => Ok(Some(1280)),
-        Value::Boolean(false) => Ok(None),
-        Value::Text(_) => item.quantity(Kind::Size, 576..=65_535).map(|bytes| Some(bytes as u16)),
-        _ => Err(item.wrong("`true`, `false` or a size like `\"1280 B\"`")),
-    }
-}
-
-/// `"1.2"`, or `1.2` as one writes it on a command line.
-fn tls_version(item: &Item) -> Result<TlsVersion, ScenarioError> {
-    if let Value::Float(number) = item.value
-        && let Some(version) =
-            TlsVersion::ALL.into_iter().find(|version| version.name().parse() == Ok(number))
-    {
-        return Ok(version);
-    }
-    item.pick("version of TLS", &TlsVersion::ALL, TlsVersion::name)
-}
-
-/// A number of bytes, or a size. Less would take more rounds than a conversation may have, more no RADIUS packet.
-fn eap_fragment(item: &Item) -> Result<u16, ScenarioError> {
-    const BYTES: std::ops::RangeInclusive<u64> = 256..=3500;
-    let bytes = match &item.value {
-        Value::Integer(_) => item.integer(BYTES),
-        _ => item.quantity(Kind::Size, BYTES),
-    };
-    bytes.map(|bytes| bytes as u16)
-}
-
-/// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.
-fn whole_seconds(item: &Item) -> Result<Duration, ScenarioError> {
-    const SECOND: u64 = 1_000_000_000;
-    let nanos = item.quantity(Kind::Duration, SECOND..=u64::from(u32::MAX) * SECOND)?;
-    if !nanos.is_multiple_of(SECOND) {
-        return Err(item.spot.error("AUTH_LIFETIME counts whole seconds", "a fraction of a second"));
-    }
-    Ok(Duration::from_nanos(nanos))
-}
-
-/// `"never"`, or from a tenth of a second to a year.
-fn rekey(item: &Item) -> Result<Option<Duration>, ScenarioError> {
-    match &item.value {
-        Value::Text(text) if text == NEVER => Ok(None),
-        _ => {
-            let range = 100_000_000..=31_536_000_000_000_000;
-            item.quantity(Kind::Duration, range).map(|nanos| Some(Duration::from_nanos(nanos)))
-        }
-    }
-}
-
 fn print_rekey(after: Option<Duration>) -> String {
     after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
 }
@@ -517,11 +426,6 @@ fn fault(item: &Item) -> Result<Option<Fault>, ScenarioError> {
 
 fn fault_name(fault: Option<Fault>) -> &'static str {
     fault.map_or(NO_FAULT, Fault::name)
-}
-
-/// From a millisecond to ten minutes.
-fn wait(item: &Item) -> Result<Duration, ScenarioError> {
-    item.quantity(Kind::Duration, 1_000_000..=600_000_000_000).map(Duration::from_nanos)
 }
 
 fn set<T>(slot: &mut T, value: Result<T, ScenarioError>) -> Result<(), ScenarioError> {
