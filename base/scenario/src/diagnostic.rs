@@ -32,7 +32,7 @@ impl ScenarioError {
     }
 
     /// What to do instead.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }

@@ -1,11 +1,14 @@
-//! Scenario files: what to run, over which networks, how often. TOML in, a resolved [`Plan`] out.
+//! Scenario files: what to run, over which networks, how often. TOML in, a resolved [`Plan`] out. And node files, which
+//! say what one node on real sockets is.
 //!
 //! ```text
 //!   Source::{file, builtin, text} --> plan(&Overrides) --> Plan, or a ScenarioError that shows the line
+//!                                 '-> node() --> NodeFile, likewise
 //! ```
 
 pub mod catalogue;
 mod diagnostic;
+pub mod node;
 mod overrides;
 pub mod plan;
 mod print;
@@ -17,6 +20,7 @@ mod tree;
 use std::path::Path;
 
 pub use diagnostic::ScenarioError;
+pub use node::{NodeFile, NodePlan};
 pub use overrides::Overrides;
 pub use plan::Plan;
 pub use source::Source;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::catalogue::scenarios::BUILTIN;
 use crate::diagnostic::{ScenarioError, Text, choice};
+use crate::node::NodeFile;
 use crate::overrides::Overrides;
 use crate::plan::Plan;
-use crate::{resolve, tree};
+use crate::{node, resolve, tree};
 
 /// No scenario is longer: ten thousand rows written out are shorter. A device or a capture given by mistake is not read
 /// to its end, which may never come.
@@ -63,6 +64,16 @@ impl Source {
             }
             found => found,
         }
+    }
+
+    /// Whether it says what one node is, not what is to be run.
+    pub fn is_node(&self) -> bool {
+        tree::document(&self.0).is_ok_and(|document| node::is_node(&document))
+    }
+
+    /// Resolves a node file.
+    pub fn node(&self) -> Result<NodeFile, ScenarioError> {
+        node::read(&self.0)
     }
 
     /// Resolves it, with some values replaced.

@@ -26,6 +26,8 @@ pub struct Config {
     pub port: u16,
     /// UDP port for IKE and ESP behind a NAT; 4500 unless somebody knows better.
     pub nat_port: u16,
+    /// The two ports of responders, where they are not the same as ours: a device may use any of its own.
+    pub responder_ports: Option<(u16, u16)>,
     /// Pretend a NAT is there, to force UDP encapsulation of ESP.
     pub force_encapsulation: bool,
     /// Announce the hashes of RFC 7427; if not, peers must sign as RFC 7296 did it at first.
@@ -33,6 +35,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Where responders take IKE, and where IKE and ESP behind a NAT.
+    pub(super) fn responder_ports(&self) -> (u16, u16) {
+        self.responder_ports.unwrap_or((self.port, self.nat_port))
+    }
+
     /// The usual timers and limits around some connections.
     pub fn new(connections: Vec<Connection>) -> Self {
         Self {
@@ -42,6 +49,7 @@ impl Config {
             fragmentation: Some(Fragmentation::default()),
             port: 500,
             nat_port: 4500,
+            responder_ports: None,
             force_encapsulation: false,
             signature_hashes: true,
         }

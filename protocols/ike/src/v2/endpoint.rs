@@ -32,6 +32,8 @@ pub struct Endpoint {
     timers: BTreeMap<(Time, u64), &'static str>,
     half_open: HalfOpenTable,
     cookies: Jar,
+    /// Whether no new ones are let in.
+    draining: bool,
 }
 
 /// What every SA of an endpoint may use.
@@ -226,6 +228,7 @@ impl Endpoint {
             timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),
             cookies,
+            draining: false,
         }
     }
 
@@ -285,6 +288,9 @@ impl Endpoint {
         if let Some(spi) = self.asked_before(key, message) {
             self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
             return;
+        }
+        if self.draining {
+            return cx.discard(Protocol::Ike, "draining");
         }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
@@ -368,6 +374,10 @@ impl Endpoint {
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
+            Command::Drain => {
+                self.draining = true;
+                return;
+            }
             Command::Eap(sa, eap) => {
                 self.with_sa(sa.0, cx, |sa, env| sa.on_eap(eap, env));
                 return;

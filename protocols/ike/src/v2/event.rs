@@ -40,6 +40,8 @@ pub enum Command {
     Delete(SaId),
     /// Ask the peer whether it lives.
     Probe(SaId),
+    /// Let nobody begin an IKE SA any more; those that began may go on.
+    Drain,
     /// Hand over what the EAP server or peer says for an SA that waits for it.
     Eap(SaId, Eap),
 }
@@ -114,6 +116,8 @@ pub enum Event {
 pub struct Established {
     /// The IKE SA.
     pub sa: SaId,
+    /// The SPI that the peer chose for it.
+    pub peer_spi: u64,
     /// Index of its connection.
     pub connection: usize,
     /// Whether we were the original initiator.

@@ -101,7 +101,7 @@ pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'
     if core.initiator && core.nat.found() && !core.route.marked {
         core.route = Route {
             local: core.route.local.at_port(config.nat_port),
-            remote: core.route.remote.at_port(config.nat_port),
+            remote: core.route.remote.at_port(config.responder_ports().1),
             marked: true,
         };
     }

@@ -26,6 +26,20 @@ fn a_shared_key_takes_four_messages() {
 }
 
 #[test]
+fn a_draining_responder_lets_nobody_begin_but_serves_those_inside() {
+    let mut bench = Bench::new(psk()).established();
+    bench.command(Side::R, Command::Drain);
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, Command::RekeyIke(sa));
+    bench.settle();
+    assert_eq!(bench.r.books.sa_count(), 1, "{}", bench.ladder);
+    bench.initiate();
+    bench.run_out(lab::seconds(300));
+    assert_eq!(bench.failures(Side::I), ["timeout"]);
+    assert_eq!(bench.r.books.sa_count(), 1, "{}", bench.ladder);
+}
+
+#[test]
 fn a_cookie_costs_two_more() {
     let (i, mut r) = psk();
     r.half_open.cookies_from = 0;

@@ -71,6 +71,18 @@ fn ports_of_one_s_own() {
     bench.assert_agreement();
 }
 
+#[test]
+fn a_device_may_use_ports_of_its_own() {
+    let (mut i, r) = psk();
+    (i.port, i.nat_port, i.responder_ports, i.force_encapsulation) = (5000, 5001, Some((500, 4500)), true);
+    let bench = Bench::new((i, r)).established();
+    assert_eq!(
+        ports(&bench),
+        [(5000, 500, false), (500, 5000, false), (5001, 4500, true), (4500, 5001, true)]
+    );
+    bench.assert_agreement();
+}
+
 /// The NAT forgets its mapping and makes another one: the next message of the device tells the gateway.
 #[test]
 fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {

@@ -136,6 +136,7 @@ impl Established {
         core.liveness_after = connection.liveness_after;
         env.emit(Event::Established(super::event::Established {
             sa: core.id(),
+            peer_spi: core.remote_spi,
             connection: core.connection,
             initiator: core.initiator,
             peer: peer.identity.clone(),

@@ -51,8 +51,8 @@ pub(in crate::v2) fn start(
         env.discard("no such connection");
         return None;
     };
-    let port = config.port;
-    let route = Route { local: Addr::new(local, port), remote: Addr::new(remote, port), marked: false };
+    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
+    let route = Route { local, remote, marked: false };
     let mut core = new_core(connection, route, env);
     let (pair, nonce) = (generate(group, env), env.shared.rng.bytes());
     let wait = SaInitSent { pair, nonce, cookie: None, detours: 0, refusal: None };

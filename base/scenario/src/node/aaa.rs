@@ -1,0 +1,167 @@
+//! `role = "aaa"`: a RADIUS server with EAP behind it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use keytoll_engine::crypto::Secret;
+
+use super::eap::{EapMethod, TlsPlan, methods, tls};
+use super::files::Files;
+use super::network::{LOOPBACK, address, port, socket};
+use super::subscriber::{self, SubscriberPlan};
+use super::{Placed, ROLE};
+use crate::diagnostic::ScenarioError;
+use crate::plan::Options;
+use crate::tree::{Item, Table};
+
+/// An AAA server.
+#[derive(Debug, Clone)]
+pub struct AaaPlan {
+    /// Where it listens.
+    pub listen: IpAddr,
+    /// For Access-Requests, and for Accounting-Requests.
+    pub ports: (u16, u16),
+    /// What it is called in MD5 and MSCHAPv2, and in Diameter.
+    pub name: String,
+    /// Who may ask, and the secret shared with each.
+    pub clients: Vec<(IpAddr, Secret)>,
+    /// What it proposes, in this order.
+    pub methods: Vec<EapMethod>,
+    /// Users with a password.
+    pub users: Vec<(String, Secret)>,
+    /// TLS, for methods with it.
+    pub tls: Option<Placed<TlsPlan>>,
+    /// Subscribers of its own.
+    pub subscribers: Vec<SubscriberPlan>,
+    /// Who knows other subscribers.
+    pub hss: Option<HssAccessPlan>,
+    /// Give cards pseudonyms.
+    pub pseudonyms: bool,
+    /// Fast re-authentications after a full one.
+    pub fast_reauth: u16,
+    /// Challenges of EAP-SIM.
+    pub triplets: u8,
+    /// The access network's name for AKA′.
+    pub access_network: String,
+}
+
+/// The HSS as the AAA server asks it.
+#[derive(Debug, Clone)]
+pub struct HssAccessPlan {
+    /// Where it listens.
+    pub server: SocketAddr,
+    /// The address questions come from; none: whichever leads there.
+    pub local: Option<IpAddr>,
+    /// Our realm, and its.
+    pub realm: String,
+    /// For how many authentications vectors are asked at a time.
+    pub batch: u8,
+}
+
+const KEYS: &[&str] = &[
+    ROLE,
+    "listen",
+    "port",
+    "accounting_port",
+    "name",
+    "clients",
+    "methods",
+    "users",
+    "tls",
+    "subscriber",
+    "hss",
+    "pseudonyms",
+    "fast_reauth",
+    "triplets",
+    "access_network",
+];
+
+pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, ScenarioError> {
+    const WHAT: &str = "an AAA server";
+    document.only(WHAT, KEYS)?;
+    let item = document.need("methods", WHAT)?;
+    let methods = methods(item)?;
+    let plan = AaaPlan {
+        listen: document.or("listen", LOOPBACK, address)?,
+        ports: (port(document, "port", 1812)?, port(document, "accounting_port", 1813)?),
+        name: document.or("name", "aaa".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        clients: clients(document.need("clients", WHAT)?, files)?,
+        users: document.or("users", Vec::new(), |item| users(item, files))?,
+        tls: tls(document, &methods, files)?,
+        subscribers: subscriber::all(document, files)?,
+        hss: document.or("hss", None, |item| hss(item.table()?).map(Some))?,
+        pseudonyms: document.or("pseudonyms", true, Item::boolean)?,
+        fast_reauth: document
+            .or("fast_reauth", 16, |item| item.integer(0..=65_535).map(|count| count as u16))?,
+        triplets: document.or("triplets", 3, |item| item.integer(2..=3).map(|count| count as u8))?,
+        access_network: document
+            .or("access_network", "WLAN".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        methods,
+    };
+    check(document, item, &plan)?;
+    Ok(plan)
+}
+
+/// Every method has what it judges by.
+fn check(document: &Table, item: &Item, plan: &AaaPlan) -> Result<(), ScenarioError> {
+    if let (Some(hss), false) = (document.entry("hss"), plan.subscribers.is_empty()) {
+        let message = "an AAA server has subscribers of its own or asks an HSS, not both";
+        return Err(hss.key_spot.error(message, "remove this, or every `[[subscriber]]`"));
+    }
+    let knows_cards = plan.hss.is_some() || !plan.subscribers.is_empty();
+    for method in &plan.methods {
+        let lacks = if method.has_password() && plan.users.is_empty() {
+            "a table `[users]`"
+        } else if method.has_card() && !knows_cards {
+            "`[[subscriber]]` or `[hss]`"
+        } else {
+            continue;
+        };
+        let message = format!("EAP method `{}` needs {lacks}", method.name());
+        return Err(item.spot.error(message, format!("{lacks} is missing")));
+    }
+    plan.tls.iter().try_for_each(|tls| check_tls(plan, tls))
+}
+
+fn check_tls(plan: &AaaPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError> {
+    let lacks = |lacks: &str| {
+        Err(tls.error(format!("an AAA server's `[tls]` needs {lacks}"), format!("{lacks} is missing")))
+    };
+    if tls.value.credential.is_none() {
+        return lacks("`certificate` and `key`");
+    }
+    if plan.methods.contains(&EapMethod::Tls) && tls.value.roots.is_none() {
+        return lacks("`roots`");
+    }
+    Ok(())
+}
+
+/// Addresses, and the secret of each.
+fn clients(item: &Item, files: &mut Files) -> Result<Vec<(IpAddr, Secret)>, ScenarioError> {
+    let entries = item.table()?.entries.iter();
+    let client = |entry: &crate::tree::Entry| {
+        let ip = entry.key.parse().map_err(|_| {
+            let message = format!("the RADIUS client `{}` is no IP address", entry.key);
+            entry.key_spot.error(message, "an address in quotes, like `\"127.0.0.1\"`")
+        })?;
+        Ok((ip, files.secret(&entry.item)?))
+    };
+    entries.map(client).collect()
+}
+
+/// Names, and the password of each.
+fn users(item: &Item, files: &mut Files) -> Result<Vec<(String, Secret)>, ScenarioError> {
+    let entries = item.table()?.entries.iter();
+    entries.map(|entry| Ok((entry.key.clone(), files.secret(&entry.item)?))).collect()
+}
+
+fn hss(table: &Table) -> Result<HssAccessPlan, ScenarioError> {
+    const WHAT: &str = "`hss`";
+    table.only(WHAT, &["server", "local", "realm", "batch"])?;
+    Ok(HssAccessPlan {
+        server: socket(table.need("server", WHAT)?, 3868)?,
+        local: table.or("local", None, |item| address(item).map(Some))?,
+        realm: table.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
+        batch: table
+            .or("batch", Options::default().vector_batch, |item| item.integer(1..=10).map(|n| n as u8))?,
+    })
+}

@@ -1,0 +1,315 @@
+//! `[connection]`: with whom IKE is spoken and on what terms; and what is true of a whole IKE endpoint.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+
+use super::files::Files;
+use super::network::{IpNetwork, PoolPlan, networks, pool};
+use super::{Placed, Role};
+use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
+use crate::diagnostic::ScenarioError;
+use crate::plan::{CookiePolicy, Mode, Options, Retransmission};
+use crate::quantity::Kind;
+use crate::resolve::values::{any_fit, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
+use crate::tree::{Item, Table, Value};
+
+/// How we prove who we are.
+#[derive(Debug, Clone)]
+pub enum ProvePlan {
+    /// With a shared key.
+    Psk(Secret),
+    /// With a certificate.
+    Certificate(CertificatePlan),
+    /// Device: with EAP. Gateway: with nothing but the key that EAP makes (RFC 5998).
+    Eap,
+}
+
+/// What convinces us of the peer.
+#[derive(Debug, Clone)]
+pub enum BelievePlan {
+    /// A shared key: of its own, or the one for everybody else.
+    Psk {
+        /// For identities without their own.
+        any: Option<Secret>,
+        /// By identity.
+        by_identity: Vec<(Placed<String>, Secret)>,
+    },
+    /// A certificate with a path to these.
+    Roots(Placed<PathBuf>),
+    /// Gateway: EAP, judged by the AAA server. Device: the key that EAP makes is the gateway's only proof.
+    Eap,
+}
+
+/// Files of a certificate, its intermediates after it, and of its key.
+#[derive(Debug, Clone)]
+pub struct CertificatePlan {
+    /// PEM or DER.
+    pub certificate: Placed<PathBuf>,
+    /// PEM or DER, not encrypted.
+    pub key: Placed<PathBuf>,
+}
+
+/// Terms with one kind of peer.
+#[derive(Debug, Clone)]
+pub struct ConnectionPlan {
+    /// For logs.
+    pub name: String,
+    /// Who we say we are; none: whom the card or the EAP user says.
+    pub identity: Option<Placed<String>>,
+    /// Whom we expect; none: anybody we believe.
+    pub peer: Option<Placed<String>>,
+    /// How we prove ourselves.
+    pub prove: ProvePlan,
+    /// How the peer must.
+    pub believe: BelievePlan,
+    /// IKE suites, best first.
+    pub suites: Vec<Suite>,
+    /// ESP suites, best first.
+    pub esp_suites: Vec<Suite>,
+    /// Whole packets or payloads.
+    pub mode: Mode,
+    /// No SA for traffic (RFC 6023).
+    pub childless: bool,
+    /// What we send from; empty: our own addresses.
+    pub local: Vec<IpNetwork>,
+    /// What we send to; empty: the peer's address, or with a virtual address anything.
+    pub remote: Vec<IpNetwork>,
+    /// Device: ask for an inner address.
+    pub virtual_address: bool,
+    /// Gateway: inner addresses to give away.
+    pub pool: Option<PoolPlan>,
+    /// Gateway: the device must prove itself again within this (RFC 4478).
+    pub auth_lifetime: Option<Duration>,
+    /// Replace the keys of the IKE SA after this.
+    pub rekey_ike: Option<Duration>,
+    /// Replace the keys of child SAs after this.
+    pub rekey_child: Option<Duration>,
+    /// Ask a silent peer whether it lives after this (RFC 7296 §2.4).
+    pub liveness: Option<Duration>,
+}
+
+/// When ESP travels in UDP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// Always; needs no privileges.
+    Always,
+    /// Only behind a NAT.
+    Auto,
+}
+
+impl Encapsulation {
+    const ALL: [Self; 2] = [Self::Always, Self::Auto];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// What is true of every connection of an endpoint.
+#[derive(Debug, Clone)]
+pub struct EndpointPlan {
+    /// Our ports for IKE, and for IKE and ESP behind a NAT; 0: whichever is free.
+    pub ports: (u16, u16),
+    /// When cookies are demanded.
+    pub cookies: CookiePolicy,
+    /// Half-open SAs held at most.
+    pub half_open_max: u32,
+    /// Longest IP packet of a fragmented message; none: no fragments.
+    pub fragment_bytes: Option<u16>,
+    /// Timers of requests.
+    pub retransmission: Retransmission,
+    /// When ESP travels in UDP.
+    pub encapsulation: Encapsulation,
+}
+
+/// The keys of an endpoint, beside those of its role.
+pub(super) const ENDPOINT_KEYS: &[&str] = &[
+    "port",
+    "nat_port",
+    "cookies",
+    "half_open_max",
+    "fragmentation",
+    "encapsulation",
+    "retransmit_first",
+    "retransmit_base",
+    "retransmit_tries",
+];
+
+/// The endpoint, with these ports unless the document says others.
+pub(super) fn endpoint(
+    document: &Table,
+    (port, nat_port): (u16, u16),
+) -> Result<EndpointPlan, ScenarioError> {
+    let own_port =
+        |key, default| document.or(key, default, |item| item.integer(0..=65_535).map(|port| port as u16));
+    let (options, timers) = (Options::default(), Retransmission::default());
+    Ok(EndpointPlan {
+        ports: (own_port("port", port)?, own_port("nat_port", nat_port)?),
+        cookies: document.or("cookies", options.cookies, |item| {
+            item.pick("cookie policy", &CookiePolicy::ALL, CookiePolicy::name)
+        })?,
+        half_open_max: document.or("half_open_max", options.half_open_max, |item| {
+            item.integer(1..=10_000_000).map(|max| max as u32)
+        })?,
+        fragment_bytes: document.or("fragmentation", options.fragment_bytes, fragmentation)?,
+        retransmission: Retransmission {
+            first: document.or("retransmit_first", timers.first, wait)?,
+            base: document.or("retransmit_base", timers.base, |item| item.number(&(1.0..=10.0)))?,
+            tries: document.or("retransmit_tries", timers.tries, |item| {
+                item.integer(0..=100).map(|tries| tries as u8)
+            })?,
+        },
+        encapsulation: document.or("encapsulation", Encapsulation::Always, |item| {
+            item.pick("encapsulation", &Encapsulation::ALL, Encapsulation::name)
+        })?,
+    })
+}
+
+const KEYS: &[&str] = &[
+    "name",
+    "identity",
+    "peer",
+    "auth",
+    "peer_auth",
+    "suites",
+    "esp_suites",
+    "mode",
+    "childless",
+    "local",
+    "remote",
+    "rekey_ike",
+    "rekey_child",
+    "liveness",
+];
+
+/// The keys that mean something to one side only.
+const fn keys_of(role: Role) -> &'static [&'static str] {
+    match role {
+        Role::Gateway => &["pool", "auth_lifetime"],
+        _ => &["virtual_address"],
+    }
+}
+
+/// One connection of a role.
+pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<ConnectionPlan, ScenarioError> {
+    let table = item.table()?;
+    table.only("a connection", &[KEYS, keys_of(role)].concat())?;
+    let prove = prove(table.need("auth", "a connection")?, role, files)?;
+    let plan = ConnectionPlan {
+        name: table.or("name", role.name().to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        identity: table.or("identity", None, |item| placed_text(item).map(Some))?,
+        peer: table.or("peer", None, |item| placed_text(item).map(Some))?,
+        believe: believe(table, &prove, role, files)?,
+        prove,
+        suites: table.or("suites", one(Suite::ike(DEFAULT_IKE)), |item| suites(item, Suite::ike, ike_fit))?,
+        esp_suites: table
+            .or("esp_suites", one(Suite::esp(DEFAULT_ESP)), |item| suites(item, Suite::esp, any_fit))?,
+        mode: table.or("mode", Mode::Tunnel, |item| item.pick("mode", &Mode::ALL, Mode::name))?,
+        childless: table.or("childless", false, Item::boolean)?,
+        local: table.or("local", Vec::new(), networks)?,
+        remote: table.or("remote", Vec::new(), networks)?,
+        virtual_address: table.or("virtual_address", false, Item::boolean)?,
+        pool: table.or("pool", None, |item| pool(item).map(Some))?,
+        auth_lifetime: table.or("auth_lifetime", None, |item| whole_seconds(item).map(Some))?,
+        rekey_ike: table.or("rekey_ike", None, rekey)?,
+        rekey_child: table.or("rekey_child", None, rekey)?,
+        liveness: table.or("liveness", None, liveness)?,
+    };
+    check(&plan, table)?;
+    Ok(plan)
+}
+
+/// An assigned address is the inner one of a tunnel.
+fn check(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
+    let inner = plan.virtual_address || plan.pool.is_some();
+    match table.get("mode") {
+        Some(item) if inner && plan.mode == Mode::Transport => {
+            Err(item.spot.error("a virtual address needs tunnel mode", "`mode = \"tunnel\"`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn one(suite: Result<Suite, keytoll_engine::suite::SuiteError>) -> Vec<Suite> {
+    vec![suite.expect("a test parses the default suite")]
+}
+
+fn placed_text(item: &Item) -> Result<Placed<String>, ScenarioError> {
+    item.text("an identity in a string").map(|text| Placed::new(text.to_owned(), item))
+}
+
+/// From a tenth of a second to a day.
+fn liveness(item: &Item) -> Result<Option<Duration>, ScenarioError> {
+    let nanos = item.quantity(Kind::Duration, 100_000_000..=86_400_000_000_000)?;
+    Ok(Some(Duration::from_nanos(nanos)))
+}
+
+/// `{ psk = … }`, `{ certificate = …, key = … }`, or what stands for EAP in this role.
+fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, ScenarioError> {
+    let word = if role == Role::Gateway { "eap-only" } else { "eap" };
+    let Value::Table(table) = &item.value else {
+        return eap_word(item, word).map(|()| ProvePlan::Eap);
+    };
+    table.only("`auth`", &["psk", "certificate", "key"])?;
+    match table.get("psk") {
+        Some(psk) => files.secret(psk).map(ProvePlan::Psk),
+        None => certificate(table, files).map(ProvePlan::Certificate),
+    }
+}
+
+/// The one word that is no table.
+fn eap_word(item: &Item, word: &'static str) -> Result<(), ScenarioError> {
+    item.pick("way to prove oneself", &[word], |word| word).map(drop)
+}
+
+/// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, or what stands for EAP. Who shares a key with the
+/// peer need not say it twice.
+fn believe(
+    connection: &Table,
+    prove: &ProvePlan,
+    role: Role,
+    files: &mut Files,
+) -> Result<BelievePlan, ScenarioError> {
+    let word = if role == Role::Gateway { "eap" } else { "eap-only" };
+    let item = match (connection.get("peer_auth"), prove) {
+        (Some(item), _) => item,
+        (None, ProvePlan::Psk(secret)) => {
+            return Ok(BelievePlan::Psk { any: Some(secret.clone()), by_identity: Vec::new() });
+        }
+        (None, _) => connection.need("peer_auth", "a connection")?,
+    };
+    let Value::Table(table) = &item.value else {
+        return eap_word(item, word).map(|()| BelievePlan::Eap);
+    };
+    table.only("`peer_auth`", &["psk", "psks", "roots"])?;
+    match (table.get("roots"), table.get("psk"), table.get("psks")) {
+        (Some(roots), None, None) => files.path(roots).map(BelievePlan::Roots),
+        (None, None, None) | (Some(_), ..) => {
+            Err(item.spot.error("`peer_auth` needs either `roots` or `psk`", "one of them"))
+        }
+        (None, any, own) => Ok(BelievePlan::Psk {
+            any: any.map(|item| files.secret(item)).transpose()?,
+            by_identity: own.map_or(Ok(Vec::new()), |item| by_identity(item, files))?,
+        }),
+    }
+}
+
+fn by_identity(item: &Item, files: &mut Files) -> Result<Vec<(Placed<String>, Secret)>, ScenarioError> {
+    let entries = item.table()?.entries.iter();
+    entries
+        .map(|entry| Ok((Placed::new(entry.key.clone(), &entry.item), files.secret(&entry.item)?)))
+        .collect()
+}
+
+/// A certificate and its key.
+pub(super) fn certificate(table: &Table, files: &mut Files) -> Result<CertificatePlan, ScenarioError> {
+    let certificate = files.path(table.need("certificate", "a way to prove oneself")?)?;
+    let key = files.private(table.need("key", "a certificate")?)?;
+    Ok(CertificatePlan { certificate, key })
+}

@@ -1,0 +1,176 @@
+//! `role = "device"`: an IKE initiator, with what it proves itself by.
+
+use std::net::{IpAddr, SocketAddr};
+
+use keytoll_engine::crypto::Secret;
+
+use super::connection::{self, BelievePlan, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan};
+use super::eap::{EapMethod, TlsPlan, methods, tls};
+use super::files::Files;
+use super::network::{address, port, socket};
+use super::subscriber::{self, SubscriberPlan};
+use super::{Placed, ROLE, Role};
+use crate::diagnostic::ScenarioError;
+use crate::tree::{Item, Table};
+
+/// A device.
+#[derive(Debug, Clone)]
+pub struct DevicePlan {
+    /// The gateway and its port for IKE.
+    pub gateway: SocketAddr,
+    /// The gateway's port for IKE and ESP behind a NAT.
+    pub gateway_nat_port: u16,
+    /// Our address; none: whichever leads there.
+    pub local: Option<IpAddr>,
+    /// Our IKE endpoint.
+    pub endpoint: EndpointPlan,
+    /// The terms.
+    pub connection: ConnectionPlan,
+    /// Whom to send an echo request, if anybody.
+    pub ping: Option<IpAddr>,
+    /// How we prove ourselves with EAP.
+    pub eap: Option<EapPlan>,
+}
+
+/// EAP of a device.
+#[derive(Debug, Clone)]
+pub struct EapPlan {
+    /// Methods it agrees to.
+    pub methods: Vec<EapMethod>,
+    /// Who it says it is; none: whom its card says.
+    pub identity: Option<String>,
+    /// The user inside a tunnel; the identity otherwise.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<Secret>,
+    /// TLS, for methods with it.
+    pub tls: Option<Placed<TlsPlan>>,
+    /// The card, for methods with it.
+    pub card: Option<CardPlan>,
+}
+
+/// A device's card.
+#[derive(Debug, Clone)]
+pub struct CardPlan {
+    /// Whose it is.
+    pub subscriber: SubscriberPlan,
+    /// The home network's realm.
+    pub realm: String,
+    /// The access network's name for AKA′; none: whatever the server says.
+    pub access_network: Option<String>,
+}
+
+const KEYS: &[&str] =
+    &[ROLE, "gateway", "gateway_nat_port", "local", "connection", "ping", "eap", "tls", "card"];
+
+pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, ScenarioError> {
+    document.only("a device", &[KEYS, ENDPOINT_KEYS].concat())?;
+    let item = document.need("connection", "a device")?;
+    let connection = connection::read(item, Role::Device, files)?;
+    let eap = eap(document, &connection, files)?;
+    let plan = DevicePlan {
+        gateway: socket(document.need("gateway", "a device")?, 500)?,
+        gateway_nat_port: port(document, "gateway_nat_port", 4500)?,
+        local: document.or("local", None, |item| address(item).map(Some))?,
+        endpoint: connection::endpoint(document, (0, 0))?,
+        connection,
+        ping: document.or("ping", None, |item| address(item).map(Some))?,
+        eap,
+    };
+    check(&plan, item)?;
+    Ok(plan)
+}
+
+/// Somebody must say who the device is, and EAP alone proves a gateway only to a device that speaks EAP.
+fn check(plan: &DevicePlan, item: &Item) -> Result<(), ScenarioError> {
+    let connection = &plan.connection;
+    if connection.identity.is_none() && plan.eap.is_none() {
+        return Err(item.spot.error("a device needs an `identity`", "`identity` is missing"));
+    }
+    if matches!(connection.believe, BelievePlan::Eap) && plan.eap.is_none() {
+        let label = "`peer_auth = \"eap-only\"` without `auth = \"eap\"`";
+        return Err(item
+            .spot
+            .error("a gateway that proves itself with EAP alone needs a device with EAP", label));
+    }
+    Ok(())
+}
+
+/// What EAP takes, if the connection proves us with it.
+fn eap(
+    document: &Table,
+    connection: &ConnectionPlan,
+    files: &mut Files,
+) -> Result<Option<EapPlan>, ScenarioError> {
+    const WHAT: &str = "a device with `auth = \"eap\"`";
+    if !matches!(connection.prove, ProvePlan::Eap) {
+        return Ok(None);
+    }
+    let item = document.need("eap", WHAT)?;
+    let table = item.table()?;
+    table.only("`eap`", &["methods", "identity", "user", "password"])?;
+    let text = |item: &Item| item.text("a name").map(|name| Some(name.to_owned()));
+    let methods = methods(table.need("methods", "`eap`")?)?;
+    let plan = EapPlan {
+        identity: table.or("identity", None, text)?,
+        user: table.or("user", None, text)?,
+        password: table.get("password").map(|item| files.secret(item)).transpose()?,
+        tls: tls(document, &methods, files)?,
+        card: document.get("card").map(|item| card(item, files)).transpose()?,
+        methods,
+    };
+    check_eap(&plan, item)?;
+    Ok(Some(plan))
+}
+
+/// Every method has what it proves the device with.
+fn check_eap(plan: &EapPlan, item: &Item) -> Result<(), ScenarioError> {
+    let refused = |method: &EapMethod, lacks: &str| {
+        let message = format!("EAP method `{}` needs {lacks}", method.name());
+        Err(item.spot.error(message, format!("{lacks} is missing")))
+    };
+    for method in &plan.methods {
+        if method.has_password() && plan.password.is_none() {
+            return refused(method, "a `password`");
+        }
+        if method.has_card() && plan.card.is_none() {
+            return refused(method, "a table `[card]`");
+        }
+        if !method.has_card() && plan.identity.is_none() {
+            return refused(method, "an `identity`");
+        }
+    }
+    let cards = plan.methods.iter().filter(|method| method.has_card()).count();
+    if cards > 1 && plan.identity.is_none() {
+        let message = "a card has another identity for each of its methods";
+        return Err(item.spot.error(message, "one of `sim`, `aka` and `aka-prime`, or an `identity`"));
+    }
+    plan.tls.iter().try_for_each(|tls| check_tls(plan, tls))
+}
+
+/// RFC 5216 §5.2: a trusted certificate that names another server is somebody else's.
+fn check_tls(plan: &EapPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError> {
+    let lacks = |lacks: &str| {
+        Err(tls.error(format!("a device's `[tls]` needs {lacks}"), format!("{lacks} is missing")))
+    };
+    if tls.value.roots.is_none() {
+        return lacks("`roots`");
+    }
+    if tls.value.server_name.is_none() {
+        return lacks("`server_name`");
+    }
+    if plan.methods.contains(&EapMethod::Tls) && tls.value.credential.is_none() {
+        return lacks("`certificate` and `key`");
+    }
+    Ok(())
+}
+
+fn card(item: &Item, files: &mut Files) -> Result<CardPlan, ScenarioError> {
+    let table = item.table()?;
+    Ok(CardPlan {
+        subscriber: subscriber::read(item, &["realm", "access_network"], 0, files)?,
+        realm: table.need("realm", "a card")?.text("a realm")?.to_owned(),
+        access_network: table
+            .or("access_network", None, |item| item.text("a name").map(|name| Some(name.into())))?,
+    })
+}

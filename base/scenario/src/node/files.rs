@@ -1,0 +1,129 @@
+//! Secrets and files that a node file names. A secret may stand in the document, in a file of its own or in the
+//! environment; a file with a secret that others may read deserves a warning.
+
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use keytoll_engine::crypto::Secret;
+
+use super::Placed;
+use crate::diagnostic::ScenarioError;
+use crate::tree::{Item, Table, Value};
+
+/// No secret is longer.
+const SECRET_BYTES_MAX: u64 = 4096;
+/// Group and others.
+const NOT_OWNER: u32 = 0o077;
+
+/// Where the document stands, and what is to be said about the files it names.
+#[derive(Debug)]
+pub(crate) struct Files {
+    directory: PathBuf,
+    warnings: Vec<String>,
+}
+
+impl Files {
+    pub(crate) fn in_directory(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn into_warnings(self) -> Vec<String> {
+        self.warnings
+    }
+
+    /// A path, relative to the document.
+    pub(crate) fn path(&self, item: &Item) -> Result<Placed<PathBuf>, ScenarioError> {
+        let path = item.text("the path of a file")?;
+        Ok(Placed::new(self.directory.join(path), item))
+    }
+
+    /// The path of a file that only its owner should be able to read.
+    pub(crate) fn private(&mut self, item: &Item) -> Result<Placed<PathBuf>, ScenarioError> {
+        let path = self.path(item)?;
+        self.warn_if_open(&path.value);
+        Ok(path)
+    }
+
+    /// What cannot be looked at here is refused where it is opened.
+    fn warn_if_open(&mut self, path: &Path) {
+        let Ok(metadata) = std::fs::metadata(path) else { return };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & NOT_OWNER != 0 {
+            let path = path.display();
+            self.warnings.push(format!(
+                "`{path}` holds a secret and others may read it (mode {mode:03o}): chmod 600 {path}"
+            ));
+        }
+    }
+
+    /// `"text"`, `{ file = "path" }`, `{ env = "NAME" }` or `{ hex = "00ff" }`.
+    pub(crate) fn secret(&mut self, item: &Item) -> Result<Secret, ScenarioError> {
+        let secret = match &item.value {
+            Value::Text(text) => Secret::from(text.as_bytes()),
+            Value::Table(table) => self.kept_elsewhere(item, table)?,
+            _ => return Err(item.wrong("a string, `{ file = … }`, `{ env = … }` or `{ hex = … }`")),
+        };
+        if secret.is_empty() {
+            return Err(item
+                .spot
+                .error(format!("`{}` is empty", item.name), "a secret has at least one byte"));
+        }
+        Ok(secret)
+    }
+
+    fn kept_elsewhere(&mut self, item: &Item, table: &Table) -> Result<Secret, ScenarioError> {
+        table.only("a secret", &["file", "env", "hex"])?;
+        match table.entries.as_slice() {
+            [entry] if entry.key == "file" => self.of_file(&entry.item),
+            [entry] if entry.key == "env" => of_environment(&entry.item),
+            [entry] => hex(&entry.item).map(Secret::new),
+            _ => Err(item.spot.error(
+                format!("`{}` needs one of `file`, `env` and `hex`", item.name),
+                "one source of the secret",
+            )),
+        }
+    }
+
+    /// The file's first line; what editors put at the end of a line is no part of the secret.
+    fn of_file(&mut self, item: &Item) -> Result<Secret, ScenarioError> {
+        let path = self.private(item)?;
+        let shown = path.value.display();
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(&path.value)
+            .and_then(|file| file.take(SECRET_BYTES_MAX + 1).read_to_end(&mut bytes));
+        read.map_err(|error| {
+            path.error(format!("the secret in `{shown}` cannot be read: {error}"), "this file")
+        })?;
+        if bytes.len() as u64 > SECRET_BYTES_MAX {
+            let message = format!("`{shown}` is too long for a secret: more than {SECRET_BYTES_MAX} bytes");
+            return Err(path.error(message, "this file"));
+        }
+        let secret = Secret::new(bytes);
+        let end = secret.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(secret.len());
+        Ok(Secret::from(&secret[..end]))
+    }
+}
+
+fn of_environment(item: &Item) -> Result<Secret, ScenarioError> {
+    let name = item.text("the name of an environment variable")?;
+    let value = std::env::var(name).map_err(|_| {
+        item.spot.error(format!("the environment variable `{name}` is not set"), "the secret is to be there")
+    })?;
+    Ok(Secret::from(value.as_bytes()))
+}
+
+/// Hexadecimal digits as bytes.
+pub(crate) fn hex(item: &Item) -> Result<Vec<u8>, ScenarioError> {
+    let text = item.text("hexadecimal digits")?;
+    let wrong = || {
+        let message = format!("`{}` must be pairs of hexadecimal digits", item.name);
+        item.spot.error(message, "not hexadecimal")
+    };
+    let digit = |c: char| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digits = text.chars().map(digit).collect::<Option<Vec<u8>>>().ok_or_else(wrong)?;
+    if digits.len() % 2 != 0 {
+        return Err(wrong());
+    }
+    Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

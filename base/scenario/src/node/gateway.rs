@@ -1,0 +1,113 @@
+//! `role = "gateway"`: an IKE responder, with the RADIUS server that judges devices with EAP.
+
+use std::net::{IpAddr, SocketAddr};
+
+use keytoll_engine::crypto::Secret;
+
+use super::connection::{self, BelievePlan, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan};
+use super::files::Files;
+use super::network::{LOOPBACK, address, addresses, port, socket};
+use super::{Placed, ROLE, Role};
+use crate::diagnostic::ScenarioError;
+use crate::tree::{Item, Table};
+
+/// A gateway.
+#[derive(Debug, Clone)]
+pub struct GatewayPlan {
+    /// Where it listens.
+    pub listen: IpAddr,
+    /// Its IKE endpoint.
+    pub endpoint: EndpointPlan,
+    /// Whom it lets in, in this order.
+    pub connections: Vec<ConnectionPlan>,
+    /// Addresses behind it that answer echo requests.
+    pub inner: Vec<IpAddr>,
+    /// Who judges devices with EAP.
+    pub radius: Option<RadiusPlan>,
+}
+
+/// A RADIUS server as its client sees it.
+#[derive(Debug, Clone)]
+pub struct RadiusPlan {
+    /// Where Access-Requests go.
+    pub server: SocketAddr,
+    /// The port where Accounting-Requests go.
+    pub accounting_port: u16,
+    /// What both share.
+    pub secret: Secret,
+    /// The address requests come from; none: whichever leads there.
+    pub local: Option<Placed<IpAddr>>,
+    /// How many source ports there are, 256 outstanding requests each.
+    pub sockets: u16,
+    /// NAS-Identifier.
+    pub identifier: String,
+    /// Ask the device for its EAP identity instead of passing on that of IKE.
+    pub asks_identity: bool,
+    /// Report the beginnings and ends of sessions.
+    pub accounting: bool,
+}
+
+const KEYS: &[&str] = &[ROLE, "listen", "connection", "inner", "radius"];
+
+pub(super) fn read(document: &Table, files: &mut Files) -> Result<GatewayPlan, ScenarioError> {
+    document.only("a gateway", &[KEYS, ENDPOINT_KEYS].concat())?;
+    let connections = document.need("connection", "a gateway")?.some_elements("connection")?;
+    let read = |item| Ok((item, connection::read(item, Role::Gateway, files)?));
+    let connections = connections.iter().map(read).collect::<Result<Vec<(&Item, _)>, _>>()?;
+    let radius = document.get("radius").map(|item| radius(item.table()?, files)).transpose()?;
+    for (item, connection) in &connections {
+        check(item, connection, radius.as_ref())?;
+    }
+    Ok(GatewayPlan {
+        listen: document.or("listen", LOOPBACK, address)?,
+        endpoint: connection::endpoint(document, (500, 4500))?,
+        connections: connections.into_iter().map(|(_, connection)| connection).collect(),
+        inner: document.or("inner", Vec::new(), addresses)?,
+        radius,
+    })
+}
+
+fn check(item: &Item, connection: &ConnectionPlan, radius: Option<&RadiusPlan>) -> Result<(), ScenarioError> {
+    if connection.identity.is_none() {
+        return Err(item.spot.error("a gateway's connection needs an `identity`", "`identity` is missing"));
+    }
+    if matches!(connection.believe, BelievePlan::Eap) && radius.is_none() {
+        let error = item.spot.error("devices with EAP are judged by an AAA server", "`peer_auth = \"eap\"`");
+        return Err(error.hint("a table `[radius]` with `server` and `secret`"));
+    }
+    Ok(())
+}
+
+fn radius(table: &Table, files: &mut Files) -> Result<RadiusPlan, ScenarioError> {
+    const WHAT: &str = "`radius`";
+    const KEYS: &[&str] = &[
+        "server",
+        "accounting_port",
+        "secret",
+        "local",
+        "sockets",
+        "identifier",
+        "asks_identity",
+        "accounting",
+    ];
+    table.only(WHAT, KEYS)?;
+    Ok(RadiusPlan {
+        server: socket(table.need("server", WHAT)?, 1812)?,
+        accounting_port: port(table, "accounting_port", 1813)?,
+        secret: files.secret(table.need("secret", WHAT)?)?,
+        local: table.or("local", None, |item| Ok(Some(Placed::new(address(item)?, item))))?,
+        sockets: table.or("sockets", 1, |item| item.integer(1..=64).map(|count| count as u16))?,
+        identifier: table.or("identifier", "keytoll".to_owned(), identifier)?,
+        asks_identity: table.or("asks_identity", false, Item::boolean)?,
+        accounting: table.or("accounting", false, Item::boolean)?,
+    })
+}
+
+/// RFC 2865 §5.32: an attribute's value has 1 to 253 bytes.
+fn identifier(item: &Item) -> Result<String, ScenarioError> {
+    let text = item.text("a string")?;
+    if (1..=253).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err(item.spot.error("`identifier` must have 1 to 253 bytes", "empty or too long"))
+}

@@ -1,0 +1,43 @@
+//! `role = "hss"`: who holds the subscribers' keys, behind Diameter.
+
+use std::net::IpAddr;
+
+use super::ROLE;
+use super::files::Files;
+use super::network::{LOOPBACK, address, addresses, port};
+use super::subscriber::{self, SubscriberPlan};
+use crate::diagnostic::ScenarioError;
+use crate::tree::Table;
+
+/// An HSS.
+#[derive(Debug, Clone)]
+pub struct HssPlan {
+    /// Where it listens.
+    pub listen: IpAddr,
+    /// For Diameter.
+    pub port: u16,
+    /// Its name.
+    pub name: String,
+    /// Its realm.
+    pub realm: String,
+    /// Who may ask, by address; none: anybody who reaches it.
+    pub peers: Option<Vec<IpAddr>>,
+    /// Its subscribers.
+    pub subscribers: Vec<SubscriberPlan>,
+}
+
+const KEYS: &[&str] = &[ROLE, "listen", "port", "name", "realm", "peers", "subscriber"];
+
+pub(super) fn read(document: &Table, files: &mut Files) -> Result<HssPlan, ScenarioError> {
+    const WHAT: &str = "an HSS";
+    document.only(WHAT, KEYS)?;
+    document.need("subscriber", WHAT)?;
+    Ok(HssPlan {
+        listen: document.or("listen", LOOPBACK, address)?,
+        port: port(document, "port", 3868)?,
+        name: document.or("name", "hss".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        realm: document.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
+        peers: document.or("peers", None, |item| addresses(item).map(Some))?,
+        subscribers: subscriber::all(document, files)?,
+    })
+}

@@ -1,0 +1,134 @@
+//! Node files: what one node on real sockets is, one document a node. TOML in, a resolved [`NodePlan`] out.
+//!
+//! ```text
+//!   role = "gateway" | "device" | "aaa" | "hss"  -->  gateway.rs, device.rs, aaa.rs, hss.rs
+//!   secrets: "text", { file = … }, { env = … }, { hex = … }         files.rs
+//! ```
+//!
+//! Paths are relative to the document. Certificates, keys and identities stay names here, with the place they stand at
+//! ([`Placed`]): whoever opens them can blame that place.
+
+mod aaa;
+mod connection;
+mod device;
+mod eap;
+mod files;
+mod gateway;
+mod hss;
+mod network;
+mod placed;
+mod subscriber;
+
+use std::path::Path;
+
+pub use aaa::{AaaPlan, HssAccessPlan};
+pub use connection::{BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan};
+pub use device::{CardPlan, DevicePlan, EapPlan};
+pub use eap::{Cryptobinding, EapMethod, TlsPlan};
+pub use gateway::{GatewayPlan, RadiusPlan};
+pub use hss::HssPlan;
+pub use network::{IpNetwork, PoolPlan};
+pub use placed::Placed;
+pub use subscriber::{OperatorKey, SubscriberPlan};
+
+use crate::diagnostic::{ScenarioError, Text};
+use crate::tree::{self, Table};
+use files::Files;
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub enum NodePlan {
+    /// Answers IKE, and asks a RADIUS server.
+    Gateway(Box<GatewayPlan>),
+    /// Begins IKE.
+    Device(Box<DevicePlan>),
+    /// Answers RADIUS.
+    Aaa(Box<AaaPlan>),
+    /// Answers Diameter.
+    Hss(Box<HssPlan>),
+}
+
+impl NodePlan {
+    /// What it is called in `role = …`.
+    pub const fn role(&self) -> Role {
+        match self {
+            Self::Gateway(_) => Role::Gateway,
+            Self::Device(_) => Role::Device,
+            Self::Aaa(_) => Role::Aaa,
+            Self::Hss(_) => Role::Hss,
+        }
+    }
+}
+
+/// The part a node plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// IKE responder.
+    Gateway,
+    /// IKE initiator.
+    Device,
+    /// RADIUS and EAP server.
+    Aaa,
+    /// Subscriber database.
+    Hss,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 4] = [Self::Gateway, Self::Device, Self::Aaa, Self::Hss];
+
+    /// As node files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gateway => "gateway",
+            Self::Device => "device",
+            Self::Aaa => "aaa",
+            Self::Hss => "hss",
+        }
+    }
+
+    /// The verb that runs it.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Device => "connect",
+            other => other.name(),
+        }
+    }
+}
+
+/// A node file that was read.
+#[derive(Debug, Clone)]
+pub struct NodeFile {
+    /// What it says.
+    pub plan: NodePlan,
+    /// What is not wrong but should not be: one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The key that makes a document a node file.
+const ROLE: &str = "role";
+
+/// Whether the document is a node file, not a scenario.
+pub(crate) fn is_node(document: &Table) -> bool {
+    document.get(ROLE).is_some()
+}
+
+/// Reads a node file; paths in it are relative to where it stands.
+pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioError> {
+    let mut document = tree::document(text)?;
+    document.spot = document.spot.start();
+    let directory = Path::new(&text.name).parent().unwrap_or(Path::new(""));
+    let mut files = Files::in_directory(directory);
+    let role = document.need(ROLE, "a node file").map_err(|error| {
+        error.hint(
+            "`role = \"gateway\"`, `\"device\"`, `\"aaa\"` or `\"hss\"`; scenarios are for `keytoll run`",
+        )
+    })?;
+    let plan = match role.pick("role", &Role::ALL, Role::name)? {
+        Role::Gateway => NodePlan::Gateway(Box::new(gateway::read(&document, &mut files)?)),
+        Role::Device => NodePlan::Device(Box::new(device::read(&document, &mut files)?)),
+        Role::Aaa => NodePlan::Aaa(Box::new(aaa::read(&document, &mut files)?)),
+        Role::Hss => NodePlan::Hss(Box::new(hss::read(&document, &mut files)?)),
+    };
+    Ok(NodeFile { plan, warnings: files.into_warnings() })
+}

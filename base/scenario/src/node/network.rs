@@ -1,0 +1,108 @@
+//! Addresses, ports and networks as node files write them: `127.0.0.1`, `127.0.0.1:1812`, `10.98.3.0/24`.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::diagnostic::ScenarioError;
+use crate::tree::{Item, Table};
+
+/// Where a node is if its file does not say.
+pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Addresses with a common beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IpNetwork {
+    /// Its first address.
+    pub address: IpAddr,
+    /// How many bits are common.
+    pub length: u8,
+}
+
+impl fmt::Display for IpNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// Inner addresses to give away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolPlan {
+    /// The first one.
+    pub first: IpAddr,
+    /// How many there are.
+    pub size: u32,
+}
+
+/// An IP address.
+pub(crate) fn address(item: &Item) -> Result<IpAddr, ScenarioError> {
+    let text = item.text("an IP address")?;
+    text.parse()
+        .map_err(|_| item.spot.error(format!("`{text}` is no IP address"), "an address like `127.0.0.1`"))
+}
+
+/// One address or several.
+pub(crate) fn addresses(item: &Item) -> Result<Vec<IpAddr>, ScenarioError> {
+    item.elements().iter().map(address).collect()
+}
+
+/// An address that may have a port.
+pub(crate) fn socket(item: &Item, port: u16) -> Result<SocketAddr, ScenarioError> {
+    let text = item.text("an address")?;
+    let alone = || text.parse().map(|ip| SocketAddr::new(ip, port));
+    text.parse().or_else(|_| alone()).map_err(|_| {
+        let message = format!("`{text}` is no IP address, with or without a port");
+        item.spot.error(message, format!("an address like `127.0.0.1` or `127.0.0.1:{port}`"))
+    })
+}
+
+/// A port under a key.
+pub(crate) fn port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
+    table.or(key, default, |item| item.integer(1..=65_535).map(|port| port as u16))
+}
+
+/// `10.98.3.0/24`, or one address.
+pub(crate) fn network(item: &Item) -> Result<IpNetwork, ScenarioError> {
+    let text = item.text("a network")?;
+    let wrong = |label: &str| item.spot.error(format!("`{text}` is no network"), label);
+    let (address, length) = text.split_once('/').unwrap_or((text, ""));
+    let address: IpAddr = address.parse().map_err(|_| wrong("a network like `10.98.3.0/24`"))?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let length = if length.is_empty() { Ok(longest) } else { length.parse() };
+    let length = length.ok().filter(|length| *length <= longest);
+    let length = length.ok_or_else(|| wrong(&format!("a length from 0 to {longest} after the `/`")))?;
+    if bits(address) & host_mask(longest, length) != 0 {
+        return Err(wrong("there are bits set after the network's own"));
+    }
+    Ok(IpNetwork { address, length })
+}
+
+/// Several networks, or one.
+pub(crate) fn networks(item: &Item) -> Result<Vec<IpNetwork>, ScenarioError> {
+    item.elements().iter().map(network).collect()
+}
+
+/// The hosts of a network; the first and the last of an IPv4 network are none.
+pub(crate) fn pool(item: &Item) -> Result<PoolPlan, ScenarioError> {
+    let IpNetwork { address, length } = network(item)?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let hosts = host_mask(longest, length);
+    let first = bits(address) + u128::from(hosts > 1);
+    let size = if hosts > 1 { hosts - 1 } else { hosts + 1 };
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
+    Ok(PoolPlan { first: of_bits(first, address.is_ipv4()), size })
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)),
+        IpAddr::V6(address) => u128::from(address),
+    }
+}
+
+fn of_bits(bits: u128, v4: bool) -> IpAddr {
+    if v4 { IpAddr::V4((bits as u32).into()) } else { IpAddr::V6(bits.into()) }
+}
+
+fn host_mask(longest: u8, length: u8) -> u128 {
+    1_u128.checked_shl(u32::from(longest - length)).map_or(u128::MAX, |bit| bit - 1)
+}
