@@ -3,7 +3,8 @@
 //! A request is answered at once; a repeated one gets the answer it got before, so that no sequence number is spent
 //! twice (RFC 6733 §3, End-to-End Identifier).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 
 use keytoll_engine::algorithm::Prf;
 use keytoll_engine::crypto::Secret;
@@ -29,6 +30,8 @@ pub struct Config {
     pub local: Addr,
     /// Who it is.
     pub name: Name,
+    /// Who may ask, by address; none: anybody.
+    pub admitted: Option<BTreeSet<IpAddr>>,
     /// Most peers known at a time; the oldest is forgotten first.
     pub peers_max: usize,
     /// Most answers kept for repeated requests.
@@ -38,7 +41,7 @@ pub struct Config {
 impl Config {
     /// The usual limits: 256 peers, 1024 answers.
     pub const fn new(local: Addr, name: Name) -> Self {
-        Self { local, name, peers_max: 256, answers_max: 1024 }
+        Self { local, name, admitted: None, peers_max: 256, answers_max: 1024 }
     }
 }
 
@@ -93,6 +96,9 @@ impl<S: VectorSource> Server<S> {
     }
 
     fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if self.config.admitted.as_ref().is_some_and(|admitted| !admitted.contains(&from.ip)) {
+            return cx.discard(Protocol::Diameter, "Diameter peer not admitted");
+        }
         let Ok(message) = Message::read(bytes) else {
             return cx.discard(Protocol::Diameter, "Diameter malformed message");
         };

@@ -318,6 +318,22 @@ fn too_many_requests_at_once_are_refused() {
     assert_eq!(lab.answer(), Err(Refusal::TooMany));
 }
 
+#[test]
+fn who_is_not_admitted_is_not_heard() {
+    let mut lab = Lab::new();
+    let admitted = Some([addr(7).ip].into());
+    let config = server::Config { admitted, ..server::Config::new(addr(2), name("hss")) };
+    lab.server = Server::new(config, Source::default());
+    lab.ask(1, "5", Wanted::Aka, 1);
+    (0..3).for_each(|_| lab.tick());
+    assert!(
+        lab.events
+            .iter()
+            .any(|event| matches!(event, client::Event::Answered { vectors: Err(Refusal::NoAnswer), .. }))
+    );
+    assert_eq!(lab.discards(), ["Diameter peer not admitted"; 3]);
+}
+
 fn header(flags: u8, command: u32, application: u32) -> Header {
     Header { flags, command, application, hop_by_hop: 1, end_to_end: 1 }
 }

@@ -116,6 +116,7 @@ impl Aaa {
         let conversation = request.conversation;
         let Credential::Eap(packet) = request.credential else {
             // Passwords are for methods inside EAP only.
+            self.rejected(&request.user_name, "no EAP");
             return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         };
         let config = &self.eap;
@@ -145,14 +146,23 @@ impl Aaa {
         }
         let verdict = match output {
             ServerOutput::Send(eap) => Verdict::Challenge { conversation, eap },
-            ServerOutput::Success(accepted) => grant(conversation, accepted, cx),
+            ServerOutput::Success(accepted) => {
+                self.out.push_back(Output::Event(Event::Accepted(accepted.identity.clone())));
+                grant(conversation, accepted, cx)
+            }
             ServerOutput::Failure { packet, reason } => {
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
+                let name = self.conversations.get(&conversation).map(|server| server.identity().to_vec());
+                self.rejected(&name.unwrap_or_default(), reason.0);
                 Verdict::Reject { conversation, eap: Some(packet) }
             }
             ServerOutput::Ignored | ServerOutput::Ask(_) => return,
         };
         self.verdict(verdict, cx);
+    }
+
+    fn rejected(&mut self, name: &[u8], why: &'static str) {
+        self.out.push_back(Output::Event(Event::Rejected { name: name.to_vec(), why }));
     }
 
     fn verdict(&mut self, verdict: Verdict, cx: &mut Ctx<'_>) {

@@ -139,16 +139,21 @@ impl Device {
         match event {
             v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(_, child) => {
+                self.out.push_back(Output::Event(Event::ChildUp((&*child).into())));
                 self.sas.install(*child, self.config.address, self.config.gateway);
                 if self.setting_up {
                     self.usable(cx);
                 }
             }
-            v2::Event::ChildRekeyed { new, .. } => {
+            v2::Event::ChildRekeyed { old, new, .. } => {
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: (&*new).into() }));
                 self.sas.install(*new, self.config.address, self.config.gateway);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
-            v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::ChildDown(_, spi) => {
+                self.sas.remove(spi);
+                self.out.push_back(Output::Event(Event::ChildDown(spi)));
+            }
             v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
             v2::Event::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });

@@ -136,9 +136,18 @@ impl Gateway {
                 }
                 self.tell(v2::Event::Established(established));
             }
-            v2::Event::ChildUp(sa, child) => self.install(sa, *child),
-            v2::Event::ChildRekeyed { sa, new, .. } => self.install(sa, *new),
-            v2::Event::ChildDown(_, spi) => self.sas.remove(spi),
+            v2::Event::ChildUp(sa, child) => {
+                self.out.push_back(Output::Event(Event::ChildUp((&*child).into())));
+                self.install(sa, *child);
+            }
+            v2::Event::ChildRekeyed { sa, old, new } => {
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: (&*new).into() }));
+                self.install(sa, *new);
+            }
+            v2::Event::ChildDown(_, spi) => {
+                self.sas.remove(spi);
+                self.out.push_back(Output::Event(Event::ChildDown(spi)));
+            }
             v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
             v2::Event::EapPacket(sa, packet) => {
                 if let Some(authenticator) = &mut self.authenticator {

@@ -1,7 +1,9 @@
 //! What all hosts have in common, and the enum that lets one world hold different ones.
 
+use keytoll_engine::suite::Suite;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
+use keytoll_ike::wire::TrafficSelector;
 
 use crate::{Aaa, Device, Gateway, Hss};
 
@@ -24,8 +26,65 @@ pub enum Event {
     Usable,
     /// Device: the answer to an echo request came back.
     EchoReply,
+    /// Device and gateway: an SA for traffic is there.
+    ChildUp(Child),
+    /// Device and gateway: an SA for traffic has new keys.
+    ChildRekeyed {
+        /// SPI that the replaced one receives on.
+        old: u32,
+        /// The new one.
+        new: Child,
+    },
+    /// Device and gateway: the SA for traffic that receives on this SPI is gone.
+    ChildDown(u32),
+    /// AAA server: somebody was let in, under this name.
+    Accepted(Vec<u8>),
+    /// AAA server: somebody was not let in.
+    Rejected {
+        /// What it calls itself.
+        name: Vec<u8>,
+        /// Why.
+        why: &'static str,
+    },
+    /// HSS: a question was answered.
+    Answered {
+        /// The IMSI's digits.
+        imsi: String,
+        /// How many vectors, or why none.
+        outcome: Result<usize, keytoll_diameter::Refusal>,
+    },
     /// Any host: what its IKE endpoint told it.
     Ike(v2::Event),
+}
+
+/// An SA for traffic, without its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Child {
+    /// SPI we receive on.
+    pub inbound_spi: u32,
+    /// SPI the peer receives on.
+    pub outbound_spi: u32,
+    /// Algorithms.
+    pub suite: Suite,
+    /// Our side of the traffic, the first selector of it.
+    pub local: Option<TrafficSelector>,
+    /// The peer's side.
+    pub remote: Option<TrafficSelector>,
+    /// Whether it travels in UDP (RFC 3948).
+    pub encapsulated: bool,
+}
+
+impl From<&v2::ChildSa> for Child {
+    fn from(child: &v2::ChildSa) -> Self {
+        Self {
+            inbound_spi: child.inbound_spi,
+            outbound_spi: child.outbound_spi,
+            suite: child.suite,
+            local: child.local.first().copied(),
+            remote: child.remote.first().copied(),
+            encapsulated: child.encapsulation.is_some(),
+        }
+    }
 }
 
 /// Any host.

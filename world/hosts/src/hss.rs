@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::net::IpAddr;
 
-use keytoll_diameter::server::{Config, Server, VectorSource};
+use keytoll_diameter::server::{self as diameter, Config, Server, VectorSource};
 use keytoll_diameter::{Refusal, Request, Vector, Wanted as Asked};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, NoVectors, VectorRequest, Vectors, Wanted};
 use keytoll_eap::simaka::identity::Imsi;
@@ -69,6 +69,11 @@ impl VectorSource for Centre {
     }
 }
 
+fn told(event: diameter::Event) -> Event {
+    let diameter::Event::Answered { imsi, outcome } = event;
+    Event::Answered { imsi, outcome }
+}
+
 /// What Diameter asks in the centre's words; none if that is no IMSI.
 fn vector_request(request: &Request) -> Option<VectorRequest> {
     let count = usize::try_from(request.count).unwrap_or(usize::MAX);
@@ -107,9 +112,10 @@ impl Engine for Hss {
             Input::Command(_) => {}
         }
         while let Some(output) = self.diameter.poll() {
-            if let Output::Packet(datagram) = output {
-                self.out.push_back(Output::Packet(datagram));
-            }
+            self.out.push_back(match output {
+                Output::Packet(datagram) => Output::Packet(datagram),
+                Output::Event(event) => Output::Event(told(event)),
+            });
         }
     }
 

@@ -27,7 +27,7 @@ pub use aaa::{Aaa, AaaConfig};
 pub use authenticator::AaaAccess;
 pub use device::{Device, DeviceConfig};
 pub use gateway::{Gateway, GatewayConfig};
-pub use host::{Command, Event, Host};
+pub use host::{Child, Command, Event, Host};
 pub use hss::{Hss, HssConfig};
 pub use subscribers::{HssAccess, Subscribers};
 pub use supplicant::{EapCredentials, EapIdentity};

@@ -223,7 +223,7 @@ impl Row {
                 Event::Usable if self.childless => return End::Done,
                 Event::Usable => until = self.world.now() + ECHO_PATIENCE,
                 Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => return End::Failed,
-                Event::Ike(_) => {}
+                _ => {}
             }
         }
     }
@@ -244,7 +244,7 @@ impl Row {
         loop {
             let next = self.next_trigger();
             while let Some((at, node, event)) = self.world.run_until(next, keeper) {
-                if node == self.ue {
+                if node == self.ue && !matches!(event, Event::ChildRekeyed { .. } | Event::ChildDown(_)) {
                     self.note(&event);
                     quiet_from = at;
                 }
