@@ -7,16 +7,17 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Rng, Seed};
 use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
 use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Pool, Prove, Reauthenticate,
+    Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Pool, Prove, Reauthenticate,
     Retransmission,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
-use keytoll_scenario::plan::{self, CookiePolicy, Network, Options, RowPlan};
+use keytoll_scenario::plan::{self, Network, Options, RowPlan};
 use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
 use crate::credentials::{Credentials, GW_ID, UE_ID};
 use crate::eap::{self, Ends};
 use crate::fault;
+use crate::node::half_open;
 
 /// Addresses of the laboratory's access network: documentation prefixes, RFC 3849 and RFC 5737.
 pub(crate) struct Addresses {
@@ -151,16 +152,7 @@ fn endpoint(row: &RowPlan, connection: Connection) -> Config {
         base: options.retransmission.base,
         tries: u32::from(options.retransmission.tries),
     };
-    config.half_open = HalfOpen {
-        cookies_from: match options.cookies {
-            CookiePolicy::Never => usize::MAX,
-            CookiePolicy::Auto => (max / 8).max(1),
-            CookiePolicy::Always => 0,
-        },
-        max,
-        per_address_max: max,
-        lifetime: Duration::from_secs(30).max(config.retransmission.total()),
-    };
+    config.half_open = half_open(options.cookies, max, config.retransmission.total());
     config.fragmentation =
         options.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config

@@ -14,6 +14,7 @@ mod eap;
 mod fault;
 mod gauge;
 pub mod keeper;
+pub mod node;
 mod row;
 mod run;
 #[cfg(test)]

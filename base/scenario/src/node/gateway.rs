@@ -1,6 +1,7 @@
 //! `role = "gateway"`: an IKE responder, with the RADIUS server that judges devices with EAP.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use keytoll_engine::crypto::Secret;
 
@@ -37,8 +38,8 @@ pub struct RadiusPlan {
     pub secret: Secret,
     /// The address requests come from; none: whichever leads there.
     pub local: Option<Placed<IpAddr>>,
-    /// How many source ports there are, 256 outstanding requests each.
-    pub sockets: u16,
+    /// Source ports, 256 outstanding requests each; none: one that is free.
+    pub ports: Option<RangeInclusive<u16>>,
     /// NAS-Identifier.
     pub identifier: String,
     /// Ask the device for its EAP identity instead of passing on that of IKE.
@@ -85,7 +86,7 @@ fn radius(table: &Table, files: &mut Files) -> Result<RadiusPlan, ScenarioError>
         "accounting_port",
         "secret",
         "local",
-        "sockets",
+        "ports",
         "identifier",
         "asks_identity",
         "accounting",
@@ -96,10 +97,22 @@ fn radius(table: &Table, files: &mut Files) -> Result<RadiusPlan, ScenarioError>
         accounting_port: port(table, "accounting_port", 1813)?,
         secret: files.secret(table.need("secret", WHAT)?)?,
         local: table.or("local", None, |item| Ok(Some(Placed::new(address(item)?, item))))?,
-        sockets: table.or("sockets", 1, |item| item.integer(1..=64).map(|count| count as u16))?,
+        ports: table.or("ports", None, |item| ports(item).map(Some))?,
         identifier: table.or("identifier", "keytoll".to_owned(), identifier)?,
         asks_identity: table.or("asks_identity", false, Item::boolean)?,
         accounting: table.or("accounting", false, Item::boolean)?,
+    })
+}
+
+/// `"49152-49155"`.
+fn ports(item: &Item) -> Result<RangeInclusive<u16>, ScenarioError> {
+    let text = item.text("a range of ports")?;
+    let range = text.split_once('-').and_then(|(first, last)| {
+        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first > 0 && first <= last).then_some(first..=last)
+    });
+    range.ok_or_else(|| {
+        item.spot.error(format!("`{text}` is no range of ports"), "a range like `\"49152-49155\"`")
     })
 }
 

@@ -1,0 +1,76 @@
+//! An AAA server of a node file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use keytoll_diameter::{Name, client as diameter};
+use keytoll_eap::ServerConfig;
+use keytoll_engine::{Addr, Seed, Transport};
+use keytoll_hosts::{Aaa, AaaConfig, HssAccess, Subscribers};
+use keytoll_radius::server;
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
+
+use super::subscribers::Records;
+use super::{Place, Wanted, eap};
+
+/// Of so many subscribers the AAA server keeps vectors.
+const SUBSCRIBERS_KEPT_MAX: usize = 100_000;
+
+/// An AAA server without addresses.
+pub struct Blueprint {
+    plan: AaaPlan,
+    eap: Arc<ServerConfig>,
+    records: Records,
+}
+
+impl fmt::Debug for Blueprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blueprint").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Blueprint {
+    pub(super) fn draw(plan: &AaaPlan) -> Result<Self, ScenarioError> {
+        let (eap, records) = (eap::server(plan)?, Records::read(&plan.subscribers)?);
+        Ok(Self { plan: plan.clone(), eap, records })
+    }
+
+    pub(super) fn sockets(&self) -> Vec<Wanted> {
+        let (authentication, accounting) = self.plan.ports;
+        let own = [authentication, accounting].map(|port| Place::At(SocketAddr::new(self.plan.listen, port)));
+        let hss = self.plan.hss.as_ref().map(|hss| Wanted {
+            transport: Transport::Tcp,
+            address: match hss.local {
+                Some(local) => Place::At(SocketAddr::new(local, 0)),
+                None => Place::Towards(hss.server, 0),
+            },
+            listens: false,
+        });
+        own.into_iter().map(Wanted::udp).chain(hss).collect()
+    }
+
+    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Aaa {
+        let plan = self.plan;
+        let clients = plan.clients.into_iter().map(|(ip, secret)| (ip, server::Client { secret }));
+        let subscribers = match plan.hss {
+            Some(hss) => Subscribers::Hss(access(hss, plan.name, locals[2])),
+            None if self.records.is_empty() => Subscribers::Nobody,
+            None => Subscribers::Own(self.records.centre(seed)),
+        };
+        let radius = server::Config {
+            authentication_port: locals[0].port,
+            accounting_port: locals[1].port,
+            ..server::Config::new(clients.collect::<BTreeMap<_, _>>())
+        };
+        Aaa::new(AaaConfig { radius, eap: self.eap, address: plan.listen, subscribers }, seed, "aaa")
+    }
+}
+
+fn access(plan: HssAccessPlan, host: String, local: Addr) -> HssAccess {
+    let name = Name { host, realm: plan.realm.clone() };
+    let diameter = diameter::Config::new(local, plan.server.into(), name, plan.realm);
+    HssAccess { diameter, batch: plan.batch, kept_max: SUBSCRIBERS_KEPT_MAX }
+}

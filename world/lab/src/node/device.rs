@@ -1,0 +1,67 @@
+//! A device of a node file.
+
+use std::net::{IpAddr, SocketAddr};
+
+use keytoll_engine::{Addr, Seed};
+use keytoll_hosts::{Device, DeviceConfig, EapCredentials};
+use keytoll_ike::v2;
+use keytoll_ike::wire::Identity;
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::DevicePlan;
+
+use super::{Place, Wanted, eap, ike};
+
+/// A device without ports.
+#[derive(Debug)]
+pub struct Blueprint {
+    ike: v2::Config,
+    ports: (u16, u16),
+    local: Option<IpAddr>,
+    gateway: SocketAddr,
+    target: IpAddr,
+    eap: Option<EapCredentials>,
+}
+
+impl Blueprint {
+    pub(super) fn draw(plan: &DevicePlan) -> Result<Self, ScenarioError> {
+        let eap = plan.eap.as_ref().map(eap::peer).transpose()?;
+        // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same unless the plan says otherwise.
+        let claimed = eap.as_ref().map(|eap| claimed(&eap.identity.now()));
+        let mut ike = ike::endpoint(&plan.endpoint, vec![ike::connection(&plan.connection, claimed)?]);
+        ike.responder_ports = Some((plan.gateway.port(), plan.gateway_nat_port));
+        Ok(Self {
+            ike,
+            ports: plan.endpoint.ports,
+            local: plan.local,
+            gateway: plan.gateway,
+            target: plan.ping.unwrap_or_else(|| plan.gateway.ip()),
+            eap,
+        })
+    }
+
+    pub(super) fn sockets(&self) -> Vec<Wanted> {
+        let place = |port| match self.local {
+            Some(local) => Place::At(SocketAddr::new(local, port)),
+            None => Place::Towards(self.gateway, port),
+        };
+        [self.ports.0, self.ports.1].map(|port| Wanted::udp(place(port))).to_vec()
+    }
+
+    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Device {
+        let config = DeviceConfig {
+            ike: v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
+            address: locals[0].ip,
+            gateway: self.gateway.ip(),
+            target: self.target,
+            eap: self.eap,
+        };
+        Device::new(config, seed, "ue")
+    }
+}
+
+/// What EAP calls the device, as IKE writes it: what is no identity of another kind is a Network Access Identifier.
+fn claimed(name: &[u8]) -> Identity {
+    let text = std::str::from_utf8(name).ok();
+    let parsed = text.and_then(|text| text.parse().ok());
+    parsed.unwrap_or_else(|| Identity::new(keytoll_ike::number::IdKind::ID_RFC822_ADDR, name))
+}

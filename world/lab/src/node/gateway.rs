@@ -1,0 +1,80 @@
+//! A gateway of a node file.
+
+use std::net::{IpAddr, SocketAddr};
+
+use keytoll_engine::{Addr, Seed};
+use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig};
+use keytoll_ike::v2;
+use keytoll_ike::wire::TrafficSelector;
+use keytoll_radius::client::{Config, Retransmission, Server};
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
+
+use super::{Place, Wanted, ike};
+
+/// A gateway without ports.
+#[derive(Debug)]
+pub struct Blueprint {
+    ike: v2::Config,
+    listen: IpAddr,
+    ports: (u16, u16),
+    inner: Vec<IpAddr>,
+    radius: Option<RadiusPlan>,
+}
+
+impl Blueprint {
+    pub(super) fn draw(plan: &GatewayPlan) -> Result<Self, ScenarioError> {
+        let connections = plan.connections.iter().map(|connection| ike::connection(connection, None));
+        let mut connections = connections.collect::<Result<Vec<_>, _>>()?;
+        // What answers behind the gateway is what devices with an inner address want to reach.
+        for connection in connections.iter_mut().filter(|connection| connection.pool.is_some()) {
+            if let Some(child) = connection.child.as_mut().filter(|child| child.local.is_empty()) {
+                child.local = plan.inner.iter().copied().map(TrafficSelector::host).collect();
+            }
+        }
+        Ok(Self {
+            ike: ike::endpoint(&plan.endpoint, connections),
+            listen: plan.listen,
+            ports: plan.endpoint.ports,
+            inner: plan.inner.clone(),
+            radius: plan.radius.clone(),
+        })
+    }
+
+    pub(super) fn sockets(&self) -> Vec<Wanted> {
+        let own = [self.ports.0, self.ports.1].map(|port| Place::At(SocketAddr::new(self.listen, port)));
+        let radius = self.radius.iter().flat_map(|radius| {
+            let ports = radius.ports.clone().unwrap_or(0..=0);
+            ports.map(|port| match &radius.local {
+                Some(local) => Place::At(SocketAddr::new(local.value, port)),
+                None => Place::Towards(radius.server, port),
+            })
+        });
+        own.into_iter().chain(radius).map(Wanted::udp).collect()
+    }
+
+    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Gateway {
+        let ike = v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
+        let aaa = self.radius.map(|plan| access(plan, &locals[2..]));
+        let config = GatewayConfig { ike, address: self.listen, inner: self.inner, aaa };
+        Gateway::new(config, seed, "gw")
+    }
+}
+
+/// `locals` are as many as the plan's ports, one after the other.
+fn access(plan: RadiusPlan, locals: &[Addr]) -> AaaAccess {
+    let (first, last) = (locals[0], locals[locals.len() - 1]);
+    let authentication = Addr::from(plan.server);
+    let radius = Config {
+        local: first.ip,
+        ports: first.port..=last.port,
+        server: Server {
+            authentication,
+            accounting: authentication.at_port(plan.accounting_port),
+            secret: plan.secret,
+        },
+        nas_identifier: plan.identifier,
+        retransmission: Retransmission::default(),
+    };
+    AaaAccess { radius, asks_identity: plan.asks_identity, accounts: plan.accounting }
+}

@@ -1,0 +1,44 @@
+//! An HSS of a node file.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use keytoll_diameter::{Name, server};
+use keytoll_engine::{Addr, Seed, Transport};
+use keytoll_hosts::{Hss, HssConfig};
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::HssPlan;
+
+use super::subscribers::Records;
+use super::{Place, Wanted};
+
+/// An HSS without addresses.
+pub struct Blueprint {
+    plan: HssPlan,
+    records: Records,
+}
+
+impl fmt::Debug for Blueprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blueprint").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Blueprint {
+    pub(super) fn draw(plan: &HssPlan) -> Result<Self, ScenarioError> {
+        Ok(Self { plan: plan.clone(), records: Records::read(&plan.subscribers)? })
+    }
+
+    pub(super) fn sockets(&self) -> Vec<Wanted> {
+        let address = Place::At(SocketAddr::new(self.plan.listen, self.plan.port));
+        vec![Wanted { transport: Transport::Tcp, address, listens: true }]
+    }
+
+    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Hss {
+        let Self { plan, records } = self;
+        let name = Name { host: plan.name, realm: plan.realm };
+        let admitted = plan.peers.map(|peers| peers.into_iter().collect());
+        let diameter = server::Config { admitted, ..server::Config::new(locals[0], name) };
+        Hss::new(HssConfig { diameter, subscribers: records.centre(seed) })
+    }
+}

@@ -1,0 +1,112 @@
+//! IKE of gateways and devices: connections with their credentials, and the endpoint around them.
+
+use std::time::Duration;
+
+use keytoll_ike::v2::config::{
+    Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Pool, Prove, Reauthenticate,
+    Retransmission,
+};
+use keytoll_ike::wire::{Identity, TrafficSelector};
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::{
+    BelievePlan, ConnectionPlan, Encapsulation, EndpointPlan, IpNetwork, PoolPlan, ProvePlan,
+};
+use keytoll_scenario::plan::{self, CookiePolicy};
+
+use super::files;
+
+/// A connection; `claimed` is who we are if the plan does not say.
+pub(super) fn connection(
+    plan: &ConnectionPlan,
+    claimed: Option<Identity>,
+) -> Result<Connection, ScenarioError> {
+    let local_id = plan.identity.as_ref().map(files::identity).transpose()?.or(claimed);
+    Ok(Connection {
+        name: plan.name.clone(),
+        local_id: local_id.expect("the reader refuses a connection without identity"),
+        remote_id: plan.peer.as_ref().map(files::identity).transpose()?,
+        local: prove(&plan.prove)?,
+        remote: believe(&plan.believe)?,
+        suites: plan.suites.clone(),
+        child: (!plan.childless).then(|| child(plan)),
+        request_address: plan.virtual_address,
+        pool: plan.pool.map(|PoolPlan { first, size }| Pool { first, size }),
+        auth_lifetime: plan.auth_lifetime,
+        reauthenticate: Reauthenticate::OnDemand,
+        rekey_after: plan.rekey_ike,
+        liveness_after: plan.liveness,
+    })
+}
+
+fn prove(plan: &ProvePlan) -> Result<Prove, ScenarioError> {
+    Ok(match plan {
+        ProvePlan::Psk(secret) => Prove::Psk(secret.clone()),
+        ProvePlan::Certificate(plan) => Prove::Certificate(files::credential(plan)?),
+        ProvePlan::Eap => Prove::Eap,
+    })
+}
+
+fn believe(plan: &BelievePlan) -> Result<Believe, ScenarioError> {
+    Ok(match plan {
+        BelievePlan::Psk { any, by_identity } => {
+            let own = by_identity.iter().map(|(name, secret)| Ok((files::identity(name)?, secret.clone())));
+            Believe::Psk { any: any.clone(), by_identity: own.collect::<Result<_, _>>()? }
+        }
+        BelievePlan::Roots(roots) => Believe::Certificate(files::trust(roots)?),
+        BelievePlan::Eap => Believe::Eap,
+    })
+}
+
+fn child(plan: &ConnectionPlan) -> ChildConfig {
+    let selectors = |networks: &[IpNetwork]| networks.iter().map(selector).collect::<Vec<_>>();
+    // RFC 7296 §2.19: with an assigned address the device asks for everything and lets the gateway narrow it.
+    let anything = plan.virtual_address && plan.remote.is_empty();
+    ChildConfig {
+        suites: plan.esp_suites.clone(),
+        mode: match plan.mode {
+            plan::Mode::Tunnel => Mode::Tunnel,
+            plan::Mode::Transport => Mode::Transport,
+        },
+        local: selectors(&plan.local),
+        remote: if anything {
+            vec![TrafficSelector::ANY_IPV4, TrafficSelector::ANY_IPV6]
+        } else {
+            selectors(&plan.remote)
+        },
+        rekey_after: plan.rekey_child,
+    }
+}
+
+const fn selector(network: &IpNetwork) -> TrafficSelector {
+    TrafficSelector::prefix(network.address, network.length)
+}
+
+/// The endpoint around connections, as yet without ports.
+pub(super) fn endpoint(plan: &EndpointPlan, connections: Vec<Connection>) -> Config {
+    let max = plan.half_open_max as usize;
+    let mut config = Config::new(connections);
+    config.retransmission = Retransmission {
+        first: plan.retransmission.first,
+        base: plan.retransmission.base,
+        tries: u32::from(plan.retransmission.tries),
+    };
+    config.half_open = half_open(plan.cookies, max, config.retransmission.total());
+    config.fragmentation =
+        plan.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
+    config.force_encapsulation = plan.encapsulation == Encapsulation::Always;
+    config
+}
+
+/// A half-open SA is kept as long as its initiator may still come back.
+pub(crate) fn half_open(cookies: CookiePolicy, max: usize, patience: Duration) -> HalfOpen {
+    HalfOpen {
+        cookies_from: match cookies {
+            CookiePolicy::Never => usize::MAX,
+            CookiePolicy::Auto => (max / 8).max(1),
+            CookiePolicy::Always => 0,
+        },
+        max,
+        per_address_max: max,
+        lifetime: Duration::from_secs(30).max(patience),
+    }
+}

@@ -1,0 +1,101 @@
+//! From a node file to a host: files are opened, identities read, methods made; then, when its sockets are bound and
+//! their ports known, the host itself.
+//!
+//! ```text
+//!   NodePlan --draw--> Blueprint --sockets()--> bound by whoever drives it --build(locals)--> Host
+//! ```
+
+mod aaa;
+mod device;
+mod eap;
+mod files;
+mod gateway;
+mod hss;
+mod ike;
+mod subscribers;
+
+pub(crate) use ike::half_open;
+
+use std::net::SocketAddr;
+
+use keytoll_engine::{Addr, Seed, Transport};
+use keytoll_hosts::Host;
+use keytoll_scenario::{NodePlan, ScenarioError};
+
+/// A node of which only its addresses are still open.
+#[derive(Debug)]
+pub enum Blueprint {
+    /// A gateway.
+    Gateway(Box<gateway::Blueprint>),
+    /// A device.
+    Device(Box<device::Blueprint>),
+    /// An AAA server.
+    Aaa(Box<aaa::Blueprint>),
+    /// An HSS.
+    Hss(Box<hss::Blueprint>),
+}
+
+/// A socket that a node needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// UDP, or TCP.
+    pub transport: Transport,
+    /// Where; port 0: whichever is free.
+    pub address: Place,
+    /// TCP: whether it waits for others to connect.
+    pub listens: bool,
+}
+
+/// Where a socket is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Here.
+    At(SocketAddr),
+    /// At the port of whichever address of ours leads to the other one.
+    Towards(SocketAddr, u16),
+}
+
+impl Wanted {
+    const fn udp(address: Place) -> Self {
+        Self { transport: Transport::Udp, address, listens: false }
+    }
+}
+
+impl Blueprint {
+    /// Opens everything that a plan names.
+    ///
+    /// # Errors
+    /// What cannot be used, and where the node file says it.
+    pub fn draw(plan: &NodePlan) -> Result<Self, ScenarioError> {
+        Ok(match plan {
+            NodePlan::Gateway(plan) => Self::Gateway(Box::new(gateway::Blueprint::draw(plan)?)),
+            NodePlan::Device(plan) => Self::Device(Box::new(device::Blueprint::draw(plan)?)),
+            NodePlan::Aaa(plan) => Self::Aaa(Box::new(aaa::Blueprint::draw(plan)?)),
+            NodePlan::Hss(plan) => Self::Hss(Box::new(hss::Blueprint::draw(plan)?)),
+        })
+    }
+
+    /// The sockets it needs, in the order in which [`Self::build`] is told where they are.
+    pub fn sockets(&self) -> Vec<Wanted> {
+        match self {
+            Self::Gateway(blueprint) => blueprint.sockets(),
+            Self::Device(blueprint) => blueprint.sockets(),
+            Self::Aaa(blueprint) => blueprint.sockets(),
+            Self::Hss(blueprint) => blueprint.sockets(),
+        }
+    }
+
+    /// The host, with its sockets at these addresses.
+    ///
+    /// # Panics
+    /// If there are not as many as were wanted.
+    pub fn build(self, locals: &[Addr], seed: &Seed) -> Host {
+        assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
+        match self {
+            Self::Gateway(blueprint) => Host::Gateway(Box::new(blueprint.build(locals, seed))),
+            Self::Device(blueprint) => Host::Device(Box::new(blueprint.build(locals, seed))),
+            Self::Aaa(blueprint) => Host::Aaa(Box::new(blueprint.build(locals, seed))),
+            Self::Hss(blueprint) => Host::Hss(Box::new(blueprint.build(locals, seed))),
+        }
+    }
+}
