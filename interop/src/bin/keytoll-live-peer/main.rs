@@ -111,6 +111,7 @@ impl LivePeer {
             Event::Usable => println!("usable"),
             Event::EchoReply => println!("echo-reply"),
             Event::Ike(event) => self.tell_ike(event),
+            _ => {}
         }
     }
 
