@@ -7,6 +7,7 @@
 
 pub mod keys;
 pub mod observe;
+pub mod read;
 pub mod write;
 
 pub use keys::KeyTables;
