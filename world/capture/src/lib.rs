@@ -4,9 +4,11 @@
 //! * [`Writer`] writes the packets of datagrams as they pass.
 //! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
 //! * [`observe`] tells the facts of datagrams that pass.
+//! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them.
 
 pub mod keys;
 pub mod observe;
+pub mod packets;
 pub mod read;
 pub mod write;
 

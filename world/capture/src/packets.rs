@@ -1,0 +1,259 @@
+//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, ESP.
+//!
+//! ```text
+//!   Frame --link--> IP packet --fragments--> whole packet --UDP, ESP, ICMP--------> Passed
+//!                                                         '--TCP--streams--> Diameter message --> Passed
+//! ```
+//!
+//! What is not understood is counted by its name ([`Skipped`]), and what is kept while waiting for the rest of something
+//! is bounded.
+
+mod fragments;
+mod ip;
+mod link;
+mod ports;
+mod repeats;
+mod streams;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Datagram, Transport};
+
+use crate::read::Frame;
+use fragments::Fragments;
+use ports::Ports;
+use repeats::Repeats;
+use streams::Streams;
+
+/// A datagram as it passed the point of capture; over TCP, a Diameter message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// When its first packet was captured, in nanoseconds.
+    pub first_ns: u64,
+    /// When its last one was.
+    pub at_ns: u64,
+    /// The frame of the last packet.
+    pub frame: u64,
+    /// IP packets.
+    pub packets: u16,
+    /// Their bytes, IP headers included.
+    pub wire_bytes: u32,
+    /// What was carried from whom to whom.
+    pub datagram: Datagram,
+    /// Not all of the bytes are there.
+    pub cut: Option<Cut>,
+    /// What the file says about it.
+    pub comment: Option<String>,
+}
+
+/// Why bytes are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The capture kept only the beginning of each packet.
+    Captured,
+    /// A fragment never passed.
+    FragmentMissing,
+}
+
+/// Packets of no use here, by what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skipped(BTreeMap<String, u64>);
+
+impl Skipped {
+    /// More kinds are counted together.
+    const KINDS_MAX: usize = 64;
+    const OTHERS: &'static str = "others";
+
+    /// Counts packets.
+    pub fn add(&mut self, what: &str, packets: u64) {
+        let known = self.0.len() < Self::KINDS_MAX || self.0.contains_key(what);
+        *self.0.entry(if known { what } else { Self::OTHERS }.to_owned()).or_default() += packets;
+    }
+
+    /// How many in all.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The most frequent kinds first.
+    pub fn kinds(&self) -> Vec<(&str, u64)> {
+        let mut kinds: Vec<_> = self.0.iter().map(|(what, &count)| (what.as_str(), count)).collect();
+        kinds.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
+        kinds
+    }
+}
+
+/// A frame's place in the capture, which what is made of it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Origin {
+    at_ns: u64,
+    frame: u64,
+    comment: Option<String>,
+    /// Where it was captured, and whether it was about to leave.
+    point: (u32, u32),
+}
+
+/// A whole IP packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct IpPacket {
+    origin: Origin,
+    first_ns: u64,
+    source: IpAddr,
+    destination: IpAddr,
+    protocol: u8,
+    payload: Vec<u8>,
+    packets: u16,
+    wire_bytes: u32,
+    cut: Option<Cut>,
+}
+
+/// Turns frames into datagrams.
+#[derive(Debug, Default)]
+pub struct Packets {
+    fragments: Fragments,
+    streams: Streams,
+    ports: Ports,
+    repeats: Repeats,
+    skipped: Skipped,
+}
+
+const PROTOCOL_ICMP: u8 = 1;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const PROTOCOL_ESP: u8 = 50;
+const PROTOCOL_ICMP6: u8 = 58;
+
+impl Packets {
+    /// Takes the next frame and gives what it completes, none to several datagrams.
+    pub fn take(&mut self, frame: &Frame) -> Vec<Passed> {
+        let whole = match self.ip_packet(frame) {
+            Ok(whole) => whole,
+            Err(what) => {
+                self.skipped.add(&what, 1);
+                None
+            }
+        };
+        let given_up = self.fragments.given_up(frame.at_ns);
+        given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)).collect()
+    }
+
+    /// Gives what still waits for its other fragments; there will be no more frames.
+    pub fn finish(&mut self) -> Vec<Passed> {
+        let given_up = self.fragments.given_up(u64::MAX);
+        given_up.into_iter().flat_map(|packet| self.transport(packet)).collect()
+    }
+
+    /// What could not be used so far.
+    pub const fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    fn ip_packet(&mut self, frame: &Frame) -> Result<Option<IpPacket>, String> {
+        let network = link::network(frame)?;
+        let piece = ip::Piece::read(network.version, network.packet)?;
+        let point = (frame.interface, network.direction);
+        if self.repeats.is_repeat(&piece, frame.at_ns, point) {
+            return Err("seen at another point of capture before".to_owned());
+        }
+        let (at_ns, number, comment) = (frame.at_ns, frame.number, frame.comment.clone());
+        Ok(self.fragments.add(&piece, Origin { at_ns, frame: number, comment, point }))
+    }
+
+    fn transport(&mut self, packet: IpPacket) -> Vec<Passed> {
+        let result = match packet.protocol {
+            PROTOCOL_UDP => self.udp(packet),
+            PROTOCOL_TCP => return self.tcp(&packet),
+            PROTOCOL_ESP => Ok(packet.passed(Protocol::Esp, Transport::Ip, (0, 0), 0)),
+            PROTOCOL_ICMP | PROTOCOL_ICMP6 => Ok(packet.passed(Protocol::Icmp, Transport::Ip, (0, 0), 0)),
+            other => Err((ip::protocol_name(other), packet.packets)),
+        };
+        result.map_or_else(
+            |(what, packets)| {
+                self.skipped.add(&what, packets.into());
+                Vec::new()
+            },
+            |passed| vec![passed],
+        )
+    }
+
+    fn udp(&mut self, packet: IpPacket) -> Result<Passed, (String, u16)> {
+        let Some(udp) = Udp::read(&packet) else { return Err(("UDP cut short".into(), packet.packets)) };
+        let from = Addr::new(packet.source, udp.ports.0);
+        let to = Addr::new(packet.destination, udp.ports.1);
+        let payload = &packet.payload[Udp::HEADER_LEN..udp.end];
+        match self.ports.udp(from, to, payload, packet.cut.is_some()) {
+            Ok(protocol) => {
+                let mut packet = packet;
+                packet.payload.truncate(udp.end);
+                Ok(packet.passed(protocol, Transport::Udp, udp.ports, Udp::HEADER_LEN))
+            }
+            Err(what) => Err((what, packet.packets)),
+        }
+    }
+
+    fn tcp(&mut self, packet: &IpPacket) -> Vec<Passed> {
+        match self.streams.add(packet) {
+            Ok(messages) => messages,
+            Err(what) => {
+                self.skipped.add(what, 1);
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// RFC 768:  Source Port(2) Destination Port(2) Length(2) Checksum(2)
+struct Udp {
+    ports: (u16, u16),
+    /// Where the payload ends.
+    end: usize,
+}
+
+impl Udp {
+    const HEADER_LEN: usize = 8;
+
+    fn read(packet: &IpPacket) -> Option<Self> {
+        let &[s0, s1, d0, d1, l0, l1, ..] = packet.payload.first_chunk::<{ Self::HEADER_LEN }>()?;
+        let length = usize::from(u16::from_be_bytes([l0, l1]));
+        // RFC 2675 §4: 0 stands for what IP says.
+        let length = if length == 0 { packet.payload.len() } else { length };
+        let whole = (Self::HEADER_LEN..=packet.payload.len()).contains(&length);
+        let end = if packet.cut.is_some() { length.min(packet.payload.len()) } else { length };
+        let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        (whole || packet.cut.is_some()).then_some(Self { ports, end: end.max(Self::HEADER_LEN) })
+    }
+}
+
+impl IpPacket {
+    /// What it carries behind `header_len` bytes of transport header.
+    fn passed(
+        mut self,
+        protocol: Protocol,
+        transport: Transport,
+        ports: (u16, u16),
+        header_len: usize,
+    ) -> Passed {
+        self.payload.drain(..header_len.min(self.payload.len()));
+        Passed {
+            first_ns: self.first_ns,
+            at_ns: self.origin.at_ns,
+            frame: self.origin.frame,
+            packets: self.packets,
+            wire_bytes: self.wire_bytes,
+            datagram: Datagram {
+                protocol,
+                transport,
+                from: Addr::new(self.source, ports.0),
+                to: Addr::new(self.destination, ports.1),
+                bytes: self.payload,
+            },
+            cut: self.cut,
+            comment: self.origin.comment,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

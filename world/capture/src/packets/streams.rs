@@ -1,0 +1,238 @@
+//! Diameter messages out of TCP streams: RFC 9293 §3.4 (sequence numbers), RFC 6733 §2.1 and §3 (messages over TCP).
+//!
+//! Each direction of a connection is a stream. Segments that came too early wait; what never comes is skipped, and reading
+//! goes on where a segment begins with a message.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Datagram, Transport};
+
+use super::{IpPacket, Origin, Passed};
+
+/// More streams at once: the one that was silent longest is forgotten.
+const STREAMS_MAX: usize = 256;
+/// More segments that came too early, or more bytes in them: the gap is given up.
+const EARLY_MAX: usize = 64;
+const EARLY_BYTES_MAX: usize = 256 * 1024;
+/// RFC 6733 §2.1, and with TLS.
+const DIAMETER: [u16; 2] = [3868, 5868];
+/// RFC 6733 §3: version, length, flags, command.
+const HEADER_LEN: usize = 20;
+/// A longer message is none of ours: reading goes on at the next segment.
+const LENGTH_MAX: usize = MESSAGE_BYTES_MAX;
+
+/// Streams of Diameter.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    streams: BTreeMap<(Addr, Addr), Stream>,
+    /// Counts segments, to know which stream was silent longest.
+    clock: u64,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    /// The sequence number that comes next.
+    next: u32,
+    buffer: Vec<u8>,
+    early: VecDeque<(u32, Vec<u8>, Cost)>,
+    /// Packets that were not yet counted with a message.
+    cost: Cost,
+    used: u64,
+}
+
+/// What the bytes in the buffer cost on the wire.
+#[derive(Debug, Default, Clone)]
+struct Cost {
+    first_ns: Option<u64>,
+    packets: u16,
+    wire_bytes: u32,
+    origin: Option<Origin>,
+}
+
+impl Cost {
+    fn of(packet: &IpPacket) -> Self {
+        Self {
+            first_ns: Some(packet.first_ns),
+            packets: packet.packets,
+            wire_bytes: packet.wire_bytes,
+            origin: Some(packet.origin.clone()),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.first_ns = self.first_ns.or(other.first_ns);
+        self.packets = self.packets.saturating_add(other.packets);
+        self.wire_bytes = self.wire_bytes.saturating_add(other.wire_bytes);
+        self.origin = other.origin;
+    }
+}
+
+/// RFC 9293 §3.1, as far as it is needed.
+struct Segment {
+    from: Addr,
+    to: Addr,
+    sequence: u32,
+    synchronises: bool,
+    data: Vec<u8>,
+    cost: Cost,
+}
+
+impl Segment {
+    fn read(packet: &IpPacket) -> Option<Self> {
+        let cost = Cost::of(packet);
+        let header: &[u8; 20] = packet.payload.first_chunk()?;
+        let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let data_at = usize::from(header[12] >> 4) * 4;
+        Some(Self {
+            from: Addr::new(packet.source, u16_at(0)),
+            to: Addr::new(packet.destination, u16_at(2)),
+            sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+            synchronises: header[13] & 0x02 != 0,
+            data: packet.payload.get(data_at.max(20)..)?.to_vec(),
+            cost,
+        })
+    }
+
+    fn is_diameter(&self) -> bool {
+        DIAMETER.contains(&self.from.port) || DIAMETER.contains(&self.to.port) || begins_message(&self.data)
+    }
+}
+
+impl Streams {
+    /// Takes a segment and gives the messages that it completes.
+    pub(super) fn add(&mut self, packet: &IpPacket) -> Result<Vec<Passed>, &'static str> {
+        let segment = Segment::read(packet).ok_or("TCP header cut short")?;
+        let ends = (segment.from, segment.to);
+        if !self.streams.contains_key(&ends) && !segment.is_diameter() {
+            return Err("TCP of other protocols");
+        }
+        self.clock += 1;
+        if self.streams.len() >= STREAMS_MAX && !self.streams.contains_key(&ends) {
+            self.forget_one();
+        }
+        let fresh = || Stream { next: segment.sequence, ..Stream::default() };
+        let stream = self.streams.entry(ends).or_insert_with(fresh);
+        stream.used = self.clock;
+        if segment.synchronises {
+            *stream =
+                Stream { next: segment.sequence.wrapping_add(1), used: self.clock, ..Stream::default() };
+        }
+        if segment.data.is_empty() {
+            return Err("TCP without data (acknowledgements, beginnings and ends)");
+        }
+        stream.add(segment.sequence, segment.data, segment.cost);
+        Ok(stream.messages(ends))
+    }
+
+    fn forget_one(&mut self) {
+        let silent = self.streams.iter().min_by_key(|(_, stream)| stream.used).map(|(&ends, _)| ends);
+        silent.inspect(|ends| _ = self.streams.remove(ends));
+    }
+}
+
+impl Stream {
+    /// Appends what is next, keeps what is early, drops what was there.
+    fn add(&mut self, sequence: u32, data: Vec<u8>, cost: Cost) {
+        let ahead = sequence.wrapping_sub(self.next);
+        // RFC 9293 §3.4: numbers are compared modulo 2^32; what is more than half a circle ahead is behind.
+        if ahead == 0 {
+            self.append(&data, cost);
+        } else if ahead < 1 << 31 {
+            self.early.push_back((sequence, data, cost));
+        } else {
+            // Sent again: its packets were on the wire all the same, and it may bring something new at its end.
+            let known = usize::try_from(self.next.wrapping_sub(sequence)).unwrap_or(usize::MAX);
+            self.append(data.get(known..).unwrap_or_default(), cost);
+        }
+        while let Some(place) = self.early.iter().position(|(early, ..)| !is_ahead(*early, self.next)) {
+            let (sequence, data, cost) = self.early.remove(place).expect("position found it");
+            self.add(sequence, data, cost);
+        }
+        let early_bytes: usize = self.early.iter().map(|(_, data, _)| data.len()).sum();
+        if self.early.len() > EARLY_MAX || early_bytes > EARLY_BYTES_MAX {
+            self.skip_gap();
+        }
+    }
+
+    fn append(&mut self, data: &[u8], cost: Cost) {
+        self.next = self.next.wrapping_add(u32::try_from(data.len()).expect("segments fit IP packets"));
+        self.buffer.extend_from_slice(data);
+        self.cost.add(cost);
+    }
+
+    /// Gives up bytes that the capture lacks.
+    fn skip_gap(&mut self) {
+        self.buffer.clear();
+        let next = self.early.iter().map(|(sequence, ..)| *sequence);
+        if let Some(next) = next.min_by_key(|sequence| sequence.wrapping_sub(self.next)) {
+            self.next = next;
+        }
+        if let Some(place) = self.early.iter().position(|(sequence, ..)| *sequence == self.next) {
+            let (sequence, data, cost) = self.early.remove(place).expect("position found it");
+            self.add(sequence, data, cost);
+        }
+    }
+
+    /// Takes the whole messages out of the buffer. The packets are counted with the first message that they complete.
+    fn messages(&mut self, ends: (Addr, Addr)) -> Vec<Passed> {
+        let mut messages = Vec::new();
+        while let Some(length) = self.length() {
+            if self.buffer.len() < length {
+                break;
+            }
+            let bytes = self.buffer.drain(..length).collect();
+            messages.extend(self.passed(ends, bytes));
+        }
+        messages
+    }
+
+    /// The length of the message that the buffer begins with; what begins with none is dropped.
+    fn length(&mut self) -> Option<usize> {
+        if self.buffer.len() < HEADER_LEN {
+            return None;
+        }
+        if !begins_message(&self.buffer) {
+            self.buffer.clear();
+            return None;
+        }
+        Some(length_of(&self.buffer))
+    }
+
+    fn passed(&mut self, (from, to): (Addr, Addr), bytes: Vec<u8>) -> Option<Passed> {
+        let origin = self.cost.origin.clone()?;
+        let first_ns = self.cost.first_ns.take().unwrap_or(origin.at_ns);
+        let (packets, wire_bytes) =
+            (std::mem::take(&mut self.cost.packets), std::mem::take(&mut self.cost.wire_bytes));
+        Some(Passed {
+            first_ns,
+            at_ns: origin.at_ns,
+            frame: origin.frame,
+            packets,
+            wire_bytes,
+            datagram: Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes },
+            cut: None,
+            comment: origin.comment,
+        })
+    }
+}
+
+const fn is_ahead(sequence: u32, next: u32) -> bool {
+    let ahead = sequence.wrapping_sub(next);
+    ahead != 0 && ahead < 1 << 31
+}
+
+fn length_of(message: &[u8]) -> usize {
+    usize::from(message[1]) << 16 | usize::from(message[2]) << 8 | usize::from(message[3])
+}
+
+/// RFC 6733 §3: version 1, a length of whole words, the lower four flags zero.
+fn begins_message(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.first_chunk::<HEADER_LEN>() else { return false };
+    let length = length_of(header);
+    header[0] == 1
+        && (HEADER_LEN..=LENGTH_MAX).contains(&length)
+        && length.is_multiple_of(4)
+        && header[4] & 0x0f == 0
+}

@@ -1,0 +1,283 @@
+//! What our own writer writes comes back; what networks and attackers do to packets does no harm.
+
+use keytoll_diameter::wire::{Builder, Header, message::REQUEST};
+use keytoll_engine::OnWire;
+use keytoll_ike::number::ExchangeType;
+use keytoll_ike::wire::{Flags, MessageBuilder, Nonce, Payload};
+use proptest::prelude::*;
+
+use super::*;
+use crate::read::Capture;
+use crate::{Seen, Writer};
+
+fn datagram(protocol: Protocol, transport: Transport, port: u16, bytes: Vec<u8>, v6: bool) -> Datagram {
+    let ip = |last: u8| -> IpAddr {
+        if v6 {
+            [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last].into()
+        } else {
+            [10, 0, 0, last].into()
+        }
+    };
+    let port = if transport == Transport::Ip { 0 } else { port };
+    Datagram { protocol, transport, from: Addr::new(ip(1), port), to: Addr::new(ip(2), port), bytes }
+}
+
+fn ike(len: usize) -> Vec<u8> {
+    let header = keytoll_ike::wire::Header::new((1 << 60, 0), ExchangeType::IKE_SA_INIT, Flags::INITIATOR, 0);
+    let mut message = MessageBuilder::plain(&header);
+    message.push(&Payload::Nonce(Nonce { data: &[1; 16] }));
+    let data = vec![5; len];
+    message.push(&Payload::VendorId(keytoll_ike::wire::VendorId { data: &data }));
+    message.finish()
+}
+
+fn radius() -> Vec<u8> {
+    [&[1, 7, 0, 20][..], &[9; 16]].concat()
+}
+
+fn diameter(filler: usize) -> Vec<u8> {
+    let header = Header { flags: REQUEST, command: 303, application: 1, hop_by_hop: 2, end_to_end: 3 };
+    Builder::new(header).with(keytoll_diameter::number::AvpCode::USER_NAME, &vec![b'u'; filler]).finish()
+}
+
+/// The frames of a capture that our writer made of datagrams.
+fn frames(datagrams: &[Datagram], mtu_bytes: u16) -> Vec<Frame> {
+    let mut writer = Writer::new(Vec::new(), "test").unwrap();
+    for (at_ns, datagram) in (1..).zip(datagrams) {
+        let seen = Seen { at_ns, link: "ue-gw", mtu_bytes, datagram, comment: "" };
+        writer.datagram(&seen).unwrap();
+    }
+    Capture::new(&writer.finish().unwrap()[..]).unwrap().map(Result::unwrap).collect()
+}
+
+fn take(packets: &mut Packets, frames: &[Frame]) -> Vec<Passed> {
+    frames.iter().flat_map(|frame| packets.take(frame)).collect()
+}
+
+/// Of every protocol and transport one, some longer than the link takes.
+fn examples(v6: bool) -> Vec<Datagram> {
+    let marked = [&[0; 4][..], &ike(30)].concat();
+    let esp = |transport, port| datagram(Protocol::Esp, transport, port, vec![7; 700], v6);
+    vec![
+        datagram(Protocol::Ike, Transport::Udp, 500, ike(30), v6),
+        datagram(Protocol::Ike, Transport::Udp, 4500, [&[0; 4][..], &ike(2000)].concat(), v6),
+        datagram(Protocol::Ike, Transport::Udp, 45_001, marked, v6),
+        datagram(Protocol::Radius, Transport::Udp, 1812, radius(), v6),
+        datagram(Protocol::Radius, Transport::Udp, 11_812, radius(), v6),
+        datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(10), v6),
+        datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(3000), v6),
+        datagram(Protocol::Diameter, Transport::Tcp, 13_868, diameter(100), v6),
+        esp(Transport::Udp, 4500),
+        esp(Transport::Udp, 45_001),
+        esp(Transport::Ip, 0),
+        datagram(Protocol::Icmp, Transport::Ip, 0, vec![8, 0, 0, 0, 1, 1, 1, 1], v6),
+    ]
+}
+
+#[test]
+fn what_was_written_comes_back_with_its_packets_and_bytes() {
+    for (v6, mtu) in [(false, 1500), (false, 576), (true, 1500), (true, 1280)] {
+        let datagrams = examples(v6);
+        let mut packets = Packets::default();
+        let passed = take(&mut packets, &frames(&datagrams, mtu));
+        assert_eq!(packets.finish(), [], "{:?}", packets.skipped());
+        assert_eq!(packets.skipped().total(), 0, "{:?}", packets.skipped());
+        let read = passed.iter().map(|passed| &passed.datagram).collect::<Vec<_>>();
+        assert_eq!(read, datagrams.iter().collect::<Vec<_>>());
+        for passed in &passed {
+            let on_wire = OnWire { packets: passed.packets, bytes: passed.wire_bytes };
+            assert_eq!(OnWire::of(&passed.datagram, mtu), Some(on_wire), "{:?}", passed.datagram.protocol);
+        }
+    }
+}
+
+#[test]
+fn fragments_in_any_order_and_twice_are_one_datagram() {
+    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    frames.reverse();
+    frames.insert(1, frames[0].clone());
+    let passed = take(&mut Packets::default(), &frames);
+    assert_eq!((passed.len(), passed[0].packets, passed[0].datagram.bytes.len()), (1, 4, ike(3000).len()));
+}
+
+#[test]
+fn a_fragment_that_never_passes_leaves_the_beginning() {
+    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    frames.remove(1);
+    let mut packets = Packets::default();
+    assert_eq!(take(&mut packets, &frames), []);
+    let given_up = packets.finish();
+    assert_eq!((given_up.len(), given_up[0].cut, given_up[0].packets), (1, Some(Cut::FragmentMissing), 2));
+    assert_eq!(given_up[0].datagram.bytes, ike(3000)[..1472]);
+}
+
+#[test]
+fn overlapping_fragments_are_not_put_together() {
+    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    let mut forged = frames[1].clone();
+    *forged.bytes.last_mut().unwrap() ^= 1;
+    frames.insert(2, forged);
+    let mut packets = Packets::default();
+    assert_eq!(take(&mut packets, &frames), []);
+    assert!(packets.finish()[0].cut.is_some());
+}
+
+#[test]
+fn open_fragments_are_bounded() {
+    let first = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500)[0];
+    let mut packets = Packets::default();
+    for identification in 0..5000_u16 {
+        let mut frame = first.clone();
+        frame.bytes[4..6].copy_from_slice(&identification.to_be_bytes());
+        packets.take(&frame);
+    }
+    assert!(packets.finish().len() <= 257);
+}
+
+/// The bytes of one stream, cut into segments at other places.
+fn segments(frame: &Frame, cuts: &[usize]) -> Vec<Frame> {
+    const HEADERS: usize = 40;
+    let (headers, data) = frame.bytes.split_at(HEADERS);
+    let mut edges = cuts.iter().map(|cut| cut % data.len()).chain([0, data.len()]).collect::<Vec<_>>();
+    edges.sort_unstable();
+    edges.dedup();
+    let segment = |from: usize, to: usize| {
+        let mut bytes = [headers, &data[from..to]].concat();
+        let sequence = u32::from_be_bytes(bytes[24..28].try_into().unwrap());
+        bytes[24..28].copy_from_slice(&sequence.wrapping_add(from as u32).to_be_bytes());
+        let total = bytes.len() as u16;
+        bytes[2..4].copy_from_slice(&total.to_be_bytes());
+        Frame { bytes, ..frame.clone() }
+    };
+    edges.windows(2).map(|edge| segment(edge[0], edge[1])).collect()
+}
+
+#[test]
+fn messages_come_out_of_a_stream_in_any_order_of_its_segments() {
+    let one = frames(&[datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(200), false)], 1500);
+    let mut pieces = segments(&one[0], &[7, 30, 100]);
+    // The first establishes the stream; the others come backwards, one of them twice.
+    pieces[1..].reverse();
+    pieces.insert(2, pieces[1].clone());
+    let passed = take(&mut Packets::default(), &pieces);
+    // Also the repeated one was on the wire.
+    assert_eq!((passed.len(), passed[0].packets), (1, 5));
+    assert_eq!(passed[0].datagram.bytes, diameter(200));
+}
+
+#[test]
+fn a_stream_goes_on_after_a_gap() {
+    let message = |_| datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(8), false);
+    let mut frames = frames(&(0..100).map(message).collect::<Vec<_>>(), 1500);
+    frames.remove(10);
+    let passed = take(&mut Packets::default(), &frames);
+    assert!(passed.len() > 90, "{}", passed.len());
+}
+
+#[test]
+fn the_same_packet_at_two_points_is_one_a_repeated_packet_is_two() {
+    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let elsewhere = Frame { interface: 1, at_ns: frame.at_ns + 1000, ..frame.clone() };
+    let mut packets = Packets::default();
+    assert_eq!(take(&mut packets, &[frame.clone(), elsewhere.clone()]).len(), 1);
+    assert_eq!(packets.skipped().total(), 1);
+    let again = |frame: &Frame| Frame { at_ns: frame.at_ns + 1_000_000_000, ..frame.clone() };
+    assert_eq!(take(&mut packets, &[again(frame), again(&elsewhere)]).len(), 1);
+}
+
+#[test]
+fn links_of_every_kind_lead_to_the_packet() {
+    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let with =
+        |link_type, head: &[u8]| Frame { link_type, bytes: [head, &frame.bytes].concat(), ..frame.clone() };
+    let mac = [2; 12];
+    let cooked2 = [&[8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6][..], &[0; 8]].concat();
+    let links = [
+        with(1, &[&mac[..], &[8, 0]].concat()),
+        with(1, &[&mac[..], &[0x81, 0, 0, 5, 0x88, 0xa8, 0, 6, 8, 0]].concat()),
+        with(113, &[&[0, 4, 0, 1, 0, 6][..], &[0; 8], &[8, 0]].concat()),
+        with(276, &cooked2),
+        with(0, &[2, 0, 0, 0]),
+        with(0, &[0, 0, 0, 2]),
+        with(108, &[0, 0, 0, 2]),
+        with(101, &[]),
+        with(228, &[]),
+    ];
+    for link in links {
+        let mut packets = Packets::default();
+        let passed = packets.take(&link);
+        assert_eq!(passed.len(), 1, "link type {}: {:?}", link.link_type, packets.skipped());
+        for len in 0..link.bytes.len() {
+            Packets::default().take(&Frame { bytes: link.bytes[..len].to_vec(), ..link.clone() });
+        }
+    }
+}
+
+#[test]
+fn what_is_of_no_use_is_counted_by_its_name() {
+    let mut packets = Packets::default();
+    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let arp = Frame { link_type: 1, bytes: [&[2; 12][..], &[8, 6]].concat(), ..frame.clone() };
+    let dns = datagram(Protocol::Ike, Transport::Udp, 53, vec![1; 30], false);
+    take(&mut packets, &[&[arp.clone(), arp][..], &frames(&[dns], 1500)].concat());
+    assert_eq!(packets.skipped().kinds(), [("ARP", 2), ("UDP port 53", 1)]);
+    for kind in 0..1000 {
+        packets.skipped.add(&kind.to_string(), 1);
+    }
+    assert_eq!(packets.skipped().kinds().len(), Skipped::KINDS_MAX + 1);
+}
+
+#[test]
+fn a_short_snap_length_is_told() {
+    let mut frame = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(300), false)], 1500).remove(0);
+    let wire_bytes = frame.bytes.len() as u32;
+    frame.bytes.truncate(96);
+    let passed = Packets::default().take(&frame);
+    assert_eq!((passed[0].cut, passed[0].wire_bytes), (Some(Cut::Captured), wire_bytes));
+    assert_eq!(passed[0].datagram.bytes, ike(300)[..68]);
+}
+
+proptest! {
+    #[test]
+    fn damaged_packets_do_no_harm(
+        v6: bool, damage in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..12),
+        order in any::<prop::sample::Index>(),
+    ) {
+        let mut frames = frames(&examples(v6), 576);
+        for (which, at, byte) in damage {
+            let bytes = &mut which.get(&frames).bytes.clone();
+            let index = at.index(bytes.len());
+            bytes[index] = byte;
+            let which = which.index(frames.len());
+            frames[which].bytes.clone_from(bytes);
+        }
+        let middle = order.index(frames.len());
+        frames.rotate_left(middle);
+        let mut packets = Packets::default();
+        take(&mut packets, &frames);
+        packets.finish();
+    }
+
+    #[test]
+    fn any_bytes_on_any_link_do_no_harm(link_type in 0_u16..300, bytes: Vec<u8>) {
+        let frame = Frame { number: 1, at_ns: 0, link_type, interface: 0, bytes, original_bytes: 0, comment: None };
+        let mut packets = Packets::default();
+        packets.take(&frame);
+        packets.finish();
+    }
+
+    #[test]
+    fn streams_survive_any_cut(cuts in prop::collection::vec(any::<usize>(), 0..10), swap: (usize, usize)) {
+        let one = frames(&[datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(200), false)], 1500);
+        let mut pieces = segments(&one[0], &cuts);
+        let len = pieces.len();
+        if len > 2 {
+            pieces[1..].swap(swap.0 % (len - 1), swap.1 % (len - 1));
+        }
+        let passed = take(&mut Packets::default(), &pieces);
+        // A first segment shorter than a header is not known to be Diameter except by its port, which it has.
+        prop_assert_eq!(passed.len(), 1);
+        prop_assert_eq!(&passed[0].datagram.bytes, &diameter(200));
+        prop_assert_eq!(usize::from(passed[0].packets), len);
+    }
+}
