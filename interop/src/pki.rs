@@ -1,5 +1,6 @@
-//! A small certificate authority made with the `openssl` program: one root, one leaf for each node. What it writes is
-//! read by strongSwan and by keytoll alike, so neither is measured by its own certificates.
+//! A small certificate authority made with the `openssl` program: one root, intermediate authorities if wanted, one leaf
+//! for each node. What it writes is read by strongSwan and by keytoll alike, so neither is measured by its own
+//! certificates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,14 @@ impl KeyKind {
     }
 }
 
-/// Where the files are: the root, and for each node a `.crt` and a `.key` (PKCS #8), all PEM.
+/// What an intermediate authority may do.
+const AUTHORITY: &str = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n";
+/// What a node may do.
+const LEAF: &str = "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
+                    extendedKeyUsage=serverAuth,clientAuth\n";
+
+/// Where the files are: the root, and for each node a `.crt` (the leaf, then the intermediate certificates) and a `.key`
+/// (PKCS #8), all PEM.
 #[derive(Debug)]
 pub struct Pki {
     dir: PathBuf,
@@ -33,16 +41,30 @@ pub struct Pki {
 }
 
 impl Pki {
-    /// Makes keys and certificates below `dir`.
+    /// Makes keys and certificates below `dir`: chains of two, the root and a leaf.
     pub fn make(dir: &Path, kind: KeyKind) -> Result<Self, Trouble> {
+        Self::make_chains(dir, kind, 2)
+    }
+
+    /// The same in chains of so many certificates, root and leaf included; of every chain the root stays at home.
+    pub fn make_chains(dir: &Path, kind: KeyKind, length: usize) -> Result<Self, Trouble> {
         let dir = dir.join("pki");
         let pki = Self { root: dir.join("root.crt"), dir };
         fs::create_dir_all(&pki.dir)
             .map_err(|source| Trouble::File { what: format!("make {}", pki.dir.display()), source })?;
         pki.root(kind)?;
-        pki.leaf(Node::Ue, "DNS:ue.lab,email:ue@lab", kind)?;
-        pki.leaf(Node::Gw, "DNS:gw.lab", kind)?;
-        pki.leaf(Node::Aaa, "DNS:aaa.lab", kind)?;
+        let mut authorities = vec!["root".to_owned()];
+        for number in 1..length.saturating_sub(1) {
+            let name = format!("authority{number}");
+            pki.issue(&authorities, &name, AUTHORITY, kind)?;
+            authorities.push(name);
+        }
+        for (node, names) in
+            [(Node::Ue, "DNS:ue.lab,email:ue@lab"), (Node::Gw, "DNS:gw.lab"), (Node::Aaa, "DNS:aaa.lab")]
+        {
+            pki.issue(&authorities, node.name(), &format!("{LEAF}subjectAltName={names}\n"), kind)?;
+            pki.append(&authorities, node)?;
+        }
         Ok(pki)
     }
 
@@ -55,24 +77,37 @@ impl Pki {
         finish(request.current_dir(&self.dir)).map(drop)
     }
 
-    fn leaf(&self, node: Node, names: &str, kind: KeyKind) -> Result<(), Trouble> {
-        let name = node.name();
-        let extensions = format!(
-            "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
-             extendedKeyUsage=serverAuth,clientAuth\nsubjectAltName={names}\n"
-        );
-        let file = self.dir.join(format!("{name}.ext"));
-        fs::write(&file, extensions)
-            .map_err(|source| Trouble::File { what: format!("write {}", file.display()), source })?;
+    /// A certificate of the last of these authorities.
+    fn issue(&self, by: &[String], name: &str, extensions: &str, kind: KeyKind) -> Result<(), Trouble> {
+        self.write(&format!("{name}.ext"), extensions)?;
         let request = format!(
             "openssl req -new -nodes -sha256 {} -keyout {name}.key -out {name}.csr -subj /C=XX/O=Lab/CN={name}.lab",
             kind.openssl()
         );
+        let issuer = by.last().map_or("root", String::as_str);
         let sign = format!(
-            "openssl x509 -req -sha256 -days 30 -in {name}.csr -CA root.crt -CAkey root.key -CAcreateserial \
+            "openssl x509 -req -sha256 -days 30 -in {name}.csr -CA {issuer}.crt -CAkey {issuer}.key -CAcreateserial \
              -extfile {name}.ext -out {name}.crt"
         );
         [request, sign].iter().try_for_each(|step| finish(words(step).current_dir(&self.dir)).map(drop))
+    }
+
+    /// The intermediate certificates come after the leaf, the leaf's own issuer first.
+    fn append(&self, authorities: &[String], node: Node) -> Result<(), Trouble> {
+        let intermediate = authorities.iter().skip(1).rev().map(|name| format!("{name}.crt"));
+        let mut chain = String::new();
+        for file in std::iter::once(format!("{}.crt", node.name())).chain(intermediate) {
+            let path = self.dir.join(file);
+            let what = || format!("read {}", path.display());
+            chain += &fs::read_to_string(&path).map_err(|source| Trouble::File { what: what(), source })?;
+        }
+        self.write(&format!("{}.crt", node.name()), &chain)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
+        let file = self.dir.join(name);
+        fs::write(&file, text)
+            .map_err(|source| Trouble::File { what: format!("write {}", file.display()), source })
     }
 
     /// The same keys and certificates, for somebody who trusts another root.

@@ -5,7 +5,7 @@
 //! with MODP groups on OpenSSL 3 the validation of the peer's value (gmp with short exponents costs less than half).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -18,15 +18,25 @@ use crate::cases::{Case, Proof};
 use crate::trouble::Result;
 
 /// Built by `interop/build-strongswan.sh`.
-pub(crate) const REBUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/strongswan");
+const REBUILT_CHARON: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../target/strongswan/libexec/ipsec/charon");
+/// The same.
+const REBUILT_SWANCTL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/strongswan/sbin/swanctl");
 
 /// How long anybody may take to start.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// The CPU everything measured as a responder runs on; the other side has the other one.
-pub(crate) const RESPONDER_CPU: &str = "1";
-/// See [`RESPONDER_CPU`].
-pub(crate) const INITIATOR_CPU: &str = "0";
+/// The CPU of everybody who answers; we stay there ourselves, and whom we start inherits it.
+const RESPONDER_CPU: &str = "1";
+/// The CPU of everybody who asks.
+const INITIATOR_CPU: &str = "0";
+
+/// Goes to the CPU of those who answer.
+pub(crate) fn take_place() -> Result<()> {
+    let own = std::process::id().to_string();
+    finish(Command::new("taskset").args(["-c", "-p", RESPONDER_CPU, &own]))?;
+    Ok(())
+}
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +79,17 @@ impl Gateway {
     }
 }
 
-/// This program again, in another role, on a CPU.
-pub(crate) fn ourselves(lab: &Lab, node: Node, cpu: &str, role: &str) -> Result<Command> {
+/// This program again, as somebody who answers.
+pub(crate) fn answering(lab: &Lab, node: Node, role: &str) -> Result<Command> {
+    let mut command = lab.command(node, &std::env::current_exe()?.to_string_lossy());
+    command.arg(role);
+    Ok(command)
+}
+
+/// This program again, as a load generator.
+pub(crate) fn asking(lab: &Lab, node: Node, role: &str) -> Result<Command> {
     let mut command = lab.command(node, "taskset");
-    command.args(["-c", cpu]).arg(std::env::current_exe()?).arg(role);
+    command.args(["-c", INITIATOR_CPU]).arg(std::env::current_exe()?).arg(role);
     Ok(command)
 }
 
@@ -88,7 +105,7 @@ pub(crate) fn terms(command: &mut Command, case: &Case, pki: &Path) {
 }
 
 fn keytoll(lab: &Lab, case: &Case, pki: &Path) -> Result<Process> {
-    let mut command = ourselves(lab, Node::Gw, RESPONDER_CPU, "gateway")?;
+    let mut command = answering(lab, Node::Gw, "gateway")?;
     command.args(["--local", &Node::Gw.outer().to_string()]);
     terms(&mut command, case, pki);
     start("keytoll", command, &lab.dir(Node::Gw), |told| told.contains("listening"))
@@ -118,7 +135,7 @@ impl Charon<'_> {
     fn start(&self) -> Result<Process> {
         let dir = self.lab.dir(Node::Gw);
         self.write_configuration(&dir)?;
-        let command = charon(self.lab, Node::Gw, RESPONDER_CPU, self.binary(), &dir);
+        let command = charon(self.lab.command(Node::Gw, "unshare"), self.binary(), &dir);
         let process = start("strongSwan", command, &dir, |_| dir.join("vici").exists())?;
         self.load(&dir)?;
         Ok(process)
@@ -126,9 +143,7 @@ impl Charon<'_> {
 
     const fn binary(&self) -> &'static str {
         match self.gateway {
-            Gateway::Rebuilt => {
-                concat!(env!("CARGO_MANIFEST_DIR"), "/../target/strongswan/libexec/ipsec/charon")
-            }
+            Gateway::Rebuilt => REBUILT_CHARON,
             _ => "/usr/sbin/charon-systemd",
         }
     }
@@ -155,7 +170,7 @@ impl Charon<'_> {
 
     fn load(&self, dir: &Path) -> Result<()> {
         let mut swanctl = match self.gateway {
-            Gateway::Rebuilt => Command::new(PathBuf::from(REBUILT).join("sbin/swanctl")),
+            Gateway::Rebuilt => Command::new(REBUILT_SWANCTL),
             _ => Command::new("/usr/sbin/swanctl"),
         };
         swanctl.args(["--load-all", "--noprompt", "--uri"]).arg(format!("unix://{}/vici", dir.display()));
@@ -165,13 +180,19 @@ impl Charon<'_> {
     }
 }
 
-/// strongSwan's daemon on a CPU, with a /run of its own for sockets and lock files.
-pub(crate) fn charon(lab: &Lab, node: Node, cpu: &str, binary: &str, dir: &Path) -> Command {
-    let mut command = lab.command(node, "taskset");
+/// strongSwan's load-tester as the device of a lab, on the CPU of those who ask.
+pub(crate) fn load_tester_process(lab: &Lab, dir: &Path) -> Result<Process> {
+    let mut command = lab.command(Node::Ue, "taskset");
+    command.args(["-c", INITIATOR_CPU, "unshare"]);
+    let command = charon(command, REBUILT_CHARON, dir);
+    start("the load-tester", command, dir, |_| dir.join("load").exists())
+}
+
+/// What makes `unshare` strongSwan's daemon, with a /run of its own for sockets and lock files.
+fn charon(mut unshare: Command, binary: &str, dir: &Path) -> Command {
     let exec = format!("mount -t tmpfs tmpfs /run && exec {binary}");
-    command.args(["-c", cpu, "unshare", "-m", "sh", "-c", &exec]);
-    command.env("STRONGSWAN_CONF", dir.join("strongswan.conf"));
-    command
+    unshare.args(["-m", "sh", "-c", &exec]).env("STRONGSWAN_CONF", dir.join("strongswan.conf"));
+    unshare
 }
 
 /// Debian's settings; nothing is ours but the socket to ask through, and that one address may bear all the load.

@@ -11,7 +11,7 @@ use keytoll_daemons::Process;
 use keytoll_interop::{KeyKind, Lab, Node, Pki};
 
 use crate::cases::{Case, Proof};
-use crate::contestants::{self, Gateway, INITIATOR_CPU, REBUILT, ourselves, terms};
+use crate::contestants::{self, Gateway, asking, terms};
 use crate::load::Outcome;
 use crate::table::{Measured, Row};
 use crate::trouble::Result;
@@ -72,7 +72,7 @@ fn peak_bytes(process: &Process) -> u64 {
 }
 
 /// Whose turn it is in a round; each begins with another one.
-fn turns(count: usize, round: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn turns(count: usize, round: u64) -> impl Iterator<Item = usize> {
     let first = usize::try_from(round).unwrap_or(0);
     (0..count).map(move |turn| (first + turn) % count)
 }
@@ -100,7 +100,7 @@ fn certificates(lab: &Lab, case: &Case) -> Result<std::path::PathBuf> {
 
 /// Our devices, in their place of a lab; all of them must get in.
 fn devices(lab: &Lab, case: &Case, count: u64, plan: &Plan) -> Result<Outcome> {
-    let mut command = ourselves(lab, Node::Ue, INITIATOR_CPU, "devices")?;
+    let mut command = asking(lab, Node::Ue, "devices")?;
     command.args(["--local", &Node::Ue.outer().to_string(), "--remote", &Node::Gw.outer().to_string()]);
     command.args(["--count", &count.to_string(), "--window", &plan.window.to_string()]);
     terms(&mut command, case, &lab.shared_dir().join("pki"));
@@ -156,9 +156,7 @@ impl LoadTester {
         let dir = lab.dir(Node::Ue);
         let tester = contestants::load_tester(case, &dir, &pki);
         std::fs::write(dir.join("strongswan.conf"), contestants::fastest(case, &dir, &tester))?;
-        let binary = format!("{REBUILT}/libexec/ipsec/charon");
-        let command = contestants::charon(&lab, Node::Ue, INITIATOR_CPU, &binary, &dir);
-        let process = contestants::start("the load-tester", command, &dir, |_| dir.join("load").exists())?;
+        let process = contestants::load_tester_process(&lab, &dir)?;
         Ok(Self { process, _gateway: gateway, lab, window: plan.window })
     }
 

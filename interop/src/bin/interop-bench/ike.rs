@@ -1,4 +1,4 @@
-//! What both of our ends of IKE are told: one connection, shared key or certificates, with a child or without.
+//! What our ends are told: one connection, shared key or certificates, with a child or without.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(crate) enum Side {
     Device,
     /// Responder.
     Gateway,
+    /// The AAA server, which has nothing to do with IKE but a certificate too.
+    Aaa,
 }
 
 impl Side {
@@ -30,6 +32,7 @@ impl Side {
         match self {
             Self::Device => (Node::Ue, Node::Gw),
             Self::Gateway => (Node::Gw, Node::Ue),
+            Self::Aaa => (Node::Aaa, Node::Ue),
         }
     }
 }

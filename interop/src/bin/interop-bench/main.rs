@@ -16,6 +16,8 @@
     reason = "a program that measures real time and prints"
 )]
 
+mod aaa;
+mod authentications;
 mod cases;
 mod contestants;
 mod devices;
@@ -23,6 +25,7 @@ mod gateway;
 mod handshakes;
 mod ike;
 mod load;
+mod stations;
 mod table;
 mod trouble;
 
@@ -31,7 +34,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::cases::Case;
+use crate::contestants::take_place;
 use crate::handshakes::Plan;
+use crate::load::Outcome;
 use crate::table::{Comparison, HEAD};
 use crate::trouble::Result;
 
@@ -46,6 +51,14 @@ struct Cli {
 enum Verb {
     /// IKEv2: gateways under the same devices, then devices against the same gateway.
     Ike(What),
+    /// EAP-TLS: AAA servers under the same stations.
+    Aaa(What),
+    /// Our AAA server, to be measured.
+    #[command(hide = true)]
+    AaaServer(aaa::Arguments),
+    /// Our stations, as the load.
+    #[command(hide = true)]
+    Stations(stations::Stations),
     /// Our gateway, to be measured.
     #[command(hide = true)]
     Gateway(gateway::Arguments),
@@ -79,15 +92,22 @@ fn main() -> ExitCode {
 fn run(verb: Verb) -> Result<()> {
     match verb {
         Verb::Ike(what) => ike(&what),
+        Verb::Aaa(what) => eap_tls(&what),
+        Verb::AaaServer(arguments) => aaa::run(&arguments),
         Verb::Gateway(arguments) => gateway::run(&arguments),
-        Verb::Devices(devices) => {
-            println!("{}", serde_json::to_string(&devices::run(&devices)?)?);
-            Ok(())
-        }
+        Verb::Devices(devices) => tell(&devices::run(&devices)?),
+        Verb::Stations(stations) => tell(&stations::run(&stations)?),
     }
 }
 
+/// To the process that measures.
+fn tell(outcome: &Outcome) -> Result<()> {
+    println!("{}", serde_json::to_string(outcome)?);
+    Ok(())
+}
+
 fn ike(what: &What) -> Result<()> {
+    take_place()?;
     let mut found = Vec::new();
     for case in Case::ALL.iter().filter(|case| case.to_string().contains(&what.only)) {
         let rows = handshakes::gateways(case, &what.plan)?;
@@ -97,6 +117,15 @@ fn ike(what: &What) -> Result<()> {
             found.push(Comparison { what: case.to_string(), side: "initiator", aim: case.aim, rows });
         }
     }
+    show(&found, what.json)
+}
+
+fn eap_tls(what: &What) -> Result<()> {
+    take_place()?;
+    let chains =
+        authentications::CHAINS.iter().filter(|length| authentications::name(**length).contains(&what.only));
+    let found: Vec<_> =
+        chains.map(|length| authentications::servers(*length, &what.plan)).collect::<Result<_>>()?;
     show(&found, what.json)
 }
 
