@@ -204,11 +204,14 @@ fn told(version: Version, wanted: bool) -> [Vec<Revealed>; 2] {
     [client, server].map(|end| end.keys.revealed)
 }
 
-fn labels(revealed: &[Revealed]) -> Vec<&str> {
-    let label = |revealed| match revealed {
-        &Revealed::TlsSecret { ref label, .. } => &**label,
+fn label(revealed: &Revealed) -> &str {
+    match revealed {
+        Revealed::TlsSecret { label, .. } => label,
         other => panic!("{other:?}"),
-    };
+    }
+}
+
+fn labels(revealed: &[Revealed]) -> Vec<&str> {
     let mut labels: Vec<&str> = revealed.iter().map(label).collect();
     labels.sort_unstable();
     labels

@@ -25,5 +25,5 @@ pub use links::reorder::Reorder;
 pub use links::{Direction, LinkConfig};
 pub use meter::{Free, Meter};
 pub use node::{NodeConfig, NodeIndex};
-pub use recorder::Recorder;
+pub use recorder::{Passing, Recorder};
 pub use world::{Limits, World};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use keytoll_engine::trace::{Fact, Node, Protocol};
+use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
 /// Which node of a world.
@@ -62,18 +62,43 @@ pub(crate) struct Arrived<C> {
     pub(crate) input: Pending<C>,
 }
 
+/// What a host says in passing.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// What it noted.
+    pub(crate) facts: Vec<Fact>,
+    /// Whether its keys are wanted.
+    pub(crate) wants_keys: bool,
+    /// Those it told.
+    pub(crate) revealed: Vec<Revealed>,
+}
+
+impl Trace for Notes {
+    fn record(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    fn wants_keys(&self) -> bool {
+        self.wants_keys
+    }
+
+    fn reveal(&mut self, revealed: Revealed) {
+        self.revealed.push(revealed);
+    }
+}
+
 /// What came of one input.
 #[derive(Debug)]
 pub(crate) struct Work<E> {
     /// What the host noted.
-    pub(crate) facts: Vec<Fact>,
+    pub(crate) notes: Notes,
     /// What it said.
     pub(crate) outputs: Vec<Output<E>>,
 }
 
 impl<E> Default for Work<E> {
     fn default() -> Self {
-        Self { facts: Vec::new(), outputs: Vec::new() }
+        Self { notes: Notes::default(), outputs: Vec::new() }
     }
 }
 
@@ -149,7 +174,7 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
 
     /// Gives the host an input and collects what comes of it.
     pub(crate) fn handle(&mut self, input: Pending<H::Command>, now: Time, work: &mut Work<H::Event>) {
-        let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.facts };
+        let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.notes };
         match input {
             Pending::Packet(Datagram { from, to, bytes, .. }) => {
                 self.host.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);

@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::trace::{Fact, Fate, Node, Record};
+use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 use keytoll_engine::{Crypto, Datagram, Engine, OnWire, Output, Seed, Time};
 
-use crate::links::Channel;
 use crate::net::{End, Net, Parcel};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
 use crate::slab::Slab;
-use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Recorder};
+use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, Recorder};
 
 /// How much a world may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,6 +227,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     fn compute(&mut self, index: NodeIndex, arrived: Arrived<H::Command>, recorder: &mut dyn Recorder) {
         let mut work = self.spare.pop().unwrap_or_default();
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
+        work.notes.wants_keys = recorder.captures(self.sample);
         let node = &mut self.nodes[index.place()];
         self.meter.begin(index, &node.crypto);
         node.handle(arrived.input, self.now, &mut work);
@@ -265,7 +265,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             let busy_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
             self.note(node, sample, Fact::Computed { busy_ns }, recorder);
         }
-        for fact in work.facts.drain(..) {
+        work.notes.revealed.drain(..).for_each(|revealed| recorder.reveal(revealed));
+        for fact in work.notes.facts.drain(..) {
             let at = if fact == Fact::Triggered { arrived } else { self.now };
             self.note_at(at, node, sample, fact, recorder);
         }
@@ -289,19 +290,28 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             let fact = Fact::Discarded { protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
         };
-        let carried = carried_by(channel, on_wire, &datagram);
+        let handed = Handed {
+            at: self.now,
+            from: self.nodes[from.place()].config.name,
+            sample,
+            link: channel.link,
+            mtu_bytes: channel.mtu_bytes,
+            protocol,
+            on_wire,
+            datagram: recorder.captures(sample).then(|| datagram.clone()),
+        };
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
-            return self.note(from, sample, carried(Duration::ZERO, Fate::QueueFull), recorder);
+            return handed.tell(Duration::ZERO, Fate::QueueFull, recorder);
         }
         let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
-        self.note(from, sample, carried(transit, carriage.fate), recorder);
+        handed.tell(transit, carriage.fate, recorder);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if matches!(carriage.fate, Fate::Delivered | Fate::Corrupted) {
             self.dispatch(carriage.arrives, to, datagram);
         }
         if let Some(copy) = copy {
-            self.note(from, sample, carried(transit, Fate::Duplicate), recorder);
+            handed.tell(transit, Fate::Duplicate, recorder);
             self.dispatch(carriage.arrives, to, copy);
         }
     }
@@ -333,16 +343,29 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 }
 
-/// What the records say of a datagram on a channel, but for when it arrives and whether.
-fn carried_by(
-    channel: &Channel,
+/// A datagram handed to a link.
+struct Handed {
+    at: Time,
+    from: Node,
+    sample: u32,
+    link: Link,
+    mtu_bytes: u16,
+    protocol: Protocol,
     on_wire: OnWire,
-    datagram: &Datagram,
-) -> impl Fn(Duration, Fate) -> Fact + use<> {
-    let (link, protocol) = (channel.link, datagram.protocol);
-    let OnWire { packets, bytes } = on_wire;
-    move |transit, fate| {
+    /// As it was, if somebody wants to see it.
+    datagram: Option<Datagram>,
+}
+
+impl Handed {
+    /// Tells what became of it, or of a copy.
+    fn tell(&self, transit: Duration, fate: Fate, recorder: &mut dyn Recorder) {
+        let &Self { at, from, sample, link, mtu_bytes, protocol, on_wire: OnWire { packets, bytes }, .. } =
+            self;
         let transit_ns = u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX);
-        Fact::Carried { link, protocol, packets, bytes, transit_ns, fate }
+        let fact = Fact::Carried { link, protocol, packets, bytes, transit_ns, fate };
+        recorder.record(Record { at_ns: at.as_nanos(), node: from, sample, fact });
+        if let Some(datagram) = &self.datagram {
+            recorder.pass(&Passing { at, from, sample, link, mtu_bytes, datagram, transit, fate });
+        }
     }
 }

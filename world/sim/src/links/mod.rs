@@ -124,7 +124,8 @@ pub(crate) struct Carriage {
 pub(crate) struct Channel {
     /// The link, for the records.
     pub(crate) link: Link,
-    mtu_bytes: u16,
+    /// Its longest IP packet.
+    pub(crate) mtu_bytes: u16,
     impairments: Vec<Box<dyn Impairment>>,
     last_arrival: Time,
 }

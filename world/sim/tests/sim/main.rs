@@ -9,4 +9,5 @@ mod determinism;
 mod grid;
 mod links;
 mod nodes;
+mod passing;
 mod toy;
