@@ -62,8 +62,8 @@ Example:
 
 Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file.
 Writes manifest.json, trace/, costs/, samples.csv, operations.csv, messages.csv, summary.json and
-report.html into the directory of --out; without it into runs/ and the scenario's name. The table
-goes to stdout.
+report.html into the directory of --out; without it into runs/ and the scenario's name; with --pcap
+also capture/ for Wireshark. The table goes to stdout.
 Exit code: 0 done, 1 an authentication failed that should not have, or succeeded in spite of a
 `fault`, 2 the scenario is wrong, 3 the environment does not let us.";
 
@@ -226,12 +226,23 @@ pub(crate) struct Execution {
     /// Keep no trace, only what is computed from it.
     #[arg(long)]
     pub(crate) no_trace: bool,
+    /// Write what every link carries into capture/ of the directory, with the keys that open it.
+    #[arg(long)]
+    pub(crate) pcap: bool,
+    /// Of every row capture the first N authentications only [default: all].
+    #[arg(long, value_name = "N", requires = "pcap")]
+    pub(crate) pcap_samples: Option<u32>,
 }
 
 impl Execution {
     /// The directory for the results of a run with this name.
     pub(crate) fn out_dir(&self, name: impl AsRef<Path>) -> PathBuf {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
+
+    /// Of every row so many authentications are captured.
+    pub(crate) fn captured(&self) -> u32 {
+        if self.pcap { self.pcap_samples.unwrap_or(u32::MAX) } else { 0 }
     }
 
     /// How many rows to measure at the same time.

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_lab::{Directory, Keepers, RowEnd};
+use keytoll_lab::{Captures, Directory, Keepers, RowEnd, Taken};
 use keytoll_report::{directory, study, summary, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::Plan;
+use keytoll_scenario::plan::{CryptoMode, Plan};
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
@@ -48,8 +48,9 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
 /// Runs a plan and leaves all its files in a directory.
 fn measure(plan: &Plan, execution: &Execution, out: &Path) -> Result<Findings, Report> {
     let stop = stop_on_interrupt()?;
-    let run = Run { plan, threads: execution.threads(), stop: &stop };
-    if execution.no_trace { run.streaming(out) } else { run.with_trace(out) }
+    let captured = execution.captured();
+    let run = Run { plan, threads: execution.threads(), captured, out, stop: &stop };
+    if execution.no_trace { run.streaming() } else { run.with_trace() }
 }
 
 /// Ctrl-C ends the run after the authentications in progress; a second one ends the program.
@@ -69,28 +70,43 @@ fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Report> {
 struct Run<'a> {
     plan: &'a Plan,
     threads: usize,
+    /// Of every row so many authentications are captured.
+    captured: u32,
+    out: &'a Path,
     stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
     /// Writes the traces, then measures them from the files.
-    fn with_trace(&self, out: &Path) -> Result<Findings, Report> {
-        let run = Directory::create(out, self.plan).map_err(|error| miette!("{error}"))?;
-        if self.drive(&run)? {
+    fn with_trace(&self) -> Result<Findings, Report> {
+        let run = Directory::create(self.out, self.plan).map_err(|error| miette!("{error}"))?;
+        if self.capture(&run)? {
             run.complete().map_err(|error| miette!("{error}"))?;
         }
-        directory::render(out).map_err(|error| miette!("{error}"))
+        directory::render(self.out).map_err(|error| miette!("{error}"))
     }
 
     /// Measures while it runs and keeps no trace.
-    fn streaming(&self, out: &Path) -> Result<Findings, Report> {
-        let rows = streaming::Rows::new(self.plan);
-        let complete = self.drive(&rows)?;
+    fn streaming(&self) -> Result<Findings, Report> {
+        let (rows, out) = (streaming::Rows::new(self.plan), self.out);
+        let complete = self.capture(&rows)?;
         let findings = rows.findings(complete);
         std::fs::create_dir_all(out)
             .map_err(|error| miette!("cannot make the directory `{}`: {error}", out.display()))?;
         directory::write(out, &findings).map_err(|error| miette!("{error}"))?;
         Ok(findings)
+    }
+
+    /// Runs all rows, and captures them if that was asked for; false if it was interrupted.
+    fn capture(&self, keepers: &impl Keepers) -> Result<bool, Report> {
+        if self.captured == 0 {
+            return self.drive(keepers);
+        }
+        let captures = Captures::new(keepers, self.plan, self.out, self.captured);
+        let captures = captures.map_err(|error| miette!("{error}"))?;
+        let complete = self.drive(&captures)?;
+        screen::note(&captures_note(&captures.taken(), captures.directory(), self.plan));
+        Ok(complete)
     }
 
     /// Runs all rows under a progress bar; false if it was interrupted.
@@ -111,6 +127,27 @@ impl Run<'_> {
         }
         Ok(complete)
     }
+}
+
+/// Where the captures are, how large, and how to open them.
+fn captures_note(taken: &Taken, directory: &Path, plan: &Plan) -> String {
+    let Taken { files, packets, bytes, unreadable } = taken;
+    let directory = directory.display();
+    let mut note =
+        format!("{files} captures in {directory}: {packets} packets, {} kB; ", bytes.div_ceil(1000));
+    note += &match plan.crypto {
+        CryptoMode::Null => {
+            format!("open one with `wireshark {directory}/000.pcapng`; null crypto leaves nothing to decrypt")
+        }
+        _ => format!(
+            "open one decrypted with `WIRESHARK_CONFIG_DIR={directory}/000.keys wireshark {directory}/000.pcapng`"
+        ),
+    };
+    if !unreadable.is_empty() {
+        let names: Vec<&str> = unreadable.iter().map(String::as_str).collect();
+        note += &format!("; Wireshark 4.0 cannot decrypt {}", names.join(", "));
+    }
+    note + "\n"
 }
 
 /// A bar on stderr, if that is a terminal.

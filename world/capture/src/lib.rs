@@ -3,6 +3,7 @@
 //!
 //! * [`Writer`] writes the packets of datagrams as they pass.
 //! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
+//! * [`remarks`] says of packets what only the sender knows.
 //! * [`observe`] tells the facts of datagrams that pass.
 //! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them.
 
@@ -10,6 +11,7 @@ pub mod keys;
 pub mod observe;
 pub mod packets;
 pub mod read;
+pub mod remarks;
 pub mod write;
 
 pub use keys::KeyTables;

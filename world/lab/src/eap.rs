@@ -318,7 +318,8 @@ pub(crate) const AAA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 
 /// The HSS.
 pub(crate) const HSS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 3));
 
-/// What gateway and AAA server share.
+/// What gateway and AAA server share: hexadecimal digits, because Wireshark takes only what can be typed.
 pub(crate) fn secret(seed: &Seed) -> Secret {
-    Secret::from(&seed.stream("radius").bytes::<32>()[..])
+    let bytes = seed.stream("radius").bytes::<16>();
+    Secret::new(bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
 }

@@ -8,6 +8,7 @@
 //! A row lives on one thread from its first allocation to its last fact, so that its heap and its CPU time are its own.
 
 mod build;
+pub mod capture;
 mod credentials;
 pub mod directory;
 mod eap;
@@ -20,6 +21,7 @@ mod run;
 #[cfg(test)]
 mod secrets;
 
+pub use capture::{Captures, Taken};
 pub use credentials::Credentials;
 pub use directory::{Directory, manifest};
 pub use keeper::{Discard, Keeper, Memory};
