@@ -36,7 +36,11 @@ pub trait Engine {
     /// Takes one input. Bad input is a traced fact, never a panic and never the caller's error.
     fn handle(&mut self, input: Input<'_, Self::Command>, cx: &mut Ctx<'_>);
 
-    /// One ordered queue of what came of it, to be drained after every [`Engine::handle`].
+    /// The stream that carried messages between a peer and a local address is gone, and with it perhaps some of what was
+    /// sent. Engines that speak datagrams never hear of it.
+    fn disconnected(&mut self, _peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {}
+
+    /// One ordered queue of what came of it, to be drained after every input.
     fn poll(&mut self) -> Option<Output<Self::Event>>;
 
     /// When it wants an [`Input::Tick`], if at all. A late tick is harmless, an early one does nothing.

@@ -3,6 +3,8 @@
 //! ```text
 //!   Closed --first request--> Connecting (CER) --CEA--> Open --Disconnect--> Closing (DPR) --DPA--> Closed
 //!      ^-------------- no answer after the last attempt, any state ----------------------------------'
+//!
+//!   Connecting, Open --stream lost--> Lost --after 100 ms, 200 ms, … Tc--> Connecting
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
@@ -37,10 +39,15 @@ pub struct Config {
     pub watchdog: Option<Duration>,
     /// Most requests at a time.
     pub outstanding_max: usize,
+    /// How long after its stream was lost it connects again; each failure doubles it.
+    pub reconnect_after: Duration,
+    /// Tc of RFC 6733 §2.1: the longest time between two attempts to connect.
+    pub reconnect_every: Duration,
 }
 
 impl Config {
-    /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time.
+    /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time, a lost
+    /// stream made again after 100 ms and then ever later up to every 30 s (RFC 6733 §2.1).
     pub const fn new(local: Addr, server: Addr, name: Name, realm: String) -> Self {
         Self {
             local,
@@ -51,6 +58,8 @@ impl Config {
             attempts_max: 3,
             watchdog: Some(Duration::from_secs(30)),
             outstanding_max: 4096,
+            reconnect_after: Duration::from_millis(100),
+            reconnect_every: Duration::from_secs(30),
         }
     }
 }
@@ -81,7 +90,8 @@ pub enum Event {
         /// Vectors in the order they are to be used, or why none.
         vectors: Result<Vec<Vector>, Refusal>,
     },
-    /// The server did not answer, or said goodbye; the next request connects anew.
+    /// The server did not answer, said goodbye, or its stream was lost; the next request connects anew if nothing else
+    /// does.
     Down,
 }
 
@@ -91,6 +101,7 @@ enum State {
     Connecting,
     Open,
     Closing,
+    Lost,
 }
 
 /// A request on its way.
@@ -111,6 +122,15 @@ enum What {
     Vectors { id: u64, request: Request },
 }
 
+/// The time since a stream was lost until there is a connection again.
+#[derive(Debug)]
+struct Outage {
+    failures: u32,
+    connect_at: Time,
+    /// When whoever waits for an answer is told that there is none.
+    give_up_at: Option<Time>,
+}
+
 /// The engine.
 #[derive(Debug)]
 pub struct Client {
@@ -119,6 +139,9 @@ pub struct Client {
     /// By hop-by-hop identifier.
     pending: BTreeMap<u32, Pending>,
     waiting: VecDeque<(u64, Request)>,
+    /// Sent on a stream that is lost, to be sent again on the next.
+    held: Vec<Pending>,
+    outage: Option<Outage>,
     next_hop: u32,
     next_end: u32,
     heard: Time,
@@ -134,6 +157,8 @@ impl Client {
             state: State::Closed,
             pending: BTreeMap::new(),
             waiting: VecDeque::new(),
+            held: Vec::new(),
+            outage: None,
             next_hop: hop,
             next_end: end,
             heard: Time::ZERO,
@@ -143,7 +168,7 @@ impl Client {
 
     /// Requests not answered yet.
     pub fn outstanding(&self) -> usize {
-        self.pending.len() + self.waiting.len()
+        self.pending.len() + self.held.len() + self.waiting.len()
     }
 
     fn ask(&mut self, id: u64, request: Request, cx: &mut Ctx<'_>) {
@@ -156,6 +181,10 @@ impl Client {
             State::Closed => {
                 self.waiting.push_back((id, request));
                 self.connect(cx);
+            }
+            State::Lost => {
+                self.waiting.push_back((id, request));
+                self.mind_patience(cx.now);
             }
         }
     }
@@ -265,6 +294,10 @@ impl Client {
 
     fn opened(&mut self, cx: &mut Ctx<'_>) {
         self.state = State::Open;
+        self.outage = None;
+        for pending in std::mem::take(&mut self.held) {
+            self.send_on_the_new_stream(pending, cx);
+        }
         for (id, request) in std::mem::take(&mut self.waiting) {
             self.send_request(id, request, cx);
         }
@@ -274,6 +307,56 @@ impl Client {
         self.state = State::Closed;
         if !self.waiting.is_empty() {
             self.connect(cx);
+        }
+    }
+
+    // RFC 6733 §5.5.4: what has no answer yet is sent again, with the T flag and the same End-to-End Identifier; §3: the
+    // Hop-by-Hop Identifier is the connection's own.
+    fn send_on_the_new_stream(&mut self, mut pending: Pending, cx: &mut Ctx<'_>) {
+        let hop_by_hop = self.next_hop;
+        self.next_hop = self.next_hop.wrapping_add(1);
+        say::mark_again(&mut pending.bytes);
+        say::set_hop_by_hop(&mut pending.bytes, hop_by_hop);
+        (pending.attempts, pending.again_at) = (1, cx.now + self.config.answer_within);
+        self.put(pending.bytes.clone(), true, cx);
+        self.pending.insert(hop_by_hop, pending);
+    }
+
+    /// The stream is gone.
+    fn on_disconnected(&mut self, cx: &mut Ctx<'_>) {
+        let pending = std::mem::take(&mut self.pending);
+        match self.state {
+            // Nobody wants anything of it.
+            State::Closed => {}
+            State::Closing => self.closed(cx),
+            State::Connecting | State::Open | State::Lost => {
+                let unanswered = |pending: &Pending| matches!(pending.what, What::Vectors { .. });
+                self.held.extend(pending.into_values().filter(unanswered));
+                self.lost(cx);
+            }
+        }
+    }
+
+    // RFC 6733 §2.1: an attempt to connect is made periodically, every Tc; sooner at first, for whoever only restarts.
+    fn lost(&mut self, cx: &mut Ctx<'_>) {
+        self.state = State::Lost;
+        let failures = self.outage.as_ref().map_or(0, |outage| outage.failures + 1);
+        let Config { reconnect_after, reconnect_every, .. } = self.config;
+        let wait = reconnect_after.saturating_mul(1 << failures.min(20)).min(reconnect_every);
+        let give_up_at = self.outage.as_ref().and_then(|outage| outage.give_up_at);
+        self.outage = Some(Outage { failures, connect_at: cx.now + wait, give_up_at });
+        self.mind_patience(cx.now);
+        if failures == 0 {
+            self.out.push_back(Output::Event(Event::Down));
+        }
+    }
+
+    /// During an outage nobody waits for longer than for a server that does not answer.
+    fn mind_patience(&mut self, now: Time) {
+        let nobody = self.held.is_empty() && self.waiting.is_empty();
+        let patience = self.config.answer_within * self.config.attempts_max;
+        if let Some(outage) = self.outage.as_mut().filter(|_| !nobody) {
+            outage.give_up_at.get_or_insert(now + patience);
         }
     }
 
@@ -290,8 +373,15 @@ impl Client {
     /// The server is gone: whatever waits for it fails.
     fn down(&mut self) {
         self.state = State::Closed;
+        self.outage = None;
         let pending = std::mem::take(&mut self.pending);
-        for (_, Pending { what, .. }) in pending {
+        self.held.extend(pending.into_values());
+        self.fail_who_waits();
+        self.out.push_back(Output::Event(Event::Down));
+    }
+
+    fn fail_who_waits(&mut self) {
+        for Pending { what, .. } in std::mem::take(&mut self.held) {
             if let What::Vectors { id, .. } = what {
                 self.answered(id, Err(Refusal::NoAnswer));
             }
@@ -299,7 +389,6 @@ impl Client {
         for (id, _) in std::mem::take(&mut self.waiting) {
             self.answered(id, Err(Refusal::NoAnswer));
         }
-        self.out.push_back(Output::Event(Event::Down));
     }
 
     fn answered(&mut self, id: u64, vectors: Result<Vec<Vector>, Refusal>) {
@@ -323,6 +412,21 @@ impl Client {
         if self.watchdog_at().is_some_and(|at| at <= cx.now) {
             self.send_base(command::DEVICE_WATCHDOG, What::Watchdog, |message| message, cx);
         }
+        if self.connect_at().is_some_and(|at| at <= cx.now) {
+            self.connect(cx);
+        }
+        if self.give_up_at().is_some_and(|at| at <= cx.now) {
+            self.outage.iter_mut().for_each(|outage| outage.give_up_at = None);
+            self.fail_who_waits();
+        }
+    }
+
+    fn connect_at(&self) -> Option<Time> {
+        self.outage.as_ref().filter(|_| self.state == State::Lost).map(|outage| outage.connect_at)
+    }
+
+    fn give_up_at(&self) -> Option<Time> {
+        self.outage.as_ref().and_then(|outage| outage.give_up_at)
     }
 
     /// When it has been quiet for too long; nothing while answers are awaited, for these are watched already.
@@ -354,14 +458,24 @@ impl Engine for Client {
         }
     }
 
+    fn disconnected(&mut self, peer: Addr, _local: Addr, cx: &mut Ctx<'_>) {
+        if peer == self.config.server {
+            self.on_disconnected(cx);
+        }
+    }
+
     fn poll(&mut self) -> Option<Output<Event>> {
         self.out.pop_front()
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let again = self.pending.values().map(|pending| pending.again_at).min();
-        let again = again.map(|at| Deadline { at, why: "diameter retransmit" });
-        let watchdog = self.watchdog_at().map(|at| Deadline { at, why: "diameter watchdog" });
-        Deadline::earlier(again, watchdog)
+        let deadlines = [
+            (again, "diameter retransmit"),
+            (self.watchdog_at(), "diameter watchdog"),
+            (self.connect_at(), "diameter reconnect"),
+            (self.give_up_at(), "diameter outage"),
+        ];
+        deadlines.into_iter().filter_map(|(at, why)| Some(Deadline { at: at?, why })).min()
     }
 }

@@ -10,6 +10,8 @@ use crate::wire::{Avps, Builder, Header};
 
 /// Where a message has its flags.
 const FLAGS_AT: usize = 4;
+/// Where it has its Hop-by-Hop Identifier.
+const HOP_BY_HOP_AT: std::ops::Range<usize> = 12..16;
 
 /// Begins a message with who we are.
 pub(crate) fn begin(header: Header, name: &Name) -> Builder {
@@ -54,7 +56,7 @@ pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut C
         protocol: Protocol::Diameter,
         kind: bytes[7],
         response: bytes[FLAGS_AT] & crate::wire::message::REQUEST == 0,
-        id: u32::from_be_bytes(bytes[12..16].try_into().expect("four bytes of the header")),
+        id: u32::from_be_bytes(bytes[HOP_BY_HOP_AT].try_into().expect("four bytes of the header")),
         bytes: u32::try_from(bytes.len()).expect("messages have 24 bits of length"),
         retransmission: again,
         fragment: 0,
@@ -67,4 +69,9 @@ pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut C
 /// Sets the T flag of a request about to be sent again (RFC 6733 §3).
 pub(crate) fn mark_again(bytes: &mut [u8]) {
     bytes[FLAGS_AT] |= crate::wire::message::RETRANSMITTED;
+}
+
+/// Says for which connection a message is (RFC 6733 §3).
+pub(crate) fn set_hop_by_hop(bytes: &mut [u8], hop_by_hop: u32) {
+    bytes[HOP_BY_HOP_AT].copy_from_slice(&hop_by_hop.to_be_bytes());
 }

@@ -57,8 +57,11 @@ pub enum Event {
     },
 }
 
-/// A request as it is known again.
-type Key = (Addr, u32, u32);
+/// A request as it is known again. RFC 6733 §3: by Origin-Host and End-to-End Identifier, over whichever connection.
+type Key = (Vec<u8>, u32);
+
+/// RFC 1035 §2.3.4: no host's name is longer; more of it is not remembered.
+const HOST_BYTES_MAX: usize = 255;
 
 /// The engine.
 pub struct Server<S> {
@@ -139,9 +142,11 @@ impl<S: VectorSource> Server<S> {
 
     fn on_request(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let header = message.header;
-        let key = (from, header.hop_by_hop, header.end_to_end);
+        let host = message.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
+        let key = (host[..host.len().min(HOST_BYTES_MAX)].to_vec(), header.end_to_end);
         if let Some(answer) = self.answers.get(&key) {
-            let answer = answer.to_vec();
+            let mut answer = answer.to_vec();
+            say::set_hop_by_hop(&mut answer, header.hop_by_hop);
             return self.send(from, answer, true, cx);
         }
         let answer = match (header.command, header.application) {
@@ -204,7 +209,7 @@ impl<S: VectorSource> Server<S> {
             let Some(oldest) = self.order.pop_front() else { break };
             self.answers.remove(&oldest);
         }
-        self.order.push_back(key);
+        self.order.push_back(key.clone());
         self.answers.insert(key, Secret::new(answer));
     }
 
@@ -240,6 +245,10 @@ impl<S: VectorSource> Engine for Server<S> {
         if let Input::Packet { from, bytes, .. } = input {
             self.on_packet(from, bytes, cx);
         }
+    }
+
+    fn disconnected(&mut self, peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {
+        self.peers.retain(|known| *known != peer);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

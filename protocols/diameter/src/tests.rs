@@ -157,6 +157,18 @@ impl Lab {
         self.settle();
     }
 
+    /// The stream between the two is gone.
+    fn cut(&mut self) {
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
+        self.client.disconnected(addr(2), addr(1), &mut cx);
+        self.server.disconnected(addr(1), addr(2), &mut cx);
+        self.settle();
+    }
+
+    fn commands(&self) -> Vec<u32> {
+        self.carried.iter().map(|bytes| Message::read(bytes).unwrap().header.command).collect()
+    }
+
     fn answer(&mut self) -> Result<Vec<Vector>, Refusal> {
         match self.events.remove(0) {
             client::Event::Answered { vectors, .. } => vectors,
@@ -297,6 +309,72 @@ fn a_quiet_connection_is_watched() {
     lab.lose = 0..usize::MAX;
     (0..4).for_each(|_| lab.tick());
     assert_eq!(lab.events, [client::Event::Down]);
+}
+
+#[test]
+fn a_request_survives_its_stream_and_gets_the_answer_it_missed() {
+    let mut lab = Lab::new();
+    lab.lose = 3..4;
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.cut();
+    assert_eq!(lab.events, [client::Event::Down]);
+    lab.events.clear();
+    lab.ask(2, "5", Wanted::Sim, 1);
+    lab.tick();
+    assert_eq!(lab.now, Time::ZERO + Duration::from_millis(100));
+    assert!(lab.answer().is_ok() && lab.answer().is_ok());
+    assert_eq!(lab.server.source_mut().made, 2, "the answer that was lost is repeated, not made again");
+    let (first, again) = (Message::read(&lab.carried[2]).unwrap(), Message::read(&lab.carried[6]).unwrap());
+    assert_eq!(first.header.end_to_end, again.header.end_to_end);
+    assert_ne!(first.header.hop_by_hop, again.header.hop_by_hop);
+    assert_eq!(again.header.flags & RETRANSMITTED, RETRANSMITTED);
+    let exchange = [command::CAPABILITIES_EXCHANGE; 2];
+    assert_eq!(lab.commands()[4..6], exchange, "capabilities come first on every connection");
+}
+
+#[test]
+fn an_outage_is_tried_ever_more_rarely_and_keeps_nobody_waiting() {
+    let mut lab = Lab::new();
+    lab.command(client::Command::Connect);
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.events.clear();
+    lab.lose = 0..usize::MAX;
+    lab.cut();
+    lab.ask(2, "5", Wanted::Aka, 1);
+    let mut attempts = Vec::new();
+    while attempts.len() < 12 {
+        let before = lab.carried.len();
+        lab.tick();
+        if lab.carried.len() > before {
+            attempts.push(lab.now.since(Time::ZERO).as_millis());
+            lab.cut();
+        }
+        if let [.., client::Event::Answered { vectors, .. }] = &lab.events[..] {
+            assert_eq!(*vectors, Err(Refusal::NoAnswer));
+            assert_eq!(lab.now, Time::ZERO + Duration::from_secs(6), "as long as for a silent server");
+            lab.events.clear();
+        }
+    }
+    let expected = [100, 300, 700, 1500, 3100, 6300, 12_700, 25_500, 51_100, 81_100, 111_100, 141_100];
+    assert_eq!(attempts, expected);
+    assert!(lab.events.is_empty(), "{:?}", lab.events);
+    lab.lose = 0..0;
+    lab.tick();
+    lab.ask(3, "5", Wanted::Aka, 1);
+    assert!(lab.answer().is_ok());
+    assert_eq!(lab.client.outstanding(), 0);
+}
+
+#[test]
+fn a_goodbye_whose_answer_is_lost_with_the_stream_is_a_goodbye() {
+    let mut lab = Lab::new();
+    lab.command(client::Command::Connect);
+    lab.lose = 3..4;
+    lab.command(client::Command::Disconnect);
+    lab.cut();
+    assert_eq!((lab.client.deadline(), lab.client.outstanding()), (None, 0));
+    lab.cut();
+    assert_eq!(lab.client.deadline(), None, "what is closed is not missed");
 }
 
 #[test]

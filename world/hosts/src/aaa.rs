@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput};
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attribute;
@@ -201,6 +201,11 @@ impl Engine for Aaa {
             }
             Input::Command(_) => {}
         }
+        self.drain(cx);
+    }
+
+    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
+        self.desk.disconnected(peer, local, cx);
         self.drain(cx);
     }
 

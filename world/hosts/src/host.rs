@@ -1,7 +1,7 @@
 //! What all hosts have in common, and the enum that lets one world hold different ones.
 
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
 use keytoll_ike::wire::TrafficSelector;
 
@@ -110,6 +110,15 @@ impl Engine for Host {
             Self::Gateway(gateway) => gateway.handle(input, cx),
             Self::Aaa(aaa) => aaa.handle(input, cx),
             Self::Hss(hss) => hss.handle(input, cx),
+        }
+    }
+
+    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
+        match self {
+            // Neither speaks over streams.
+            Self::Device(_) | Self::Gateway(_) => {}
+            Self::Aaa(aaa) => aaa.disconnected(peer, local, cx),
+            Self::Hss(hss) => hss.disconnected(peer, local, cx),
         }
     }
 

@@ -10,7 +10,7 @@ use keytoll_eap::simaka::centre::{AuthenticationCentre, NoVectors, VectorRequest
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_engine::crypto::Crypto;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
 
 use crate::{Command, Event};
 
@@ -117,6 +117,10 @@ impl Engine for Hss {
                 Output::Event(event) => Output::Event(told(event)),
             });
         }
+    }
+
+    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
+        self.diameter.disconnected(peer, local, cx);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

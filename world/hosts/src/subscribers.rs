@@ -10,7 +10,7 @@ use keytoll_diameter::{Refusal, Request, Vector, Wanted};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as OfCentre};
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_eap::{Answer, Question};
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time};
 
 /// Whom the AAA server asks for vectors.
 #[derive(Default)]
@@ -97,6 +97,12 @@ impl Desk {
     pub(crate) fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
         if let Self::Hss(desk) = self {
             desk.handle(input, cx);
+        }
+    }
+
+    pub(crate) fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
+        if let Self::Hss(desk) = self {
+            desk.client.disconnected(peer, local, cx);
         }
     }
 
@@ -363,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
-        let addr = |port| keytoll_engine::Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
+        let addr = |port| Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
         let name = keytoll_diameter::Name { host: "aaa".into(), realm: "lab".into() };
         let diameter = client::Config::new(addr(1), addr(2), name, "lab".into());
         let access = HssAccess { diameter, batch: 2, kept_max: 8 };

@@ -22,6 +22,7 @@ pub const ERROR: u8 = 0x20;
 pub const RETRANSMITTED: u8 = 0x10;
 
 const VERSION: u8 = 1;
+const HEADER_BYTES: usize = 20;
 
 /// The fixed part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,16 +71,7 @@ impl<'a> Message<'a> {
     /// Reads a whole message.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
-        let start = r;
-        let version = r.u8("Version")?;
-        if version != VERSION {
-            return Err(start.error("Version", Problem::Value(version.into())));
-        }
-        let at_length = r;
-        let length = u24(&mut r, "Message Length")?;
-        if length != bytes.len() || length > MESSAGE_BYTES_MAX || !length.is_multiple_of(4) {
-            return Err(at_length.error("Message Length", Problem::Length(length as u64)));
-        }
+        read_length(&mut r, |length| length == bytes.len())?;
         let flags = r.u8("Command Flags")?;
         let [a, b, c] = r.array("Command Code")?;
         let header = Header {
@@ -91,6 +83,29 @@ impl<'a> Message<'a> {
         };
         Ok(Self { header, avps: Avps::read(r)? })
     }
+}
+
+/// How long a message is that begins like this: what cuts a stream into messages (RFC 6733 §2.1). At least the header,
+/// at most [`MESSAGE_BYTES_MAX`].
+pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
+    read_length(&mut Reader::new(&start), |_| true)
+}
+
+/// Version and Message Length, the latter as it may be at all and as the caller wants it.
+fn read_length(r: &mut Reader<'_>, fits: impl FnOnce(usize) -> bool) -> Result<usize, DecodeError> {
+    let start = *r;
+    let version = r.u8("Version")?;
+    if version != VERSION {
+        return Err(start.error("Version", Problem::Value(version.into())));
+    }
+    let at_length = *r;
+    let length = u24(r, "Message Length")?;
+    // RFC 6733 §3: the header is counted, and the length is a multiple of four.
+    let possible = (HEADER_BYTES..=MESSAGE_BYTES_MAX).contains(&length) && length.is_multiple_of(4);
+    if possible && fits(length) {
+        return Ok(length);
+    }
+    Err(at_length.error("Message Length", Problem::Length(length as u64)))
 }
 
 /// A message, or a group inside one, being written.
@@ -210,6 +225,19 @@ mod tests {
         refused(|bytes| bytes[3] = 79, "Message Length at offset 1: length 79 does not fit");
         refused(|bytes| bytes[27] = 7, "AVP Length at offset 25: length 7 does not fit");
         refused(|bytes| bytes[26] = 9, "AVP Data at offset 28: needs 2309 bytes, 52 are left");
+    }
+
+    #[test]
+    fn a_stream_is_cut_where_the_header_says_and_nonsense_is_named() {
+        let cut = |start: [u8; 4]| length(start).map_err(|error| error.to_string());
+        assert_eq!(cut([1, 0, 0, 20]), Ok(20));
+        assert_eq!(cut([1, 0, 0x80, 0]), Ok(MESSAGE_BYTES_MAX));
+        let wrong = |why: &str| Err(format!("Message Length at offset 1: length {why} does not fit"));
+        assert_eq!(cut([1, 0, 0, 16]), wrong("16"));
+        assert_eq!(cut([1, 0, 0, 22]), wrong("22"));
+        assert_eq!(cut([1, 0, 0x80, 4]), wrong("32772"));
+        assert_eq!(cut([1, 0xff, 0xff, 0xfc]), wrong("16777212"));
+        assert_eq!(cut(*b"GET "), Err("Version at offset 0: value 71 is not allowed".into()));
     }
 
     #[test]
