@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use keytoll_engine::Transport;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -25,6 +25,10 @@ pub struct BindError {
 impl BindError {
     pub(crate) fn udp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
         move |source| Self { transport: Transport::Udp, address, source }
+    }
+
+    pub(crate) fn tcp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self { transport: Transport::Tcp, address, source }
     }
 }
 
@@ -80,7 +84,22 @@ pub(crate) fn udp(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
+/// Calls that nobody has taken yet.
+const BACKLOG: i32 = 128;
+
+/// A listening TCP socket that never blocks.
+pub(crate) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    only_what_was_named(&socket, address)?;
+    // Who starts again need not wait until the connections of before are forgotten.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
 /// `[::]` is not also every IPv4 address.
-pub(crate) fn only_what_was_named(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+fn only_what_was_named(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     if address.is_ipv6() { socket.set_only_v6(true) } else { Ok(()) }
 }

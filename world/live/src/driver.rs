@@ -7,6 +7,7 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
+use crate::streams::{Heard, News};
 use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
 
 /// An engine on real sockets.
@@ -98,23 +99,31 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 if now >= end {
                     return self.events.pop_front();
                 }
-            } else if !self.take_arrival(now, trace) {
+            } else if !self.take_incoming(now, trace) {
                 if looked && now >= end {
                     return None;
                 }
                 looked = true;
-                self.sockets.wait(due.min(end).since(now));
+                self.sockets.wait(now, due.min(end).since(now));
             }
         }
     }
 
-    /// Handles one datagram of those that have arrived; false if there is none.
-    fn take_arrival(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
-        let Some(arrival) = self.sockets.next() else { return false };
-        self.tap.received(&arrival.seen(now));
+    /// Handles one thing of those that have come; false if there is none.
+    fn take_incoming(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
+        let Some(heard) = self.sockets.next(now) else { return false };
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
-        let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
-        self.engine.handle(packet, &mut cx);
+        match heard {
+            Heard::Message(arrival) => {
+                self.tap.received(&arrival.seen(now));
+                let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
+                self.engine.handle(packet, &mut cx);
+            }
+            Heard::News(News::Lost { peer, local }) => self.engine.disconnected(peer, local, &mut cx),
+            Heard::News(News::Discarded { protocol, why }) => {
+                cx.trace.record(Fact::Discarded { protocol, why: why.into() });
+            }
+        }
         self.settle(trace);
         true
     }
@@ -143,7 +152,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     fn send(&mut self, trace: &mut dyn Trace) {
         let at = self.clock.now();
         let Self { sockets, outbox, tap, .. } = self;
-        sockets.send(outbox, |datagram, sent| match sent {
+        sockets.send(outbox, at, |datagram, sent| match sent {
             Ok(()) => tap.sent(&Seen::sent(at, datagram)),
             Err(why) => {
                 let why = format!("live: not sent to {}: {why}", datagram.to).into();

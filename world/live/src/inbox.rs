@@ -12,11 +12,12 @@ use crate::Seen;
 /// No UDP datagram is longer. Pages of the arena that no datagram has reached are never touched.
 const SLOT_BYTES: usize = 65_535;
 
-/// A datagram that came in.
+/// A datagram, or a message of a stream, that came in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival<'a> {
     pub(crate) from: Addr,
     pub(crate) to: Addr,
+    pub(crate) transport: Transport,
     pub(crate) protocol: Option<Protocol>,
     pub(crate) bytes: &'a [u8],
 }
@@ -24,8 +25,8 @@ pub(crate) struct Arrival<'a> {
 impl<'a> Arrival<'a> {
     /// As a tap sees it.
     pub(crate) const fn seen(&self, at: Time) -> Seen<'a> {
-        let Self { from, to, protocol, bytes } = *self;
-        Seen { at, transport: Transport::Udp, from, to, protocol, bytes }
+        let Self { from, to, transport, protocol, bytes } = *self;
+        Seen { at, transport, from, to, protocol, bytes }
     }
 }
 

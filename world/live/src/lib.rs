@@ -1,4 +1,4 @@
-//! The live world: the engines the simulator drives, on UDP sockets and the real clock.
+//! The live world: the engines the simulator drives, on UDP and TCP sockets and the real clock.
 //!
 //! ```text
 //!   sockets --batches--> Driver --> engine
@@ -10,6 +10,9 @@
 //! an engine wants to send directly on IP (ESP without UDP encapsulation) is discarded and traced: raw sockets need
 //! privileges, and the NAT port (RFC 3948) carries the same packets without. Nothing binds to an address that was not
 //! named. A [`Tap`] sees everything that passes.
+//!
+//! Engines speak datagrams; those whose transport is TCP are messages of a stream here, one stream a peer ([`Streaming`]).
+//! What an engine hears of streams is when one is lost.
 
 #![allow(
     clippy::disallowed_methods,
@@ -22,6 +25,7 @@ mod clock;
 mod driver;
 mod inbox;
 mod sockets;
+mod streams;
 mod tap;
 mod udp;
 mod wake;
@@ -30,5 +34,6 @@ pub use bind::BindError;
 pub use clock::{Clock, os_seed};
 pub use driver::Driver;
 pub use sockets::Sockets;
+pub use streams::{MessageLength, Streaming};
 pub use tap::{NoTap, Seen, Tap};
 pub use wake::Waker;

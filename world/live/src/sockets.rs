@@ -7,12 +7,13 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_engine::{Addr, Datagram, Time, Transport};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::Waker;
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
+use crate::streams::{Heard, Streaming, Streams};
 use crate::udp::Port;
 use crate::wake::Bell;
 
@@ -20,6 +21,7 @@ use crate::wake::Bell;
 #[derive(Debug)]
 pub struct Sockets {
     ports: Vec<Port>,
+    streams: Option<Streams>,
     bell: Bell,
     /// Ports that had something to read when they were last looked at.
     readable: VecDeque<usize>,
@@ -34,12 +36,18 @@ impl Sockets {
         let any = SocketAddr::from(([0, 0, 0, 0], 0));
         let bell = Bell::new().map_err(BindError::udp(addresses.first().copied().unwrap_or(any)))?;
         let ports = addresses.iter().map(|address| Port::bind(*address)).collect::<Result<_, _>>()?;
-        Ok(Self { ports, bell, readable: VecDeque::new(), inbox: Inbox::new(), reading: 0 })
+        Ok(Self { ports, streams: None, bell, readable: VecDeque::new(), inbox: Inbox::new(), reading: 0 })
     }
 
-    /// The addresses they are bound to, in the order given.
+    /// Speaks over TCP too: listens on these addresses, if any, and calls whom the engine sends to.
+    pub fn streaming(self, config: Streaming, listen: &[SocketAddr]) -> Result<Self, BindError> {
+        Ok(Self { streams: Some(Streams::open(config, listen)?), ..self })
+    }
+
+    /// The addresses bound for UDP, then those listened on for TCP, in the order given.
     pub fn locals(&self) -> Vec<Addr> {
-        self.ports.iter().map(Port::local).collect()
+        let streams = self.streams.iter().flat_map(Streams::locals);
+        self.ports.iter().map(Port::local).chain(streams).collect()
     }
 
     /// Wakes whoever waits on these sockets.
@@ -53,52 +61,80 @@ impl Sockets {
     }
 
     /// Waits until something arrives, somebody rings or `limit` is over.
-    pub(crate) fn wait(&mut self, limit: Duration) {
-        let bell = PollFd::new(self.bell.as_fd(), PollFlags::POLLIN);
-        let ports = self.ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
-        let mut watched: Vec<_> = [bell].into_iter().chain(ports).collect();
+    pub(crate) fn wait(&mut self, now: Time, limit: Duration) {
+        let Self { ports, streams, bell, .. } = self;
+        streams.iter_mut().for_each(|streams| streams.expire(now));
+        let late = streams.as_ref().map_or(Time::MAX, |streams| streams.deadline(now));
+        let bell_fd = PollFd::new(bell.as_fd(), PollFlags::POLLIN);
+        let port_fds = ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
+        let stream_fds = streams.iter().flat_map(|streams| streams.watched(now));
+        let mut watched: Vec<_> = [bell_fd].into_iter().chain(port_fds).chain(stream_fds).collect();
         // An interrupted wait is a short one.
-        if ppoll(&mut watched, Some(limit.into()), None).unwrap_or(0) == 0 {
-            return;
-        }
-        let mut ready = watched.iter().map(|one| one.any().unwrap_or(false));
-        let rung = ready.next().unwrap_or(false);
-        self.readable.extend(ready.enumerate().filter_map(|(port, ready)| ready.then_some(port)));
-        if rung {
-            self.bell.silence();
+        if ppoll(&mut watched, Some(limit.min(late.since(now)).into()), None).unwrap_or(0) > 0 {
+            let flags: Vec<_> =
+                watched.iter().map(|one| one.revents().unwrap_or(PollFlags::empty())).collect();
+            self.ready(&flags, now);
         }
     }
 
-    /// The next datagram of those that had arrived at the last wait.
-    pub(crate) fn next(&mut self) -> Option<Arrival<'_>> {
-        while self.inbox.is_empty() {
-            self.reading = self.readable.pop_front()?;
-            self.ports[self.reading].receive(&mut self.inbox);
+    fn ready(&mut self, flags: &[PollFlags], now: Time) {
+        let (bell, sockets) = flags.split_at(1);
+        let (ports, streams) = sockets.split_at(self.ports.len());
+        if !bell[0].is_empty() {
+            self.bell.silence();
         }
-        let port = &self.ports[self.reading];
-        let (from, bytes) = self.inbox.take()?;
-        Some(Arrival { from, to: port.local(), protocol: port.protocol(from, bytes), bytes })
+        let readable = ports.iter().enumerate().filter(|(_, flags)| !flags.is_empty());
+        self.readable.extend(readable.map(|(port, _)| port));
+        if let Some(open) = &mut self.streams {
+            open.ready(streams, now);
+        }
+    }
+
+    /// The next of what had come at the last wait.
+    pub(crate) fn next(&mut self, now: Time) -> Option<Heard<'_>> {
+        while self.inbox.is_empty()
+            && let Some(port) = self.readable.pop_front()
+        {
+            self.reading = port;
+            self.ports[port].receive(&mut self.inbox);
+        }
+        if let Some((from, bytes)) = self.inbox.take() {
+            let port = &self.ports[self.reading];
+            let (transport, protocol) = (Transport::Udp, port.protocol(from, bytes));
+            return Some(Heard::Message(Arrival { from, to: port.local(), transport, protocol, bytes }));
+        }
+        self.streams.as_mut()?.next(now)
     }
 
     /// Sends each through the socket of its own local address; gives for each what came of it.
-    pub(crate) fn send(&mut self, datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
+    pub(crate) fn send(
+        &mut self,
+        datagrams: &[Datagram],
+        now: Time,
+        mut done: impl FnMut(&Datagram, io::Result<()>),
+    ) {
         for group in datagrams.chunk_by(|a, b| (a.from, a.transport) == (b.from, b.transport)) {
-            match self.way(&group[0]) {
-                Ok(port) => port.send(group, &mut done),
-                Err(why) => group.iter().for_each(|one| done(one, Err(io::Error::other(why)))),
+            match group[0].transport {
+                Transport::Udp => self.send_udp(group, &mut done),
+                Transport::Tcp => group.iter().for_each(|one| done(one, self.send_tcp(one, now))),
+                Transport::Ip => {
+                    let why = || io::Error::other("directly on IP needs a raw socket; use UDP encapsulation");
+                    group.iter().for_each(|one| done(one, Err(why())));
+                }
             }
         }
     }
 
-    /// The socket that a datagram leaves from, or why there is none.
-    fn way(&mut self, datagram: &Datagram) -> Result<&mut Port, &'static str> {
-        match datagram.transport {
-            Transport::Udp => {
-                let port = self.ports.iter_mut().find(|port| port.local() == datagram.from);
-                port.ok_or("nothing is bound to where it comes from")
-            }
-            Transport::Tcp => Err("no TCP here"),
-            Transport::Ip => Err("directly on IP needs a raw socket; use UDP encapsulation"),
+    fn send_udp(&mut self, group: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
+        if let Some(port) = self.ports.iter_mut().find(|port| port.local() == group[0].from) {
+            return port.send(group, done);
         }
+        let why = || io::Error::other("nothing is bound to where it comes from");
+        group.iter().for_each(|one| done(one, Err(why())));
+    }
+
+    fn send_tcp(&mut self, message: &Datagram, now: Time) -> io::Result<()> {
+        let nobody = || io::Error::other("these sockets do not speak over TCP");
+        self.streams.as_mut().ok_or_else(nobody)?.send(message, now)
     }
 }

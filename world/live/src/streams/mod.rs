@@ -1,0 +1,299 @@
+//! Messages over TCP: RFC 6733 §2.1 has Diameter's on one connection between two peers, whoever called.
+//!
+//! An engine says from where to where, as with datagrams; a message to a peer that is not connected calls it. The engine
+//! knows a connection by these two addresses: the one it sent from, or the one that was listened on, and the peer's. What
+//! it is told of a connection is that it is lost.
+
+mod connection;
+mod framer;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Datagram, Time, Transport};
+use nix::poll::{PollFd, PollFlags};
+
+use crate::bind::{self, BindError};
+use crate::inbox::Arrival;
+use connection::{Connection, READ_BYTES};
+pub use framer::MessageLength;
+
+/// What is spoken over streams, and within which limits.
+#[derive(Debug, Clone, Copy)]
+pub struct Streaming {
+    /// What the messages belong to.
+    pub protocol: Protocol,
+    /// How long they are.
+    pub length: MessageLength,
+    /// Most connections at a time; whoever calls beyond that is hung up on.
+    pub connections_max: usize,
+    /// How long a peer we call may take to answer.
+    pub connect_within: Duration,
+    /// How long a peer that calls may take for its first whole message.
+    pub first_message_within: Duration,
+    /// How long such a peer may be quiet afterwards; its watchdog (RFC 3539 §3.4) speaks sooner.
+    pub quiet_max: Duration,
+    /// Most bytes kept for a peer that does not read; then it is hung up on.
+    pub unsent_bytes_max: usize,
+}
+
+impl Streaming {
+    /// 256 connections, 5 s to connect, 10 s to say something, 300 s of quiet, 256 KiB unsent.
+    pub const fn new(protocol: Protocol, length: MessageLength) -> Self {
+        Self {
+            protocol,
+            length,
+            connections_max: 256,
+            connect_within: Duration::from_secs(5),
+            first_message_within: Duration::from_secs(10),
+            quiet_max: Duration::from_secs(300),
+            unsent_bytes_max: 256 * 1024,
+        }
+    }
+}
+
+/// Which connection: our address as the engine knows it, and the peer's.
+type Key = (Addr, Addr);
+
+/// What happened besides messages.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// This connection is gone.
+    Lost { peer: Addr, local: Addr },
+    /// Something could not be used, or was not let in.
+    Discarded { protocol: Protocol, why: String },
+}
+
+/// What came of the last look.
+pub(crate) enum Heard<'a> {
+    /// A message.
+    Message(Arrival<'a>),
+    /// Something else.
+    News(News),
+}
+
+/// The same, before it is looked up.
+enum Found {
+    Message(Key, Range<usize>),
+    News(News),
+}
+
+/// How long we do not listen after the system could not give us a connection (it has no descriptors left, perhaps).
+const DEAF: Duration = Duration::from_millis(100);
+
+/// All connections of a node.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    config: Streaming,
+    listeners: Vec<(Addr, TcpListener)>,
+    deaf_until: Time,
+    connections: BTreeMap<Key, Connection>,
+    /// Those that had something to read when they were last looked at.
+    readable: VecDeque<Key>,
+    /// The one whose messages are being cut off.
+    reading: Option<Key>,
+    buffer: Vec<u8>,
+    news: VecDeque<News>,
+}
+
+impl Streams {
+    /// Listens on these addresses; with none it only calls.
+    pub(crate) fn open(config: Streaming, listen: &[SocketAddr]) -> Result<Self, BindError> {
+        let listener = |address: &SocketAddr| {
+            let open = || bind::tcp(*address).and_then(|socket| Ok((socket.local_addr()?.into(), socket)));
+            open().map_err(BindError::tcp(*address))
+        };
+        Ok(Self {
+            config,
+            listeners: listen.iter().map(listener).collect::<Result<_, _>>()?,
+            deaf_until: Time::ZERO,
+            connections: BTreeMap::new(),
+            readable: VecDeque::new(),
+            reading: None,
+            buffer: vec![0; READ_BYTES],
+            news: VecDeque::new(),
+        })
+    }
+
+    /// Where it listens, in the order given.
+    pub(crate) fn locals(&self) -> impl Iterator<Item = Addr> {
+        self.listeners.iter().map(|(local, _)| *local)
+    }
+
+    /// Sends a message to a peer, calling it first if need be.
+    pub(crate) fn send(&mut self, message: &Datagram, now: Time) -> io::Result<()> {
+        let key = (message.from, message.to);
+        if !self.connections.contains_key(&key) {
+            self.call(key, now)?;
+        }
+        let connection = self.connections.get_mut(&key).expect("it was there, or is now");
+        let sent = connection.send(&message.bytes, &self.config);
+        if sent.is_err() {
+            self.lose(key);
+        }
+        sent
+    }
+
+    fn call(&mut self, key: Key, now: Time) -> io::Result<()> {
+        let (local, peer) = key;
+        if self.listeners.iter().any(|(listened, _)| *listened == local) {
+            return Err(io::Error::other("its connection is gone"));
+        }
+        if self.connections.len() >= self.config.connections_max {
+            return Err(io::Error::other("too many connections"));
+        }
+        match Connection::call(local, peer, &self.config, now) {
+            Ok(connection) => drop(self.connections.insert(key, connection)),
+            Err(why) => {
+                self.news.push_back(News::Lost { peer, local });
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, key: Key) {
+        let (local, peer) = key;
+        if self.connections.remove(&key).is_some() {
+            self.news.push_back(News::Lost { peer, local });
+        }
+    }
+
+    /// A connection ended otherwise than in good order.
+    fn fail(&mut self, key: Key, why: &dyn std::fmt::Display) {
+        self.discard(format!("live: connection with {} lost: {why}", key.1));
+        self.lose(key);
+    }
+
+    fn discard(&mut self, why: String) {
+        self.news.push_back(News::Discarded { protocol: self.config.protocol, why });
+    }
+
+    /// The next of what had come at the last look.
+    pub(crate) fn next(&mut self, now: Time) -> Option<Heard<'_>> {
+        let ((local, peer), place) = match self.find(now)? {
+            Found::News(news) => return Some(Heard::News(news)),
+            Found::Message(key, place) => (key, place),
+        };
+        let bytes = self.connections.get(&(local, peer))?.message(place);
+        let (transport, protocol) = (Transport::Tcp, Some(self.config.protocol));
+        Some(Heard::Message(Arrival { from: peer, to: local, transport, protocol, bytes }))
+    }
+
+    fn find(&mut self, now: Time) -> Option<Found> {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return Some(Found::News(news));
+            }
+            if let Some(key) = self.reading
+                && let Some(place) = self.cut(key, now)
+            {
+                return Some(Found::Message(key, place));
+            }
+            self.reading = None;
+            if self.news.is_empty() {
+                let key = self.readable.pop_front()?;
+                self.reading = self.read(key).then_some(key);
+            }
+        }
+    }
+
+    fn cut(&mut self, key: Key, now: Time) -> Option<Range<usize>> {
+        match self.connections.get_mut(&key)?.cut(&self.config, now) {
+            Ok(place) => place,
+            Err(why) => {
+                self.fail(key, &why);
+                None
+            }
+        }
+    }
+
+    /// False if nothing more will come.
+    fn read(&mut self, key: Key) -> bool {
+        let Some(connection) = self.connections.get_mut(&key) else { return false };
+        match connection.read(&mut self.buffer) {
+            Ok(true) => return true,
+            Ok(false) => self.lose(key),
+            Err(why) => self.fail(key, &why),
+        }
+        false
+    }
+
+    /// Gives up what has taken too long.
+    pub(crate) fn expire(&mut self, now: Time) {
+        let late = |(key, connection): (&Key, &Connection)| {
+            let (until, why) = connection.deadline();
+            (until <= now).then_some((*key, why))
+        };
+        let late: Vec<_> = self.connections.iter().filter_map(late).collect();
+        late.into_iter().for_each(|(key, why)| self.fail(key, &why));
+    }
+
+    /// When something will have taken too long; at once if there is something to tell.
+    pub(crate) fn deadline(&self, now: Time) -> Time {
+        if !self.news.is_empty() {
+            return now;
+        }
+        let connections = self.connections.values().map(|connection| connection.deadline().0);
+        let deaf = (self.deaf_until > now).then_some(self.deaf_until);
+        connections.chain(deaf).min().unwrap_or(Time::MAX)
+    }
+
+    /// What to wait for: listeners, then connections, to be handed to [`Self::ready`] in this order.
+    pub(crate) fn watched(&self, now: Time) -> impl Iterator<Item = PollFd<'_>> {
+        let wanted = if self.deaf_until > now { PollFlags::empty() } else { PollFlags::POLLIN };
+        let listeners = self.listeners.iter().map(move |(_, socket)| PollFd::new(socket.as_fd(), wanted));
+        let connections = self.connections.values();
+        listeners.chain(connections.map(|one| PollFd::new(one.as_fd(), one.wanted())))
+    }
+
+    /// Does what can be done at once, and notes who can be read.
+    pub(crate) fn ready(&mut self, flags: &[PollFlags], now: Time) {
+        let (listeners, connections) = flags.split_at(self.listeners.len());
+        let keys: Vec<Key> = self.connections.keys().copied().collect();
+        for (key, flags) in keys.into_iter().zip(connections) {
+            if flags.contains(PollFlags::POLLOUT) {
+                self.write_on(key);
+            }
+            // An error and the end of a stream show when it is read.
+            if flags.intersects(PollFlags::POLLIN | PollFlags::POLLHUP | PollFlags::POLLERR) {
+                self.readable.push_back(key);
+            }
+        }
+        let calling = listeners.iter().enumerate().filter(|(_, flags)| !flags.is_empty());
+        calling.for_each(|(place, _)| self.accept(place, now));
+    }
+
+    fn write_on(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        if let Err(why) = connection.write_on() {
+            self.fail(key, &why);
+        }
+    }
+
+    fn accept(&mut self, place: usize, now: Time) {
+        let (local, ref listener) = self.listeners[place];
+        let accepted = listener.accept().and_then(|(socket, peer)| {
+            Ok((Addr::from(peer), Connection::answer(socket, &self.config, now)?))
+        });
+        match accepted {
+            Ok((peer, _)) if self.connections.len() >= self.config.connections_max => {
+                let most = self.config.connections_max;
+                self.discard(format!("live: connection from {peer} refused: {most} are the most"));
+            }
+            Ok((peer, connection)) => drop(self.connections.insert((local, peer), connection)),
+            // Whoever called hung up again already.
+            Err(why)
+                if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
+            Err(why) => {
+                self.deaf_until = now + DEAF;
+                self.discard(format!("live: no connection could be taken: {why}"));
+            }
+        }
+    }
+}
