@@ -1,0 +1,382 @@
+//! tshark judges our captures: of every method, suite and version of TLS, over both versions of IP, whole and in fragments,
+//! it finds no malformed field and no wrong checksum, and reads what was encrypted with the tables beside the capture.
+//!
+//! Wireshark 4.0 is the one of Debian 12. It cannot decrypt ChaCha20-Poly1305 in IKE, ChaCha20-Poly1305 and AES-CCM in ESP,
+//! and does not check Message-Authenticator; Response Authenticators it does.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
+mod sight;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_lab::{Captures, Keeper, Keepers, Record, Recorder, RowEnd, RunError, Stop, Taken, run};
+use keytoll_scenario::catalogue::{EapKind, Method};
+use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::{Overrides, Source};
+use keytoll_trace::{Cost, Fact};
+
+use sight::{Frame, frames, is_installed, sound};
+
+fn plan(scenario: &str, overrides: &[&str]) -> Plan {
+    let source = Source::builtin(scenario).unwrap();
+    source.plan(&Overrides::parse(overrides).unwrap()).unwrap()
+}
+
+/// Counts the packets that the records of each row speak of, by link.
+#[derive(Default)]
+struct Counters(Mutex<BTreeMap<usize, Packets>>);
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Packets(BTreeMap<String, usize>);
+
+impl Recorder for Packets {
+    fn record(&mut self, record: Record) {
+        if let Fact::Carried { link, packets, .. } = record.fact {
+            *self.0.entry(link.name()).or_default() += usize::from(packets);
+        }
+    }
+}
+
+impl Keeper for Packets {
+    fn cost(&mut self, _cost: Cost) {}
+}
+
+impl Keepers for Counters {
+    type Keeper = Packets;
+
+    fn begin(&self, _index: usize, _row: &RowPlan) -> Result<Packets, RunError> {
+        Ok(Packets::default())
+    }
+
+    fn end(&self, index: usize, packets: Packets, _end: RowEnd) -> Result<(), RunError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(index, packets);
+        Ok(())
+    }
+}
+
+/// A run that was captured; its files go with it.
+struct Captured {
+    plan: Plan,
+    directory: PathBuf,
+    taken: Taken,
+    packets: BTreeMap<usize, Packets>,
+}
+
+impl Captured {
+    fn new(name: &str, plan: Plan) -> Self {
+        let directory = std::env::temp_dir().join(format!("keytoll-tshark-{}-{name}", std::process::id()));
+        let counters = Counters::default();
+        let captures = Captures::new(&counters, &plan, &directory, u32::MAX).unwrap();
+        run(&plan, 1, &captures, &|| {}, &Stop::new(false)).unwrap();
+        let taken = captures.taken();
+        Self { directory, taken, packets: counters.0.into_inner().unwrap(), plan }
+    }
+
+    /// What tshark sees of every row, with the row and its name for messages.
+    fn rows(&self) -> impl Iterator<Item = (String, &RowPlan, Vec<Frame>)> {
+        self.plan.rows.iter().enumerate().map(|(index, row)| {
+            let name = format!("{} {} {}", row.method.name(), row.variant, row.network.name);
+            let frames = frames(&self.directory.join(format!("capture/{index:03}.pcapng")));
+            assert_eq!(by_link(&frames), self.packets[&index], "{name}: a frame for every packet of the run");
+            (name, row, frames)
+        })
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn by_link(frames: &[Frame]) -> Packets {
+    let mut packets = Packets::default();
+    for frame in frames {
+        *packets.0.entry(frame.values("frame.interface_name").concat()).or_default() += 1;
+    }
+    packets
+}
+
+/// Frames of IKE with something encrypted, and how many of them tshark could read. Of a message in fragments (RFC 7383)
+/// it reads all when the last one is there.
+fn ike_read(frames: &[Frame]) -> (usize, usize) {
+    const ENCRYPTED_FRAGMENT: &str = "53";
+    let encrypted = frames.iter().filter(|frame| frame.is_there("isakmp.enc.data"));
+    let whole = encrypted.filter(|frame| !frame.has("isakmp.typepayload", ENCRYPTED_FRAGMENT));
+    let (mut all, mut read) = (0, 0);
+    for frame in whole {
+        all += 1;
+        read += usize::from(frame.is_there("isakmp.enc.decrypted"));
+    }
+    (all, read)
+}
+
+/// Frames of ESP, and how many show an ICMP message of these types.
+fn esp_read(frames: &[Frame]) -> (usize, usize) {
+    let esp: Vec<&Frame> = frames.iter().filter(|frame| frame.is_there("esp.spi")).collect();
+    let read = esp.iter().filter(|frame| frame.is_there("icmp.type") || frame.is_there("icmpv6.type"));
+    (esp.len(), read.count())
+}
+
+fn all_read(name: &str, frames: &[Frame]) {
+    let (ike, esp) = (ike_read(frames), esp_read(frames));
+    assert!(ike.0 >= 2 && ike.0 == ike.1, "{name}: of {} IKE messages {} are read", ike.0, ike.1);
+    assert!(esp.0 >= 2 && esp.0 == esp.1, "{name}: of {} ESP packets {} are read", esp.0, esp.1);
+}
+
+/// The number of a method, IANA registry "EAP Method Types".
+const fn eap_type(kind: EapKind) -> &'static str {
+    match kind {
+        EapKind::Md5 => "4",
+        EapKind::MschapV2 => "26",
+        EapKind::Sim => "18",
+        EapKind::Aka => "23",
+        EapKind::AkaPrime => "50",
+        EapKind::Tls => "13",
+        EapKind::TtlsMd5 => "21",
+        EapKind::PeapMschapV2 => "25",
+    }
+}
+
+/// Wireshark's opinion of MD5, not of our bytes.
+const OPINIONS: &[&str] = &["Vulnerable to MITM attacks", "Vulnerable to dictionary attacks"];
+
+/// The method is seen inside IKE and inside RADIUS, and the responses of RADIUS are authentic.
+fn eap_read(name: &str, frames: &[Frame], kind: EapKind) {
+    let seen = |inside: &'static str| {
+        frames.iter().any(|frame| frame.is_there(inside) && frame.has("eap.type", eap_type(kind)))
+    };
+    assert!(seen("isakmp.exchangetype") && seen("radius.code"), "{name}: EAP is read in IKE and in RADIUS");
+    let responses =
+        frames.iter().filter(|frame| !frame.has("radius.code", "1") && frame.is_there("radius.code"));
+    let authentic = responses.map(|frame| frame.has("radius.authenticator.valid", "1"));
+    let authentic: Vec<bool> = authentic.collect();
+    assert!(authentic.len() >= 2 && authentic.iter().all(|valid| *valid), "{name}: {authentic:?}");
+}
+
+#[test]
+fn every_method_is_read_down_to_the_echo() {
+    if !is_installed() {
+        return;
+    }
+    let methods: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
+    let methods = format!("methods={methods:?}");
+    let captured =
+        Captured::new("methods", plan("quickstart", &["samples=1", "networks=wifi-11g", &methods]));
+    for (name, row, frames) in captured.rows() {
+        sound(&name, &frames, OPINIONS);
+        all_read(&name, &frames);
+        if let Some(kind) = row.method.eap() {
+            eap_read(&name, &frames, kind);
+        }
+        if row
+            .method
+            .eap()
+            .is_some_and(|kind| matches!(kind, EapKind::Sim | EapKind::Aka | EapKind::AkaPrime))
+        {
+            let diameter = frames.iter().filter(|frame| frame.is_there("diameter.cmd.code")).count();
+            assert_eq!(diameter, 2, "{name}: the HSS is asked, and answers");
+        }
+    }
+    assert_eq!(captured.taken.unreadable.len(), 0, "{:?}", captured.taken);
+}
+
+#[test]
+fn methods_are_read_over_ipv4_too() {
+    if !is_installed() {
+        return;
+    }
+    let methods = r#"methods=["ikev2-psk", "ikev2-rsa2048", "ikev2-eap-aka", "ikev2-eap-tls"]"#;
+    let overrides = ["samples=1", "networks=wifi-11g", methods, "options.ipv6=false"];
+    let captured = Captured::new("ipv4", plan("quickstart", &overrides));
+    for (name, _, frames) in captured.rows() {
+        sound(&name, &frames, OPINIONS);
+        all_read(&name, &frames);
+        assert!(frames.iter().all(|frame| frame.has("ip.version", "4")), "{name}");
+    }
+}
+
+/// A suite of IKE around each algorithm; IKE must encrypt.
+fn ike_suites() -> Vec<String> {
+    let encryptions = Encryption::ALL.iter().filter(|encryption| **encryption != Encryption::Null);
+    let encryptions = encryptions.map(|encryption| {
+        let integrity = if encryption.is_aead() { "" } else { "-sha256" };
+        format!("{encryption}{integrity}-prfsha256-x25519")
+    });
+    let integrities = Integrity::ALL.iter().map(|integrity| format!("aes128-{integrity}-prfsha256-x25519"));
+    encryptions.chain(integrities).collect()
+}
+
+fn esp_suites() -> Vec<String> {
+    let encryptions = Encryption::ALL.iter().map(|encryption| {
+        let integrity = if encryption.is_aead() { "" } else { "-sha256" };
+        format!("{encryption}{integrity}")
+    });
+    encryptions.chain(Integrity::ALL.iter().map(|integrity| format!("aes128-{integrity}"))).collect()
+}
+
+/// The rows of which tshark does not read what `read` counts.
+fn unread(captured: &Captured, read: fn(&[Frame]) -> (usize, usize)) -> Vec<String> {
+    let mut names = Vec::new();
+    for (name, row, frames) in captured.rows() {
+        sound(&name, &frames, &[]);
+        let (all, read) = read(&frames);
+        assert!(all >= 2 && (read == 0 || read == all), "{name}: {read} of {all}");
+        if read == 0 {
+            names.push(row.variant.clone());
+        }
+    }
+    names
+}
+
+#[test]
+fn every_algorithm_of_ike_is_read_or_said_to_be_unreadable() {
+    if !is_installed() {
+        return;
+    }
+    let suites = format!("suites={:?}", ike_suites());
+    let captured = Captured::new("ike", plan("suites", &["samples=1", &suites]));
+    assert_eq!(unread(&captured, ike_read), ["suite=chacha20poly1305-prfsha256-x25519"]);
+    assert_eq!(captured.taken.unreadable.iter().collect::<Vec<_>>(), ["IKE with chacha20poly1305"]);
+}
+
+#[test]
+fn every_algorithm_of_esp_is_read_or_said_to_be_unreadable() {
+    if !is_installed() {
+        return;
+    }
+    let mut unreadable = Vec::new();
+    let mut said = Vec::new();
+    for (index, suite) in esp_suites().iter().enumerate() {
+        let overrides =
+            ["samples=1", "suites=aes128gcm16-prfsha256-x25519", &format!("options.esp_suite={suite}")];
+        let captured = Captured::new(&format!("esp-{index}"), plan("suites", &overrides));
+        unreadable.extend(unread(&captured, esp_read).iter().map(|_| suite.clone()));
+        said.extend(captured.taken.unreadable.iter().map(|name| name.replace("ESP with ", "")));
+    }
+    assert_eq!(unreadable, said);
+    let ccm = |suite: &String| {
+        Encryption::named(suite).is_some_and(Encryption::is_ccm) || suite == "chacha20poly1305"
+    };
+    assert!(unreadable.len() == 8 && unreadable.iter().all(ccm), "{unreadable:?}");
+}
+
+/// Handshake messages that are encrypted in this version: RFC 8446 §4, RFC 5246 §7.4.9.
+fn tls_is_read(name: &str, frames: &[Frame], version: &str) {
+    const CERTIFICATE: &str = "11";
+    const FINISHED: &str = "20";
+    let hidden = if version == "1.3" { [CERTIFICATE, FINISHED] } else { [FINISHED, FINISHED] };
+    for kind in hidden {
+        let frames = frames.iter().filter(|frame| frame.has("tls.handshake.type", kind));
+        let (ike, radius): (Vec<&Frame>, Vec<&Frame>) =
+            frames.partition(|frame| frame.is_there("isakmp.exchangetype"));
+        assert!(
+            !ike.is_empty() && !radius.is_empty(),
+            "{name}: handshake type {kind} is read in IKE and in RADIUS"
+        );
+    }
+}
+
+#[test]
+fn both_versions_of_tls_are_read_inside_eap() {
+    if !is_installed() {
+        return;
+    }
+    for version in ["1.2", "1.3"] {
+        let tls = format!("options.tls=\"{version}\"");
+        let methods = r#"methods=["ikev2-eap-tls", "ikev2-eap-ttls-md5", "ikev2-eap-peap-mschapv2"]"#;
+        let overrides = ["samples=1", "networks=wifi-11g", methods, &tls];
+        let captured = Captured::new(&format!("tls-{version}"), plan("quickstart", &overrides));
+        for (name, row, frames) in captured.rows() {
+            sound(&name, &frames, OPINIONS);
+            tls_is_read(&name, &frames, version);
+            // What is inside the tunnel is no secret either.
+            let inner = match row.method.eap() {
+                Some(EapKind::TtlsMd5) => "4",
+                Some(EapKind::PeapMschapV2) => "26",
+                _ => "13",
+            };
+            assert!(frames.iter().any(|frame| frame.has("eap.type", inner)), "{name}: EAP type {inner}");
+        }
+    }
+}
+
+#[test]
+fn losses_copies_and_flipped_bits_are_told_and_not_shown() {
+    if !is_installed() {
+        return;
+    }
+    let captured = Captured::new("lossy", plan("lossy", &["samples=6"]));
+    let mut told = String::new();
+    for (name, _, frames) in captured.rows() {
+        // ESP that the link copies has the same number twice.
+        sound(&name, &frames, &["Wrong Sequence Number for SPI"]);
+        let (all, read) = ike_read(&frames);
+        assert!(all > 0 && all == read, "{name}");
+        frames.iter().for_each(|frame| told += frame.comment());
+    }
+    for word in
+        ["LOST after", "a copy that the link made", "CORRUPTED on its way", "sent again", "arrives after"]
+    {
+        assert!(told.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn fragments_of_ip_and_of_ike_are_put_together_and_read() {
+    if !is_installed() {
+        return;
+    }
+    let captured = Captured::new("fragments", plan("fragmentation", &["samples=2"]));
+    for (name, _, frames) in captured.rows() {
+        sound(&name, &frames, &[]);
+        all_read(&name, &frames);
+        assert!(
+            frames.iter().any(
+                |frame| frame.comment().contains("packet 2 of") || frame.comment().contains("fragment 2")
+            ),
+            "{name}: something is in fragments"
+        );
+    }
+}
+
+#[test]
+fn keys_of_rekeyed_sas_are_in_the_tables() {
+    if !is_installed() {
+        return;
+    }
+    let overrides = [
+        "samples=1",
+        "networks=loopback",
+        "methods=ikev2-psk",
+        "options.rekey_ike=\"2 s\"",
+        "options.rekey_child=\"1 s\"",
+    ];
+    let captured = Captured::new("rekeyed", plan("quickstart", &overrides));
+    for (name, _, frames) in captured.rows() {
+        const CREATE_CHILD_SA: &str = "36";
+        sound(&name, &frames, &[]);
+        all_read(&name, &frames);
+        let rekeyings =
+            frames.iter().filter(|frame| frame.has("isakmp.exchangetype", CREATE_CHILD_SA)).count();
+        assert!(rekeyings >= 8, "{name}: {rekeyings}");
+    }
+}
+
+#[test]
+fn null_crypto_leaves_the_same_bytes_and_no_keys() {
+    let bytes = |name: &str| {
+        let captured = Captured::new(name, plan("eap", &["samples=2", "crypto=null", "networks=wifi-11g"]));
+        assert!(!captured.directory.join("capture/000.keys").exists());
+        (0..captured.plan.rows.len())
+            .map(|index| {
+                std::fs::read(captured.directory.join(format!("capture/{index:03}.pcapng"))).unwrap()
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(bytes("null-a"), bytes("null-b"));
+}
