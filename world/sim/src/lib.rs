@@ -22,7 +22,7 @@ mod world;
 
 pub use links::loss::Loss;
 pub use links::reorder::Reorder;
-pub use links::{Direction, LinkConfig};
+pub use links::{Carriage, Channel, Direction, LinkConfig};
 pub use meter::{Free, Meter};
 pub use node::{NodeConfig, NodeIndex};
 pub use recorder::{Passing, Recorder};

@@ -57,9 +57,9 @@ impl Net {
     pub(crate) fn join(&mut self, a: End, b: End, config: &LinkConfig, seed: &Seed) {
         let ways = [(a, b, &config.a_to_b), (b, a, &config.b_to_a)];
         for (from, to, direction) in ways {
-            let prefix = format!("link/{}-{}", from.label(), to.label());
-            let stream = |name: &str| seed.stream(&format!("{prefix}/{name}"));
-            let channel = Channel::new(Link::between(a.name, b.name), direction, config.mtu_bytes, &stream);
+            let (link, labels) = (Link::between(a.name, b.name), [from, to].map(End::label));
+            let labels = [&labels[0][..], &labels[1]];
+            let channel = Channel::new(link, labels, direction, config.mtu_bytes, seed);
             self.install((from.index, to.index), channel);
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 use keytoll_engine::{Crypto, Datagram, Engine, OnWire, Output, Seed, Time};
 
+use crate::links::carried;
 use crate::net::{End, Net, Parcel};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
@@ -306,13 +307,14 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
         handed.tell(transit, carriage.fate, recorder);
+        let (arrives, is_delivered) = (carriage.arrives, carriage.is_delivered());
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
-        if matches!(carriage.fate, Fate::Delivered | Fate::Corrupted) {
-            self.dispatch(carriage.arrives, to, datagram);
+        if is_delivered {
+            self.dispatch(arrives, to, datagram);
         }
         if let Some(copy) = copy {
             handed.tell(transit, Fate::Duplicate, recorder);
-            self.dispatch(carriage.arrives, to, copy);
+            self.dispatch(arrives, to, copy);
         }
     }
 
@@ -359,10 +361,8 @@ struct Handed {
 impl Handed {
     /// Tells what became of it, or of a copy.
     fn tell(&self, transit: Duration, fate: Fate, recorder: &mut dyn Recorder) {
-        let &Self { at, from, sample, link, mtu_bytes, protocol, on_wire: OnWire { packets, bytes }, .. } =
-            self;
-        let transit_ns = u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX);
-        let fact = Fact::Carried { link, protocol, packets, bytes, transit_ns, fate };
+        let &Self { at, from, sample, link, mtu_bytes, protocol, on_wire, .. } = self;
+        let fact = carried(link, protocol, on_wire, transit, fate);
         recorder.record(Record { at_ns: at.as_nanos(), node: from, sample, fact });
         if let Some(datagram) = &self.datagram {
             recorder.pass(&Passing { at, from, sample, link, mtu_bytes, datagram, transit, fate });

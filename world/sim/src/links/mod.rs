@@ -9,8 +9,8 @@ pub(crate) mod reorder;
 
 use std::time::Duration;
 
-use keytoll_engine::trace::{Fate, Link};
-use keytoll_engine::{Datagram, OnWire, Rng, Time};
+use keytoll_engine::trace::{Fact, Fate, Link, Protocol};
+use keytoll_engine::{Datagram, OnWire, Rng, Seed, Time};
 
 use loss::Loss;
 use reorder::Reorder;
@@ -111,43 +111,59 @@ pub(crate) struct Passage<'a> {
 
 /// What a link made of a datagram.
 #[derive(Debug)]
-pub(crate) struct Carriage {
+pub struct Carriage {
     /// When it arrives; if it does not, when it was lost.
-    pub(crate) arrives: Time,
+    pub arrives: Time,
     /// What became of it.
-    pub(crate) fate: Fate,
+    pub fate: Fate,
     /// The payload of a second copy.
-    pub(crate) copy: Option<Vec<u8>>,
+    pub copy: Option<Vec<u8>>,
 }
 
-/// One direction of a link at work.
-pub(crate) struct Channel {
+impl Carriage {
+    /// Whether it arrives at all, perhaps with a flipped bit.
+    pub const fn is_delivered(&self) -> bool {
+        matches!(self.fate, Fate::Delivered | Fate::Corrupted)
+    }
+}
+
+/// One direction of a link at work: the same in the simulator and in front of real sockets.
+pub struct Channel {
     /// The link, for the records.
-    pub(crate) link: Link,
+    pub link: Link,
     /// Its longest IP packet.
-    pub(crate) mtu_bytes: u16,
+    pub mtu_bytes: u16,
     impairments: Vec<Box<dyn Impairment>>,
     last_arrival: Time,
 }
 
+impl std::fmt::Debug for Channel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Channel").field("link", &self.link).finish_non_exhaustive()
+    }
+}
+
 impl Channel {
-    pub(crate) fn new(
-        link: Link,
-        direction: &Direction,
-        mtu_bytes: u16,
-        stream: &dyn Fn(&str) -> Rng,
-    ) -> Self {
-        let impairments = IMPAIRMENTS.iter().filter_map(|make| make(direction, stream)).collect();
+    /// The way between two ends, whose labels name the random streams of its impairments.
+    pub fn new(link: Link, ends: [&str; 2], direction: &Direction, mtu_bytes: u16, seed: &Seed) -> Self {
+        let [from, to] = ends;
+        let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
+        let impairments = IMPAIRMENTS.iter().filter_map(|make| make(direction, &stream)).collect();
         Self { link, mtu_bytes, impairments, last_arrival: Time::ZERO }
     }
 
+    /// What the records say of a datagram that this link carried.
+    pub fn carried(&self, protocol: Protocol, on_wire: OnWire, transit: Duration, fate: Fate) -> Fact {
+        carried(self.link, protocol, on_wire, transit, fate)
+    }
+
     /// How a datagram looks on this link; None if IP cannot carry it.
-    pub(crate) fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
+    pub fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
         OnWire::of(datagram, self.mtu_bytes)
     }
 
     /// Carries a payload.
-    pub(crate) fn carry(&mut self, handed: Time, on_wire: OnWire, payload: &mut [u8]) -> Carriage {
+    pub fn carry(&mut self, handed: Time, on_wire: OnWire, payload: &mut [u8]) -> Carriage {
         let (fate, copy) = (Fate::Delivered, None);
         let mut passage = Passage { handed, on_wire, payload, arrives: handed, in_order: true, fate, copy };
         for impairment in &mut self.impairments {
@@ -167,4 +183,17 @@ impl Channel {
         self.last_arrival = self.last_arrival.max(arrives);
         self.last_arrival
     }
+}
+
+/// What the records say of a datagram that a link carried.
+pub(crate) fn carried(
+    link: Link,
+    protocol: Protocol,
+    on_wire: OnWire,
+    transit: Duration,
+    fate: Fate,
+) -> Fact {
+    let OnWire { packets, bytes } = on_wire;
+    let transit_ns = u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX);
+    Fact::Carried { link, protocol, packets, bytes, transit_ns, fate }
 }
