@@ -7,6 +7,7 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
+use crate::emulator::{Emulator, Way};
 use crate::streams::{Heard, News};
 use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
 
@@ -17,6 +18,7 @@ pub struct Driver<E: Engine, C> {
     sockets: Sockets,
     clock: Clock,
     tap: Box<dyn Tap>,
+    emulator: Emulator,
     events: VecDeque<E::Event>,
     /// What the engine has just said and is not sent yet.
     outbox: Vec<Datagram>,
@@ -37,6 +39,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             sockets,
             clock: Clock::start(),
             tap: Box::new(NoTap),
+            emulator: Emulator::default(),
             events: VecDeque::new(),
             outbox: Vec::new(),
         }
@@ -52,6 +55,12 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     #[must_use]
     pub fn with_tap(self, tap: impl Tap + 'static) -> Self {
         Self { tap: Box::new(tap), ..self }
+    }
+
+    /// Puts links in front of the sockets. Taps see what passes the sockets, the trace what the links carry.
+    #[must_use]
+    pub fn with_emulator(self, emulator: Emulator) -> Self {
+        Self { emulator, ..self }
     }
 
     /// The engine.
@@ -99,12 +108,15 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 if now >= end {
                     return self.events.pop_front();
                 }
+            } else if let Some((way, datagram)) = self.emulator.arrive(now) {
+                self.end_of_the_way(way, datagram, trace);
             } else if !self.take_incoming(now, trace) {
                 if looked && now >= end {
                     return None;
                 }
                 looked = true;
-                self.sockets.wait(now, due.min(end).since(now));
+                let next = due.min(end).min(self.emulator.deadline());
+                self.sockets.wait(now, next.since(now));
             }
         }
     }
@@ -116,6 +128,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         match heard {
             Heard::Message(arrival) => {
                 self.tap.received(&arrival.seen(now));
+                if let Some(protocol) = self.emulator.inbound(arrival.from.ip) {
+                    // Every datagram of a path takes the link, so none is given back.
+                    self.emulator.pass(now, Way::In, arrival.datagram(protocol), cx.trace);
+                    return true;
+                }
                 let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
                 self.engine.handle(packet, &mut cx);
             }
@@ -134,23 +151,38 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         self.settle(trace);
     }
 
+    /// A datagram has gone over its link.
+    fn end_of_the_way(&mut self, way: Way, datagram: Datagram, trace: &mut dyn Trace) {
+        match way {
+            Way::Out => {
+                self.outbox.push(datagram);
+                self.send(self.now(), trace);
+            }
+            Way::In => {
+                let Datagram { from, to, ref bytes, .. } = datagram;
+                self.handle(Input::Packet { from, to, bytes }, trace);
+            }
+        }
+    }
+
     /// Takes what the engine says, and sends it.
     fn settle(&mut self, trace: &mut dyn Trace) {
+        let now = self.clock.now();
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Packet(datagram) => self.outbox.push(datagram),
+                Output::Packet(datagram) => {
+                    self.outbox.extend(self.emulator.pass(now, Way::Out, datagram, trace));
+                }
                 Output::Event(event) => self.events.push_back(event),
             }
         }
         if !self.outbox.is_empty() {
-            self.send(trace);
-            self.outbox.clear();
+            self.send(now, trace);
         }
     }
 
     /// What cannot be sent is lost, as it could have been on the way; the trace says so.
-    fn send(&mut self, trace: &mut dyn Trace) {
-        let at = self.clock.now();
+    fn send(&mut self, at: Time, trace: &mut dyn Trace) {
         let Self { sockets, outbox, tap, .. } = self;
         sockets.send(outbox, at, |datagram, sent| match sent {
             Ok(()) => tap.sent(&Seen::sent(at, datagram)),
@@ -159,5 +191,6 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 trace.record(Fact::Discarded { protocol: datagram.protocol, why });
             }
         });
+        outbox.clear();
     }
 }

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Time, Transport};
+use keytoll_engine::{Addr, Datagram, Time, Transport};
 use keytoll_native::datagrams::{self, BATCH, Received};
 
 use crate::Seen;
@@ -23,6 +23,12 @@ pub(crate) struct Arrival<'a> {
 }
 
 impl<'a> Arrival<'a> {
+    /// The same, to be kept; of this protocol if it does not tell.
+    pub(crate) fn datagram(&self, protocol: Protocol) -> Datagram {
+        let Self { from, to, transport, bytes, .. } = *self;
+        Datagram { protocol: self.protocol.unwrap_or(protocol), transport, from, to, bytes: bytes.to_vec() }
+    }
+
     /// As a tap sees it.
     pub(crate) const fn seen(&self, at: Time) -> Seen<'a> {
         let Self { from, to, transport, protocol, bytes } = *self;

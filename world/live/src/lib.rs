@@ -12,7 +12,7 @@
 //! named. A [`Tap`] sees everything that passes.
 //!
 //! Engines speak datagrams; those whose transport is TCP are messages of a stream here, one stream a peer ([`Streaming`]).
-//! What an engine hears of streams is when one is lost.
+//! What an engine hears of streams is when one is lost. An [`Emulator`] puts the sim's links in front of the sockets.
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,6 +23,7 @@
 mod bind;
 mod clock;
 mod driver;
+mod emulator;
 mod inbox;
 mod sockets;
 mod streams;
@@ -33,6 +34,7 @@ mod wake;
 pub use bind::BindError;
 pub use clock::{Clock, os_seed};
 pub use driver::Driver;
+pub use emulator::{Emulator, Path};
 pub use sockets::Sockets;
 pub use streams::{MessageLength, Streaming};
 pub use tap::{NoTap, Seen, Tap};
