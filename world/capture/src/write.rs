@@ -15,12 +15,13 @@ mod pcapng;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use keytoll_engine::Datagram;
+use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_trace::Protocol;
 
 use packets::Packets;
 use pcapng::Block;
 
-/// A datagram handed to a link.
+/// A datagram where it is seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// When, in nanoseconds since 1970 or since the beginning of virtual time.
@@ -29,10 +30,26 @@ pub struct Seen<'a> {
     pub link: &'a str,
     /// The longest IP packet on it; longer ones are fragments.
     pub mtu_bytes: u16,
-    /// What it is.
-    pub datagram: &'a Datagram,
+    /// What it belongs to; decides the IP protocol number of what has no transport.
+    pub protocol: Protocol,
+    /// What carries it.
+    pub transport: Transport,
+    /// The sender.
+    pub from: Addr,
+    /// The receiver.
+    pub to: Addr,
+    /// The transport's payload.
+    pub bytes: &'a [u8],
     /// What is known of it beyond its bytes; may be empty.
     pub comment: &'a str,
+}
+
+impl<'a> Seen<'a> {
+    /// A datagram on a link that takes it whole.
+    pub fn of(datagram: &'a Datagram, link: &'a str) -> Self {
+        let Datagram { protocol, transport, from, to, ref bytes } = *datagram;
+        Self { at_ns: 0, link, mtu_bytes: u16::MAX, protocol, transport, from, to, bytes, comment: "" }
+    }
 }
 
 /// A capture being written.
@@ -54,7 +71,7 @@ impl<W: Write> Writer<W> {
     /// Writes the packets of a datagram; gives how many.
     pub fn datagram(&mut self, seen: &Seen<'_>) -> io::Result<usize> {
         let interface = self.interface(seen.link)?;
-        let packets = self.packets.of(seen.datagram, seen.mtu_bytes);
+        let packets = self.packets.of(seen);
         let count = packets.len();
         for (index, packet) in packets.iter().enumerate() {
             let comment = numbered(seen.comment, index, count);

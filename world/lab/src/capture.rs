@@ -157,7 +157,7 @@ impl Capture {
         let &Passing { at, from, sample, link, mtu_bytes, datagram, transit, fate } = passing;
         let comment = self.remarks.remark(from, sample, datagram.protocol, fate, transit);
         let (at_ns, link) = (at.as_nanos(), link.name());
-        let seen = Seen { at_ns, link: &link, mtu_bytes, datagram, comment: &comment };
+        let seen = Seen { at_ns, mtu_bytes, comment: &comment, ..Seen::of(datagram, &link) };
         self.packets += self.writer.datagram(&seen)? as u64;
         Ok(())
     }

@@ -44,7 +44,7 @@ fn diameter(filler: usize) -> Vec<u8> {
 fn frames(datagrams: &[Datagram], mtu_bytes: u16) -> Vec<Frame> {
     let mut writer = Writer::new(Vec::new(), "test").unwrap();
     for (at_ns, datagram) in (1..).zip(datagrams) {
-        let seen = Seen { at_ns, link: "ue-gw", mtu_bytes, datagram, comment: "" };
+        let seen = Seen { at_ns, mtu_bytes, ..Seen::of(datagram, "ue-gw") };
         writer.datagram(&seen).unwrap();
     }
     Capture::new(&writer.finish().unwrap()[..]).unwrap().map(Result::unwrap).collect()

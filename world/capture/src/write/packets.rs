@@ -9,7 +9,9 @@ use std::net::IpAddr;
 
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::Writer;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_engine::{Addr, Transport};
+
+use super::Seen;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -32,20 +34,20 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// The packets of a datagram on a link with this MTU; none if IP cannot carry it.
-    pub(super) fn of(&mut self, datagram: &Datagram, mtu_bytes: u16) -> Vec<Vec<u8>> {
-        let mtu = usize::from(mtu_bytes).max(MTU_BYTES_MIN);
+    /// The packets of a datagram; none if IP cannot carry it.
+    pub(super) fn of(&mut self, datagram: &Seen<'_>) -> Vec<Vec<u8>> {
+        let mtu = usize::from(datagram.mtu_bytes).max(MTU_BYTES_MIN);
         match datagram.transport {
             Transport::Tcp => self.segments(datagram, mtu),
             Transport::Udp => self.fragments(datagram, UDP, udp(datagram), mtu),
             Transport::Ip => {
                 let protocol = number(datagram.protocol, datagram.to.ip);
-                self.fragments(datagram, protocol, Some(datagram.bytes.clone()), mtu)
+                self.fragments(datagram, protocol, Some(datagram.bytes.to_vec()), mtu)
             }
         }
     }
 
-    fn segments(&mut self, datagram: &Datagram, mtu: usize) -> Vec<Vec<u8>> {
+    fn segments(&mut self, datagram: &Seen<'_>, mtu: usize) -> Vec<Vec<u8>> {
         let (from, to) = (datagram.from, datagram.to);
         let headers = header_bytes(to.ip) + Transport::Tcp.header_bytes();
         // The smallest MTU leaves 8 bytes of payload even with the longest headers.
@@ -74,7 +76,7 @@ impl Packets {
     /// An IP payload in as many fragments as it needs.
     fn fragments(
         &mut self,
-        datagram: &Datagram,
+        datagram: &Seen<'_>,
         protocol: u8,
         payload: Option<Vec<u8>>,
         mtu: usize,
@@ -193,14 +195,14 @@ fn address(w: &mut Writer, ip: IpAddr) {
 }
 
 /// RFC 768: Source Port(2) Destination Port(2) Length(2) Checksum(2); none if it is too long.
-fn udp(datagram: &Datagram) -> Option<Vec<u8>> {
+fn udp(datagram: &Seen<'_>) -> Option<Vec<u8>> {
     let length = u16::try_from(8 + datagram.bytes.len()).ok()?;
     let mut w = Writer::with_capacity(length.into());
     w.u16(datagram.from.port);
     w.u16(datagram.to.port);
     w.u16(length);
     w.u16(0);
-    w.bytes(&datagram.bytes);
+    w.bytes(datagram.bytes);
     let checksum = transport_checksum(datagram.from.ip, datagram.to.ip, UDP, w.as_slice());
     // RFC 768: a sum of zero is sent as all ones, because zero means that there is none.
     w.patch_u16(6, if checksum == 0 { u16::MAX } else { checksum });
@@ -261,7 +263,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::OnWire;
+    use keytoll_engine::{Datagram, OnWire};
     use proptest::prelude::*;
 
     use super::*;
@@ -269,6 +271,10 @@ mod tests {
     fn datagram(ip: [&str; 2], transport: Transport, bytes: Vec<u8>) -> Datagram {
         let [from, to] = ip.map(|ip| Addr::new(ip.parse().unwrap(), 500));
         Datagram { protocol: Protocol::Esp, transport, from, to, bytes }
+    }
+
+    fn packets(datagram: &Datagram, mtu_bytes: u16) -> Vec<Vec<u8>> {
+        Packets::default().of(&Seen { mtu_bytes, ..Seen::of(datagram, "ue-gw") })
     }
 
     const V4: [&str; 2] = ["192.0.2.2", "192.0.2.1"];
@@ -302,7 +308,7 @@ mod tests {
             let mtu = if v6 { mtu.max(1280) } else { mtu };
             // A TCP segment without data says nothing that a message would.
             prop_assume!(transport != Transport::Tcp || !datagram.bytes.is_empty());
-            let packets = Packets::default().of(&datagram, mtu);
+            let packets = packets(&datagram, mtu);
             let counted = OnWire::of(&datagram, mtu).unwrap();
             prop_assert_eq!(packets.len(), usize::from(counted.packets));
             prop_assert_eq!(packets.iter().map(Vec::len).sum::<usize>(), counted.bytes as usize);
@@ -312,7 +318,7 @@ mod tests {
         #[test]
         fn fragments_carry_the_whole_datagram(bytes in proptest::collection::vec(any::<u8>(), 0..6000), mtu in 68_u16..2000, v6: bool) {
             let datagram = datagram(if v6 { V6 } else { V4 }, Transport::Ip, bytes);
-            let packets = Packets::default().of(&datagram, if v6 { mtu.max(1280) } else { mtu });
+            let packets = packets(&datagram, if v6 { mtu.max(1280) } else { mtu });
             prop_assert_eq!(reassembled(&packets), datagram.bytes);
         }
 
@@ -321,7 +327,7 @@ mod tests {
         fn checksums_verify(bytes in proptest::collection::vec(any::<u8>(), 0..300), v6: bool, tcp: bool) {
             let (transport, protocol) = if tcp { (Transport::Tcp, TCP) } else { (Transport::Udp, UDP) };
             let datagram = datagram(if v6 { V6 } else { V4 }, transport, bytes);
-            for packet in Packets::default().of(&datagram, 1500) {
+            for packet in packets(&datagram, 1500) {
                 let segment = &packet[header_bytes(datagram.to.ip)..];
                 prop_assert_eq!(transport_checksum(datagram.from.ip, datagram.to.ip, protocol, segment), 0);
                 if !v6 {
@@ -343,19 +349,19 @@ mod tests {
         let numbers =
             |packet: &[u8]| [24, 28].map(|at| u32::from_be_bytes(packet[at..at + 4].try_into().unwrap()));
         let there = datagram(V4, Transport::Tcp, vec![7; 2000]);
-        let sent = packets.of(&there, 1500);
+        let sent = packets.of(&Seen { mtu_bytes: 1500, ..Seen::of(&there, "aaa-hss") });
         assert_eq!([numbers(&sent[0]), numbers(&sent[1])], [[1, 1], [1461, 1]]);
         assert_eq!([sent[0][33], sent[1][33]], [0x10, 0x18], "the last segment is pushed");
         let back = Datagram { from: there.to, to: there.from, ..there };
-        assert_eq!(numbers(&packets.of(&back, 1500)[0]), [1, 2001]);
+        assert_eq!(numbers(&packets.of(&Seen::of(&back, "aaa-hss"))[0]), [1, 2001]);
     }
 
     #[test]
     fn what_ip_cannot_carry_makes_no_packet() {
         for (ip, transport) in [(V4, Transport::Udp), (V6, Transport::Udp)] {
-            assert!(Packets::default().of(&datagram(ip, transport, vec![0; 65_530]), 1500).is_empty());
+            assert!(packets(&datagram(ip, transport, vec![0; 65_530]), 1500).is_empty());
         }
         let mixed = datagram([V4[0], V6[0]], Transport::Ip, vec![1]);
-        assert!(Packets::default().of(&mixed, 1500).is_empty());
+        assert!(packets(&mixed, 1500).is_empty());
     }
 }
