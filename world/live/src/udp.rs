@@ -18,6 +18,8 @@ pub(crate) struct Port {
     local: Addr,
     /// What was last sent from here: received datagrams do not say what they are.
     spoken: Option<Protocol>,
+    /// IKE goes in and out without a marker: nothing but IKE does.
+    ike_alone: bool,
 }
 
 impl Port {
@@ -27,7 +29,8 @@ impl Port {
 
     fn open(address: SocketAddr) -> io::Result<Self> {
         let socket = bind::udp(address)?;
-        Ok(Self { local: socket.local_addr()?.into(), socket, spoken: None })
+        let local = Addr::from(socket.local_addr()?);
+        Ok(Self { local, socket, spoken: None, ike_alone: local.port == IKE_PORT })
     }
 
     pub(crate) const fn local(&self) -> Addr {
@@ -42,18 +45,9 @@ impl Port {
     /// What a received datagram belongs to, as far as ports and RFC 3948's marker tell.
     pub(crate) fn protocol(&self, from: Addr, bytes: &[u8]) -> Option<Protocol> {
         match self.spoken.or_else(|| well_known(self.local).or_else(|| well_known(from)))? {
-            Protocol::Ike | Protocol::Esp => Some(self.ike_or_esp(from, bytes)),
+            Protocol::Ike | Protocol::Esp if self.ike_alone || is_marked(bytes) => Some(Protocol::Ike),
+            Protocol::Ike | Protocol::Esp => Some(Protocol::Esp),
             protocol => Some(protocol),
-        }
-    }
-
-    /// RFC 3948 §2.2: on the port that ESP may use, four zeroes in place of an SPI mark IKE. Elsewhere there is only IKE.
-    fn ike_or_esp(&self, from: Addr, bytes: &[u8]) -> Protocol {
-        let marked = bytes.starts_with(&[0; 4]);
-        if marked || self.local.port == IKE_PORT || from.port == IKE_PORT {
-            Protocol::Ike
-        } else {
-            Protocol::Esp
         }
     }
 
@@ -61,6 +55,7 @@ impl Port {
     pub(crate) fn send(&mut self, datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
         if let Some(last) = datagrams.last() {
             self.spoken = Some(last.protocol);
+            self.ike_alone |= last.protocol == Protocol::Ike && !is_marked(&last.bytes);
         }
         let together = if datagrams.len() > 1 { self.send_together(datagrams) } else { 0 };
         for (place, datagram) in datagrams.iter().enumerate() {
@@ -85,6 +80,11 @@ impl AsFd for Port {
     }
 }
 
+/// RFC 3948 §2.2: where ESP may come too, four zeroes in place of its SPI mark IKE.
+fn is_marked(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0; 4])
+}
+
 /// RFC 7296 §2.
 const IKE_PORT: u16 = 500;
 
@@ -95,5 +95,41 @@ const fn well_known(address: Addr) -> Option<Protocol> {
         // RFC 2865 §3, RFC 2866 §3.
         1812 | 1813 => Some(Protocol::Radius),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use keytoll_engine::Transport;
+
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const BARE: &[u8] = &[1; 20];
+    const MARKED: &[u8] = &[0, 0, 0, 0, 1, 1];
+
+    /// What it makes of datagrams from some port after it has sent one itself.
+    fn takes(sent: Option<(Protocol, &[u8])>, from_port: u16) -> [Option<Protocol>; 2] {
+        let mut port = Port::bind((HERE, 0).into()).expect("loopback is there");
+        if let Some((protocol, bytes)) = sent {
+            let (transport, from, to, bytes) =
+                (Transport::Udp, port.local(), Addr::new(HERE, 9), bytes.to_vec());
+            port.send(&[Datagram { protocol, transport, from, to, bytes }], |_, _| ());
+        }
+        [BARE, MARKED].map(|bytes| port.protocol(Addr::new(HERE, from_port), bytes))
+    }
+
+    #[test]
+    fn a_datagram_is_known_by_ports_by_what_was_sent_and_by_the_marker() {
+        use Protocol::{Esp, Ike, Radius};
+        assert_eq!(takes(None, 9), [None; 2]);
+        assert_eq!(takes(None, 1812), [Some(Radius); 2]);
+        assert_eq!(takes(None, 4500), [Some(Esp), Some(Ike)]);
+        assert_eq!(takes(Some((Radius, BARE)), 9), [Some(Radius); 2]);
+        assert_eq!(takes(Some((Ike, BARE)), 9), [Some(Ike); 2]);
+        assert_eq!(takes(Some((Ike, MARKED)), 9), [Some(Esp), Some(Ike)]);
+        assert_eq!(takes(Some((Esp, BARE)), 9), [Some(Esp), Some(Ike)]);
     }
 }
