@@ -1,0 +1,174 @@
+//! What a handshake costs a gateway on real sockets: `cargo bench -p keytoll-live --bench handshakes`.
+//!
+//! A gateway on one thread, a crowd of devices on another, loopback between them: IKE_SA_INIT, IKE_AUTH with a shared
+//! key and its CHILD SA, then a DELETE so that nothing piles up (RFC 7296 §1.2, §1.4.1). CPU time is the gateway thread's
+//! own, system calls included; handshakes a second is what it could do with a core for itself, and beside it what came out
+//! on this machine with both threads (and whatever else) on its cores.
+//!
+//! `KEYTOLL_HANDSHAKES=N` changes how many there are in a round; rounds are five, the median counts.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use keytoll_crypto::{Null, Real};
+use keytoll_engine::crypto::{Crypto, Secret};
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::NoTrace;
+use keytoll_hosts::{Gateway, GatewayConfig, Host};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
+use keytoll_live::{Driver, Sockets, Waker, os_seed};
+use keytoll_native::clock;
+
+const LIMIT: Duration = Duration::from_secs(10);
+const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 18));
+const DEVICES: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 19));
+/// Handshakes under way at a time: enough that neither side ever waits, too few for cookies.
+const WINDOW: u32 = 16;
+const ROUNDS: usize = 5;
+
+fn main() {
+    // `cargo test --all-targets` only tries whether it runs.
+    let usual = if std::env::args().any(|argument| argument == "--bench") { 4000 } else { 50 };
+    let count = std::env::var("KEYTOLL_HANDSHAKES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    println!("{}, {}", clock::cpu_model(), clock::kernel());
+    println!("{count} handshakes a round, {ROUNDS} rounds, medians; the gateway's thread\n");
+    println!("{:36}{:>12}{:>10}{:>10}{:>14}{:>12}", "", "CPU", "user", "system", "a core's", "seen");
+    let crypto = Real::default;
+    for suite in ["aes128gcm16-prfsha256-x25519", "aes128gcm16-prfsha256-ecp256"] {
+        show(suite, &measure(suite, crypto, count));
+    }
+    show("without cryptography", &measure("aes128gcm16-prfsha256-x25519", || Null, count));
+}
+
+/// What one handshake cost, in microseconds, and how many there were in a second.
+struct Cost {
+    cpu_us: f64,
+    user_us: f64,
+    seen_per_s: f64,
+}
+
+fn show(name: &str, cost: &Cost) {
+    let Cost { cpu_us, user_us, seen_per_s } = cost;
+    let (system_us, own_per_s) = (cpu_us - user_us, 1e6 / cpu_us);
+    println!(
+        "{name:36}{cpu_us:>9.1} us{user_us:>10.1}{system_us:>10.1}{own_per_s:>12.0}/s{seen_per_s:>10.0}/s"
+    );
+}
+
+fn measure<C: Crypto + Send + 'static>(suite: &str, crypto: fn() -> C, count: u32) -> Cost {
+    let mut rounds: Vec<_> = (0..ROUNDS).map(|_| round(suite, crypto, count)).collect();
+    rounds.sort_by(|a, b| a.cpu_us.total_cmp(&b.cpu_us));
+    rounds.swap_remove(ROUNDS / 2)
+}
+
+fn round<C: Crypto + Send + 'static>(suite: &str, crypto: fn() -> C, count: u32) -> Cost {
+    let [devices, gateway] = [DEVICES, GATEWAY].map(|ip| Sockets::bind(&[(ip, 0).into(), (ip, 0).into()]));
+    let (devices, gateway) = (devices.expect("loopback is there"), gateway.expect("loopback is there"));
+    let [device_ports, gateway_ports] =
+        [&devices, &gateway].map(|sockets| [0, 1].map(|n| sockets.locals()[n].port));
+    let config = GatewayConfig {
+        ike: ike(suite, "gw.lab", "ue@lab", gateway_ports, gateway_ports),
+        address: GATEWAY,
+        inner: vec![],
+        aaa: None,
+    };
+    let seed = os_seed().expect("the system has randomness");
+    let host = Host::Gateway(Box::new(Gateway::new(config, &seed, "gw")));
+    let gateway = Driver::new(host, crypto(), gateway);
+    let (waker, stop) = (gateway.waker(), Arc::new(AtomicBool::new(false)));
+    let serving = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || serve(gateway, &stop)
+    });
+    let config = ike(suite, "ue@lab", "gw.lab", device_ports, gateway_ports);
+    let crowd = Driver::new(Endpoint::new(config, seed.stream("devices")), crypto(), devices);
+    let wall_ns = visit(crowd, count);
+    let Spent { cpu_ns, user_share } = finish(&waker, &stop, serving);
+    let cpu_us = cpu_ns as f64 / 1e3 / f64::from(count);
+    Cost { cpu_us, user_us: cpu_us * user_share, seen_per_s: f64::from(count) * 1e9 / wall_ns as f64 }
+}
+
+fn finish(waker: &Waker, stop: &AtomicBool, serving: thread::JoinHandle<Spent>) -> Spent {
+    stop.store(true, Ordering::Release);
+    waker.wake();
+    serving.join().expect("the gateway does not panic")
+}
+
+/// What a thread has used.
+struct Spent {
+    cpu_ns: u64,
+    user_share: f64,
+}
+
+fn serve<C: Crypto>(mut gateway: Driver<Host, C>, stop: &AtomicBool) -> Spent {
+    let begin = clock::thread_cpu_ns();
+    while !stop.load(Ordering::Acquire) {
+        gateway.next_event(LIMIT, &mut NoTrace);
+    }
+    Spent { cpu_ns: clock::thread_cpu_ns() - begin, user_share: user_share() }
+}
+
+/// How much of this thread's time was its own and not the system's; counted in ticks of 10 ms (proc(5), stat, fields 14
+/// and 15), which a round has many of.
+fn user_share() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux tells");
+    let (_, after_name) = stat.rsplit_once(')').expect("a name in brackets");
+    let field = |n: usize| after_name.split_whitespace().nth(n - 3).and_then(|text| text.parse::<f64>().ok());
+    let (user, system) = (field(14).expect("a number"), field(15).expect("a number"));
+    user / (user + system).max(1.0)
+}
+
+/// Sets up and deletes so many SAs; gives how long that took.
+fn visit<C: Crypto>(mut crowd: Driver<Endpoint, C>, count: u32) -> u64 {
+    let initiate = || Command::Initiate { connection: 0, local: DEVICES, remote: GATEWAY };
+    let (begin, mut begun, mut over) = (clock::monotonic_ns(), 0, 0);
+    while over < count {
+        while begun < count && begun - over < WINDOW {
+            crowd.command(initiate(), &mut NoTrace);
+            begun += 1;
+        }
+        match crowd.next_event(LIMIT, &mut NoTrace).expect("the gateway answers") {
+            Event::ChildUp(sa, _) => crowd.command(Command::Delete(sa), &mut NoTrace),
+            Event::Closed(..) => over += 1,
+            Event::Failed(_, why) | Event::ChildFailed(_, why) => panic!("failed: {why}"),
+            _ => {}
+        }
+    }
+    clock::monotonic_ns() - begin
+}
+
+/// One end; ports of its own, and the gateway's.
+fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [u16; 2]) -> Config {
+    let secret = || Secret::from(&b"a benchmark's key"[..]);
+    let child = ChildConfig {
+        suites: vec![Suite::esp("aes128gcm16").expect("a suite")],
+        mode: Mode::Tunnel,
+        local: vec![],
+        remote: vec![],
+        rekey_after: None,
+    };
+    let connection = Connection {
+        name: "bench".into(),
+        local_id: own.parse().expect("an identity"),
+        remote_id: Some(peer.parse().expect("an identity")),
+        local: Prove::Psk(secret()),
+        remote: Believe::psk(secret()),
+        suites: vec![Suite::ike(suite).expect("a suite")],
+        child: Some(child),
+        request_address: false,
+        pool: None,
+        auth_lifetime: None,
+        reauthenticate: Reauthenticate::OnDemand,
+        rekey_after: None,
+        liveness_after: None,
+    };
+    let [port, nat_port] = own_ports;
+    let responder_ports = Some(gateway_ports.into());
+    Config { port, nat_port, responder_ports, force_encapsulation: true, ..Config::new(vec![connection]) }
+}
