@@ -1,7 +1,7 @@
 //! Three network namespaces and the cables between them, with a private directory for everything that runs in them.
 //! Labs can exist side by side; dropping one removes it.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -43,6 +43,12 @@ impl Node {
         }
     }
 
+    /// The same in IPv6.
+    pub const fn outer_v6(self) -> Ipv6Addr {
+        let [.., net, host] = self.outer().octets();
+        Ipv6Addr::new(0xfd99, net as u16, 0, 0, 0, 0, 0, host as u16)
+    }
+
     /// The address on its loopback, that only the tunnel reaches.
     pub const fn inner(self) -> Ipv4Addr {
         match self {
@@ -74,6 +80,11 @@ impl Node {
 /// The gateway's address towards the AAA server.
 pub const GW_TOWARDS_AAA: Ipv4Addr = Ipv4Addr::new(10, 99, 2, 2);
 
+/// What the gateway sees of a device behind the NAT.
+pub const NAT_OUTSIDE: Ipv4Addr = Ipv4Addr::new(10, 99, 1, 253);
+/// Where a device behind the NAT sends everything.
+const NAT_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 99, 1, 254);
+
 /// Where the gateway takes virtual addresses from.
 pub const POOL: &str = "10.98.3.0/24";
 
@@ -99,7 +110,46 @@ impl Lab {
         gw.assign("eth0", Node::Gw.outer().into(), 24)?;
         gw.assign("eth1", IpAddr::V4(GW_TOWARDS_AAA), 24)?;
         aaa.assign("eth0", Node::Aaa.outer().into(), 24)?;
+        ue.assign("eth0", Node::Ue.outer_v6().into(), 64)?;
+        gw.assign("eth0", Node::Gw.outer_v6().into(), 64)?;
         Ok(lab)
+    }
+
+    /// Another address for another device in the device's place.
+    pub fn second_device(&self) -> Result<Ipv4Addr, Trouble> {
+        let address = Ipv4Addr::new(10, 99, 1, 3);
+        self.place(Node::Ue).assign("eth0", address.into(), 24)?;
+        Ok(address)
+    }
+
+    /// Puts a NAT between device and gateway: every flow gets the NAT's address and a port drawn by lot.
+    ///
+    /// ```text
+    ///   ue 10.99.1.1 ---- 10.99.1.254 nat 10.99.1.253 ---- 10.99.1.2 gw
+    /// ```
+    pub fn insert_nat(&self) -> Result<(), Trouble> {
+        let [ue, gw, _] = Node::ALL.map(|node| self.place(node));
+        let nat = self.home.namespace("nat")?;
+        // One end of a cable gone, the other is gone, too.
+        ue.ip("link del eth0")?;
+        cable((&ue, "eth0"), (&nat, "inside"))?;
+        cable((&nat, "outside"), (&gw, "eth0"))?;
+        ue.assign("eth0", Node::Ue.outer().into(), 32)?;
+        ue.ip(&format!("route add {NAT_INSIDE} dev eth0"))?;
+        ue.ip(&format!("route add {} via {NAT_INSIDE}", Node::Gw.outer()))?;
+        nat.assign("inside", NAT_INSIDE.into(), 32)?;
+        nat.ip(&format!("route add {} dev inside", Node::Ue.outer()))?;
+        nat.assign("outside", NAT_OUTSIDE.into(), 24)?;
+        gw.assign("eth0", Node::Gw.outer().into(), 24)?;
+        finish(nat.command("sysctl").args(["-q", "-w", "net.ipv4.ip_forward=1"]))?;
+        let rules = "add table nat; add chain nat out { type nat hook postrouting priority srcnat; }; \
+                     add rule nat out oifname outside masquerade random,fully-random";
+        finish(nat.command("nft").arg(rules)).map(drop)
+    }
+
+    /// The NAT forgets whom its ports belong to, as one does that was switched off and on.
+    pub fn forget_nat_bindings(&self) -> Result<(), Trouble> {
+        finish(self.home.place("nat").command("conntrack").arg("--flush")).map(drop)
     }
 
     /// Where the node's programs run.

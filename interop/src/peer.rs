@@ -24,7 +24,7 @@ pub const POOL_FIRST: Ipv4Addr = Ipv4Addr::new(10, 98, 3, 1);
 /// A running host.
 #[derive(Debug)]
 pub struct Peer {
-    dir: PathBuf,
+    log: PathBuf,
     process: Child,
     stdin: ChildStdin,
     told: Receiver<String>,
@@ -40,24 +40,38 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        let dir = lab.dir(node);
-        let log = dir.join("trace");
+        let arguments = arguments(node, terms).into_iter().chain(credentials(node, terms, pki));
+        Self::listening(lab.command(node, program), arguments, lab.dir(node).join("trace"))
+    }
+
+    /// Another device beside the first one, with a shared key.
+    pub fn second_device(lab: &Lab, program: &str, terms: &Terms) -> Result<Self, Trouble> {
+        let address = lab.second_device()?;
+        // The last word about a thing counts.
+        let own = arguments(Node::Ue, terms).into_iter().chain([format!("local={address}")]);
+        let arguments = own.chain(credentials(Node::Ue, terms, None));
+        Self::listening(lab.command(Node::Ue, program), arguments, lab.dir(Node::Ue).join("second-trace"))
+    }
+
+    fn listening(
+        mut command: Command,
+        arguments: impl Iterator<Item = String>,
+        log: PathBuf,
+    ) -> Result<Self, Trouble> {
         let stderr = File::create(&log)
             .map_err(|source| Trouble::File { what: format!("write {}", log.display()), source })?;
-        let mut command = lab.command(node, program);
-        command.args(arguments(node, terms)).args(credentials(node, terms, pki));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let mut peer = Self::spawn(&mut command, dir)
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        let mut peer = Self::spawn(&mut command, log)
             .map_err(|source| Trouble::Start { command: line(&command), source })?;
         peer.expect("listening")?;
         Ok(peer)
     }
 
-    fn spawn(command: &mut Command, dir: PathBuf) -> io::Result<Self> {
+    fn spawn(command: &mut Command, log: PathBuf) -> io::Result<Self> {
         let mut process = command.spawn()?;
         let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { dir, process, stdin, told: lines(stdout), heard: Vec::new() })
+        Ok(Self { log, process, stdin, told: lines(stdout), heard: Vec::new() })
     }
 
     /// Tells it to do something.
@@ -84,7 +98,7 @@ impl Peer {
 
     /// How many facts of its trace contain `words`.
     pub fn traced(&self, words: &str) -> usize {
-        let trace = fs::read_to_string(self.dir.join("trace")).unwrap_or_default();
+        let trace = fs::read_to_string(&self.log).unwrap_or_default();
         trace.lines().filter(|line| line.contains(words)).count()
     }
 
@@ -96,7 +110,7 @@ impl Peer {
 
     /// The end of its trace.
     pub fn last_words(&self) -> String {
-        let trace = fs::read_to_string(self.dir.join("trace")).unwrap_or_default();
+        let trace = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = trace.lines().collect();
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
@@ -115,8 +129,8 @@ fn arguments(node: Node, terms: &Terms) -> Vec<String> {
     let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
     let own = [
         format!("role={}", node.name()),
-        format!("local={}", node.outer()),
-        format!("remote={}", peer.outer()),
+        format!("local={}", terms.outer(node)),
+        format!("remote={}", terms.outer(peer)),
         format!("id={}", node.id()),
         format!("peer_id={}", peer.id()),
         format!("ike={}", terms.ike),

@@ -38,6 +38,7 @@ const LEAF: &str = "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digita
 pub struct Pki {
     dir: PathBuf,
     root: PathBuf,
+    intermediate: Vec<PathBuf>,
 }
 
 impl Pki {
@@ -49,7 +50,7 @@ impl Pki {
     /// The same in chains of so many certificates, root and leaf included; of every chain the root stays at home.
     pub fn make_chains(dir: &Path, kind: KeyKind, length: usize) -> Result<Self, Trouble> {
         let dir = dir.join("pki");
-        let pki = Self { root: dir.join("root.crt"), dir };
+        let mut pki = Self { root: dir.join("root.crt"), dir, intermediate: Vec::new() };
         fs::create_dir_all(&pki.dir)
             .map_err(|source| Trouble::File { what: format!("make {}", pki.dir.display()), source })?;
         pki.root(kind)?;
@@ -57,6 +58,7 @@ impl Pki {
         for number in 1..length.saturating_sub(1) {
             let name = format!("authority{number}");
             pki.issue(&authorities, &name, AUTHORITY, kind)?;
+            pki.intermediate.push(pki.dir.join(format!("{name}.crt")));
             authorities.push(name);
         }
         for (node, names) in
@@ -112,7 +114,7 @@ impl Pki {
 
     /// The same keys and certificates, for somebody who trusts another root.
     pub fn trusting(&self, other: &Self) -> Self {
-        Self { dir: self.dir.clone(), root: other.root.clone() }
+        Self { dir: self.dir.clone(), root: other.root.clone(), intermediate: self.intermediate.clone() }
     }
 
     /// The root certificate.
@@ -120,7 +122,12 @@ impl Pki {
         self.root.clone()
     }
 
-    /// A node's certificate.
+    /// The certificates between root and leaves.
+    pub fn intermediate_certificates(&self) -> &[PathBuf] {
+        &self.intermediate
+    }
+
+    /// A node's certificate, and the intermediate ones.
     pub fn certificate(&self, node: Node) -> PathBuf {
         self.dir.join(format!("{}.crt", node.name()))
     }

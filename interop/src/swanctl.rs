@@ -48,8 +48,12 @@ pub struct Terms {
     pub esp: &'static str,
     /// The device's inner address.
     pub inner: Inner,
+    /// Whether they meet on IPv6; inside it is always IPv4.
+    pub ipv6: bool,
     /// More lines for strongSwan's connection.
     pub charon: &'static str,
+    /// More lines for strongSwan's daemon.
+    pub daemon: &'static str,
     /// More arguments for `keytoll-live-peer`, separated by blanks.
     pub keytoll: &'static str,
 }
@@ -57,7 +61,17 @@ pub struct Terms {
 impl Terms {
     /// A shared key and a virtual address.
     pub const fn psk(ike: &'static str, esp: &'static str) -> Self {
-        Self { auth: Auth::Psk, secret: SECRET, ike, esp, inner: Inner::Virtual, charon: "", keytoll: "" }
+        Self {
+            auth: Auth::Psk,
+            secret: SECRET,
+            ike,
+            esp,
+            inner: Inner::Virtual,
+            ipv6: false,
+            charon: "",
+            daemon: "",
+            keytoll: "",
+        }
     }
 
     /// Certificates and a virtual address.
@@ -70,13 +84,18 @@ impl Terms {
         Self { auth: Auth::Eap(login), ..Self::psk("aes128-sha256-x25519", "aes128gcm16") }
     }
 
+    /// Where the node is on the cable.
+    pub const fn outer(&self, node: Node) -> IpAddr {
+        if self.ipv6 { IpAddr::V6(node.outer_v6()) } else { IpAddr::V4(node.outer()) }
+    }
+
     /// What strongSwan is told on this node.
     pub fn charon(&self, node: Node, pki: Option<&Pki>) -> Result<Config, Trouble> {
         let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
         let login = self.login();
         Ok(Config {
-            local: node.outer().into(),
-            remote: (node == Node::Ue).then(|| peer.outer().into()),
+            local: self.outer(node),
+            remote: (node == Node::Ue).then(|| self.outer(peer)),
             ike: self.ike.into(),
             esp: self.esp.into(),
             own: self.own_auth(node),
@@ -93,7 +112,7 @@ impl Terms {
             radius: login.map(|_| radius()),
             is_tls_1_3: login.is_some_and(|login| login.method.tls() == Some(Version::Tls13)),
             more: self.charon.into(),
-            daemon: String::new(),
+            daemon: self.daemon.into(),
             logs: true,
         })
     }
@@ -171,11 +190,15 @@ fn radius() -> Radius {
 /// What the node shows and trusts.
 fn files(node: Node, pki: &Pki) -> Result<Vec<Credential>, Trouble> {
     let name = node.name();
-    Ok(vec![
+    let mut files = vec![
         credential(Kind::Authority, "root.crt".into(), &pki.root_certificate())?,
         credential(Kind::Certificate, format!("{name}.crt"), &pki.certificate(node))?,
         credential(Kind::Key, format!("{name}.key"), &pki.key(node))?,
-    ])
+    ];
+    for (number, path) in pki.intermediate_certificates().iter().enumerate() {
+        files.push(credential(Kind::Authority, format!("authority{number}.crt"), path)?);
+    }
+    Ok(files)
 }
 
 fn credential(kind: Kind, name: String, path: &Path) -> Result<Credential, Trouble> {

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_crypto::{Real, keys};
 use keytoll_engine::credentials::{Credential, Trust};
@@ -41,6 +42,10 @@ impl Arguments {
 
     pub(crate) fn parse<T: FromStr<Err: Error + 'static>>(&self, key: &str) -> Result<T> {
         Ok(self.get(key)?.parse()?)
+    }
+
+    pub(crate) fn milliseconds(&self, key: &str) -> Option<Duration> {
+        self.parse(key).ok().map(Duration::from_millis)
     }
 
     pub(crate) fn secret(&self, key: &str) -> Result<Secret> {

@@ -93,7 +93,11 @@ fn aaa(arguments: &Arguments, seed: &Seed) -> Result<Host> {
 
 /// strongSwan's user-space ESP cannot do without UDP encapsulation; we need no privileges with it.
 fn config(connection: Connection, arguments: &Arguments) -> Config {
-    let mut config = Config { force_encapsulation: true, ..Config::new(vec![connection]) };
+    let force_encapsulation = !arguments.is("encapsulation", "honest");
+    let mut config = Config { force_encapsulation, ..Config::new(vec![connection]) };
+    let timers = &mut config.retransmission;
+    timers.first = arguments.milliseconds("retransmit_ms").unwrap_or(timers.first);
+    timers.tries = arguments.parse("retransmit_tries").unwrap_or(timers.tries);
     if arguments.is("cookies", "always") {
         config.half_open.cookies_from = 0;
     }
@@ -116,7 +120,7 @@ fn connection(arguments: &Arguments) -> Result<Connection> {
         auth_lifetime: arguments.parse("auth_lifetime_s").ok().map(Duration::from_secs),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
-        liveness_after: None,
+        liveness_after: arguments.milliseconds("liveness_after_ms"),
     })
 }
 

@@ -2,8 +2,8 @@
 //! in `key=value` arguments, told what to do in lines on stdin, and telling what happens in lines on stdout.
 //!
 //! ```text
-//!   stdin:   echo | rekey-ike | delete | probe | quit
-//!   stdout:  listening, established …, usable, echo-reply, rekeyed, closed …, failed …
+//!   stdin:   echo | rekey-ike | rekey-child | delete | probe | quit
+//!   stdout:  listening, established …, usable, echo-reply, rekeyed, child-rekeyed, closed …, failed …
 //!   stderr:  every fact of the trace
 //! ```
 
@@ -47,7 +47,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let (host, addresses) = hosts::host(arguments, &os_seed()?)?;
     let sockets = Sockets::bind(&addresses)?;
-    let mut peer = LivePeer { driver: Driver::new(host, Real::default(), sockets), sas: Vec::new() };
+    let mut peer =
+        LivePeer { driver: Driver::new(host, Real::default(), sockets), sas: Vec::new(), child: None };
     println!("listening");
     peer.serve(&lines());
     Ok(())
@@ -75,6 +76,8 @@ struct LivePeer {
     driver: Driver<Host, Real>,
     /// The IKE SAs there are, newest last.
     sas: Vec<SaId>,
+    /// What the newest child receives on.
+    child: Option<u32>,
 }
 
 impl LivePeer {
@@ -99,6 +102,9 @@ impl LivePeer {
         let command = match (line, sa) {
             ("echo", _) => Command::Echo { payload_bytes: 56 },
             ("rekey-ike", Some(sa)) => Command::Ike(v2::Command::RekeyIke(sa)),
+            ("rekey-child", Some(sa)) if self.child.is_some() => {
+                Command::Ike(v2::Command::RekeyChild(sa, self.child.unwrap_or_default()))
+            }
             ("delete", Some(sa)) => Command::Ike(v2::Command::Delete(sa)),
             ("probe", Some(sa)) => Command::Ike(v2::Command::Probe(sa)),
             _ => return println!("failed to obey {line:?}"),
@@ -110,6 +116,11 @@ impl LivePeer {
         match event {
             Event::Usable => println!("usable"),
             Event::EchoReply => println!("echo-reply"),
+            Event::ChildUp(child) => self.child = Some(child.inbound_spi),
+            Event::ChildRekeyed { new, .. } => {
+                self.child = Some(new.inbound_spi);
+                println!("child-rekeyed");
+            }
             Event::Ike(event) => self.tell_ike(event),
             _ => {}
         }
@@ -119,7 +130,10 @@ impl LivePeer {
         match event {
             v2::Event::Established(up) => {
                 self.sas.push(up.sa);
-                println!("established with {} by {} address {:?}", up.peer, up.suite, up.address);
+                println!(
+                    "established with {} at {} by {} address {:?}",
+                    up.peer, up.remote, up.suite, up.address
+                );
             }
             v2::Event::Rekeyed { old, new } => {
                 self.sas.retain(|sa| *sa != old);

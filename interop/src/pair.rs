@@ -1,0 +1,240 @@
+//! keytoll and strongSwan as device and gateway, in either order: one vocabulary for what the two do to each other, so
+//! that every test of IKEv2 is written once.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::charon::Charon;
+use crate::ikev2::{Direction, Kind};
+use crate::lab::{Lab, Node};
+use crate::peer::Peer;
+use crate::pki::Pki;
+use crate::run::{Trouble, wait_for};
+use crate::swanctl::Terms;
+
+/// How long a probe may take, the wait for it included.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// An echo as ESP counts it: 20 bytes of IP header, 8 of ICMP, 56 of data.
+const ECHO_BYTES: u64 = 84;
+
+/// Which end of an IKE SA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The initiator.
+    Device,
+    /// The responder.
+    Gateway,
+}
+
+/// Both ends.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    direction: Direction,
+    lab: &'a Lab,
+    program: &'a str,
+    keytoll: Option<Peer>,
+    charon: Option<Charon>,
+}
+
+impl<'a> Pair<'a> {
+    /// Starts the gateway, then the device, each with its own terms.
+    pub fn start(
+        direction: Direction,
+        lab: &'a Lab,
+        program: &'a str,
+        [device, gateway]: [&Terms; 2],
+        pki: Option<&Pki>,
+    ) -> Result<Self, Trouble> {
+        let (keytoll, charon) = match direction {
+            Direction::KeytollDevice => {
+                let charon = Charon::start(lab, Node::Gw, gateway, pki)?;
+                (Peer::start(lab, Node::Ue, program, device, pki)?, charon)
+            }
+            Direction::CharonDevice => {
+                let keytoll = Peer::start(lab, Node::Gw, program, gateway, pki)?;
+                (keytoll, Charon::start(lab, Node::Ue, device, pki)?)
+            }
+        };
+        Ok(Self { direction, lab, program, keytoll: Some(keytoll), charon: Some(charon) })
+    }
+
+    /// strongSwan.
+    ///
+    /// # Panics
+    /// When it was killed.
+    pub fn charon(&self) -> &Charon {
+        self.charon.as_ref().expect("strongSwan was not killed")
+    }
+
+    fn keytoll(&mut self) -> &mut Peer {
+        self.keytoll.as_mut().expect("keytoll was not killed")
+    }
+
+    /// Sets up IKE and CHILD SA and sends an echo through; gives where the gateway saw the device.
+    pub fn connect(&mut self) -> Result<String, Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => self.keytoll().say("echo")?,
+            Direction::CharonDevice => drop(self.charon().initiate()?),
+        }
+        let established = self.keytoll().expect("established")?;
+        match self.direction {
+            Direction::KeytollDevice => drop(self.keytoll().expect("echo-reply")?),
+            Direction::CharonDevice => drop(self.lab.ping(Node::Ue, None, Node::Gw.inner(), 1)?),
+        }
+        self.expect_one_child(ECHO_BYTES)?;
+        Ok(match self.direction {
+            Direction::KeytollDevice => self.seen_by_charon(),
+            Direction::CharonDevice => established,
+        })
+    }
+
+    /// The newest line of its log about where a packet came from: `received packet: from 10.99.1.253[5361] to …`, in the
+    /// notation that we use.
+    fn seen_by_charon(&self) -> String {
+        let log = self.charon().log();
+        let line = log.lines().rfind(|line| line.contains("received packet: from")).unwrap_or_default();
+        line.replace('[', ":").replace(']', "")
+    }
+
+    /// strongSwan has one IKE SA with one child, through which so many bytes went each way.
+    fn expect_one_child(&self, bytes: u64) -> Result<(), Trouble> {
+        self.charon()
+            .await_sas("one child, used both ways", |sas| {
+                let [sa] = sas else { return false };
+                let [child] = sa.children.as_slice() else { return false };
+                (sa.state.as_str(), child.state.as_str()) == ("ESTABLISHED", "INSTALLED")
+                    && (child.bytes_in, child.bytes_out) == (bytes, bytes)
+            })
+            .map(drop)
+    }
+
+    /// Sets up an IKE SA without a child.
+    pub fn connect_childless(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => {
+                self.keytoll().say("echo")?;
+                self.keytoll().expect("usable")?;
+            }
+            Direction::CharonDevice => {
+                self.charon().initiate_ike()?;
+                self.keytoll().expect("established")?;
+            }
+        }
+        let sas = self.charon().list_sas()?;
+        assert!(sas.len() == 1 && sas[0].state == "ESTABLISHED" && sas[0].children.is_empty(), "{sas:?}");
+        Ok(())
+    }
+
+    /// One more echo, whatever happened before.
+    pub fn traffic(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => {
+                self.keytoll().say("echo")?;
+                self.keytoll().expect("echo-reply").map(drop)
+            }
+            Direction::CharonDevice => self.lab.ping(Node::Ue, None, Node::Gw.inner(), 1).map(drop),
+        }
+    }
+
+    fn is_keytoll(&self, role: Role) -> bool {
+        (self.direction == Direction::KeytollDevice) == (role == Role::Device)
+    }
+
+    /// One side wants new keys; afterwards there is one IKE SA with one child, and of a new child no packet has gone
+    /// through.
+    pub fn rekey(&mut self, kind: Kind, by: Role) -> Result<(), Trouble> {
+        let is_ike = kind == Kind::Ike;
+        if self.is_keytoll(by) {
+            self.keytoll().say(if is_ike { "rekey-ike" } else { "rekey-child" })?;
+        } else {
+            self.charon().rekey(is_ike)?;
+        }
+        self.keytoll().expect(if is_ike { "rekeyed" } else { "child-rekeyed" })?;
+        self.expect_one_child(if is_ike { ECHO_BYTES } else { 0 })
+    }
+
+    /// One side closes the IKE SA; the other knows.
+    pub fn delete(&mut self, by: Role) -> Result<(), Trouble> {
+        if self.is_keytoll(by) {
+            self.keytoll().say("delete")?;
+        } else {
+            self.charon().terminate()?;
+        }
+        self.keytoll().expect("closed deleted")?;
+        self.charon().await_sas("the delete", <[_]>::is_empty).map(drop)
+    }
+
+    /// The device says something in IKE, so that the gateway hears where it is.
+    pub fn probe_by_device(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => {
+                let before = self.informational();
+                self.keytoll().say("probe")?;
+                self.await_informational(before)
+            }
+            // It does so every second by itself.
+            Direction::CharonDevice => self.await_informational(self.informational()),
+        }
+    }
+
+    /// How many INFORMATIONAL messages strongSwan has got.
+    fn informational(&self) -> usize {
+        self.charon().log().matches("parsed INFORMATIONAL").count()
+    }
+
+    fn await_informational(&self, before: usize) -> Result<(), Trouble> {
+        let more = || (self.informational() > before).then_some(());
+        wait_for("an INFORMATIONAL exchange", LIMIT, more, || self.charon().log())
+    }
+
+    /// How often IKE_SA_INIT was sent by the device.
+    pub fn expect_sa_inits(&mut self, count: usize) -> Result<(), Trouble> {
+        let sent = match self.direction {
+            Direction::KeytollDevice => self.keytoll().traced("kind: 34"),
+            Direction::CharonDevice => self.charon().log().matches("generating IKE_SA_INIT request").count(),
+        };
+        assert_eq!(sent, count, "IKE_SA_INIT requests");
+        Ok(())
+    }
+
+    /// At a strongSwan gateway another device that never goes on; it stays until dropped. At ours nobody.
+    pub fn half_open(&self, terms: &Terms) -> Result<Option<Peer>, Trouble> {
+        if self.direction == Direction::CharonDevice {
+            return Ok(None);
+        }
+        // Without a socket for port 4500 its IKE_AUTH never leaves.
+        let terms = Terms { keytoll: "ports=500", ..*terms };
+        let mut other = Peer::second_device(self.lab, self.program, &terms)?;
+        other.say("echo")?;
+        self.charon().await_sas("a half-open SA", |sas| sas.len() == 1)?;
+        Ok(Some(other))
+    }
+
+    /// Ends one side as a power cut would.
+    pub fn kill(&mut self, role: Role) {
+        if self.is_keytoll(role) {
+            self.keytoll = None;
+        } else {
+            self.charon = None;
+        }
+    }
+
+    /// The side that survived a [`Self::kill`] forgets the other.
+    pub fn expect_forgotten(&mut self, killed: Role) -> Result<(), Trouble> {
+        if self.is_keytoll(killed) {
+            self.charon().await_sas("nobody any more", <[_]>::is_empty).map(drop)
+        } else {
+            self.keytoll().expect("closed timeout").map(drop)
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::Gateway => "gateway",
+        })
+    }
+}
