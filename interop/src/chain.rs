@@ -29,6 +29,8 @@ pub enum Chain {
     CharonGateway,
     /// keytoll, strongSwan, FreeRADIUS.
     CharonGatewayFreeRadius,
+    /// strongSwan, keytoll, FreeRADIUS.
+    CharonDeviceFreeRadius,
 }
 
 /// What comes of a method in a chain.
@@ -73,6 +75,7 @@ impl Chain {
         Self::CharonDevice,
         Self::CharonGateway,
         Self::CharonGatewayFreeRadius,
+        Self::CharonDeviceFreeRadius,
     ];
 
     /// What is known to come of a method.
@@ -81,16 +84,17 @@ impl Chain {
             (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Aka | Method::AkaPrime) => {
                 Outcome::NotOffered("FreeRADIUS 3 has neither EAP-AKA nor EAP-AKA'")
             }
-            (Self::CharonDevice, Method::Sim | Method::Aka | Method::AkaPrime) => {
-                Outcome::NotOffered("Debian builds strongSwan without cards to ask")
-            }
+            (
+                Self::CharonDevice | Self::CharonDeviceFreeRadius,
+                Method::Sim | Method::Aka | Method::AkaPrime,
+            ) => Outcome::NotOffered("Debian builds strongSwan without cards to ask"),
             (Self::Hostapd, Method::Sim | Method::Aka | Method::AkaPrime) => {
                 Outcome::PassedWith("the vectors by hlr_auc_gw of build-wpa.sh, which Debian leaves out")
             }
             (Self::EapolTest, Method::Sim | Method::Aka | Method::AkaPrime) => {
                 Outcome::PassedWith("eapol_test of build-wpa.sh; Debian's own has no card simulators")
             }
-            (Self::CharonDevice, Method::Peap(..)) => {
+            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Peap(..)) => {
                 Outcome::NotOffered("Debian builds strongSwan without PEAP")
             }
             (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Peap(Binding::Required, _)) => {
@@ -102,17 +106,22 @@ impl Chain {
                     why: "hostapd 2.10 derives another tunnel key than RFC 9427 §2.4 wants",
                 }
             }
-            (Self::CharonDevice, Method::Ttls(Inside::Pap | Inside::MschapV2, _)) => {
-                Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS")
+            (
+                Self::CharonDevice | Self::CharonDeviceFreeRadius,
+                Method::Ttls(Inside::Pap | Inside::MschapV2, _),
+            ) => Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS"),
+            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Tls(Version::Tls13)) => {
+                Outcome::Failed {
+                    words: "received critical signal",
+                    why: "strongSwan 5.9.8 crashes on the success indication of RFC 9190 §2.5",
+                }
             }
-            (Self::CharonDevice, Method::Tls(Version::Tls13)) => Outcome::Failed {
-                words: "received critical signal",
-                why: "strongSwan 5.9.8 crashes on the success indication of RFC 9190 §2.5",
-            },
-            (Self::CharonDevice, Method::Ttls(_, Version::Tls13)) => Outcome::Failed {
-                words: "AUTHENTICATION_FAILED",
-                why: "strongSwan 5.9.8 derives other keys than RFC 9427 §2.1 wants",
-            },
+            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Ttls(_, Version::Tls13)) => {
+                Outcome::Failed {
+                    words: "AUTHENTICATION_FAILED",
+                    why: "strongSwan 5.9.8 derives other keys than RFC 9427 §2.1 wants",
+                }
+            }
             _ => Outcome::Passed,
         }
     }
@@ -145,6 +154,10 @@ impl Setting<'_> {
             Chain::CharonGatewayFreeRadius => {
                 let _aaa = self.freeradius()?;
                 self.with_charon_gateway()
+            }
+            Chain::CharonDeviceFreeRadius => {
+                let _aaa = self.freeradius()?;
+                self.with_charon_device()
             }
         }
     }
@@ -212,6 +225,7 @@ impl fmt::Display for Chain {
             Self::CharonDevice => "strongSwan → keytoll → keytoll",
             Self::CharonGateway => "keytoll → strongSwan → keytoll",
             Self::CharonGatewayFreeRadius => "keytoll → strongSwan → FreeRADIUS",
+            Self::CharonDeviceFreeRadius => "strongSwan → keytoll → FreeRADIUS",
         })
     }
 }

@@ -31,7 +31,6 @@ pub mod peer;
 pub mod pki;
 pub mod require;
 pub mod results;
-pub mod suites;
 pub mod swanctl;
 
 pub use keytoll_daemons::{run, status};

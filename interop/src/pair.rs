@@ -94,7 +94,8 @@ impl<'a> Pair<'a> {
     fn seen_by_charon(&self) -> String {
         let log = self.charon().log();
         let line = log.lines().rfind(|line| line.contains("received packet: from")).unwrap_or_default();
-        line.replace('[', ":").replace(']', "")
+        let from = line.split(" to ").next().unwrap_or_default();
+        from.replace('[', ":").replace(']', "")
     }
 
     /// strongSwan has one IKE SA with one child, through which so many bytes went each way.

@@ -1,21 +1,39 @@
-//! The table of `RESULTS.md`: what [`Chain::outcome`] says of every method, which `tests/eap_chains.rs` proves cell by
-//! cell.
+//! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
+//! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves.
+
+use std::fmt::Display;
 
 use crate::chain::{Chain, Outcome};
 use crate::eap::Method;
+use crate::ikev2::{Direction, Feature};
 
-/// The table, and below it what its numbers stand for.
-pub fn table() -> String {
+/// EAP methods in chains of peers.
+pub fn eap_table() -> String {
+    table("method", Method::ALL, Chain::ALL, |method, chain| chain.outcome(*method))
+}
+
+/// IKEv2 in both directions.
+pub fn ikev2_table() -> String {
+    table("suite or feature", Feature::ALL, Direction::ALL, |feature, direction| feature.outcome(*direction))
+}
+
+/// A table, and below it what its numbers stand for.
+fn table<R: Display, C: Display>(
+    corner: &str,
+    rows: &[R],
+    columns: &[C],
+    outcome: impl Fn(&R, &C) -> Outcome,
+) -> String {
     let mut notes = Vec::new();
-    let row = |method: &Method| {
-        let cells: Vec<_> = Chain::ALL.iter().map(|chain| cell(chain.outcome(*method), &mut notes)).collect();
-        format!("| {method} | {} |\n", cells.join(" | "))
+    let mut row = |name: &R| {
+        let cells: Vec<_> = columns.iter().map(|column| cell(outcome(name, column), &mut notes)).collect();
+        format!("| {name} | {} |\n", cells.join(" | "))
     };
-    let rows: String = Method::ALL.iter().map(row).collect();
-    let chains: Vec<_> = Chain::ALL.iter().map(ToString::to_string).collect();
-    let head = format!("| method | {} |\n|{}\n", chains.join(" | "), "---|".repeat(chains.len() + 1));
-    let notes: String = notes.iter().zip(1..).map(|(note, n)| format!("{n}. {note}\n")).collect();
-    format!("{head}{rows}\n{notes}")
+    let rows: String = rows.iter().map(&mut row).collect();
+    let columns: Vec<_> = columns.iter().map(ToString::to_string).collect();
+    let head = format!("| {corner} | {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len() + 1));
+    let notes: String = notes.iter().zip(1..).map(|(note, n)| format!("\n{n}. {note}")).collect();
+    format!("{head}{rows}{notes}")
 }
 
 fn cell(outcome: Outcome, notes: &mut Vec<&'static str>) -> String {
@@ -42,7 +60,9 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        assert!(shown.contains(&table()), "RESULTS.md must contain this table:\n\n{}", table());
+        for table in [eap_table(), ikev2_table()] {
+            assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
+        }
     }
 
     #[test]

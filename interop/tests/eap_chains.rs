@@ -59,3 +59,60 @@ mod charon_gateway_freeradius {
     use super::*;
     eap_rows!(eap_tests(|method| check(Chain::CharonGatewayFreeRadius, method)));
 }
+
+mod charon_device_freeradius {
+    use super::*;
+    eap_rows!(eap_tests(|method| check(Chain::CharonDeviceFreeRadius, method)));
+}
+
+/// The methods with TLS once more with chains of four certificates on both sides: nothing of theirs fits one packet of EAP.
+mod long_chains {
+    use super::*;
+    use keytoll_interop::KeyKind;
+    use keytoll_interop::eap::{Binding, Inside, Version};
+
+    fn check(chain: Chain, method: Method) {
+        let Some(lab) = lab_or_skip() else { return };
+        let authenticated = (|| {
+            let pki = Pki::make_chains(lab.shared_dir(), KeyKind::Rsa2048, 4)?;
+            let setting =
+                Setting { lab: &lab, program: PROGRAM, login: Login::new(method), pki: &pki, aaa: &pki };
+            setting.authenticate(chain)
+        })();
+        authenticated.unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+    }
+
+    macro_rules! four_by {
+        ($($chain:ident: $name:ident;)*) => { $(
+            mod $name {
+                use super::*;
+
+                #[test]
+                fn tls_1_2() {
+                    check(Chain::$chain, Method::Tls(Version::Tls12));
+                }
+
+                #[test]
+                fn tls_1_3() {
+                    check(Chain::$chain, Method::Tls(Version::Tls13));
+                }
+
+                #[test]
+                fn ttls() {
+                    check(Chain::$chain, Method::Ttls(Inside::EapMd5, Version::Tls12));
+                }
+
+                #[test]
+                fn peap() {
+                    check(Chain::$chain, Method::Peap(Binding::Off, Version::Tls12));
+                }
+            }
+        )* };
+    }
+
+    four_by! {
+        FreeRadius: freeradius;
+        Hostapd: hostapd;
+        EapolTest: eapol_test;
+    }
+}

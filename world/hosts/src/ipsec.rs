@@ -21,6 +21,8 @@ struct Entry {
     local: Vec<TrafficSelector>,
     remote: Vec<TrafficSelector>,
     path: Path,
+    /// The peer is where its last packet came from.
+    follows_peer: bool,
 }
 
 /// The outer addresses of an SA.
@@ -70,6 +72,7 @@ impl SaTable {
             local: child.local,
             remote: child.remote,
             path,
+            follows_peer: child.encapsulation.is_some() && child.peer_may_move,
         };
         self.entries.insert(child.inbound_spi, Box::new(entry));
     }
@@ -142,6 +145,10 @@ impl SaTable {
                 return None;
             }
         };
+        // RFC 7296 §2.23: whoever is not behind the NAT sends to where the last authentic packet came from.
+        if entry.follows_peer {
+            entry.path.to = from;
+        }
         let delivered = entry.deliver(from, to, opened);
         if delivered.is_none() {
             cx.discard(Protocol::Esp, "esp: packet outside the SA's selectors");

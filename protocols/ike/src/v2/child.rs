@@ -281,6 +281,7 @@ impl Agreed {
             local: self.local,
             remote: self.remote,
             encapsulation: encapsulation(core),
+            peer_may_move: core.nat.there,
         };
         if env.cx.trace.wants_keys() {
             child.reveal(core.route, env.cx.trace);

@@ -155,6 +155,8 @@ pub struct ChildSa {
     pub remote: Vec<TrafficSelector>,
     /// UDP encapsulation between these addresses, if a NAT is there (RFC 3948).
     pub encapsulation: Option<(Addr, Addr)>,
+    /// The peer is behind a NAT, which may give it another address: what it sends tells where it is (RFC 7296 §2.23).
+    pub peer_may_move: bool,
 }
 
 /// The keys of one direction.

@@ -35,6 +35,7 @@ fn a_nat_is_found_and_everything_moves_to_port_4500() {
     let (device, gateway) = (Addr::new(Side::I.ip(), 4500), Addr::new(Side::R.ip(), 4500));
     assert_eq!(i.encapsulation, Some((device, gateway)));
     assert_eq!(r.encapsulation, Some((gateway, Addr::new(OUTSIDE.parse().unwrap(), 14_500))));
+    assert_eq!((i.peer_may_move, r.peer_may_move), (false, true), "only who is outside follows");
 }
 
 #[test]
