@@ -1,7 +1,9 @@
 //! The command line: verbs, their arguments and their help.
 
-use std::num::NonZeroUsize;
+use std::net::{IpAddr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
@@ -42,7 +44,19 @@ pub(crate) enum Verb {
     /// Measure again what a paper measured, and set it beside what it printed.
     #[command(after_help = STUDY_HELP)]
     Study(StudyArgs),
-    /// Say what a scenario would run, without running it.
+    /// Let devices in: IKEv2 on real sockets.
+    #[command(after_help = GATEWAY_HELP)]
+    Gateway(ServeArgs),
+    /// Judge devices with EAP: RADIUS on real sockets.
+    #[command(after_help = AAA_HELP)]
+    Aaa(ServeArgs),
+    /// Hold subscribers' keys: Diameter on real sockets.
+    #[command(after_help = HSS_HELP)]
+    Hss(ServeArgs),
+    /// Be one device that connects to a gateway, and say what it took.
+    #[command(after_help = CONNECT_HELP)]
+    Connect(ConnectArgs),
+    /// Say what a scenario would run or what a node would be, without running it.
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
     /// Show what scenarios can name, with sources.
@@ -81,8 +95,49 @@ const CHECK_HELP: &str = "\
 Example:
   keytoll check quickstart --set networks=lte
 
-Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file. Writes no files.
+Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file; or the file of a node
+for `keytoll gateway`, `aaa`, `hss` or `connect`. Writes no files.
 Exit code: 0 it can be run, 2 it is wrong.";
+
+const GATEWAY_HELP: &str = "\
+Example:
+  keytoll gateway scenarios/live/gateway-psk.toml
+
+Reads a node file with `role = \"gateway\"`; scenarios/live/README.md has every key. Listens on
+loopback unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes
+to stdout. SIGTERM or Ctrl-C closes every SA, a second one ends at once.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment
+does not let us.";
+
+const AAA_HELP: &str = "\
+Example:
+  keytoll aaa scenarios/live/aaa.toml
+
+Reads a node file with `role = \"aaa\"`; scenarios/live/README.md has every key. Listens on loopback
+unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to
+stdout. SIGTERM or Ctrl-C lets conversations end, a second one ends at once.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment
+does not let us.";
+
+const HSS_HELP: &str = "\
+Example:
+  keytoll hss scenarios/live/hss.toml
+
+Reads a node file with `role = \"hss\"`; scenarios/live/README.md has every key. Listens on loopback
+unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to
+stdout. SIGTERM or Ctrl-C ends it.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment
+does not let us.";
+
+const CONNECT_HELP: &str = "\
+Example:
+  keytoll connect scenarios/live/device-psk.toml --count 3 --interval 100ms
+
+Reads a node file with `role = \"device\"`; scenarios/live/README.md has every key. Sets up an SA,
+sends an echo request through it, and closes it; prints what was negotiated and every message with
+its time. Logs go to stderr.
+Exit code: 0 connected, and the echo came back if there is a `ping`; 1 it did not; 2 the node file
+or the command line is wrong; 3 the environment does not let us.";
 
 const LIST_HELP: &str = "\
 Example:
@@ -116,6 +171,16 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
+    /// The file of a node, if it is none of a scenario.
+    pub(crate) fn node(&self) -> Result<Option<Source>, Report> {
+        let source = Source::find(&self.scenario)?;
+        if source.is_node() && self.changes.any() {
+            let message = format!("`{}` is the file of a node; nothing in it can be replaced", self.scenario);
+            return Err(Usage::hint(message, "leave `--set` and the like out, or edit the file").into());
+        }
+        Ok(Some(source).filter(Source::is_node))
+    }
+
     /// The scenario with everything replaced that the command line replaces.
     pub(crate) fn plan(&self) -> Result<Plan, Report> {
         self.changes.plan(&Source::find(&self.scenario)?)
@@ -143,6 +208,12 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// Whether there are any.
+    fn any(&self) -> bool {
+        let switches = [self.crypto.is_some(), self.exponents.is_some(), self.seed.is_some()];
+        !self.sets.is_empty() || self.samples.is_some() || switches.contains(&true)
+    }
+
     /// What a scenario says with these changes.
     pub(crate) fn plan(&self, source: &Source) -> Result<Plan, Report> {
         let mut overrides = Overrides::parse(&self.sets)?;
@@ -260,6 +331,75 @@ pub(crate) struct CheckArgs {
     /// Print JSON instead of the table; its `plan` is a scenario file without defaults.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `gateway`, `aaa` and `hss`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Where to listen, instead of what the file says; needed for any address that is not loopback.
+    #[arg(long, value_name = "ADDR[:PORT]", value_parser = listen)]
+    pub(crate) listen: Option<Listen>,
+}
+
+/// Arguments of `connect`.
+#[derive(Debug, Args)]
+pub(crate) struct ConnectArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// How often to connect.
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"])]
+    pub(crate) count: NonZeroU32,
+    /// From the end of one connection to the beginning of the next, like `200ms` or `1.5s`.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub(crate) interval: Duration,
+    /// How long one connection may take.
+    #[arg(long, value_name = "TIME", default_value = "180s", value_parser = duration)]
+    pub(crate) within: Duration,
+    /// Keep the SA until Ctrl-C, then close it.
+    #[arg(long)]
+    pub(crate) stay: bool,
+}
+
+/// What all nodes on real sockets are told.
+#[derive(Debug, Args)]
+pub(crate) struct NodeArgs {
+    /// The node file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print JSON: a line for every event; of `connect` one document at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Which log lines go to stderr: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
+    /// `info,fact=debug`.
+    #[arg(long, value_name = "LEVEL", env = "KEYTOLL_LOG", hide_env = true)]
+    pub(crate) log: Option<String>,
+    /// Take commands from stdin, one a line: echo, rekey-ike, rekey-child, create-child, probe, delete,
+    /// quit. Every event becomes a line of JSON on stdout.
+    #[arg(long)]
+    pub(crate) control: bool,
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listen {
+    pub(crate) ip: IpAddr,
+    pub(crate) port: Option<u16>,
+}
+
+fn listen(text: &str) -> Result<Listen, String> {
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return Ok(Listen { ip: socket.ip(), port: Some(socket.port()) });
+    }
+    let ip = text.trim_matches(['[', ']']).parse();
+    ip.map(|ip| Listen { ip, port: None })
+        .map_err(|_| "expected an IP address, with or without a port, like 192.0.2.1:500".to_owned())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    keytoll_scenario::quantity::parse_duration(text)
+        .map_err(|error| format!("{error}, expected one like 200ms"))
 }
 
 /// Arguments of `list`.

@@ -11,10 +11,14 @@ use miette::Report;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::screen;
+use crate::{live, screen};
 
 /// Resolves a scenario and prints its rows.
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Report> {
+    if let Some(source) = args.scenario.node()? {
+        live::describe(&source, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let plan = args.scenario.plan()?;
     if args.json {
         screen::print_json(&object(&plan))?;

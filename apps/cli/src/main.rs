@@ -1,37 +1,5 @@
-//! `keytoll`: what does it cost to let somebody in? One verb per step from scenario to report.
-//!
-//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
-//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let us.
+//! The command `keytoll`.
 
-mod args;
-mod check;
-mod completions;
-mod list;
-mod report;
-mod run;
-mod screen;
-
-use std::process::ExitCode;
-
-use clap::Parser;
-
-use args::{Cli, Verb};
-
-#[global_allocator]
-static HEAP: keytoll_native::heap::TaggedHeap = keytoll_native::heap::TaggedHeap;
-
-fn main() -> ExitCode {
-    // Before the first call of the crypto library and before the first thread; without it only its heap is not counted.
-    let counted = keytoll_native::heap::install_crypto_heap();
-    debug_assert!(counted.is_ok(), "main has called nothing yet");
-    let cli = Cli::parse();
-    let done = match cli.verb {
-        Verb::Run(args) => run::run(&args),
-        Verb::Study(args) => run::study(&args),
-        Verb::Check(args) => check::check(&args),
-        Verb::List(args) => list::list(&args),
-        Verb::Report(args) => report::report(&args),
-        Verb::Completions(args) => completions::completions(&args),
-    };
-    done.unwrap_or_else(|report| screen::fail(&report, cli.color))
+fn main() -> std::process::ExitCode {
+    keytoll_cli::main()
 }

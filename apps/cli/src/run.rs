@@ -5,8 +5,7 @@ mod streaming;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_analysis::{Findings, RowFindings};
@@ -18,7 +17,7 @@ use keytoll_scenario::plan::{CryptoMode, Plan};
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
-use crate::screen;
+use crate::{interrupt, screen};
 
 /// Exit code when a row has no authentication that succeeded, or one that should not have.
 const FAILED: u8 = 1;
@@ -47,23 +46,10 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
 
 /// Runs a plan and leaves all its files in a directory.
 fn measure(plan: &Plan, execution: &Execution, out: &Path) -> Result<Findings, Report> {
-    let stop = stop_on_interrupt()?;
+    let stop = interrupt::watch(|| {})?;
     let captured = execution.captured();
     let run = Run { plan, threads: execution.threads(), captured, out, stop: &stop };
     if execution.no_trace { run.streaming() } else { run.with_trace() }
-}
-
-/// Ctrl-C ends the run after the authentications in progress; a second one ends the program.
-fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Report> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| miette!("cannot watch for Ctrl-C: {error}"))?;
-    Ok(stop)
 }
 
 /// A plan about to run.

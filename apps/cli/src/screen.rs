@@ -1,5 +1,6 @@
 //! What the verbs have in common on the screen: tables on stdout, errors on stderr.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -20,19 +21,24 @@ const ENVIRONMENT: u8 = 3;
 #[error("{message}")]
 pub(crate) struct Usage {
     message: String,
-    hint: &'static str,
+    hint: Cow<'static, str>,
 }
 
 impl Usage {
     /// What is wrong, and what to do instead.
     pub(crate) fn hint(message: String, hint: &'static str) -> Self {
-        Self { message, hint }
+        Self { message, hint: hint.into() }
+    }
+
+    /// The same with a hint that depends on what was written.
+    pub(crate) fn because(message: String, hint: String) -> Self {
+        Self { message, hint: hint.into() }
     }
 }
 
 impl Diagnostic for Usage {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.hint))
+        Some(Box::new(&*self.hint))
     }
 }
 

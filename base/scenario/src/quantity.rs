@@ -123,6 +123,11 @@ impl fmt::Display for QuantityError {
     }
 }
 
+/// Reads a duration, `200 ms`; what is wrong with it is a sentence.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    read(Kind::Duration, text).map(Duration::from_nanos).map_err(|error| error.to_string())
+}
+
 /// Reads a quantity into the base unit of its kind.
 pub(crate) fn read(kind: Kind, text: &str) -> Result<u64, QuantityError> {
     let text = text.trim();

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput};
-use keytoll_engine::trace::Fact;
+use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
@@ -42,6 +42,8 @@ pub struct Aaa {
     desk: Desk,
     conversations: BTreeMap<ConversationId, Server>,
     rng: Rng,
+    /// Whether no new conversations begin.
+    draining: bool,
     out: VecDeque<Output<Event>>,
 }
 
@@ -61,6 +63,7 @@ impl Aaa {
             address: config.address,
             eap: config.eap,
             conversations: BTreeMap::new(),
+            draining: false,
             out: VecDeque::new(),
         }
     }
@@ -114,6 +117,10 @@ impl Aaa {
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
         let conversation = request.conversation;
+        if self.draining && request.first {
+            // The client asks again, perhaps somebody else.
+            return cx.discard(Protocol::Radius, "draining");
+        }
         let Credential::Eap(packet) = request.credential else {
             // Passwords are for methods inside EAP only.
             self.rejected(&request.user_name, "no EAP");
@@ -199,6 +206,7 @@ impl Engine for Aaa {
                 self.desk.handle(Input::Tick, cx);
                 self.radius.handle(Input::Tick, cx);
             }
+            Input::Command(Command::Drain) => self.draining = true,
             Input::Command(_) => {}
         }
         self.drain(cx);

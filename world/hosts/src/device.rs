@@ -10,7 +10,7 @@ use keytoll_ike::v2::{self, Endpoint};
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
 use crate::supplicant::{EapCredentials, Supplicant};
-use crate::{Command, Event, icmp, ip};
+use crate::{Child, Command, Event, icmp, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
 const WAITING_MAX: usize = 16;
@@ -138,15 +138,15 @@ impl Device {
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
         match event {
             v2::Event::Established(established) => self.established(established, cx),
-            v2::Event::ChildUp(_, child) => {
-                self.out.push_back(Output::Event(Event::ChildUp((&*child).into())));
+            v2::Event::ChildUp(sa, child) => {
+                self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
                 self.sas.install(*child, self.config.address, self.config.gateway);
                 if self.setting_up {
                     self.usable(cx);
                 }
             }
-            v2::Event::ChildRekeyed { old, new, .. } => {
-                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: (&*new).into() }));
+            v2::Event::ChildRekeyed { sa, old, new } => {
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
                 self.sas.install(*new, self.config.address, self.config.gateway);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
@@ -230,6 +230,7 @@ impl Engine for Device {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
             Input::Command(Command::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
+            Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
             Input::Tick => self.ike.handle(Input::Tick, cx),
             Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {

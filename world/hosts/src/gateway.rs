@@ -12,7 +12,7 @@ use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
-use crate::{Command, Event, icmp, ip};
+use crate::{Child, Command, Event, icmp, ip};
 
 /// What a gateway is told before its first packet.
 #[derive(Debug, Clone)]
@@ -137,11 +137,11 @@ impl Gateway {
                 self.tell(v2::Event::Established(established));
             }
             v2::Event::ChildUp(sa, child) => {
-                self.out.push_back(Output::Event(Event::ChildUp((&*child).into())));
+                self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
                 self.install(sa, *child);
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
-                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: (&*new).into() }));
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
                 self.install(sa, *new);
             }
             v2::Event::ChildDown(_, spi) => {
@@ -208,6 +208,7 @@ impl Engine for Gateway {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
+            Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
             Input::Command(Command::Echo { .. }) => {}
             Input::Tick => {

@@ -15,6 +15,8 @@ pub enum Command {
         /// Bytes after the ICMP echo header.
         payload_bytes: usize,
     },
+    /// Any host: let nobody begin any more; those that began may go on.
+    Drain,
     /// Any host: ask its IKE endpoint.
     Ike(v2::Command),
 }
@@ -60,6 +62,8 @@ pub enum Event {
 /// An SA for traffic, without its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Child {
+    /// The IKE SA that it came up under.
+    pub sa: v2::SaId,
     /// SPI we receive on.
     pub inbound_spi: u32,
     /// SPI the peer receives on.
@@ -74,9 +78,10 @@ pub struct Child {
     pub encapsulated: bool,
 }
 
-impl From<&v2::ChildSa> for Child {
-    fn from(child: &v2::ChildSa) -> Self {
+impl Child {
+    pub(crate) fn of(sa: v2::SaId, child: &v2::ChildSa) -> Self {
         Self {
+            sa,
             inbound_spi: child.inbound_spi,
             outbound_spi: child.outbound_spi,
             suite: child.suite,

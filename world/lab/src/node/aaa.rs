@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use keytoll_diameter::{Name, client as diameter};
 use keytoll_eap::ServerConfig;
-use keytoll_engine::{Addr, Seed, Transport};
+use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::{Aaa, AaaConfig, HssAccess, Subscribers};
 use keytoll_radius::server;
 use keytoll_scenario::ScenarioError;
@@ -16,6 +16,8 @@ use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
 use super::subscribers::Records;
 use super::{Place, Wanted, eap};
 
+/// RFC 6733 §2.1; what the AAA server calls its end of the stream.
+const DIAMETER_PORT: u16 = 3868;
 /// Of so many subscribers the AAA server keeps vectors.
 const SUBSCRIBERS_KEPT_MAX: usize = 100_000;
 
@@ -41,15 +43,11 @@ impl Blueprint {
     pub(super) fn sockets(&self) -> Vec<Wanted> {
         let (authentication, accounting) = self.plan.ports;
         let own = [authentication, accounting].map(|port| Place::At(SocketAddr::new(self.plan.listen, port)));
-        let hss = self.plan.hss.as_ref().map(|hss| Wanted {
-            transport: Transport::Tcp,
-            address: match hss.local {
-                Some(local) => Place::At(SocketAddr::new(local, 0)),
-                None => Place::Towards(hss.server, 0),
-            },
-            listens: false,
+        let hss = self.plan.hss.as_ref().map(|hss| match hss.local {
+            Some(local) => Place::At(SocketAddr::new(local, DIAMETER_PORT)),
+            None => Place::Towards(hss.server, DIAMETER_PORT),
         });
-        own.into_iter().map(Wanted::udp).chain(hss).collect()
+        own.into_iter().map(Wanted::Udp).chain(hss.map(Wanted::Call)).collect()
     }
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Aaa {

@@ -44,7 +44,7 @@ impl Blueprint {
             Some(local) => Place::At(SocketAddr::new(local, port)),
             None => Place::Towards(self.gateway, port),
         };
-        [self.ports.0, self.ports.1].map(|port| Wanted::udp(place(port))).to_vec()
+        [self.ports.0, self.ports.1].map(|port| Wanted::Udp(place(port))).to_vec()
     }
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Device {

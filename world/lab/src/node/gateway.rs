@@ -50,7 +50,7 @@ impl Blueprint {
                 None => Place::Towards(radius.server, port),
             })
         });
-        own.into_iter().chain(radius).map(Wanted::udp).collect()
+        own.into_iter().chain(radius).map(Wanted::Udp).collect()
     }
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Gateway {

@@ -4,13 +4,13 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use keytoll_diameter::{Name, server};
-use keytoll_engine::{Addr, Seed, Transport};
+use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::{Hss, HssConfig};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::HssPlan;
 
+use super::Wanted;
 use super::subscribers::Records;
-use super::{Place, Wanted};
 
 /// An HSS without addresses.
 pub struct Blueprint {
@@ -30,8 +30,7 @@ impl Blueprint {
     }
 
     pub(super) fn sockets(&self) -> Vec<Wanted> {
-        let address = Place::At(SocketAddr::new(self.plan.listen, self.plan.port));
-        vec![Wanted { transport: Transport::Tcp, address, listens: true }]
+        vec![Wanted::Listen(SocketAddr::new(self.plan.listen, self.plan.port))]
     }
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Hss {

@@ -18,7 +18,9 @@ pub(crate) use ike::half_open;
 
 use std::net::SocketAddr;
 
-use keytoll_engine::{Addr, Seed, Transport};
+/// What cuts a stream of Diameter into messages.
+pub use keytoll_diameter::wire::message::length as diameter_length;
+use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::Host;
 use keytoll_scenario::{NodePlan, ScenarioError};
 
@@ -37,13 +39,13 @@ pub enum Blueprint {
 
 /// A socket that a node needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    /// UDP, or TCP.
-    pub transport: Transport,
-    /// Where; port 0: whichever is free.
-    pub address: Place,
-    /// TCP: whether it waits for others to connect.
-    pub listens: bool,
+pub enum Wanted {
+    /// For datagrams.
+    Udp(Place),
+    /// That others connect to, for Diameter.
+    Listen(SocketAddr),
+    /// That connects to another when there is something to say, in Diameter. Its port is only a name.
+    Call(Place),
 }
 
 /// Where a socket is to be.
@@ -51,14 +53,8 @@ pub struct Wanted {
 pub enum Place {
     /// Here.
     At(SocketAddr),
-    /// At the port of whichever address of ours leads to the other one.
+    /// At this port of whichever address of ours leads to the other one.
     Towards(SocketAddr, u16),
-}
-
-impl Wanted {
-    const fn udp(address: Place) -> Self {
-        Self { transport: Transport::Udp, address, listens: false }
-    }
 }
 
 impl Blueprint {

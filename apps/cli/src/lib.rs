@@ -1,0 +1,46 @@
+//! `keytoll`: what does it cost to let somebody in? One verb per step from scenario to report, and one for each node that
+//! can stand on real sockets.
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
+//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let us.
+
+mod args;
+mod check;
+mod completions;
+mod interrupt;
+mod list;
+mod live;
+mod report;
+mod run;
+mod screen;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use keytoll_scenario::node::Role;
+
+use args::{Cli, Verb};
+
+#[global_allocator]
+static HEAP: keytoll_native::heap::TaggedHeap = keytoll_native::heap::TaggedHeap;
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    // Before the first call of the crypto library and before the first thread; without it only its heap is not counted.
+    let counted = keytoll_native::heap::install_crypto_heap();
+    debug_assert!(counted.is_ok(), "main has called nothing yet");
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Run(args) => run::run(&args),
+        Verb::Study(args) => run::study(&args),
+        Verb::Gateway(args) => live::serve(&args, Role::Gateway, cli.color),
+        Verb::Aaa(args) => live::serve(&args, Role::Aaa, cli.color),
+        Verb::Hss(args) => live::serve(&args, Role::Hss, cli.color),
+        Verb::Connect(args) => live::connect(&args, cli.color),
+        Verb::Check(args) => check::check(&args),
+        Verb::List(args) => list::list(&args),
+        Verb::Report(args) => report::report(&args),
+        Verb::Completions(args) => completions::completions(&args),
+    };
+    done.unwrap_or_else(|report| screen::fail(&report, cli.color))
+}

@@ -1,0 +1,173 @@
+//! `keytoll connect`: one device, once or several times, and what came of it.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use keytoll_engine::Time;
+use keytoll_hosts::{Command, Event};
+use keytoll_ike::v2;
+use keytoll_scenario::NodePlan;
+use keytoll_scenario::node::{DevicePlan, Role};
+use miette::Report;
+
+use super::control::ECHO_BYTES;
+use super::node::Node;
+use super::open;
+use super::outcome::{Attempt, Outcome, Trouble};
+use super::steps::Steps;
+use crate::args::ConnectArgs;
+use crate::screen;
+
+/// Not every attempt led to an SA that works.
+const FAILED: u8 = 1;
+/// How long the answer to an echo request may take.
+const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+/// How long closing an SA may take.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Connects, says what it took, and disconnects.
+pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
+    let plan = open::read(&args.node.file, Role::Device, None)?;
+    let NodePlan::Device(device) = &plan else { unreachable!("the role was just checked") };
+    let steps = Steps::default();
+    let mut node = Node::start(&plan, &args.node, steps.clone())?;
+    if args.node.control {
+        node.serve();
+        node.drain();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut caller = Caller { node, steps, device, within: args.within };
+    let outcome = if args.stay { caller.stay(args)? } else { caller.repeat(args)? };
+    Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// A device about to connect.
+struct Caller<'a> {
+    node: Node,
+    steps: Steps,
+    device: &'a DevicePlan,
+    within: Duration,
+}
+
+impl Caller<'_> {
+    /// Connects and disconnects as often as is wanted.
+    fn repeat(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
+        let mut outcome = Outcome::of(self.device);
+        for number in 0..args.count.get() {
+            if number > 0 {
+                self.rest(args.interval);
+            }
+            if self.node.is_to_end() {
+                break;
+            }
+            outcome.add(self.attempt());
+            self.close();
+            if !args.node.json {
+                screen::print(&outcome.text_of_last(args.count.get() > 1))?;
+            }
+        }
+        self.end(&outcome, args)?;
+        Ok(outcome)
+    }
+
+    /// Connects once and stays until somebody says stop.
+    fn stay(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
+        let mut outcome = Outcome::of(self.device);
+        outcome.add(self.attempt());
+        if !args.node.json {
+            screen::print(&outcome.text_of_last(false))?;
+        }
+        self.end(&outcome, args)?;
+        if outcome.is_good() {
+            self.node.serve();
+            self.node.drain();
+        }
+        Ok(outcome)
+    }
+
+    fn end(&self, outcome: &Outcome, args: &ConnectArgs) -> Result<(), Report> {
+        if args.node.json {
+            screen::print_json(&outcome.json())
+        } else {
+            screen::print(&outcome.text_of_all())
+        }
+    }
+
+    /// Sends an echo request that finds no SA, and follows what comes of it.
+    fn attempt(&mut self) -> Attempt {
+        self.steps.take();
+        self.node.facts.begin();
+        let mut attempt = Attempt { begun: self.node.now(), ..Attempt::default() };
+        self.node.ask(Command::Echo { payload_bytes: ECHO_BYTES });
+        let mut end = self.node.now() + self.within;
+        while !self.is_over(&mut attempt, end) {
+            let event = self.node.next_event(end.since(self.node.now()));
+            if let Some(event) = event {
+                self.follow(event, &mut attempt, &mut end);
+            }
+        }
+        attempt.milestones = self.node.facts.milestones;
+        attempt.steps = self.steps.take();
+        attempt
+    }
+
+    fn is_over(&self, attempt: &mut Attempt, end: Time) -> bool {
+        if attempt.done || attempt.trouble.is_some() {
+            return true;
+        }
+        if self.node.is_to_end() {
+            attempt.trouble = Some(Trouble::Interrupted);
+        } else if self.node.now() >= end {
+            attempt.trouble = Some(if attempt.child.is_some() {
+                Trouble::NoEcho(ECHO_PATIENCE)
+            } else {
+                Trouble::Late(self.within)
+            });
+        }
+        attempt.trouble.is_some()
+    }
+
+    fn follow(&self, event: Event, attempt: &mut Attempt, end: &mut Time) {
+        match event {
+            Event::Ike(v2::Event::Established(established)) => attempt.established = Some(established),
+            Event::ChildUp(child) => attempt.child = Some(child),
+            Event::Usable => {
+                // Without an SA for traffic nothing can be echoed.
+                attempt.done = self.device.ping.is_none() || self.device.connection.childless;
+                *end = self.node.now() + ECHO_PATIENCE;
+            }
+            Event::EchoReply => attempt.done = true,
+            Event::Ike(v2::Event::Failed(_, why)) => attempt.trouble = Some(self.failure(why, false)),
+            Event::Ike(v2::Event::ChildFailed(_, why)) => attempt.trouble = Some(self.failure(why, true)),
+            Event::Ike(v2::Event::Closed(_, why)) => attempt.trouble = Some(self.failure(why, false)),
+            _ => {}
+        }
+    }
+
+    /// EAP knows more than IKE of why it failed.
+    fn failure(&self, why: v2::Reason, child: bool) -> Trouble {
+        let known = self.node.facts.failure.clone();
+        let (why, refused) = known
+            .map_or_else(|| (why.name().into(), why.is_hearsay()), |failure| (failure.why, failure.refused));
+        Trouble::Failed { why, refused, child }
+    }
+
+    /// Closes what there is.
+    fn close(&mut self) {
+        for sa in self.node.books.sas().to_vec() {
+            self.node.ask(Command::Ike(v2::Command::Delete(sa)));
+        }
+        let end = self.node.now() + FAREWELL;
+        while self.node.books.newest().is_some() && self.node.now() < end {
+            self.node.next_event(end.since(self.node.now()));
+        }
+    }
+
+    /// Lets time pass.
+    fn rest(&mut self, interval: Duration) {
+        let end = self.node.now() + interval;
+        while self.node.now() < end && !self.node.is_to_end() {
+            self.node.next_event(end.since(self.node.now()));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Logs: facts and events as `tracing` sees them, on stderr. A flood of useless datagrams becomes a few lines and a
+//! count; nothing that a fact or an event says is secret.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+use keytoll_engine::Time;
+use keytoll_live::Clock;
+use keytoll_trace::{Fact, Message, Protocol, Trace, names};
+use miette::Report;
+use tracing::{debug, info, warn};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Color;
+use crate::screen::Usage;
+
+/// The log's name for what engines note.
+const FACT: &str = "fact";
+
+/// Sends logs to stderr, those that the filter lets through.
+pub(crate) fn install(filter: &str, color: Color) -> Result<(), Report> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        let message = format!("`--log {filter}` is no filter: {error}");
+        Usage::hint(message, "`error`, `warn`, `info`, `debug`, `trace`, or like `info,fact=debug`")
+    })?;
+    let colored =
+        color == Color::Auto && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored);
+    // A second log in one process has nothing to add.
+    let _ = log.try_init();
+    Ok(())
+}
+
+/// When what an authentication is measured by happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Milestones {
+    /// Traffic wanted an SA.
+    pub(crate) triggered: Option<Time>,
+    /// There was one.
+    pub(crate) usable: Option<Time>,
+    /// The first packet through it was answered.
+    pub(crate) first_packet: Option<Time>,
+}
+
+/// Why an authentication came to nothing, as the engine that knows best has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    /// A name that results are grouped by.
+    pub(crate) why: Cow<'static, str>,
+    /// Whether the other side said so.
+    pub(crate) refused: bool,
+}
+
+/// Takes facts, logs them, and remembers what a summary needs.
+pub(crate) struct Facts {
+    clock: Clock,
+    discards: Discards,
+    pub(crate) milestones: Milestones,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Facts {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, discards: Discards::default(), milestones: Milestones::default(), failure: None }
+    }
+
+    /// Forgets the last authentication.
+    pub(crate) fn begin(&mut self) {
+        (self.milestones, self.failure) = (Milestones::default(), None);
+    }
+
+    /// Says how many discards were not logged, if it is time.
+    pub(crate) fn flush(&mut self) {
+        self.discards.flush(self.clock.now());
+    }
+
+    fn failed(&mut self, why: Cow<'static, str>, refused: bool) {
+        let what = if refused { "refused" } else { "failed" };
+        warn!(target: FACT, why = &*why, "{what}");
+        self.failure = Some(Failure { why, refused });
+    }
+}
+
+impl Trace for Facts {
+    fn record(&mut self, fact: Fact) {
+        match fact {
+            Fact::Sent(message) => sent(&message),
+            Fact::Discarded { protocol, why } => self.discards.note(self.clock.now(), protocol, why),
+            Fact::Failed { why } => self.failed(why, false),
+            Fact::Refused { why } => self.failed(why, true),
+            Fact::Triggered => {
+                self.milestones.triggered = Some(self.clock.now());
+                debug!(target: FACT, "triggered");
+            }
+            Fact::Usable => {
+                self.milestones.usable = Some(self.clock.now());
+                debug!(target: FACT, "usable");
+            }
+            Fact::FirstPacket => {
+                self.milestones.first_packet.get_or_insert(self.clock.now());
+                debug!(target: FACT, "first packet");
+            }
+            Fact::Rekeyed { what } => debug!(target: FACT, what = &*what, "rekeyed"),
+            Fact::Closed { why } => debug!(target: FACT, why = &*why, "closed"),
+            Fact::Carried { .. } | Fact::Computed { .. } | Fact::Disturbed => {}
+        }
+    }
+}
+
+fn sent(message: &Message) {
+    debug!(
+        target: FACT,
+        protocol = message.protocol.name(),
+        id = message.id,
+        bytes = message.bytes,
+        fragment = message.fragment,
+        retransmission = message.retransmission,
+        "sent {}",
+        names::message(message)
+    );
+}
+
+/// So many discards for one reason are logged in a second; the rest is counted.
+const LINES_PER_SECOND: u64 = 5;
+/// So many reasons are told apart in a second.
+const REASONS_MAX: usize = 64;
+const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// What was thrown away, and how much of it the log leaves out.
+#[derive(Debug, Default)]
+struct Discards {
+    /// When the second in which these were counted ends.
+    until: Time,
+    counts: BTreeMap<(Protocol, Cow<'static, str>), u64>,
+}
+
+impl Discards {
+    fn note(&mut self, now: Time, protocol: Protocol, why: Cow<'static, str>) {
+        self.flush(now);
+        if self.counts.is_empty() {
+            self.until = now + SECOND;
+        }
+        let is_new = self.counts.len() >= REASONS_MAX && !self.counts.contains_key(&(protocol, why.clone()));
+        let why = if is_new { "further reasons".into() } else { why };
+        let count = self.counts.entry((protocol, why.clone())).or_default();
+        *count += 1;
+        if *count <= LINES_PER_SECOND {
+            info!(target: FACT, protocol = protocol.name(), why = &*why, "discarded");
+        }
+    }
+
+    fn flush(&mut self, now: Time) {
+        if self.counts.is_empty() || now < self.until {
+            return;
+        }
+        for ((protocol, why), count) in std::mem::take(&mut self.counts) {
+            if let Some(more @ 1..) = count.checked_sub(LINES_PER_SECOND) {
+                warn!(target: FACT, protocol = protocol.name(), why = &*why, more, "discarded more within a second");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_costs_no_memory_and_is_forgotten_after_a_second() {
+        let mut discards = Discards::default();
+        for n in 0..100_000_u64 {
+            discards.note(Time::from_nanos(n), Protocol::Ike, format!("reason {n}").into());
+        }
+        assert_eq!(discards.counts.len(), REASONS_MAX + 1);
+        assert_eq!(discards.counts.values().sum::<u64>(), 100_000);
+        discards.flush(Time::from_nanos(2_000_000_000));
+        assert!(discards.counts.is_empty());
+    }
+}

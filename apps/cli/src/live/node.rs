@@ -1,0 +1,169 @@
+//! A running node: a host on its sockets, what it tells on its way to the screen, and what it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_engine::Time;
+use keytoll_hosts::{Command, Event, Host};
+use keytoll_ike::v2;
+use keytoll_lab::node::Blueprint;
+use keytoll_live::{Clock, Driver, Tap, os_seed};
+use keytoll_native::clock::unix_seconds;
+use keytoll_scenario::NodePlan;
+use keytoll_scenario::node::Role;
+use miette::{Report, miette};
+use serde_json::Value;
+use tracing::{info, warn};
+
+use super::books::Books;
+use super::control::{self, Order};
+use super::happening::{Happening, address};
+use super::log::Facts;
+use super::open;
+use crate::args::NodeArgs;
+use crate::{interrupt, screen};
+
+/// How long a node looks at nothing but its sockets.
+const LOOK_UP: Duration = Duration::from_secs(1);
+/// How long SAs may take to be closed in the end.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// A node at work.
+pub(crate) struct Node {
+    pub(crate) driver: Driver<Host, Real>,
+    pub(crate) facts: Facts,
+    pub(crate) books: Books,
+    role: Role,
+    /// Whether every event is a line on stdout.
+    tells: bool,
+    stop: Arc<AtomicBool>,
+    lines: Option<Receiver<String>>,
+    quit: bool,
+}
+
+impl Node {
+    /// Opens what the plan names, binds, and watches for signals.
+    pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
+        let blueprint = Blueprint::draw(plan)?;
+        let (sockets, locals) = open::bind(&blueprint)?;
+        let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+        let clock = Clock::start();
+        let host = blueprint.build(&locals, &seed);
+        let driver = Driver::new(host, Real::default(), sockets).with_clock(clock).with_tap(tap);
+        let waker = driver.waker();
+        let mut node = Self {
+            stop: interrupt::watch(move || waker.wake())?,
+            lines: args.control.then(|| control::lines(driver.waker())),
+            driver,
+            facts: Facts::new(clock),
+            books: Books::default(),
+            role: plan.role(),
+            tells: args.control || (args.json && plan.role() != Role::Device),
+            quit: false,
+        };
+        let listening = locals.iter().map(|local| address(*local)).collect::<Value>();
+        let unix_s = Value::from(unix_seconds());
+        node.tell(&Happening::new("listening").with("addresses", listening).with("unix_s", unix_s));
+        Ok(node)
+    }
+
+    /// Whether somebody said that it is to end.
+    pub(crate) fn is_to_end(&self) -> bool {
+        self.quit || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Serves until somebody says stop.
+    pub(crate) fn serve(&mut self) {
+        while !self.is_to_end() {
+            // Everything is told before the next line is read: what a line is about may just have come up.
+            if self.next_event(LOOK_UP).is_none() {
+                self.obey();
+            }
+        }
+    }
+
+    /// The next event, which was logged and noted; none if there is none for so long, or somebody rang.
+    pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
+        let event = self.driver.next_event(limit, &mut self.facts);
+        self.facts.flush();
+        let event = event?;
+        self.books.note(&event);
+        if let Some(happening) = Happening::of(&event) {
+            self.tell(&happening);
+        }
+        Some(event)
+    }
+
+    /// Asks the host for something.
+    pub(crate) fn ask(&mut self, command: Command) {
+        self.driver.command(command, &mut self.facts);
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.driver.now()
+    }
+
+    /// Does what a line of stdin says, if there is one.
+    fn obey(&mut self) {
+        let Some(lines) = &self.lines else { return };
+        match lines.try_recv() {
+            Ok(line) => match control::order(&line, &self.books) {
+                Order::Ask(command) => self.ask(command),
+                Order::Quit => self.quit = true,
+                Order::Refused(why) => self.tell(&Happening::new("refused").with("why", Value::from(why))),
+            },
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.quit = true,
+        }
+    }
+
+    /// Ends in good order: nobody new is let in, every SA is closed, conversations may end; but not for long.
+    pub(crate) fn drain(&mut self) {
+        let open = self.open_count();
+        self.tell(&Happening::new("draining").with("open", Value::from(open)));
+        self.ask(Command::Drain);
+        for sa in self.books.sas().to_vec() {
+            self.close(sa);
+        }
+        let end = self.now() + FAREWELL;
+        while self.open_count() > 0 && self.now() < end {
+            let left = end.since(self.now());
+            if let Some(Event::Ike(v2::Event::Established(established))) = self.next_event(left) {
+                self.close(established.sa);
+            }
+        }
+        self.facts.flush();
+        self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
+    }
+
+    fn close(&mut self, sa: v2::SaId) {
+        self.ask(Command::Ike(v2::Command::Delete(sa)));
+    }
+
+    /// SAs that are up, and conversations that are not over.
+    fn open_count(&self) -> usize {
+        let conversations = match self.driver.engine() {
+            Host::Gateway(gateway) => gateway.proving_count(),
+            Host::Aaa(aaa) => aaa.conversation_count(),
+            Host::Device(_) | Host::Hss(_) => 0,
+        };
+        self.books.sas().len() + conversations
+    }
+
+    /// Logs what happened, and prints it if that is wanted.
+    fn tell(&mut self, happening: &Happening) {
+        if happening.is_bad() {
+            warn!(target: "keytoll", "{happening}");
+        } else {
+            info!(target: "keytoll", "{happening}");
+        }
+        if self.tells {
+            let line = happening.json(self.role, self.now());
+            // Nobody reads on; the log still has it.
+            let _ = screen::print(&format!("{line}\n"));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! From a node file to bound sockets: what it says, where it may listen, what stands in the way.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use keytoll_engine::Addr;
+use keytoll_lab::node::{Blueprint, Place, Wanted, diameter_length};
+use keytoll_live::{Sockets, Streaming, local_towards};
+use keytoll_scenario::node::Role;
+use keytoll_scenario::{NodeFile, NodePlan, Source};
+use keytoll_trace::Protocol;
+use miette::{Report, miette};
+
+use crate::args::Listen;
+use crate::screen::{self, Usage};
+
+/// Reads the file of a node with this role; warnings go to stderr.
+pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<NodePlan, Report> {
+    let NodeFile { mut plan, warnings } = Source::file(path)?.node()?;
+    if plan.role() != role {
+        let message = format!(
+            "`{}` is the file of a node with `role = \"{}\"`, not \"{}\"",
+            path.display(),
+            plan.role().name(),
+            role.name()
+        );
+        return Err(Usage::because(message, format!("`keytoll {}` runs it", plan.role().verb())).into());
+    }
+    warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
+    settle(&mut plan, listen)?;
+    Ok(plan)
+}
+
+/// Loopback, unless the command line itself says otherwise.
+fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
+    let (ip, port) = match plan {
+        NodePlan::Gateway(plan) => (&mut plan.listen, &mut plan.endpoint.ports.0),
+        NodePlan::Aaa(plan) => (&mut plan.listen, &mut plan.ports.0),
+        NodePlan::Hss(plan) => (&mut plan.listen, &mut plan.port),
+        NodePlan::Device(_) => return Ok(()),
+    };
+    match listen {
+        Some(listen) => {
+            *ip = listen.ip;
+            *port = listen.port.unwrap_or(*port);
+            Ok(())
+        }
+        None if ip.is_loopback() => Ok(()),
+        None => {
+            let message = format!("the file wants to listen on {ip}, where others can reach it");
+            Err(Usage::because(message, format!("say so on the command line, too: `--listen {ip}`")).into())
+        }
+    }
+}
+
+/// What is bound, and where in the order that the blueprint wants.
+pub(crate) fn bind(blueprint: &Blueprint) -> Result<(Sockets, Vec<Addr>), Report> {
+    let (mut udp, mut tcp, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for wanted in blueprint.sockets() {
+        match wanted {
+            Wanted::Udp(at) => udp.push(place(at)?),
+            Wanted::Listen(at) => tcp.push(at),
+            Wanted::Call(at) => calls.push(Addr::from(place(at)?)),
+        }
+    }
+    let streaming = Streaming::new(Protocol::Diameter, diameter_length);
+    let sockets = Sockets::bind(&udp)
+        .and_then(|sockets| sockets.streaming(streaming, &tcp))
+        .map_err(|error| miette!("cannot {error}"))?;
+    // Blueprints want them in the same order.
+    let locals = [sockets.locals(), calls].concat();
+    Ok((sockets, locals))
+}
+
+fn place(place: Place) -> Result<SocketAddr, Report> {
+    match place {
+        Place::At(address) => Ok(address),
+        Place::Towards(other, port) => {
+            let local: IpAddr = local_towards(other)
+                .map_err(|error| miette!("no address of this machine leads to {}: {error}", other.ip()))?;
+            Ok(SocketAddr::new(local, port))
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What `keytoll connect` says: what was negotiated, every message with its time, and how it ended.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::Duration;
+
+use keytoll_engine::Time;
+use keytoll_hosts::Child;
+use keytoll_ike::v2::event::Established;
+use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
+use serde_json::{Map, Value, json};
+
+use super::happening::{child_spi, shown, spi};
+use super::log::Milestones;
+use super::steps::Step;
+use crate::screen;
+
+/// Why an attempt came to nothing.
+#[derive(Debug, Clone)]
+pub(crate) enum Trouble {
+    /// Authentication failed, or was refused; or the SA for traffic was.
+    Failed { why: Cow<'static, str>, refused: bool, child: bool },
+    /// It took too long.
+    Late(Duration),
+    /// The SA is there, but nobody answered.
+    NoEcho(Duration),
+    /// Somebody said stop.
+    Interrupted,
+}
+
+impl Trouble {
+    fn sentence(&self) -> String {
+        match self {
+            Self::Failed { why, refused: true, child: false } => format!("the gateway refused us: {why}"),
+            Self::Failed { why, refused: true, .. } => {
+                format!("the gateway refused the SA for traffic: {why}")
+            }
+            Self::Failed { why, child: true, .. } => format!("no SA for traffic: {why}"),
+            Self::Failed { why, .. } => format!("not connected: {why}"),
+            Self::Late(within) => format!("not connected within {within:?}"),
+            Self::NoEcho(within) => format!("the SA is up, but no echo reply came within {within:?}"),
+            Self::Interrupted => "interrupted".to_owned(),
+        }
+    }
+
+    fn why(&self) -> &str {
+        match self {
+            Self::Failed { why, .. } => why,
+            Self::Late(_) => "timeout",
+            Self::NoEcho(_) => "no echo reply",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One attempt to connect.
+#[derive(Debug, Default)]
+pub(crate) struct Attempt {
+    pub(crate) begun: Time,
+    pub(crate) established: Option<Established>,
+    pub(crate) child: Option<Child>,
+    pub(crate) milestones: Milestones,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) done: bool,
+    pub(crate) trouble: Option<Trouble>,
+}
+
+impl Attempt {
+    fn delay_ms(&self, until: Option<Time>) -> Option<f64> {
+        let begun = self.milestones.triggered.unwrap_or(self.begun);
+        until.map(|until| millis(until.since(begun)))
+    }
+
+    fn usable_ms(&self) -> Option<f64> {
+        self.delay_ms(self.milestones.usable)
+    }
+
+    fn first_packet_ms(&self) -> Option<f64> {
+        self.delay_ms(self.milestones.first_packet)
+    }
+
+    fn retransmissions(&self) -> usize {
+        self.steps.iter().filter(|step| step.again && step.sent).count()
+    }
+
+    /// IKE messages, those that were repeated left out.
+    fn messages(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| step.id.is_some() && !step.again)
+    }
+
+    fn bytes(&self) -> usize {
+        self.messages().map(|step| step.bytes).sum()
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+/// All attempts of a device.
+pub(crate) struct Outcome {
+    gateway: String,
+    auth: String,
+    peer_auth: &'static str,
+    attempts: Vec<Attempt>,
+}
+
+impl Outcome {
+    pub(crate) fn of(device: &DevicePlan) -> Self {
+        Self {
+            gateway: device.gateway.to_string(),
+            auth: auth(device),
+            peer_auth: match device.connection.believe {
+                BelievePlan::Psk { .. } => "shared key",
+                BelievePlan::Roots(_) => "certificate",
+                BelievePlan::Eap => "EAP's key",
+            },
+            attempts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, attempt: Attempt) {
+        self.attempts.push(attempt);
+    }
+
+    /// Whether every attempt led to an SA that works, and there was one.
+    pub(crate) fn is_good(&self) -> bool {
+        !self.attempts.is_empty() && self.attempts.iter().all(|attempt| attempt.done)
+    }
+
+    /// The last attempt; of `many` only the first in full.
+    pub(crate) fn text_of_last(&self, many: bool) -> String {
+        let Some(attempt) = self.attempts.last() else { return String::new() };
+        if many && self.attempts.len() > 1 {
+            return format!("{}: {}\n", self.attempts.len(), end_of(attempt));
+        }
+        let full = [self.negotiated(attempt), steps(attempt), format!("{}\n", end_of(attempt))].concat();
+        if many { format!("{full}\n1: {}\n", end_of(attempt)) } else { full }
+    }
+
+    /// All attempts together, if there were several.
+    pub(crate) fn text_of_all(&self) -> String {
+        if self.attempts.len() < 2 {
+            return String::new();
+        }
+        let delays: Vec<_> = self.attempts.iter().filter_map(Attempt::usable_ms).collect();
+        let connected = self.attempts.iter().filter(|attempt| attempt.done).count();
+        let mut text = format!("\n{connected} of {} connected", self.attempts.len());
+        if let Some((min, mean, max)) = spread(&delays) {
+            let _ =
+                write!(text, "; usable after {min:.3} ms at least, {mean:.3} on average, {max:.3} at most");
+        }
+        text + "\n"
+    }
+
+    fn negotiated(&self, attempt: &Attempt) -> String {
+        let Some(established) = &attempt.established else { return String::new() };
+        let mut rows = vec![
+            ["peer".to_owned(), format!("{} at {}", established.peer, established.remote)],
+            ["IKE suite".to_owned(), established.suite.to_string()],
+            ["IKE SPIs".to_owned(), format!("{:016x} {:016x}", established.sa.0, established.peer_spi)],
+            ["we proved".to_owned(), self.auth.clone()],
+            ["it proved".to_owned(), self.peer_auth.to_owned()],
+        ];
+        rows.extend(established.address.map(|address| ["inner address".to_owned(), address.to_string()]));
+        rows.extend(
+            established
+                .auth_lifetime
+                .map(|lifetime| ["authenticated for".to_owned(), format!("{} s", lifetime.as_secs())]),
+        );
+        if let Some(child) = attempt.child {
+            let side = |selector: Option<_>| {
+                selector.map_or_else(
+                    || "–".to_owned(),
+                    |selector: keytoll_ike::wire::TrafficSelector| selector.to_string(),
+                )
+            };
+            rows.push(["ESP suite".to_owned(), child.suite.to_string()]);
+            rows.push([
+                "ESP SPIs".to_owned(),
+                format!("{:08x} {:08x}", child.inbound_spi, child.outbound_spi),
+            ]);
+            rows.push(["traffic".to_owned(), format!("{} to {}", side(child.local), side(child.remote))]);
+        }
+        let rows: Vec<_> = rows.into_iter().map(|row| row.to_vec()).collect();
+        format!("connected to the gateway at {}\n{}\n", self.gateway, screen::table(&rows))
+    }
+
+    /// One document; scenarios/live/README.md says what is in it.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "format": 1,
+            "gateway": self.gateway,
+            "auth": self.auth,
+            "peer_auth": self.peer_auth,
+            "succeeded": self.attempts.iter().filter(|attempt| attempt.done).count(),
+            "attempts": self.attempts.iter().map(object).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn auth(device: &DevicePlan) -> String {
+    match (&device.connection.prove, &device.eap) {
+        (ProvePlan::Psk(_), _) => "shared key".to_owned(),
+        (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
+        (ProvePlan::Eap, eap) => {
+            let methods = eap.iter().flat_map(|eap| &eap.methods).copied().map(EapMethod::name);
+            format!("EAP {}", methods.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn spread(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let (min, max) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+    Some((min, mean, max))
+}
+
+/// Each message with when it passed and how long after the one before it.
+fn steps(attempt: &Attempt) -> String {
+    let heading = ["at ms", "after ms", "bytes", "", "message", ""].map(str::to_owned).to_vec();
+    let mut before = attempt.milestones.triggered.unwrap_or(attempt.begun);
+    let lines = attempt.steps.iter().map(|step| {
+        let after = millis(step.at.since(before));
+        before = step.at;
+        let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
+        let name = step.id.map_or_else(|| step.name.clone(), |id| format!("{} {id}", step.name));
+        vec![
+            format!("{:>9.3}", millis(step.at.since(begun))),
+            format!("{after:>9.3}"),
+            format!("{:>5}", step.bytes),
+            if step.sent { "→" } else { "←" }.to_owned(),
+            name,
+            if step.again { "again" } else { "" }.to_owned(),
+        ]
+    });
+    screen::table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>()) + "\n"
+}
+
+/// How it ended, in one line.
+fn end_of(attempt: &Attempt) -> String {
+    let counts = format!(
+        "{} messages, {} bytes, {} retransmissions",
+        attempt.messages().count(),
+        attempt.bytes(),
+        attempt.retransmissions()
+    );
+    let usable = attempt.usable_ms().map(|ms| format!("usable after {ms:.3} ms"));
+    let packet = attempt.first_packet_ms().map(|ms| format!("first echo reply after {ms:.3} ms"));
+    let trouble = attempt.trouble.as_ref().map(Trouble::sentence);
+    let parts = [trouble, usable, packet].into_iter().flatten().collect::<Vec<_>>();
+    format!("{}; {counts}", parts.join(", "))
+}
+
+fn object(attempt: &Attempt) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        value.map(|value| object.insert(key.to_owned(), value));
+    };
+    put("outcome", Some(if attempt.done { "connected" } else { "failed" }.into()));
+    put("failure", attempt.trouble.as_ref().map(|trouble| trouble.why().into()));
+    put("sentence", attempt.trouble.as_ref().map(|trouble| trouble.sentence().into()));
+    if let Some(established) = &attempt.established {
+        put("peer", Some(shown(&established.peer)));
+        put("remote", Some(shown(established.remote)));
+        put("ike_suite", Some(shown(established.suite)));
+        put("ike_spis", Some(json!([spi(established.sa.0), spi(established.peer_spi)])));
+        put("address", established.address.map(shown));
+        put("auth_lifetime_s", established.auth_lifetime.map(|lifetime| lifetime.as_secs().into()));
+    }
+    if let Some(child) = attempt.child {
+        put("esp_suite", Some(shown(child.suite)));
+        put("esp_spis", Some(json!([child_spi(child.inbound_spi), child_spi(child.outbound_spi)])));
+        put("local", child.local.map(shown));
+        put("remote_traffic", child.remote.map(shown));
+    }
+    put("delay_ms", attempt.usable_ms().map(Value::from));
+    put("first_packet_ms", attempt.first_packet_ms().map(Value::from));
+    put("messages", Some(attempt.messages().count().into()));
+    put("bytes", Some(attempt.bytes().into()));
+    put("retransmissions", Some(attempt.retransmissions().into()));
+    let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
+    put("steps", Some(attempt.steps.iter().map(|step| step_object(step, begun)).collect()));
+    Value::Object(object)
+}
+
+fn step_object(step: &Step, begun: Time) -> Value {
+    json!({
+        "at_ms": millis(step.at.since(begun)),
+        "direction": if step.sent { "out" } else { "in" },
+        "message": step.name,
+        "id": step.id,
+        "bytes": step.bytes,
+        "retransmission": step.again,
+    })
+}

@@ -1,0 +1,85 @@
+//! Every message of a connection with its time, as it passes the sockets.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use keytoll_capture::observe::{Observer, message};
+use keytoll_engine::{Datagram, Time, Transport};
+use keytoll_live::{Seen, Tap};
+use keytoll_trace::{Protocol, names};
+
+/// More steps than this are not kept.
+const STEPS_MAX: usize = 10_000;
+
+/// A message that passed.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// When.
+    pub(crate) at: Time,
+    /// From us, not to us.
+    pub(crate) sent: bool,
+    /// `IKE_AUTH request`, `ESP packet`.
+    pub(crate) name: String,
+    /// IKE's message id.
+    pub(crate) id: Option<u32>,
+    /// Without UDP and IP headers.
+    pub(crate) bytes: usize,
+    /// Seen before, byte for byte.
+    pub(crate) again: bool,
+}
+
+/// The steps since the last beginning.
+#[derive(Debug, Default)]
+struct Book {
+    observer: Observer,
+    steps: Vec<Step>,
+}
+
+/// A tap that keeps steps; clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Steps(Arc<Mutex<Book>>);
+
+impl Steps {
+    /// The steps since this was last called.
+    pub(crate) fn take(&self) -> Vec<Step> {
+        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        book.observer = Observer::default();
+        std::mem::take(&mut book.steps)
+    }
+
+    fn note(&self, seen: &Seen<'_>, sent: bool) {
+        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if book.steps.len() < STEPS_MAX {
+            let step = book.step(seen, sent);
+            book.steps.push(step);
+        }
+    }
+}
+
+impl Book {
+    /// On the NAT port IKE and ESP come together; what is no IKE message is ESP.
+    fn step(&mut self, seen: &Seen<'_>, sent: bool) -> Step {
+        let Seen { at, from, to, bytes, .. } = *seen;
+        let is_ike = message(Protocol::Ike, bytes).is_ok();
+        let protocol = if is_ike { Protocol::Ike } else { Protocol::Esp };
+        let datagram = Datagram { protocol, transport: Transport::Udp, from, to, bytes: bytes.to_vec() };
+        let message = self.observer.sent(&datagram);
+        Step {
+            at,
+            sent,
+            name: message.as_ref().map_or_else(|| "ESP packet".to_owned(), names::message),
+            id: message.as_ref().map(|message| message.id),
+            bytes: message.as_ref().map_or(bytes.len(), |message| message.bytes as usize),
+            again: message.is_some_and(|message| message.retransmission),
+        }
+    }
+}
+
+impl Tap for Steps {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        self.note(seen, true);
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        self.note(seen, false);
+    }
+}
