@@ -49,6 +49,7 @@ impl Node {
     pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
         let (sockets, locals) = open::bind(&blueprint)?;
+        let listening = sockets.locals();
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let clock = Clock::start();
         let host = blueprint.build(&locals, &seed);
@@ -64,7 +65,7 @@ impl Node {
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
         };
-        let listening = locals.iter().map(|local| address(*local)).collect::<Value>();
+        let listening = listening.iter().map(|local| address(*local)).collect::<Value>();
         let unix_s = Value::from(unix_seconds());
         node.tell(&Happening::new("listening").with("addresses", listening).with("unix_s", unix_s));
         Ok(node)
