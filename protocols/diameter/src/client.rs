@@ -305,7 +305,7 @@ impl Client {
 
     fn closed(&mut self, cx: &mut Ctx<'_>) {
         self.state = State::Closed;
-        if !self.waiting.is_empty() {
+        if !self.waiting.is_empty() || !self.held.is_empty() {
             self.connect(cx);
         }
     }
@@ -325,15 +325,12 @@ impl Client {
     /// The stream is gone.
     fn on_disconnected(&mut self, cx: &mut Ctx<'_>) {
         let pending = std::mem::take(&mut self.pending);
+        let unanswered = |pending: &Pending| matches!(pending.what, What::Vectors { .. });
+        self.held.extend(pending.into_values().filter(unanswered));
         match self.state {
-            // Nobody wants anything of it.
-            State::Closed => {}
-            State::Closing => self.closed(cx),
-            State::Connecting | State::Open | State::Lost => {
-                let unanswered = |pending: &Pending| matches!(pending.what, What::Vectors { .. });
-                self.held.extend(pending.into_values().filter(unanswered));
-                self.lost(cx);
-            }
+            // It was to go, but perhaps somebody has asked something since.
+            State::Closed | State::Closing => self.closed(cx),
+            State::Connecting | State::Open | State::Lost => self.lost(cx),
         }
     }
 

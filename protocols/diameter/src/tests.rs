@@ -378,6 +378,18 @@ fn a_goodbye_whose_answer_is_lost_with_the_stream_is_a_goodbye() {
 }
 
 #[test]
+fn a_question_from_before_the_goodbye_is_answered_on_the_next_stream() {
+    let mut lab = Lab::new();
+    lab.command(client::Command::Connect);
+    lab.lose = 2..4;
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab.command(client::Command::Disconnect);
+    lab.cut();
+    assert!(lab.answer().is_ok());
+    assert_eq!(lab.client.outstanding(), 0);
+}
+
+#[test]
 fn goodbye_closes_and_the_next_request_connects_again() {
     let mut lab = Lab::new();
     lab.ask(1, "5", Wanted::Aka, 1);

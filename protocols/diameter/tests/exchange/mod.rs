@@ -134,7 +134,7 @@ impl Table {
 
     /// How many questions got vectors.
     fn step(&mut self, r: &mut Reader<'_>) -> Option<usize> {
-        Some(match r.u8("step").ok()? % 9 {
+        Some(match r.u8("step").ok()? % 10 {
             0 => {
                 let [wanted, count] = r.array("question").ok()?;
                 self.ask(wanted, count)
@@ -163,6 +163,7 @@ impl Table {
             }
             6 => self.tick().unwrap_or(0),
             7 => self.client(Input::Command(client::Command::Disconnect)),
+            9 => self.cut(),
             _ => {
                 let which = usize::from(r.u8("which").ok()?);
                 let earlier = self.said.get(which % self.said.len().max(1)).cloned();
@@ -225,6 +226,11 @@ impl Table {
     fn client(&mut self, input: Input<'_, client::Command>) -> usize {
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
         self.client.handle(input, &mut cx);
+        self.drain()
+    }
+
+    /// What the client has to say.
+    fn drain(&mut self) -> usize {
         let mut served = 0;
         while let Some(output) = self.client.poll() {
             match output {
@@ -264,6 +270,15 @@ impl Table {
         if self.wire.len() < WIRE_MAX {
             self.wire.push_back(datagram);
         }
+    }
+
+    /// The stream is gone, with everything on it.
+    fn cut(&mut self) -> usize {
+        self.wire.clear();
+        let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
+        self.server.disconnected(addr(1), addr(2), &mut cx);
+        self.client.disconnected(addr(2), addr(1), &mut cx);
+        self.drain()
     }
 
     /// Goes to the client's next deadline, if there is one.
@@ -310,6 +325,7 @@ pub(crate) fn seeds() -> Vec<(String, Vec<u8>)> {
         let ask = [0, wanted, 3];
         let through = [&ask[..], &[1; 4], &ask, &[1; 2], &[7], &[1; 2]].concat();
         seeds.push((format!("through-{wanted}"), through.clone()));
+        seeds.push((format!("cut-{wanted}"), [&ask[..], &[1, 1, 1, 9, 6], &[1; 6], &[7, 9]].concat()));
         seeds.push((format!("lost-{wanted}"), [&ask[..], &[2, 6, 1, 1, 2, 6, 1, 1, 6, 1, 1]].concat()));
         let mut table = Table::new();
         let mut r = Reader::new(&through);
