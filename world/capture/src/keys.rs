@@ -5,6 +5,7 @@
 //!   ikev1_decryption_table   initiator's cookie,key
 //!   esp_sa                   "IPv4","source","destination","0xSPI","encryption","0xkey","integrity","0xkey"
 //!   tls.keys                 label client_random secret          (NSS key log, draft-ietf-tls-keylogfile)
+//!   decode_as_entries        ports that are not the standards'
 //!   preferences              which switches all on, and holds the RADIUS secret
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! holds no secret: who gives it away keeps this directory.
 
 mod names;
+mod ports;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -21,8 +23,11 @@ use std::net::IpAddr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use keytoll_trace::Revealed;
+use keytoll_engine::Transport;
 use keytoll_trace::revealed::{Algorithms, Sealing};
+use keytoll_trace::{Protocol, Revealed};
+
+use ports::Ports;
 
 /// Keys that both ends of a conversation in one process tell are written once, if these many others came between at most.
 const REMEMBERED_MAX: usize = 1024;
@@ -39,6 +44,7 @@ pub struct KeyTables {
     tls: File,
     remembered: VecDeque<Name>,
     unreadable: BTreeSet<String>,
+    ports: Ports,
 }
 
 /// What a key is for.
@@ -61,6 +67,7 @@ impl KeyTables {
             tls: secret_file(&directory.join("tls.keys"))?,
             remembered: VecDeque::new(),
             unreadable: BTreeSet::new(),
+            ports: Ports::new(secret_file(&directory.join("decode_as_entries"))?),
             directory,
         };
         tables.write_preferences(None)?;
@@ -101,6 +108,17 @@ impl KeyTables {
                 writeln!(self.tls, "{label} {} {}", hex(client_random), hex(secret))
             }
         }
+    }
+
+    /// Notes what travels between two ports, if Wireshark would not know it by either.
+    pub fn name_ports(
+        &mut self,
+        protocol: Protocol,
+        transport: Transport,
+        ports: [u16; 2],
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        self.ports.name(protocol, transport, ports, bytes)
     }
 
     /// What the Wireshark of Debian 12 cannot decrypt of what was told, with the names of its algorithms.

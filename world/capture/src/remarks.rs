@@ -58,12 +58,15 @@ impl Remarks {
         text
     }
 
-    /// The oldest message of this protocol, which is the one that passes; a copy is named after the protocol only.
+    /// A copy is named after the protocol only.
     fn named(&mut self, node: Node, protocol: Protocol, fate: Fate) -> String {
+        if fate == Fate::Duplicate { protocol.name().to_owned() } else { self.name(node, protocol) }
+    }
+
+    /// The oldest message of this protocol, which is the one that passes; if there is none, the protocol.
+    pub fn name(&mut self, node: Node, protocol: Protocol) -> String {
         let anonymous = || protocol.name().to_owned();
-        let Some(sender) = self.senders.get_mut(&node).filter(|_| fate != Fate::Duplicate) else {
-            return anonymous();
-        };
+        let Some(sender) = self.senders.get_mut(&node) else { return anonymous() };
         sender.passing = true;
         let at = sender.waiting.iter().position(|message| message.protocol == protocol);
         at.and_then(|at| sender.waiting.remove(at)).map_or_else(anonymous, |message| described(&message))

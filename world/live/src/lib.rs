@@ -21,6 +21,7 @@
 )]
 
 mod bind;
+mod capture;
 mod clock;
 mod driver;
 mod emulator;
@@ -33,6 +34,7 @@ mod udp;
 mod wake;
 
 pub use bind::BindError;
+pub use capture::{Beside, Capture, Captured};
 pub use clock::{Clock, os_seed};
 pub use driver::Driver;
 pub use emulator::{Emulator, Path};

@@ -37,6 +37,34 @@ pub trait Tap: Send {
     fn received(&mut self, _seen: &Seen<'_>) {}
 }
 
+/// Both look.
+impl<A: Tap, B: Tap> Tap for (A, B) {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        self.0.sent(seen);
+        self.1.sent(seen);
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        self.0.received(seen);
+        self.1.received(seen);
+    }
+}
+
+/// Somebody looks, or nobody.
+impl<T: Tap> Tap for Option<T> {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        if let Some(tap) = self {
+            tap.sent(seen);
+        }
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        if let Some(tap) = self {
+            tap.received(seen);
+        }
+    }
+}
+
 /// Nobody looks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTap;

@@ -1,103 +1,30 @@
 //! A device and a gateway on loopback, as they are on the simulator: one echo sets up IKE and CHILD SA, the reply comes
-//! back through it, and the delete leaves nothing. No privileges: the ports are whatever is free.
+//! back through it, and the delete leaves nothing.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+#[path = "support/pair.rs"]
+mod pair;
+
 use std::thread;
-use std::time::Duration;
 
-use keytoll_crypto::Real;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
-use keytoll_hosts::{Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
-use keytoll_ike::v2::{self, Config, Mode};
-use keytoll_live::{Driver, Sockets, os_seed};
+use keytoll_hosts::{Command, Event};
+use keytoll_ike::v2;
 
-const LIMIT: Duration = Duration::from_secs(10);
-const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
-const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
-
-fn config(own: &str, peer: &str, ports: [u16; 2]) -> Config {
-    let secret = || Secret::from(&b"loopback"[..]);
-    let child = ChildConfig {
-        suites: vec![Suite::esp("aes128gcm16").expect("a suite")],
-        mode: Mode::Transport,
-        local: vec![],
-        remote: vec![],
-        rekey_after: None,
-    };
-    let connection = Connection {
-        name: "loopback".into(),
-        local_id: own.parse().expect("an identity"),
-        remote_id: Some(peer.parse().expect("an identity")),
-        local: Prove::Psk(secret()),
-        remote: Believe::psk(secret()),
-        suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],
-        child: Some(child),
-        request_address: false,
-        pool: None,
-        auth_lifetime: None,
-        reauthenticate: Reauthenticate::OnDemand,
-        rekey_after: None,
-        liveness_after: None,
-    };
-    Config { port: ports[0], nat_port: ports[1], force_encapsulation: true, ..Config::new(vec![connection]) }
-}
-
-/// Two ports that are free at both addresses, bound there.
-fn sockets() -> (Sockets, Sockets, [u16; 2]) {
-    let free = |address| {
-        let bound = Sockets::bind(&[SocketAddr::new(address, 0), SocketAddr::new(address, 0)]);
-        bound.expect("loopback is there")
-    };
-    (0..20)
-        .find_map(|_| {
-            let device = free(DEVICE);
-            let ports = [device.locals()[0].port, device.locals()[1].port];
-            let gateway = Sockets::bind(&ports.map(|port| SocketAddr::new(GATEWAY, port))).ok()?;
-            Some((device, gateway, ports))
-        })
-        .expect("some port is free at both addresses")
-}
-
-/// Drives until an event satisfies `wished`.
-fn until(driver: &mut Driver<Host, Real>, wished: impl Fn(&Event) -> bool) -> Event {
-    loop {
-        let event = driver.next_event(LIMIT, &mut NoTrace).expect("an event in time");
-        if wished(&event) {
-            return event;
-        }
-    }
-}
+use pair::{Pair, until};
 
 #[test]
 fn an_echo_goes_through_an_sa_on_real_sockets() {
-    let (device_sockets, gateway_sockets, ports) = sockets();
-    let seed = os_seed().expect("the system has randomness");
-    let gateway_config =
-        GatewayConfig { ike: config("gw.lab", "ue@lab", ports), address: GATEWAY, inner: vec![], aaa: None };
-    let gateway = Host::Gateway(Box::new(Gateway::new(gateway_config, &seed, "gw")));
-    let mut gateway = Driver::new(gateway, Real::default(), gateway_sockets);
+    let Pair { mut device, mut gateway } = Pair::on_loopback();
     let serving = thread::spawn(move || {
-        until(&mut gateway, |event| matches!(event, Event::Ike(v2::Event::Closed(..))));
+        until(&mut gateway, |event| matches!(event, Event::Ike(v2::Event::Closed(..))), &mut NoTrace);
     });
-
-    let device_config = DeviceConfig {
-        ike: config("ue@lab", "gw.lab", ports),
-        address: DEVICE,
-        gateway: GATEWAY,
-        target: GATEWAY,
-        eap: None,
-    };
-    let device = Host::Device(Box::new(Device::new(device_config, &seed, "ue")));
-    let mut device = Driver::new(device, Real::default(), device_sockets);
-    device.command(Command::Echo { payload_bytes: 56 }, &mut NoTrace);
-    let up = until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Established(_))));
-    until(&mut device, |event| *event == Event::Usable);
-    until(&mut device, |event| *event == Event::EchoReply);
+    let trace = &mut NoTrace;
+    device.command(Command::Echo { payload_bytes: 56 }, trace);
+    let up = until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Established(_))), trace);
+    until(&mut device, |event| *event == Event::Usable, trace);
+    until(&mut device, |event| *event == Event::EchoReply, trace);
     let Event::Ike(v2::Event::Established(up)) = up else { unreachable!("until() gave it") };
-    device.command(Command::Ike(v2::Command::Delete(up.sa)), &mut NoTrace);
-    until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Closed(..))));
+    device.command(Command::Ike(v2::Command::Delete(up.sa)), trace);
+    until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Closed(..))), trace);
     serving.join().expect("the gateway saw the delete");
 }

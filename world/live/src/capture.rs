@@ -1,0 +1,198 @@
+//! Captures what passes the sockets of a node, with the keys that its engine tells: `FILE` and, beside it, the profile
+//! `FILE` with the extension `keys`.
+//!
+//! It is a [`Tap`] and listens to the trace, two sides of one thing: [`Capture`] can be cloned. Headers of IP and UDP or
+//! TCP are made of the sockets' addresses: fragments and what TCP says by itself are not there.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use keytoll_capture::remarks::Remarks;
+use keytoll_capture::{KeyTables, Writer};
+use keytoll_engine::Time;
+use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
+
+use crate::{Clock, Seen, Tap};
+
+/// Whoever reads along sees what passed this long ago.
+const FLUSH_AFTER: Duration = Duration::from_millis(200);
+/// The remarks tell nodes apart, and here is only one.
+const THIS_NODE: Node = Node::Ue;
+
+/// A capture of a live node; clones write the same one.
+#[derive(Debug, Clone)]
+pub struct Capture(Arc<Mutex<Inner>>);
+
+/// What was captured, and what of it Wireshark cannot decrypt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Datagrams, and messages on streams.
+    pub datagrams: u64,
+    /// What Wireshark cannot decrypt.
+    pub unreadable: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    writer: Writer<BufWriter<File>>,
+    tables: KeyTables,
+    remarks: Remarks,
+    interface: String,
+    /// What to add to the clock's time to have nanoseconds since 1970.
+    offset_ns: u64,
+    flushed: Time,
+    datagrams: u64,
+    /// The first one; nothing is written after it.
+    error: Option<io::Error>,
+}
+
+impl Capture {
+    /// Begins a capture at an interface of this name; `comment` says of what.
+    ///
+    /// # Errors
+    /// The operating system does not let us write there.
+    pub fn create(path: &Path, clock: &Clock, interface: &str, comment: &str) -> io::Result<Self> {
+        let out = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let offset_ns = u64::try_from(unix_ns).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos());
+        Ok(Self(Arc::new(Mutex::new(Inner {
+            writer: Writer::new(out, &format!("{comment}; {HEADERS}"))?,
+            tables: KeyTables::create(&path.with_extension("keys"))?,
+            remarks: Remarks::default(),
+            interface: interface.to_owned(),
+            offset_ns,
+            flushed: Time::ZERO,
+            datagrams: 0,
+            error: None,
+        }))))
+    }
+
+    /// Tells the tables the secret that RADIUS client and server share.
+    pub fn share(&self, secret: &[u8]) {
+        let mut inner = self.lock();
+        let result = inner.tables.share(secret);
+        inner.note(result);
+    }
+
+    /// Takes a fact of the engine; packets are named after those about what was sent.
+    pub fn record(&self, fact: &Fact) {
+        self.lock().remarks.note(THIS_NODE, fact);
+    }
+
+    /// Takes keys of the engine, which tells them to a trace that wants them.
+    pub fn reveal(&self, revealed: &Revealed) {
+        let mut inner = self.lock();
+        let result = inner.tables.reveal(revealed);
+        inner.note(result);
+    }
+
+    /// Both the trace and this capture hear what an engine says.
+    pub fn beside<'t>(&'t self, trace: &'t mut dyn Trace) -> Beside<'t> {
+        Beside { capture: self, trace }
+    }
+
+    /// Writes everything that is not written yet.
+    ///
+    /// # Errors
+    /// The first one since it began.
+    pub fn finish(&self) -> io::Result<Captured> {
+        let mut inner = self.lock();
+        if let Some(error) = inner.error.take() {
+            return Err(error);
+        }
+        inner.writer.flush()?;
+        let unreadable = inner.tables.unreadable().map(str::to_owned).collect();
+        Ok(Captured { datagrams: inner.datagrams, unreadable })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const HEADERS: &str = "headers of IP, UDP and TCP are made of the sockets' addresses";
+
+impl Tap for Capture {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        let mut inner = self.lock();
+        let what = seen.protocol.map(|protocol| inner.remarks.name(THIS_NODE, protocol)).unwrap_or_default();
+        inner.pass(seen, &format!("sent: {what}"));
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        self.lock().pass(seen, "received");
+    }
+}
+
+impl Inner {
+    fn pass(&mut self, seen: &Seen<'_>, comment: &str) {
+        if self.error.is_none() {
+            let result = self.write(seen, comment);
+            self.note(result);
+        }
+    }
+
+    fn write(&mut self, seen: &Seen<'_>, comment: &str) -> io::Result<()> {
+        let &Seen { at, transport, from, to, protocol, bytes } = seen;
+        if let Some(protocol) = protocol {
+            self.tables.name_ports(protocol, transport, [from.port, to.port], bytes)?;
+        }
+        self.writer.datagram(&keytoll_capture::Seen {
+            at_ns: self.offset_ns.saturating_add(at.as_nanos()),
+            link: &self.interface,
+            mtu_bytes: u16::MAX,
+            // Only what has no transport needs to be known, and that passes no socket.
+            protocol: protocol.unwrap_or(Protocol::Ike),
+            transport,
+            from,
+            to,
+            bytes,
+            comment,
+        })?;
+        self.datagrams += 1;
+        if at >= self.flushed + FLUSH_AFTER {
+            self.flushed = at;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+}
+
+/// A trace with a capture beside it that wants keys.
+pub struct Beside<'t> {
+    capture: &'t Capture,
+    trace: &'t mut dyn Trace,
+}
+
+impl Trace for Beside<'_> {
+    fn record(&mut self, fact: Fact) {
+        self.capture.record(&fact);
+        self.trace.record(fact);
+    }
+
+    fn wants_keys(&self) -> bool {
+        true
+    }
+
+    fn reveal(&mut self, revealed: Revealed) {
+        self.capture.reveal(&revealed);
+        if self.trace.wants_keys() {
+            self.trace.reveal(revealed);
+        }
+    }
+}
+
+impl std::fmt::Debug for Beside<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Beside").finish_non_exhaustive()
+    }
+}
