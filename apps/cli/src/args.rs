@@ -65,6 +65,9 @@ pub(crate) enum Verb {
     /// Render the report of a run again.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Say what is in a capture, message by message.
+    #[command(after_help = DECODE_HELP)]
+    Decode(DecodeArgs),
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -152,6 +155,17 @@ Example:
 
 Reads manifest.json, trace/ and costs/ of a directory that `keytoll run` wrote; writes samples.csv,
 operations.csv, messages.csv, summary.json and report.html there, and the table to stdout.";
+
+const DECODE_HELP: &str = "\
+Example:
+  keytoll decode capture.pcapng --keys capture.keys
+
+Reads a pcap or pcapng file and, with --keys, the key tables of a directory: ikev2_decryption_table,
+esp_sa and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Writes
+no files. Prints each conversation as a ladder: one rail for each of UE, GW, AAA and HSS, one arrow
+for each message with its time, bytes and packets, what it carries, repetitions and failures.
+Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys;
+3 the environment does not let us.";
 
 const COMPLETIONS_HELP: &str = "\
 Example:
@@ -419,6 +433,35 @@ pub(crate) struct ReportArgs {
     /// Directory that `keytoll run` wrote.
     pub(crate) dir: PathBuf,
     /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which capture, and what opens it.
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArgs {
+    /// A pcap or pcapng file.
+    pub(crate) capture: PathBuf,
+    /// Directory with key tables as Wireshark has them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keys: Option<PathBuf>,
+}
+
+/// Arguments of `decode`.
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArgs {
+    #[command(flatten)]
+    pub(crate) from: CaptureArgs,
+    /// Only this conversation; can be repeated.
+    #[arg(long = "conversation", value_name = "N")]
+    pub(crate) conversations: Vec<usize>,
+    /// One line for each conversation instead of its ladder.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Columns of the ladder [default: the terminal's, 100 where there is none].
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<usize>,
+    /// Print JSON instead of ladders.
     #[arg(long)]
     pub(crate) json: bool,
 }

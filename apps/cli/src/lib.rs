@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod completions;
+mod decode;
 mod interrupt;
 mod list;
 mod live;
@@ -40,6 +41,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::check(&args),
         Verb::List(args) => list::list(&args),
         Verb::Report(args) => report::report(&args),
+        Verb::Decode(args) => decode::decode(&args),
         Verb::Completions(args) => completions::completions(&args),
     };
     done.unwrap_or_else(|report| screen::fail(&report, cli.color))

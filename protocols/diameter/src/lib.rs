@@ -19,6 +19,7 @@ pub mod vectors;
 pub mod wire;
 
 pub use client::Client;
+pub use say::result_of;
 pub use server::Server;
 pub use vectors::{Refusal, Request, Vector, Wanted};
 

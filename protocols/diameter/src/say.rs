@@ -42,7 +42,7 @@ pub(crate) fn with_application(message: Builder, application: u32) -> Builder {
 }
 
 /// The result in an answer: Result-Code, else Experimental-Result-Code.
-pub(crate) fn result_of(avps: &Avps<'_>) -> Option<u32> {
+pub fn result_of(avps: &Avps<'_>) -> Option<u32> {
     if let Ok(Some(code)) = avps.u32(AvpCode::RESULT_CODE) {
         return Some(code);
     }

@@ -12,7 +12,7 @@
 //! Every line is written as the key is told, so that a process that is killed leaves what it had. The capture itself
 //! holds no secret: who gives it away keeps this directory.
 
-mod names;
+pub(crate) mod names;
 mod ports;
 
 use std::collections::{BTreeSet, VecDeque};

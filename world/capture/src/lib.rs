@@ -5,13 +5,20 @@
 //! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
 //! * [`remarks`] says of packets what only the sender knows.
 //! * [`observe`] tells the facts of datagrams that pass.
-//! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them.
+//! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them, [`dissect`] puts them into words with
+//!   the keys of [`tables`], [`conversation`] says what belongs together and what it came to.
 
+pub mod conversation;
+pub mod counts;
+pub mod decode;
+pub mod dissect;
 pub mod keys;
+pub mod ladder;
 pub mod observe;
 pub mod packets;
 pub mod read;
 pub mod remarks;
+pub mod tables;
 pub mod write;
 
 pub use keys::KeyTables;

@@ -204,6 +204,21 @@ impl Packets {
     }
 }
 
+/// The ends of the UDP datagram or ESP packet that an ICMP error quotes, perhaps cut short behind its first eight bytes.
+pub(crate) fn quoted(v4: bool, bytes: &[u8]) -> Option<(Addr, Addr)> {
+    let version = if v4 { link::Version::V4 } else { link::Version::V6 };
+    let piece = ip::Piece::read(version, bytes).ok()?;
+    let ports = match piece.protocol {
+        PROTOCOL_UDP => {
+            let &[s0, s1, d0, d1] = piece.payload.first_chunk()?;
+            (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]))
+        }
+        PROTOCOL_ESP => (0, 0),
+        _ => return None,
+    };
+    Some((Addr::new(piece.source, ports.0), Addr::new(piece.destination, ports.1)))
+}
+
 /// RFC 768:  Source Port(2) Destination Port(2) Length(2) Checksum(2)
 struct Udp {
     ports: (u16, u16),

@@ -105,3 +105,39 @@ fn esp_integrity(integrity: Integrity) -> &'static str {
         Integrity::AesXcbc96 | Integrity::AesCmac96 => "ANY 96 bit authentication [no checking]",
     }
 }
+
+/// The algorithms that a line of IKE's table names: what [`of_ike`] writes. AES-XCBC and AES-CMAC share a name that says
+/// only how long their tags are; such a line is of no use without the keys that it leaves out.
+pub(crate) fn ike_named(encryption: &str, integrity: &str) -> Option<(Encryption, Option<Integrity>)> {
+    let named = |algorithm: &&Encryption| ike_encryption(**algorithm) == Some(encryption);
+    let encryption = *Encryption::ALL.iter().find(named)?;
+    if integrity == IKE_NONE {
+        return encryption.is_aead().then_some((encryption, None));
+    }
+    let checked = integrity != IKE_ANY_96;
+    let integrity =
+        Integrity::ALL.iter().find(|algorithm| checked && ike_integrity(**algorithm) == integrity);
+    Some((encryption, Some(*integrity?)))
+}
+
+/// The algorithms that a line of ESP's table names, where the length of the key tells what the name leaves open.
+pub(crate) fn esp_named(
+    encryption: &str,
+    key_len: usize,
+    integrity: &str,
+) -> Option<(Encryption, Option<Integrity>)> {
+    // Wireshark before 3.3 knew only the longest tag, and did not say so.
+    let encryption =
+        if encryption == "AES-GCM [RFC4106]" { "AES-GCM with 16 octet ICV [RFC4106]" } else { encryption };
+    let fits = |algorithm: &&Encryption| {
+        esp_encryption(**algorithm) == Some(encryption) && algorithm.key_len() == key_len
+    };
+    let encryption = *Encryption::ALL.iter().find(fits)?;
+    if encryption.is_aead() {
+        return Some((encryption, None));
+    }
+    Some((
+        encryption,
+        Some(*Integrity::ALL.iter().find(|algorithm| esp_integrity(**algorithm) == integrity)?),
+    ))
+}

@@ -1,0 +1,156 @@
+//! `keytoll decode`: a capture as ladders, one for each conversation.
+
+mod json;
+
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+use keytoll_capture::conversation::{Conversation, Outcome};
+use keytoll_capture::decode::Decoded;
+use keytoll_capture::ladder::{self, Ladder};
+use keytoll_capture::read::ReadError;
+use keytoll_capture::tables::{Keys, TablesError};
+use miette::{Report, miette};
+
+use crate::args::{CaptureArgs, DecodeArgs};
+use crate::screen::{Usage, note, print, print_json};
+
+/// Where there is no terminal.
+const WIDTH: usize = 100;
+
+/// Prints what is in a capture.
+pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
+    let decoded = read(&args.from)?;
+    let chosen = chosen(&decoded, &args.conversations)?;
+    if args.json {
+        print_json(&json::document(&decoded, &chosen))?;
+    } else if args.list {
+        print(&list(&chosen))?;
+    } else {
+        let ladder = Ladder::new(args.width.unwrap_or_else(width));
+        for &(number, conversation) in &chosen {
+            let mut text = Vec::new();
+            ladder.draw(number, conversation, &mut text).map_err(|error| miette!("{error}"))?;
+            text.push(b'\n');
+            print(&String::from_utf8_lossy(&text))?;
+        }
+    }
+    if !args.json {
+        print(&summary(&decoded))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a capture with its keys, and says on stderr what a reader should know of both.
+pub(crate) fn read(from: &CaptureArgs) -> Result<Decoded, Report> {
+    let keys = match &from.keys {
+        Some(directory) => keys(directory)?,
+        None => Keys::default(),
+    };
+    let path = &from.capture;
+    let file = File::open(path).map_err(|error| unopened(path, &error))?;
+    let decoded = keytoll_capture::decode::decode(BufReader::new(file), keys);
+    let decoded = decoded.map_err(|error| unread(path, &error))?;
+    warn(path, &decoded);
+    Ok(decoded)
+}
+
+fn keys(directory: &Path) -> Result<Keys, Report> {
+    let keys = Keys::read(directory).map_err(|error| match error {
+        TablesError::None { .. } => {
+            Report::new(Usage::hint(error.to_string(), "`keytoll run --pcap` writes such a directory"))
+        }
+        TablesError::Io { .. } => miette!("{error}"),
+    })?;
+    if keys.unusable() > 0 {
+        let count = keys.unusable();
+        note(&format!(
+            "{count} lines of the key tables could not be used: damaged, or of unknown algorithms\n"
+        ));
+    }
+    Ok(keys)
+}
+
+fn unopened(path: &Path, error: &io::Error) -> Report {
+    let message = format!("cannot open `{}`: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::NotFound => Usage::hint(message, "name a pcap or pcapng file").into(),
+        _ => miette!("{message}"),
+    }
+}
+
+fn unread(path: &Path, error: &ReadError) -> Report {
+    let message = format!("cannot read `{}`: {error}", path.display());
+    match error {
+        ReadError::Io(_) => miette!("{message}"),
+        _ => Usage::hint(message, "tcpdump, tshark and `keytoll run --pcap` write captures").into(),
+    }
+}
+
+fn warn(path: &Path, decoded: &Decoded) {
+    if let Some(error) = &decoded.error {
+        let why = if error.is_cut_short() { "the file is cut short" } else { "the file is damaged" };
+        let frames = decoded.frames;
+        note(&format!("{}: {why}, {error}; this is what the {frames} frames before say\n", path.display()));
+    }
+    if decoded.left_out > 0 {
+        note(&format!("{} messages were too many to keep\n", decoded.left_out));
+    }
+}
+
+type Chosen<'a> = Vec<(usize, &'a Conversation)>;
+
+/// The conversations asked for, with their numbers from 1; all of them if none is.
+fn chosen<'a>(decoded: &'a Decoded, numbers: &[usize]) -> Result<Chosen<'a>, Report> {
+    let count = decoded.conversations.len();
+    if let Some(wrong) = numbers.iter().find(|number| !(1..=count).contains(*number)) {
+        let message = format!("there is no conversation {wrong}: the capture has {count}");
+        return Err(Usage::hint(message, "`keytoll decode --list` shows them").into());
+    }
+    let numbered = (1..).zip(&decoded.conversations);
+    Ok(numbered.filter(|(number, _)| numbers.is_empty() || numbers.contains(number)).collect())
+}
+
+fn width() -> usize {
+    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(WIDTH, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// One line for each conversation.
+fn list(chosen: &Chosen<'_>) -> String {
+    let rows = chosen.iter().map(|(number, conversation)| {
+        let messages = conversation.entries.len();
+        vec![number.to_string(), format!("{messages} messages"), ladder::title(conversation)]
+    });
+    crate::screen::table(&rows.collect::<Vec<_>>()) + "\n"
+}
+
+/// What the whole capture comes to.
+fn summary(decoded: &Decoded) -> String {
+    let of = |wanted: fn(&Outcome) -> bool| {
+        decoded.conversations.iter().filter(|conversation| wanted(&conversation.outcome)).count()
+    };
+    let established = of(|outcome| matches!(outcome, Outcome::Established(_)));
+    let failed = of(|outcome| matches!(outcome, Outcome::Failed { .. }));
+    let unanswered = of(|outcome| matches!(outcome, Outcome::Unanswered(_)));
+    let (frames, all) = (decoded.frames, decoded.conversations.len());
+    let mut text = format!(
+        "{frames} frames, {all} conversations: {established} succeeded, {failed} failed, {unanswered} without answer, \
+         {} without an end here\n",
+        all - established - failed - unanswered
+    );
+    for (number, conversation) in (1..).zip(&decoded.conversations) {
+        if matches!(conversation.outcome, Outcome::Failed { .. } | Outcome::Unanswered(_)) {
+            let outcome = ladder::outcome(conversation).unwrap_or_default();
+            text.push_str(&format!("  conversation {number}: {outcome}\n"));
+        }
+    }
+    if decoded.skipped.total() > 0 {
+        let kinds = decoded.skipped.kinds().into_iter().map(|(what, count)| format!("{count} {what}"));
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        text.push_str(&format!("{} packets not looked into: {kinds}\n", decoded.skipped.total()));
+    }
+    text
+}

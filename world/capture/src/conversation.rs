@@ -1,0 +1,372 @@
+//! Who says what to whom, and what it comes to: messages become conversations. A conversation is an IKE SA with everything
+//! that belongs to it: the exchanges, the RADIUS and Diameter that the gateway asks for it, its ESP, the SAs that replace it.
+//!
+//! ```text
+//!   Passed --Dissector--> Dissected --Tracker--> Building (per IKE SA, per RADIUS session, …)
+//!                                   finish: sessions join the IKE SAs they are for; outcomes
+//! ```
+//!
+//! What belongs together is told by SPIs, State and identifiers, and between protocols by the EAP packets that pass from one
+//! to the other, or, where these are encrypted, by who was waiting when.
+
+mod diameter;
+mod ike;
+mod outcome;
+mod radius;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::Addr;
+use keytoll_engine::trace::{Fate, Message, Node, Protocol};
+
+use crate::dissect::eap::{Flow, Words};
+use crate::dissect::{Content, Dissected, Dissector, Part};
+use crate::observe::Observer;
+use crate::packets::Passed;
+use crate::remarks;
+use crate::tables::Keys;
+
+pub use outcome::Outcome;
+
+/// More conversations are not told apart; what would begin another is counted.
+const CONVERSATIONS_MAX: usize = 200_000;
+/// More messages are not kept; they are counted.
+const ENTRIES_MAX: usize = 2_000_000;
+/// ESP packets in a row that are kept one by one; the others are only summed up.
+const ESP_SHOWN: usize = 4;
+
+/// A message in its conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// When its first packet was captured, in nanoseconds.
+    pub first_ns: u64,
+    /// When its last one was.
+    pub at_ns: u64,
+    /// The frame of its last packet.
+    pub frame: u64,
+    /// IP packets.
+    pub packets: u64,
+    /// Their bytes, IP headers included.
+    pub wire_bytes: u64,
+    /// The roles of its ends.
+    pub ends: (Node, Node),
+    /// Their addresses.
+    pub addrs: (Addr, Addr),
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// `IKE_AUTH request 1`.
+    pub name: String,
+    /// What it carries.
+    pub parts: Vec<Part>,
+    /// What in it says that something failed.
+    pub failure: Option<String>,
+    /// What else a reader should know.
+    pub remarks: Vec<String>,
+    /// As the records of a run would have it.
+    pub sent: Option<Message>,
+    /// What decides where it belongs.
+    pub content: Content,
+    /// The frame of the message that this one repeats.
+    pub repeats: Option<u64>,
+    /// Of an answer: how long after the question; its first transmission.
+    pub answers_after_ns: Option<u64>,
+    /// A question that nobody answered.
+    pub unanswered: bool,
+    /// Of a run of ESP packets: how many more there were after the ones shown.
+    pub more: u64,
+    /// What became of it, and how long it took, where the capture says so.
+    pub fate: Option<(Fate, Duration)>,
+}
+
+impl Entry {
+    fn new(passed: &Passed, dissected: Dissected, ends: (Node, Node)) -> Self {
+        let Dissected { name, parts, failure, remarks, sent, content } = dissected;
+        Self {
+            first_ns: passed.first_ns,
+            at_ns: passed.at_ns,
+            frame: passed.frame,
+            packets: passed.packets.into(),
+            wire_bytes: passed.wire_bytes.into(),
+            ends,
+            addrs: (passed.datagram.from, passed.datagram.to),
+            protocol: passed.datagram.protocol,
+            name,
+            parts,
+            failure,
+            remarks,
+            sent,
+            content,
+            repeats: None,
+            answers_after_ns: None,
+            unanswered: false,
+            more: 0,
+            fate: passed.comment.as_deref().and_then(remarks::fate),
+        }
+    }
+
+    /// A second copy that the network made: nobody sent it.
+    pub const fn is_copy(&self) -> bool {
+        matches!(self.fate, Some((Fate::Duplicate, _)))
+    }
+
+    /// Whether it never arrives, as far as the capture says.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self.fate, Some((Fate::Lost | Fate::QueueFull, _)))
+    }
+
+    /// Replaces the part that stands for an EAP packet by its words.
+    fn put_eap(&mut self, words: &Words) {
+        self.failure = self.failure.take().or_else(|| words.failure.clone());
+        let line = words.line();
+        match self.parts.iter_mut().find(|part| part.name == "EAP") {
+            Some(part) => part.detail = line,
+            None => self.parts.push(Part::new("EAP", line)),
+        }
+    }
+}
+
+/// What a conversation is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An IKE SA.
+    Ike {
+        /// SPIi of the first one.
+        spi_i: u64,
+        /// SPIr, if the responder has answered.
+        spi_r: u64,
+        /// 1 or 2.
+        major: u8,
+    },
+    /// RADIUS without the IKE SA that it is for.
+    Radius,
+    /// Diameter that is about no authentication here.
+    Diameter,
+    /// ESP without the exchange that set it up.
+    Esp,
+    /// Messages that cannot be read.
+    Unreadable,
+}
+
+/// A conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// What it is about.
+    pub kind: Kind,
+    /// Its messages in order of time.
+    pub entries: Vec<Entry>,
+    /// Each role's addresses, in the order they appear.
+    pub hosts: BTreeMap<Node, Vec<Addr>>,
+    /// What is known of it.
+    pub about: About,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+/// What is known of a conversation, gathered from its messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The IKE suite chosen.
+    pub ike_suite: Option<String>,
+    /// The ESP suite chosen.
+    pub child_suite: Option<String>,
+    /// Who the initiator says it is; the RADIUS user if IKE's is not known.
+    pub user: Option<String>,
+    /// Who the responder says it is.
+    pub gateway: Option<String>,
+    /// The EAP method that came last.
+    pub eap_method: Option<String>,
+    /// How the initiator proved itself, in the words of AUTH.
+    pub auth_method: Option<String>,
+    /// The device's inner address.
+    pub address: Option<IpAddr>,
+    /// Implementations that named themselves, by role.
+    pub vendors: BTreeMap<Node, &'static str>,
+    /// Whether protected messages could not be opened.
+    pub sealed: bool,
+}
+
+/// A conversation being gathered.
+#[derive(Debug)]
+struct Building {
+    kind: Kind,
+    entries: Vec<Entry>,
+    flow: Flow,
+    /// Joined to another at the end.
+    joined: Option<usize>,
+}
+
+/// Gathers conversations.
+#[derive(Debug, Default)]
+pub struct Tracker {
+    dissector: Dissector,
+    observer: Observer,
+    conversations: Vec<Building>,
+    entries: usize,
+    ike: ike::Index,
+    radius: radius::Index,
+    diameter: diameter::Index,
+    originals: BTreeMap<(Addr, Addr, Protocol, u64), u64>,
+    left_out: u64,
+}
+
+/// Where an entry is: conversation and place.
+type Place = (usize, usize);
+
+impl Tracker {
+    /// One that opens what these keys open.
+    pub fn new(keys: Keys) -> Self {
+        Self { dissector: Dissector::new(keys), ..Self::default() }
+    }
+
+    /// Takes the next datagram.
+    pub fn add(&mut self, passed: &Passed) {
+        if self.entries >= ENTRIES_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let sent = self.observer.sent(&passed.datagram);
+        let Some(mut dissected) = self.dissector.dissect(passed) else { return };
+        let is_repeat = sent.is_some_and(|sent| sent.retransmission);
+        if let Some(sent) = &mut dissected.sent {
+            sent.retransmission = is_repeat;
+        }
+        let repeats = self.original(passed, is_repeat);
+        match &dissected.content {
+            Content::Ike(_) => self.add_ike(passed, dissected, repeats),
+            Content::Radius(_) => self.add_radius(passed, dissected, repeats),
+            Content::Diameter(_) => self.add_diameter(passed, dissected, repeats),
+            Content::Esp(_) => self.add_esp(passed, dissected),
+            Content::Icmp(_) => self.add_icmp(passed, dissected),
+            Content::Unreadable => self.add_unreadable(passed, dissected),
+        }
+    }
+
+    /// Messages that were not kept because there were too many.
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The conversations, in the order in which they began.
+    pub fn finish(mut self) -> Vec<Conversation> {
+        self.join();
+        let mut joined: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
+        let mut whole = Vec::new();
+        for (number, building) in self.conversations.into_iter().enumerate() {
+            match building.joined {
+                Some(other) => joined.entry(other).or_default().extend(building.entries),
+                None => whole.push((number, building)),
+            }
+        }
+        let complete = |(number, mut building): (usize, Building)| {
+            building.entries.extend(joined.remove(&number).unwrap_or_default());
+            building.finish()
+        };
+        let mut conversations: Vec<_> = whole.into_iter().map(complete).collect();
+        conversations.sort_by_key(|conversation| conversation.entries.first().map(|entry| entry.first_ns));
+        conversations
+    }
+
+    /// The frame of the message that this one repeats; what is new is remembered as long as the observer does.
+    fn original(&mut self, passed: &Passed, is_repeat: bool) -> Option<u64> {
+        let digest = keytoll_digest(&passed.datagram.bytes);
+        let key = (passed.datagram.from, passed.datagram.to, passed.datagram.protocol, digest);
+        if is_repeat {
+            return Some(self.originals.get(&key).copied().unwrap_or(0));
+        }
+        if self.originals.len() < ENTRIES_MAX && passed.datagram.protocol != Protocol::Esp {
+            self.originals.insert(key, passed.frame);
+        }
+        None
+    }
+
+    /// Begins a conversation; none if there are too many.
+    fn begin(&mut self, kind: Kind) -> Option<usize> {
+        if self.conversations.len() >= CONVERSATIONS_MAX {
+            self.left_out += 1;
+            return None;
+        }
+        self.conversations.push(Building { kind, entries: Vec::new(), flow: Flow::default(), joined: None });
+        Some(self.conversations.len() - 1)
+    }
+
+    fn push(&mut self, conversation: usize, entry: Entry) -> Place {
+        self.entries += 1;
+        let entries = &mut self.conversations[conversation].entries;
+        entries.push(entry);
+        (conversation, entries.len() - 1)
+    }
+
+    fn entry_mut(&mut self, (conversation, place): Place) -> &mut Entry {
+        &mut self.conversations[conversation].entries[place]
+    }
+
+    /// The words of an EAP packet go into its entry; one that is repeated was put into words before.
+    fn put_eap(&mut self, place: Place, eap: Option<&[u8]>, repeats: Option<u64>) -> Option<Words> {
+        let words = match repeats {
+            None => self.conversations[place.0].flow.take(eap?),
+            Some(_) => Flow::default().take(eap?),
+        };
+        self.entry_mut(place).put_eap(&words);
+        Some(words)
+    }
+
+    /// The answer to a question: how long it took, and that the question was answered.
+    fn answer(&mut self, questions: &[Place], answer: Place) {
+        let Some(&first) = questions.first() else { return };
+        let asked_ns = self.entry_mut(first).first_ns;
+        let entry = self.entry_mut(answer);
+        entry.answers_after_ns = Some(entry.at_ns.saturating_sub(asked_ns));
+        for &question in questions {
+            self.entry_mut(question).unanswered = false;
+        }
+    }
+
+    fn add_unreadable(&mut self, passed: &Passed, dissected: Dissected) {
+        let ends = match passed.datagram.protocol {
+            Protocol::Ike => (Node::Ue, Node::Gw),
+            Protocol::Radius => (Node::Gw, Node::Aaa),
+            _ => (Node::Aaa, Node::Hss),
+        };
+        let known = self.ike.between(passed.datagram.from.ip, passed.datagram.to.ip);
+        let known = known.filter(|_| passed.datagram.protocol == Protocol::Ike);
+        if let Some(conversation) = known.or_else(|| self.begin(Kind::Unreadable)) {
+            let swap = known.is_some() && self.ike.is_gateway(conversation, passed.datagram.from.ip);
+            let ends = if swap { (ends.1, ends.0) } else { ends };
+            self.push(conversation, Entry::new(passed, dissected, ends));
+        }
+    }
+}
+
+/// Tells messages apart that take the same way.
+fn keytoll_digest(bytes: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Building {
+    fn finish(mut self) -> Conversation {
+        self.entries.sort_by_key(|entry| (entry.at_ns, entry.frame));
+        let about = outcome::about(&self.entries);
+        let outcome = outcome::of(self.kind, &self.entries);
+        let mut hosts: BTreeMap<Node, Vec<Addr>> = BTreeMap::new();
+        for entry in &self.entries {
+            for (node, addr) in [(entry.ends.0, entry.addrs.0), (entry.ends.1, entry.addrs.1)] {
+                let addrs = hosts.entry(node).or_default();
+                if !addrs.contains(&addr) && addrs.len() < ADDRS_MAX {
+                    addrs.push(addr);
+                }
+            }
+        }
+        Conversation { kind: self.kind, entries: self.entries, hosts, about, outcome }
+    }
+}
+
+/// More addresses of one role are not listed.
+const ADDRS_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests;

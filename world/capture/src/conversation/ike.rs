@@ -1,0 +1,217 @@
+//! IKE SAs, their ESP and what ICMP says about them: which conversation a message belongs to, and who of its ends is who.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use keytoll_engine::Addr;
+use keytoll_engine::trace::{Node, Protocol};
+use keytoll_ike::number::ExchangeType;
+
+use super::{ESP_SHOWN, Entry, Kind, Place, Tracker};
+use crate::dissect::{Content, Dissected, Ike};
+use crate::packets::Passed;
+
+const IKE_SA_INIT: u8 = ExchangeType::IKE_SA_INIT.0;
+const IKE_AUTH: u8 = ExchangeType::IKE_AUTH.0;
+
+/// What is known of IKE SAs.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// By SPIi: an IKE SA, or one that replaces it.
+    sas: BTreeMap<u64, Sa>,
+    /// The latest conversation between two hosts.
+    pairs: BTreeMap<(IpAddr, IpAddr), usize>,
+    /// By the receiver's address and SPI.
+    children: BTreeMap<(IpAddr, u32), usize>,
+    /// The gateway's addresses of a conversation.
+    gateways: BTreeMap<usize, IpAddr>,
+    /// Conversations that wait for an IKE_AUTH response, and since when: theirs may be a RADIUS session.
+    pub(super) waiting: BTreeMap<usize, u64>,
+    /// Where EAP responses were seen inside IKE_AUTH.
+    pub(super) eap: BTreeMap<Vec<u8>, usize>,
+}
+
+#[derive(Debug)]
+struct Sa {
+    conversation: usize,
+    /// Which end SPIi is of: the device for the first SA, whoever rekeyed for later ones.
+    initiator: Node,
+    initiator_ip: IpAddr,
+    /// Another exchange than IKE_SA_INIT was seen.
+    begun: bool,
+    /// Requests without response, by sender and message id: every transmission.
+    open: BTreeMap<(bool, u32, u8), Vec<Place>>,
+}
+
+/// More EAP packets are not remembered.
+const EAP_MAX: usize = 65_536;
+/// A longer EAP packet is told apart by its beginning.
+const EAP_KEY_BYTES: usize = 64;
+
+/// What tells EAP packets apart.
+pub(super) fn eap_key(eap: &[u8]) -> Vec<u8> {
+    eap[..eap.len().min(EAP_KEY_BYTES)].to_vec()
+}
+
+impl Index {
+    /// The latest conversation between two hosts.
+    pub(super) fn between(&self, a: IpAddr, b: IpAddr) -> Option<usize> {
+        self.pairs.get(&(a.min(b), a.max(b))).copied()
+    }
+
+    pub(super) fn is_gateway(&self, conversation: usize, ip: IpAddr) -> bool {
+        self.gateways.get(&conversation) == Some(&ip)
+    }
+}
+
+const fn other(node: Node) -> Node {
+    match node {
+        Node::Ue => Node::Gw,
+        _ => Node::Ue,
+    }
+}
+
+impl Tracker {
+    pub(super) fn add_ike(&mut self, passed: &Passed, dissected: Dissected, repeats: Option<u64>) {
+        let Content::Ike(ike) = dissected.content.clone() else { return };
+        let Some(from_initiator) = self.ike_sa(&ike, passed) else { return };
+        let sa = &self.ike.sas[&ike.spis.0];
+        let (conversation, initiator) = (sa.conversation, sa.initiator);
+        let from = if from_initiator { initiator } else { other(initiator) };
+        let entry = Entry { repeats, ..Entry::new(passed, dissected, (from, other(from))) };
+        let place = self.push(conversation, entry);
+        let words = self.put_eap(place, ike.meaning.eap.as_deref(), repeats);
+        if let (Some(eap), Some(_), Node::Ue) = (&ike.meaning.eap, words, from)
+            && self.ike.eap.len() < EAP_MAX
+        {
+            self.ike.eap.insert(eap_key(eap), conversation);
+        }
+        self.follow(&ike, from_initiator, from, place, passed);
+        let (a, b) = (passed.datagram.from.ip, passed.datagram.to.ip);
+        self.ike.pairs.insert((a.min(b), a.max(b)), conversation);
+        self.ike.gateways.insert(conversation, if from == Node::Gw { a } else { b });
+    }
+
+    /// Finds or begins the IKE SA of a message, and tells whether the SA's initiator sent it.
+    fn ike_sa(&mut self, ike: &Ike, passed: &Passed) -> Option<bool> {
+        let (spi_i, from) = (ike.spis.0, passed.datagram.from.ip);
+        let is_first = match ike.major {
+            2 => ike.exchange == IKE_SA_INIT && !ike.response,
+            _ => ike.spis.1 == 0,
+        };
+        let known = self.ike.sas.get(&spi_i);
+        // SPIs are drawn anew for every attempt, but a laboratory that repeats its random numbers repeats them too.
+        let again = is_first && known.is_some_and(|sa| sa.begun) && !self.is_open(spi_i, ike);
+        if known.is_none() || again {
+            let kind = Kind::Ike { spi_i, spi_r: ike.spis.1, major: ike.major };
+            let conversation = self.begin(kind)?;
+            // A capture that begins in the middle shows who the initiator is by the flag, IKEv1 does not.
+            let by_flag = ike.major != 2 || ike.from_initiator;
+            let initiator_ip = if by_flag { from } else { passed.datagram.to.ip };
+            let sa =
+                Sa { conversation, initiator: Node::Ue, initiator_ip, begun: false, open: BTreeMap::new() };
+            self.ike.sas.insert(spi_i, sa);
+        }
+        let sa = self.ike.sas.get_mut(&spi_i)?;
+        sa.begun |= !is_first && ike.exchange != IKE_SA_INIT;
+        if ike.spis.1 != 0
+            && let Kind::Ike { spi_i: first, spi_r, .. } = &mut self.conversations[sa.conversation].kind
+            && (*first, *spi_r) == (spi_i, 0)
+        {
+            *spi_r = ike.spis.1;
+        }
+        Some(if ike.major == 2 { ike.from_initiator } else { from == sa.initiator_ip })
+    }
+
+    /// Whether a first request like this one waits for an answer: then it is another try, not another SA.
+    fn is_open(&self, spi_i: u64, ike: &Ike) -> bool {
+        let open = &self.ike.sas[&spi_i].open;
+        open.contains_key(&(ike.from_initiator, ike.id, ike.exchange))
+    }
+
+    /// Questions and answers, and what the payloads say about other SAs.
+    fn follow(&mut self, ike: &Ike, from_initiator: bool, from: Node, place: Place, passed: &Passed) {
+        let sa = self.ike.sas.get_mut(&ike.spis.0).expect("ike_sa found or made it");
+        let is_auth = ike.major == 2 && ike.exchange == IKE_AUTH;
+        if ike.major == 2 && !ike.response {
+            sa.open.entry((from_initiator, ike.id, ike.exchange)).or_default().push(place);
+            self.entry_mut(place).unanswered = true;
+            if is_auth && from == Node::Ue {
+                self.ike.waiting.entry(place.0).or_insert(passed.at_ns);
+            }
+        } else if ike.major == 2 {
+            let questions = sa.open.remove(&(!from_initiator, ike.id, ike.exchange)).unwrap_or_default();
+            self.answer(&questions, place);
+            if is_auth && from == Node::Gw {
+                self.ike.waiting.remove(&place.0);
+            }
+        }
+        if let Some(spi) = ike.meaning.child_spi {
+            self.ike.children.insert((passed.datagram.from.ip, spi), place.0);
+        }
+        // RFC 7296 §2.18: the new IKE SA's initiator is who asks for it.
+        if let (Some(spi), false) = (ike.meaning.new_ike_spi, ike.response) {
+            let (initiator, initiator_ip) = (from, passed.datagram.from.ip);
+            let sa =
+                Sa { conversation: place.0, initiator, initiator_ip, begun: true, open: BTreeMap::new() };
+            self.ike.sas.entry(spi).or_insert(sa);
+        }
+    }
+
+    pub(super) fn add_esp(&mut self, passed: &Passed, dissected: Dissected) {
+        let Content::Esp(esp) = &dissected.content else { return };
+        let (from, to) = (passed.datagram.from.ip, passed.datagram.to.ip);
+        let known = self.ike.children.get(&(to, esp.spi)).copied().or_else(|| self.ike.between(from, to));
+        let Some(conversation) = known.or_else(|| self.begin(Kind::Esp)) else { return };
+        if known.is_none() {
+            self.ike.pairs.insert((from.min(to), from.max(to)), conversation);
+            self.ike.gateways.insert(conversation, to);
+        }
+        let ends =
+            if self.ike.is_gateway(conversation, from) { (Node::Gw, Node::Ue) } else { (Node::Ue, Node::Gw) };
+        let entry = Entry::new(passed, dissected, ends);
+        if !self.sum_up(conversation, &entry) {
+            self.push(conversation, entry);
+        }
+    }
+
+    /// Adds an ESP packet to the run that it continues, if the run is long enough already.
+    fn sum_up(&mut self, conversation: usize, entry: &Entry) -> bool {
+        let entries = &mut self.conversations[conversation].entries;
+        let run =
+            entries.iter().rev().take(ESP_SHOWN + 2).take_while(|entry| entry.protocol == Protocol::Esp);
+        if run.clone().count() < ESP_SHOWN {
+            return false;
+        }
+        // One sum for each direction.
+        let summed = run.clone().position(|summed| summed.more > 0 && summed.ends == entry.ends);
+        match summed {
+            Some(back) => {
+                let place = entries.len() - 1 - back;
+                let sum = &mut entries[place];
+                sum.more += 1;
+                sum.packets += entry.packets;
+                sum.wire_bytes += entry.wire_bytes;
+                sum.at_ns = entry.at_ns;
+            }
+            None => {
+                let more = Entry { more: 1, name: "ESP".to_owned(), ..entry.clone() };
+                self.push(conversation, more);
+            }
+        }
+        true
+    }
+
+    /// An ICMP error goes to the conversation of the packet that it quotes.
+    pub(super) fn add_icmp(&mut self, passed: &Passed, dissected: Dissected) {
+        let Content::Icmp(icmp) = &dissected.content else { return };
+        let (from, to): (Addr, Addr) = (icmp.about_from, icmp.about_to);
+        if let Some(conversation) = self.ike.between(from.ip, to.ip) {
+            // It tells the sender of what it quotes; whoever sends it, in the ladder it comes from the other side.
+            let told = if self.ike.is_gateway(conversation, from.ip) { Node::Gw } else { Node::Ue };
+            self.push(conversation, Entry::new(passed, dissected, (other(told), told)));
+        } else if let Some(conversation) = self.radius_of(from, to) {
+            self.push(conversation, Entry::new(passed, dissected, (Node::Aaa, Node::Gw)));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What a conversation came to, told from its messages: RFC 7296 §1.2, §2.16, §2.21; RFC 3579 §2.6; RFC 2409 §5.5.
+//!
+//! Without keys the last IKE_AUTH response tells it by the type of its first payload, which is not encrypted
+//! (RFC 7296 §3.14): a response that begins with a notification refuses.
+
+use keytoll_engine::trace::Node;
+use keytoll_ike::number::{ExchangeType, PayloadType};
+use keytoll_radius::number::Code;
+
+use super::{About, Entry, Kind};
+use crate::dissect::{Content, Ike, Inside, Part};
+
+/// What a conversation came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Both ends were satisfied: with the message at this place.
+    Established(usize),
+    /// Somebody was not.
+    Failed {
+        /// Who found out.
+        by: Node,
+        /// Why, in the words of the standard.
+        why: String,
+        /// The message that says so.
+        at: usize,
+    },
+    /// A question was not answered any more.
+    Unanswered(usize),
+    /// The capture does not show how it ended.
+    Unknown,
+}
+
+impl Outcome {
+    /// The message that decided.
+    pub const fn place(&self) -> Option<usize> {
+        match self {
+            Self::Established(at) | Self::Failed { at, .. } | Self::Unanswered(at) => Some(*at),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// What a conversation of this kind came to.
+pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
+    match kind {
+        Kind::Ike { major: 2, .. } => ike(entries),
+        Kind::Ike { .. } => ikev1(entries),
+        Kind::Radius => radius(entries),
+        Kind::Diameter | Kind::Esp | Kind::Unreadable => Outcome::Unknown,
+    }
+}
+
+const IKE_SA_INIT: u8 = ExchangeType::IKE_SA_INIT.0;
+const IKE_AUTH: u8 = ExchangeType::IKE_AUTH.0;
+const INFORMATIONAL: u8 = ExchangeType::INFORMATIONAL.0;
+
+fn ike_of(entry: &Entry) -> Option<&Ike> {
+    match &entry.content {
+        Content::Ike(ike) => Some(ike),
+        _ => None,
+    }
+}
+
+fn ike(entries: &[Entry]) -> Outcome {
+    let mut last_request = None;
+    for (at, entry) in entries.iter().enumerate() {
+        let Some(ike) = ike_of(entry).filter(|_| !entry.is_copy()) else { continue };
+        if matches!(ike.exchange, IKE_SA_INIT | IKE_AUTH) && !ike.response && entry.unanswered {
+            last_request = Some(at);
+        }
+        let decided = match (ike.exchange, ike.response) {
+            (IKE_SA_INIT, true) => refused(entries, at, ike),
+            (IKE_AUTH, true) => auth_response(entries, at, ike),
+            (IKE_AUTH | INFORMATIONAL, false) => device_refuses(at, entry, ike),
+            _ => None,
+        };
+        if let Some(outcome) = decided {
+            return outcome;
+        }
+    }
+    last_request.map_or(Outcome::Unknown, Outcome::Unanswered)
+}
+
+/// An error notification of the gateway that the device does not answer with another try.
+fn refused(entries: &[Entry], at: usize, ike: &Ike) -> Option<Outcome> {
+    let error = ike.meaning.error()?;
+    let tries_again = entries[at + 1..].iter().filter_map(ike_of);
+    let mut tries_again = tries_again.filter(|later| !later.response && later.from_initiator);
+    let goes_on = tries_again.any(|later| matches!(later.exchange, IKE_SA_INIT | IKE_AUTH));
+    (!goes_on).then(|| Outcome::Failed { by: Node::Gw, why: error.to_string(), at })
+}
+
+fn auth_response(entries: &[Entry], at: usize, ike: &Ike) -> Option<Outcome> {
+    let meaning = &ike.meaning;
+    match ike.inside {
+        Inside::Opened if meaning.eap.as_deref().is_some_and(is_eap_failure) => Some(rejected(entries, at)),
+        Inside::Opened if meaning.eap.is_some() => None,
+        Inside::Opened => match meaning.error() {
+            Some(_) if is_rejected(entries, at) => Some(rejected(entries, at)),
+            Some(error) => Some(Outcome::Failed { by: Node::Gw, why: error.to_string(), at }),
+            None => meaning.has_auth.then_some(Outcome::Established(at)),
+        },
+        Inside::Plain | Inside::Fragment | Inside::NotAuthentic => None,
+        Inside::Sealed => sealed_response(entries, at, ike),
+    }
+}
+
+/// RFC 3748 §4.2.
+fn is_eap_failure(eap: &[u8]) -> bool {
+    eap.first() == Some(&4)
+}
+
+/// What a response that cannot be opened means, if it is the last one.
+fn sealed_response(entries: &[Entry], at: usize, ike: &Ike) -> Option<Outcome> {
+    let mut later = entries[at + 1..].iter().filter_map(ike_of);
+    let is_last = !later.any(|it| it.exchange == IKE_AUTH && it.id != ike.id);
+    // Only the first fragment has the type; the others decide nothing.
+    let first = ike.first_inside.filter(|_| is_last)?;
+    match PayloadType(first) {
+        _ if is_rejected(entries, at) => Some(rejected(entries, at)),
+        PayloadType::NOTIFY => {
+            let why = "refused by an encrypted notification".to_owned();
+            Some(Outcome::Failed { by: Node::Gw, why, at })
+        }
+        PayloadType::EAP => None,
+        _ => Some(Outcome::Established(last_fragment(entries, at, ike))),
+    }
+}
+
+/// The response is complete with the last of its fragments.
+fn last_fragment(entries: &[Entry], at: usize, ike: &Ike) -> usize {
+    let same = |other: &Ike| {
+        (other.id, other.exchange, other.response) == (ike.id, ike.exchange, true) && other.fragment.is_some()
+    };
+    let fragments = entries.iter().enumerate().skip(at).filter(|(_, entry)| {
+        entry.repeats.is_none() && ike.fragment.is_some() && ike_of(entry).is_some_and(same)
+    });
+    fragments.map(|(place, _)| place).next_back().unwrap_or(at)
+}
+
+/// Whether the AAA server has said no before.
+fn is_rejected(entries: &[Entry], at: usize) -> bool {
+    entries[..at].iter().any(|entry| code(entry) == Some(Code::ACCESS_REJECT))
+}
+
+fn rejected(entries: &[Entry], at: usize) -> Outcome {
+    let (by, why) = match is_rejected(entries, at) {
+        true => (Node::Aaa, "Access-Reject"),
+        false => (Node::Gw, "EAP-Failure"),
+    };
+    Outcome::Failed { by, why: why.to_owned(), at }
+}
+
+/// RFC 7296 §2.21.2: the device tells the gateway that it does not believe it.
+fn device_refuses(at: usize, entry: &Entry, ike: &Ike) -> Option<Outcome> {
+    let error = ike.meaning.error().filter(|_| entry.ends.0 == Node::Ue)?;
+    Some(Outcome::Failed { by: Node::Ue, why: error.to_string(), at })
+}
+
+/// RFC 2409 §5.5: three messages of Quick Mode; what they say is encrypted.
+fn ikev1(entries: &[Entry]) -> Outcome {
+    const QUICK_MODE: u8 = 32;
+    let quick = entries.iter().enumerate().filter(|(_, entry)| {
+        entry.repeats.is_none() && ike_of(entry).is_some_and(|ike| ike.exchange == QUICK_MODE)
+    });
+    quick.map(|(at, _)| at).nth(2).map_or(Outcome::Unknown, Outcome::Established)
+}
+
+fn code(entry: &Entry) -> Option<Code> {
+    match &entry.content {
+        Content::Radius(radius) => Some(radius.code),
+        _ => None,
+    }
+}
+
+fn radius(entries: &[Entry]) -> Outcome {
+    for (at, entry) in entries.iter().enumerate() {
+        match code(entry) {
+            Some(Code::ACCESS_ACCEPT) => return Outcome::Established(at),
+            Some(Code::ACCESS_REJECT) => {
+                return Outcome::Failed { by: Node::Aaa, why: "Access-Reject".to_owned(), at };
+            }
+            _ => {}
+        }
+    }
+    let unanswered =
+        entries.iter().rposition(|entry| entry.unanswered && code(entry) == Some(Code::ACCESS_REQUEST));
+    unanswered.map_or(Outcome::Unknown, Outcome::Unanswered)
+}
+
+/// What is known of a conversation.
+pub(super) fn about(entries: &[Entry]) -> About {
+    let mut about = About::default();
+    for entry in entries {
+        match &entry.content {
+            Content::Ike(ike) => about.add_ike(entry, ike),
+            Content::Radius(radius) if about.user.is_none() => about.user.clone_from(&radius.user),
+            _ => {}
+        }
+        about.add_eap(entry);
+    }
+    about
+}
+
+impl About {
+    fn add_ike(&mut self, entry: &Entry, ike: &Ike) {
+        let meaning = &ike.meaning;
+        let is_ue = entry.ends.0 == Node::Ue;
+        self.sealed |= matches!(ike.inside, Inside::Sealed | Inside::NotAuthentic);
+        // What is answered is chosen; what is asked only offered.
+        if ike.response {
+            self.ike_suite = self.ike_suite.take().or_else(|| meaning.ike_suite.clone());
+            let child = meaning.child_suite.as_deref().and_then(without_spi);
+            self.child_suite = self.child_suite.take().or(child);
+        }
+        let identity = if is_ue { &mut self.user } else { &mut self.gateway };
+        if let Some(told) = &meaning.identity {
+            identity.get_or_insert_with(|| told.clone());
+        }
+        if let (true, true, Some(auth)) = (is_ue, meaning.has_auth, named(&entry.parts, "AUTH")) {
+            self.auth_method.get_or_insert_with(|| auth.to_owned());
+        }
+        self.address = self.address.or(meaning.address.filter(|_| ike.response));
+        if let Some(vendor) = meaning.vendor {
+            self.vendors.insert(entry.ends.0, vendor);
+        }
+    }
+
+    /// The method of the latest EAP message that is neither identity nor refusal.
+    fn add_eap(&mut self, entry: &Entry) {
+        let Some(line) = named(&entry.parts, "EAP") else { return };
+        let method =
+            line.strip_prefix("EAP-Request/").map(|rest| rest.split([':', ',']).next().unwrap_or(rest));
+        let method = method.filter(|method| !matches!(*method, "Identity" | "Notification"));
+        if let Some(method) = method {
+            self.eap_method = Some(method.to_owned());
+        }
+    }
+}
+
+fn named<'a>(parts: &'a [Part], name: &str) -> Option<&'a str> {
+    parts.iter().find(|part| part.name == name).map(|part| part.detail.as_str())
+}
+
+/// `ESP aes128-sha256 SPI 0x…` without the SPI.
+fn without_spi(suite: &str) -> Option<String> {
+    suite.split(" SPI ").next().map(str::to_owned)
+}

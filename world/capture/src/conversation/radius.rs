@@ -1,0 +1,242 @@
+//! RADIUS sessions: requests with the same State are one conversation (RFC 2865 §5.24), a response belongs to the request
+//! with its identifier (§3). Which IKE SA a session is for is told by the EAP packets that pass through the gateway, else by
+//! which IKE_AUTH requests were waiting for their response each time the gateway asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keytoll_engine::Addr;
+use keytoll_engine::trace::Node;
+use keytoll_radius::number::Code;
+use keytoll_radius::wire::{Authenticator, Packet};
+
+use super::{Entry, Kind, Place, Tracker, ike};
+use crate::dissect::{Content, Dissected, Part, Radius};
+use crate::packets::Passed;
+
+/// More candidates than this tell nothing.
+const CANDIDATES_MAX: usize = 1024;
+
+/// What is known of RADIUS sessions.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Requests without response, by their ends and identifier.
+    open: BTreeMap<(Addr, Addr, u8), Question>,
+    /// Which conversation a State belongs to.
+    states: BTreeMap<(Addr, Vec<u8>), usize>,
+    /// Which one a session that is accounted, or a user's.
+    sessions: BTreeMap<(std::net::IpAddr, Vec<u8>), usize>,
+    /// The latest of each pair of ends.
+    latest: BTreeMap<(Addr, Addr), usize>,
+    /// Of each conversation, whose it may be.
+    candidates: BTreeMap<usize, Candidates>,
+    /// Conversations with an Access-Request that waits, and the server's address.
+    pub(super) waiting: BTreeMap<usize, Addr>,
+    /// The name of the user of each.
+    pub(super) users: BTreeMap<usize, String>,
+    /// What the latest request of each carried.
+    said: BTreeMap<usize, Vec<Part>>,
+}
+
+#[derive(Debug)]
+struct Question {
+    places: Vec<Place>,
+    authenticator: Authenticator,
+}
+
+/// The IKE conversations that a session may be for.
+#[derive(Debug, Default)]
+struct Candidates {
+    certain: Option<usize>,
+    possible: Option<BTreeSet<usize>>,
+}
+
+impl Candidates {
+    /// Only those remain that were waiting every time; if none was, the capture lacks something and it is not held against
+    /// them.
+    fn narrow(&mut self, waiting: BTreeSet<usize>) {
+        let narrowed = match &self.possible {
+            Some(possible) => possible.intersection(&waiting).copied().collect(),
+            None => waiting,
+        };
+        if !narrowed.is_empty() {
+            self.possible = Some(narrowed);
+        }
+    }
+}
+
+impl Tracker {
+    pub(super) fn add_radius(&mut self, passed: &Passed, dissected: Dissected, repeats: Option<u64>) {
+        let Content::Radius(radius) = dissected.content.clone() else { return };
+        if radius.is_request() {
+            self.radius_request(passed, dissected, &radius, repeats);
+        } else {
+            self.radius_response(passed, dissected, &radius, repeats);
+        }
+    }
+
+    /// The conversation of the latest packet between two ends.
+    pub(super) fn radius_of(&self, from: Addr, to: Addr) -> Option<usize> {
+        self.radius.latest.get(&(from, to)).copied()
+    }
+
+    fn radius_request(
+        &mut self,
+        passed: &Passed,
+        mut dissected: Dissected,
+        radius: &Radius,
+        repeats: Option<u64>,
+    ) {
+        let (from, to) = (passed.datagram.from, passed.datagram.to);
+        let Some(conversation) = self.radius_session(from, to, radius) else { return };
+        if let Some(forged) = self.forged_request(radius) {
+            dissected.remarks.push(forged);
+        }
+        let mut entry = Entry::new(passed, dissected, (Node::Gw, Node::Aaa));
+        (entry.repeats, entry.unanswered) = (repeats, true);
+        self.shorten(conversation, &mut entry.parts);
+        let place = self.push(conversation, entry);
+        self.put_eap(place, radius.eap.as_deref(), repeats);
+        self.remember(from, to, conversation, radius);
+        if radius.code == Code::ACCESS_REQUEST {
+            self.narrow(conversation, radius);
+            self.radius.waiting.insert(conversation, to);
+        }
+        let authenticator = radius.authenticator;
+        let question = self.radius.open.entry((from, to, radius.identifier));
+        let question = question.or_insert_with(|| Question { places: Vec::new(), authenticator });
+        if question.authenticator != authenticator {
+            *question = Question { places: Vec::new(), authenticator };
+        }
+        question.places.push(place);
+    }
+
+    /// A client tells the same about itself in every request of a session: once is enough. EAP is never left out.
+    fn shorten(&mut self, conversation: usize, parts: &mut Vec<Part>) {
+        let Some(before) = self.radius.said.insert(conversation, parts.clone()) else { return };
+        let count = parts.len();
+        parts.retain(|part| part.name == "EAP" || !before.contains(part));
+        match count - parts.len() {
+            0 => {}
+            same => parts.push(Part::bare(format!("{same} attributes as before"))),
+        }
+    }
+
+    /// The conversation of a request: of the same request before, of its State, of its accounting session, or a new one.
+    fn radius_session(&mut self, from: Addr, to: Addr, radius: &Radius) -> Option<usize> {
+        let open = self.radius.open.get(&(from, to, radius.identifier));
+        let same = open.filter(|question| question.authenticator == radius.authenticator);
+        let same = same.and_then(|question| question.places.first()).map(|place| place.0);
+        let by_state = || self.radius.states.get(&(to, radius.state.clone()?)).copied();
+        let by_session = || {
+            let keys = [radius.session.clone(), radius.user.clone().map(String::into_bytes)];
+            let is_access = radius.code == Code::ACCESS_REQUEST;
+            let mut keys = keys.into_iter().flatten().filter(|_| !is_access);
+            keys.find_map(|key| self.radius.sessions.get(&(from.ip, key)).copied())
+        };
+        let known = same.or_else(by_state).or_else(by_session);
+        known.or_else(|| self.begin(Kind::Radius))
+    }
+
+    fn remember(&mut self, from: Addr, to: Addr, conversation: usize, radius: &Radius) {
+        self.radius.latest.insert((from, to), conversation);
+        for key in [radius.session.clone(), radius.user.clone().map(String::into_bytes)].into_iter().flatten()
+        {
+            self.radius.sessions.insert((from.ip, key), conversation);
+        }
+        if let Some(user) = &radius.user {
+            self.radius.users.insert(conversation, user.clone());
+        }
+    }
+
+    fn narrow(&mut self, conversation: usize, radius: &Radius) {
+        let certain = radius.eap.as_deref().and_then(|eap| self.ike.eap.get(&ike::eap_key(eap))).copied();
+        let waiting = self.ike.waiting.keys().copied().take(CANDIDATES_MAX).collect();
+        let candidates = self.radius.candidates.entry(conversation).or_default();
+        candidates.certain = candidates.certain.or(certain);
+        candidates.narrow(waiting);
+    }
+
+    fn radius_response(
+        &mut self,
+        passed: &Passed,
+        mut dissected: Dissected,
+        radius: &Radius,
+        repeats: Option<u64>,
+    ) {
+        let (from, to) = (passed.datagram.from, passed.datagram.to);
+        let question = self.radius.open.get(&(to, from, radius.identifier));
+        let question = question.map(|question| (question.places.clone(), question.authenticator));
+        let known = question.as_ref().and_then(|(places, _)| places.first()).map(|place| place.0);
+        let Some(conversation) = known.or_else(|| self.begin(Kind::Radius)) else { return };
+        match &question {
+            Some((_, request)) => dissected.remarks.extend(self.forged_response(radius, request)),
+            None => dissected.remarks.push("answers nothing that is in this capture".to_owned()),
+        }
+        let entry = Entry { repeats, ..Entry::new(passed, dissected, (Node::Aaa, Node::Gw)) };
+        let place = self.push(conversation, entry);
+        self.put_eap(place, radius.eap.as_deref(), repeats);
+        if let Some(state) = &radius.state {
+            self.radius.states.insert((from, state.clone()), conversation);
+        }
+        // The question stays, because its answer may come again.
+        let places = question.map(|(places, _)| places).unwrap_or_default();
+        let is_first = places.first().is_some_and(|&question| self.entry_mut(question).unanswered);
+        if is_first {
+            self.answer(&places, place);
+        }
+        self.radius.waiting.remove(&conversation);
+    }
+
+    /// What is wrong with the authenticator of a request, if the secret is known.
+    fn forged_request(&mut self, radius: &Radius) -> Option<String> {
+        let secret = self.dissector.keys().radius()?.clone();
+        let packet = Packet::read(&radius.bytes).ok()?;
+        let crypto = self.dissector.crypto();
+        let verified = match radius.code {
+            Code::ACCESS_REQUEST if radius.eap.is_some() => packet.verify_request(&secret, crypto),
+            Code::ACCOUNTING_REQUEST => packet.verify_accounting_request(&secret, crypto),
+            _ => Ok(()),
+        };
+        verified.err().map(|forged| format!("NOT AUTHENTIC under the secret given: {forged}"))
+    }
+
+    fn forged_response(&mut self, radius: &Radius, request: &Authenticator) -> Option<String> {
+        let secret = self.dissector.keys().radius()?.clone();
+        let packet = Packet::read(&radius.bytes).ok()?;
+        let crypto = self.dissector.crypto();
+        let verified = match radius.code {
+            Code::ACCOUNTING_RESPONSE => packet.verify_accounting_response(request, &secret, crypto),
+            _ if radius.eap.is_some() => packet.verify_response(request, &secret, crypto),
+            _ => Ok(()),
+        };
+        verified.err().map(|forged| format!("NOT AUTHENTIC under the secret given: {forged}"))
+    }
+
+    /// Joins each session to the IKE SA that it is for.
+    pub(super) fn join(&mut self) {
+        self.join_diameter();
+        let mut taken = BTreeSet::new();
+        let candidates = std::mem::take(&mut self.radius.candidates);
+        for (conversation, candidates) in candidates {
+            let possible = candidates.possible.unwrap_or_default();
+            // Of several, one that has no session yet, and of these the one that began to wait last.
+            let best = possible.iter().rev().find(|ike| !taken.contains(*ike)).or(possible.last());
+            let ike = candidates.certain.or(best.copied());
+            if let Some(ike) = ike.filter(|ike| *ike != conversation) {
+                taken.insert(ike);
+                self.conversations[conversation].joined = Some(ike);
+            }
+        }
+        self.shorten_joins();
+    }
+
+    /// What joined a session joins what the session joins.
+    fn shorten_joins(&mut self) {
+        for conversation in 0..self.conversations.len() {
+            let next = self.conversations[conversation].joined;
+            if let Some(last) = next.and_then(|next| self.conversations[next].joined) {
+                self.conversations[conversation].joined = Some(last);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What belongs together, and what it comes to.
+
+use keytoll_engine::{Datagram, Transport};
+use keytoll_ike::number::{ExchangeType, NotifyType, PayloadType};
+use keytoll_ike::wire::{Encrypted, Flags, Header, MessageBuilder, Nonce, Notify, Payload};
+
+use super::*;
+
+const UE: &str = "10.0.0.1";
+const GW: &str = "10.0.0.2";
+const GW_INSIDE: &str = "10.1.0.2";
+const AAA: &str = "10.1.0.3";
+
+/// A capture being written.
+#[derive(Default)]
+struct Wire {
+    tracker: Tracker,
+    at_ms: u64,
+    frame: u64,
+}
+
+impl Wire {
+    fn pass(&mut self, protocol: Protocol, from: (&str, u16), to: (&str, u16), bytes: Vec<u8>) -> &mut Self {
+        self.at_ms += 10;
+        self.frame += 1;
+        let addr = |(ip, port): (&str, u16)| Addr::new(ip.parse().unwrap(), port);
+        let wire_bytes = bytes.len() as u32 + 28;
+        let datagram =
+            Datagram { protocol, transport: Transport::Udp, from: addr(from), to: addr(to), bytes };
+        let at_ns = self.at_ms * 1_000_000;
+        let frame = self.frame;
+        self.tracker.add(&Passed {
+            first_ns: at_ns,
+            at_ns,
+            frame,
+            packets: 1,
+            wire_bytes,
+            datagram,
+            cut: None,
+            comment: None,
+        });
+        self
+    }
+
+    fn ike(
+        &mut self,
+        from_ue: bool,
+        spis: (u64, u64),
+        exchange: ExchangeType,
+        id: u32,
+        payloads: &[Payload<'_>],
+    ) -> &mut Self {
+        let mut message =
+            MessageBuilder::plain(&Header::new(spis, exchange, Flags::new(from_ue, !from_ue), id));
+        payloads.iter().for_each(|payload| message.push(payload));
+        let (from, to) = if from_ue { (UE, GW) } else { (GW, UE) };
+        self.pass(Protocol::Ike, (from, 500), (to, 500), message.finish())
+    }
+
+    fn sa_init(&mut self, spis: (u64, u64)) -> &mut Self {
+        let nonce = Payload::Nonce(Nonce { data: &[6; 16] });
+        self.ike(true, (spis.0, 0), ExchangeType::IKE_SA_INIT, 0, &[nonce]);
+        self.ike(false, spis, ExchangeType::IKE_SA_INIT, 0, &[nonce])
+    }
+
+    fn auth(&mut self, from_ue: bool, spis: (u64, u64), id: u32, first: PayloadType) -> &mut Self {
+        let sk = Payload::Encrypted(Encrypted { first, body: &[id as u8; 64] });
+        self.ike(from_ue, spis, ExchangeType::IKE_AUTH, id, &[sk])
+    }
+
+    fn radius(&mut self, from_gw: bool, code: u8, identifier: u8, attributes: &[u8]) -> &mut Self {
+        let length = 20 + attributes.len() as u8;
+        let bytes = [&[code, identifier, 0, length][..], &[identifier; 16], attributes].concat();
+        let (client, server) = ((GW_INSIDE, 4000), (AAA, 1812));
+        let (from, to) = if from_gw { (client, server) } else { (server, client) };
+        self.pass(Protocol::Radius, from, to, bytes)
+    }
+
+    fn finish(&mut self) -> Vec<Conversation> {
+        std::mem::take(&mut self.tracker).finish()
+    }
+}
+
+const SPIS: (u64, u64) = (7, 8);
+
+fn names(conversation: &Conversation) -> Vec<&str> {
+    conversation.entries.iter().map(|entry| entry.name.as_str()).collect()
+}
+
+#[test]
+fn a_refusal_in_the_clear_is_the_outcome() {
+    let mut wire = Wire::default();
+    wire.ike(true, (7, 0), ExchangeType::IKE_SA_INIT, 0, &[]);
+    let refusal = Payload::Notify(Notify::new(NotifyType::NO_PROPOSAL_CHOSEN, &[]));
+    let conversations = wire.ike(false, SPIS, ExchangeType::IKE_SA_INIT, 0, &[refusal]).finish();
+    let why = "NO_PROPOSAL_CHOSEN".to_owned();
+    assert_eq!(conversations[0].outcome, Outcome::Failed { by: Node::Gw, why, at: 1 });
+    assert_eq!(conversations[0].kind, Kind::Ike { spi_i: 7, spi_r: 8, major: 2 });
+    assert_eq!(conversations[0].entries[1].answers_after_ns, Some(10_000_000));
+}
+
+#[test]
+fn another_group_and_a_cookie_are_no_refusals() {
+    let mut wire = Wire::default();
+    for kind in [NotifyType::COOKIE, NotifyType::INVALID_KE_PAYLOAD] {
+        wire.ike(true, (7, 0), ExchangeType::IKE_SA_INIT, 0, &[Payload::Notify(Notify::new(kind, &[1]))]);
+        wire.ike(
+            false,
+            (7, 0),
+            ExchangeType::IKE_SA_INIT,
+            0,
+            &[Payload::Notify(Notify::new(kind, &[0, 31]))],
+        );
+    }
+    wire.sa_init(SPIS).auth(true, SPIS, 1, PayloadType::ID_I);
+    let conversations = wire.auth(false, SPIS, 1, PayloadType::ID_R).finish();
+    assert_eq!(conversations.len(), 1);
+    assert_eq!(conversations[0].outcome, Outcome::Established(7));
+    assert!(conversations[0].entries.iter().all(|entry| entry.repeats.is_none() && !entry.unanswered));
+}
+
+#[test]
+fn without_keys_the_first_payload_of_the_last_response_decides() {
+    let outcome = |first| {
+        let mut wire = Wire::default();
+        wire.sa_init(SPIS)
+            .auth(true, SPIS, 1, PayloadType::ID_I)
+            .auth(false, SPIS, 1, first)
+            .finish()
+            .remove(0)
+            .outcome
+    };
+    assert_eq!(outcome(PayloadType::ID_R), Outcome::Established(3));
+    assert!(matches!(outcome(PayloadType::NOTIFY), Outcome::Failed { by: Node::Gw, .. }));
+    assert_eq!(outcome(PayloadType::EAP), Outcome::Unknown);
+}
+
+#[test]
+fn what_is_sent_again_points_to_the_first_and_the_last_stays_unanswered() {
+    let mut wire = Wire::default();
+    wire.sa_init(SPIS);
+    for _ in 0..3 {
+        wire.auth(true, SPIS, 1, PayloadType::ID_I);
+    }
+    let conversation = wire.finish().remove(0);
+    let repeats: Vec<_> = conversation.entries.iter().map(|entry| entry.repeats).collect();
+    assert_eq!(repeats, [None, None, None, Some(3), Some(3)]);
+    assert_eq!(conversation.outcome, Outcome::Unanswered(4));
+    let counts = crate::counts::of(&conversation.entries);
+    let count = counts.values().next().unwrap();
+    assert_eq!((count.messages, count.retransmissions, count.packets), (3, 2, 5));
+}
+
+/// Attributes: User-Name, State, an EAP packet.
+const USER: &[u8] = &[1, 4, b'u', b'e'];
+const STATE: &[u8] = &[24, 4, 9, 9];
+const EAP_SUCCESS: &[u8] = &[79, 6, 3, 1, 0, 4];
+
+#[test]
+fn a_radius_session_joins_the_ike_sa_that_waited_for_it() {
+    let other = (70, 80);
+    let mut wire = Wire::default();
+    wire.sa_init(other).sa_init(SPIS);
+    wire.auth(true, other, 1, PayloadType::ID_I).auth(true, SPIS, 1, PayloadType::ID_I);
+    wire.radius(true, 1, 1, USER).radius(false, 11, 1, STATE);
+    // The other one gets its answer, so the second request can only be for this one.
+    wire.auth(false, other, 1, PayloadType::ID_R).auth(false, SPIS, 1, PayloadType::ID_R);
+    wire.auth(true, SPIS, 2, PayloadType::EAP);
+    wire.radius(true, 1, 2, &[USER, STATE].concat()).radius(false, 2, 2, EAP_SUCCESS);
+    let conversations = wire.auth(false, SPIS, 2, PayloadType::AUTH).finish();
+    assert_eq!(conversations.len(), 2);
+    assert_eq!(names(&conversations[0]).len(), 4);
+    let with_radius = names(&conversations[1]);
+    assert_eq!(with_radius.iter().filter(|name| name.starts_with("Access-")).count(), 4, "{with_radius:?}");
+    assert_eq!(conversations[1].about.user.as_deref(), Some("ue"));
+    let roles: Vec<Node> = conversations[1].hosts.keys().copied().collect();
+    assert_eq!(roles, [Node::Ue, Node::Gw, Node::Aaa]);
+}
+
+#[test]
+fn a_rejection_is_the_aaa_servers() {
+    let mut wire = Wire::default();
+    wire.sa_init(SPIS).auth(true, SPIS, 1, PayloadType::ID_I);
+    wire.radius(true, 1, 1, USER).radius(false, 3, 1, &[]);
+    let conversation = wire.auth(false, SPIS, 1, PayloadType::EAP).finish().remove(0);
+    let why = "Access-Reject".to_owned();
+    assert_eq!(conversation.outcome, Outcome::Failed { by: Node::Aaa, why, at: 5 });
+}
+
+#[test]
+fn radius_alone_is_a_conversation_of_its_own() {
+    let mut wire = Wire::default();
+    wire.radius(true, 1, 1, USER)
+        .radius(false, 11, 1, STATE)
+        .radius(true, 1, 2, STATE)
+        .radius(true, 1, 2, STATE);
+    let conversations = wire.radius(false, 2, 2, EAP_SUCCESS).radius(false, 2, 9, &[]).finish();
+    assert_eq!(conversations[0].outcome, Outcome::Established(4));
+    assert_eq!(conversations[0].entries[3].repeats, Some(3));
+    assert_eq!(conversations[1].entries[0].remarks, ["answers nothing that is in this capture"]);
+}
+
+#[test]
+fn spis_used_again_after_an_authentication_begin_another() {
+    let mut wire = Wire::default();
+    for nonce in [1, 2] {
+        let nonce = [nonce; 16];
+        let payloads = [Payload::Nonce(Nonce { data: &nonce })];
+        wire.ike(true, (7, 0), ExchangeType::IKE_SA_INIT, 0, &payloads);
+        wire.ike(false, SPIS, ExchangeType::IKE_SA_INIT, 0, &payloads);
+        wire.auth(true, SPIS, 1, PayloadType::ID_I).auth(false, SPIS, 1, PayloadType::ID_R);
+    }
+    assert_eq!(wire.finish().len(), 2);
+}
+
+#[test]
+fn long_runs_of_esp_are_summed_up() {
+    let mut wire = Wire::default();
+    wire.sa_init(SPIS);
+    for number in 0..50_u8 {
+        let ends = [(UE, 4500), (GW, 4500)];
+        let (from, to) = (ends[usize::from(number % 2)], ends[usize::from(1 - number % 2)]);
+        wire.pass(Protocol::Esp, from, to, vec![1, 1, 1, 1, 0, 0, 0, number]);
+    }
+    let conversation = wire.finish().remove(0);
+    assert_eq!(conversation.entries.len(), 2 + ESP_SHOWN + 2);
+    let packets: u64 = conversation.entries[2..].iter().map(|entry| entry.packets).sum();
+    assert_eq!(packets, 50);
+}

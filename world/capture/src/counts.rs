@@ -1,0 +1,39 @@
+//! What went over each link, counted as a run counts it: messages without repetitions, packets and bytes with them, copies
+//! that the network made not at all.
+
+use std::collections::BTreeMap;
+
+use keytoll_engine::trace::{Fate, Link, Protocol};
+
+use crate::conversation::Entry;
+
+/// What went over a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Protocol messages, IKE fragments of one counted once.
+    pub messages: u64,
+    /// IP packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Messages sent again.
+    pub retransmissions: u64,
+}
+
+/// Counts by link and protocol.
+pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> BTreeMap<(Link, Protocol), Count> {
+    let mut counts: BTreeMap<(Link, Protocol), Count> = BTreeMap::new();
+    for entry in entries.into_iter().filter(|entry| !entry.is_copy()) {
+        let count = counts.entry((Link::between(entry.ends.0, entry.ends.1), entry.protocol)).or_default();
+        if let Some(sent) = entry.sent.as_ref().filter(|sent| sent.fragment <= 1) {
+            count.messages += u64::from(!sent.retransmission);
+            count.retransmissions += u64::from(sent.retransmission);
+        }
+        // What a full queue refuses is never on the wire.
+        if !matches!(entry.fate, Some((Fate::QueueFull, _))) {
+            count.packets += entry.packets;
+            count.bytes += entry.wire_bytes;
+        }
+    }
+    counts
+}

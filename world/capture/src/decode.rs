@@ -1,0 +1,51 @@
+//! A whole capture: read, put into words, told conversation by conversation.
+
+use std::io::BufRead;
+
+use crate::conversation::{Conversation, Tracker};
+use crate::packets::{Packets, Skipped};
+use crate::read::{Capture, ReadError};
+use crate::tables::Keys;
+
+/// What a capture holds.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The conversations, in the order in which they began.
+    pub conversations: Vec<Conversation>,
+    /// Frames read.
+    pub frames: u64,
+    /// When the first of them was captured, in nanoseconds.
+    pub begins_ns: u64,
+    /// Packets that are of no use here.
+    pub skipped: Skipped,
+    /// Messages that were too many to keep.
+    pub left_out: u64,
+    /// Why reading ended before the file did.
+    pub error: Option<ReadError>,
+}
+
+/// Reads a capture to its end, or as far as it can be read.
+pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
+    let mut packets = Packets::default();
+    let mut tracker = Tracker::new(keys);
+    let (mut frames, mut begins_ns, mut error) = (0, u64::MAX, None);
+    for frame in Capture::new(input)? {
+        match frame {
+            Ok(frame) => {
+                frames += 1;
+                begins_ns = begins_ns.min(frame.at_ns);
+                packets.take(&frame).iter().for_each(|passed| tracker.add(passed));
+            }
+            Err(why) => error = Some(why),
+        }
+    }
+    packets.finish().iter().for_each(|passed| tracker.add(passed));
+    Ok(Decoded {
+        left_out: tracker.left_out(),
+        conversations: tracker.finish(),
+        frames,
+        begins_ns,
+        skipped: packets.skipped().clone(),
+        error,
+    })
+}

@@ -1,0 +1,306 @@
+//! IKEv2 payloads in words: RFC 7296 §3.3 to §3.16.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use keytoll_crypto::Real;
+use keytoll_engine::algorithm::{Group, Hash, Integrity, Prf};
+use keytoll_engine::{Addr, Crypto};
+use keytoll_ike::number::{HashId, IdKind, NotifyType, Numbered, ProtocolId, TransformType};
+use keytoll_ike::wire::{
+    Attribute, Configuration, Identification, KeyExchange, Notify, Payload, ProposalRef, SecurityAssociation,
+    Spi, TrafficSelectors, Transform,
+};
+
+use super::{Part, printable};
+
+/// What the payloads of a message mean to the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Meaning {
+    /// The notifications, in order.
+    pub notifies: Vec<NotifyType>,
+    /// The EAP packet.
+    pub eap: Option<Vec<u8>>,
+    /// IDi or IDr.
+    pub identity: Option<String>,
+    /// Whether the sender proves itself.
+    pub has_auth: bool,
+    /// IKE suites offered, or the one chosen.
+    pub ike_suite: Option<String>,
+    /// ESP suites offered, or the one chosen.
+    pub child_suite: Option<String>,
+    /// Whether there is an SA payload for a child.
+    pub has_child: bool,
+    /// The sender's SPI in an SA payload for an IKE SA that replaces this one.
+    pub new_ike_spi: Option<u64>,
+    /// The sender's ESP SPI.
+    pub child_spi: Option<u32>,
+    /// What SAs end: `IKE SA`, `ESP 0x01020304`.
+    pub deletes: Vec<String>,
+    /// The device's inner address.
+    pub address: Option<IpAddr>,
+    /// The certificate chain, DER.
+    pub certificates: usize,
+    /// A known implementation.
+    pub vendor: Option<&'static str>,
+}
+
+impl Meaning {
+    /// The first notification that reports an error.
+    pub fn error(&self) -> Option<NotifyType> {
+        self.notifies.iter().copied().find(|notify| notify.is_error())
+    }
+
+    pub(super) fn add(&mut self, payload: &Payload<'_>) {
+        match payload {
+            Payload::SecurityAssociation(sa) => self.add_sa(sa),
+            Payload::IdInitiator(id) => self.identity = Some(identity(id)),
+            Payload::IdResponder(id) => self.identity = self.identity.take().or_else(|| Some(identity(id))),
+            Payload::Certificate(_) => self.certificates += 1,
+            Payload::Authentication(_) => self.has_auth = true,
+            Payload::Notify(notify) => self.notifies.push(notify.kind),
+            Payload::Delete(delete) if delete.protocol == ProtocolId::IKE => {
+                self.deletes.push("IKE SA".to_owned());
+            }
+            Payload::Delete(delete) => {
+                self.deletes.extend(delete.spis().map(|spi| format!("{} {spi:#010x}", delete.protocol)));
+            }
+            Payload::Configuration(config) => self.address = inner_address(config).or(self.address),
+            Payload::Eap(eap) => self.eap = Some(eap.message.to_vec()),
+            Payload::VendorId(id) => self.vendor = vendor(id.data).or(self.vendor),
+            _ => {}
+        }
+    }
+
+    fn add_sa(&mut self, sa: &SecurityAssociation<'_>) {
+        let words = Some(proposals(sa));
+        for proposal in sa.proposals() {
+            match proposal.spi {
+                Spi::Ike(spi) => self.new_ike_spi = Some(spi),
+                Spi::Child(spi) => self.child_spi = Some(spi),
+                _ => {}
+            }
+        }
+        let is_ike = sa.proposals().next().is_some_and(|proposal| proposal.protocol == ProtocolId::IKE);
+        if is_ike {
+            self.ike_suite = words;
+        } else {
+            (self.child_suite, self.has_child) = (words, true);
+        }
+    }
+}
+
+/// Whose addresses NAT detection is checked against, and under which SPIs.
+pub(super) struct Seen {
+    pub(super) from: Addr,
+    pub(super) to: Addr,
+    pub(super) spis: (u64, u64),
+}
+
+/// A payload in words.
+pub(super) fn part(payload: &Payload<'_>, seen: &Seen, crypto: &mut Real) -> Part {
+    let name = payload.kind().abbreviation();
+    match payload {
+        Payload::SecurityAssociation(sa) => Part::new(name, proposals(sa)),
+        Payload::KeyExchange(ke) => Part::new(name, group(ke)),
+        Payload::IdInitiator(id) | Payload::IdResponder(id) => Part::new(name, identity(id)),
+        Payload::Certificate(certificate) => {
+            Part::new(name, format!("{} {} bytes", certificate.encoding.name(), certificate.data.len()))
+        }
+        Payload::CertificateRequest(request) => Part::new(name, authorities(request.authorities().count())),
+        Payload::Authentication(auth) => Part::new(name, auth.method.to_string()),
+        Payload::Nonce(_) => Part::bare(name),
+        Payload::Notify(notify) => Part::new(name, self::notify(notify, seen, crypto)),
+        Payload::Delete(delete) if delete.protocol == ProtocolId::IKE => Part::new(name, "IKE SA"),
+        Payload::Delete(delete) => {
+            let spis = delete.spis().map(|spi| format!("{spi:#010x}")).collect::<Vec<_>>().join(" ");
+            Part::new(name, format!("{} {spis}", delete.protocol))
+        }
+        Payload::VendorId(id) => {
+            Part::new(name, vendor(id.data).map_or_else(|| super::short_hex(id.data), str::to_owned))
+        }
+        Payload::SelectorsInitiator(selectors) | Payload::SelectorsResponder(selectors) => {
+            Part::new(name, self::selectors(selectors))
+        }
+        Payload::Encrypted(_) => Part::new(name, "encrypted"),
+        Payload::EncryptedFragment(part) => Part::new(name, format!("{} of {}", part.number, part.total)),
+        Payload::Configuration(config) => Part::new(name, configuration(config)),
+        Payload::Eap(_) => Part::bare(name),
+        Payload::Unknown(unknown) => {
+            let critical = if unknown.critical { ", critical" } else { "" };
+            Part::new("payload", format!("type {}{critical}", unknown.kind.0))
+        }
+    }
+}
+
+fn authorities(count: usize) -> String {
+    if count == 1 { "1 authority".to_owned() } else { format!("{count} authorities") }
+}
+
+/// Proposals beyond these are only counted.
+const PROPOSALS_SHOWN: usize = 3;
+
+/// The proposals in the words of strongSwan: `aes128|aes256-sha256-x25519`, alternatives of one kind with a bar.
+pub(super) fn proposals(sa: &SecurityAssociation<'_>) -> String {
+    let shown = sa.proposals().take(PROPOSALS_SHOWN).map(|proposal| self::proposal(&proposal));
+    let words = shown.collect::<Vec<_>>().join(" or ");
+    match sa.proposals().count().saturating_sub(PROPOSALS_SHOWN) {
+        0 => words,
+        more => format!("{words} or {more} more"),
+    }
+}
+
+fn proposal(proposal: &ProposalRef<'_>) -> String {
+    const KINDS: [TransformType; 5] = [
+        TransformType::ENCR,
+        TransformType::INTEG,
+        TransformType::PRF,
+        TransformType::KE,
+        TransformType::ESN,
+    ];
+    let of = |kind: TransformType| {
+        let transforms = proposal.transforms().filter(|transform| transform.kind == kind);
+        transforms.filter_map(|transform| self::transform(&transform)).collect::<Vec<_>>().join("|")
+    };
+    let mut words: Vec<String> = KINDS.into_iter().map(of).filter(|words| !words.is_empty()).collect();
+    let others = proposal.transforms().filter(|transform| !KINDS.contains(&transform.kind));
+    words.extend(others.map(|transform| format!("{}={}", transform.kind, transform.id)));
+    let words = words.join("-");
+    match proposal.spi {
+        Spi::None => words,
+        Spi::Child(spi) => format!("{} {words} SPI {spi:#010x}", proposal.protocol),
+        Spi::Ike(spi) => format!("{words} SPI {spi:016x}"),
+        Spi::Foreign => format!("{} {words}", proposal.protocol),
+    }
+}
+
+/// None for what goes without saying: no integrity with an AEAD, no group, no extended sequence numbers.
+fn transform(transform: &Transform) -> Option<String> {
+    let number = |name: &str| format!("{name}_{}", transform.id);
+    Some(match transform.kind {
+        TransformType::ENCR => transform.as_encryption().map_or_else(
+            || match transform.attribute {
+                Attribute::KeyLength(bits) => format!("ENCR_{}/{bits}", transform.id),
+                _ => number("ENCR"),
+            },
+            |algorithm| algorithm.name().to_owned(),
+        ),
+        TransformType::INTEG | TransformType::KE | TransformType::ESN if transform.id == 0 => return None,
+        TransformType::INTEG => {
+            transform.algorithm::<Integrity>().map_or_else(|| number("INTEG"), |it| it.name().to_owned())
+        }
+        TransformType::PRF => {
+            transform.algorithm::<Prf>().map_or_else(|| number("PRF"), |it| it.name().to_owned())
+        }
+        TransformType::KE => group_name(transform.id),
+        _ => "esn".to_owned(),
+    })
+}
+
+fn group_name(number: u16) -> String {
+    Group::from_number(number).map_or_else(|| format!("group {number}"), |group| group.name().to_owned())
+}
+
+fn group(ke: &KeyExchange<'_>) -> String {
+    group_name(ke.group)
+}
+
+/// An identity as people write it; of a distinguished name its length.
+pub(super) fn identity(id: &Identification<'_>) -> String {
+    match (id.kind, id.data.len()) {
+        (IdKind::ID_IPV4_ADDR, 4) | (IdKind::ID_IPV6_ADDR, 16) => {
+            address(id.data).map_or_else(|| super::short_hex(id.data), |ip| ip.to_string())
+        }
+        (IdKind::ID_FQDN | IdKind::ID_RFC822_ADDR, _) => printable(id.data),
+        (IdKind::ID_DER_ASN1_DN, _) => super::tls::distinguished_name(id.data),
+        (IdKind::ID_KEY_ID, _) => format!("key id {}", super::short_hex(id.data)),
+        (kind, _) => kind.to_string(),
+    }
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = || <[u8; 4]>::try_from(bytes).ok().map(|octets| Ipv4Addr::from(octets).into());
+    let v6 = || <[u8; 16]>::try_from(bytes).ok().map(|octets| Ipv6Addr::from(octets).into());
+    v4().or_else(v6)
+}
+
+fn notify(notify: &Notify<'_>, seen: &Seen, crypto: &mut Real) -> String {
+    let name = notify.kind.to_string();
+    let detail = match notify.kind {
+        NotifyType::INVALID_KE_PAYLOAD => notify
+            .data
+            .try_into()
+            .ok()
+            .map(|number| format!("wants {}", group_name(u16::from_be_bytes(number)))),
+        NotifyType::REKEY_SA | NotifyType::CHILD_SA_NOT_FOUND | NotifyType::INVALID_SPI => {
+            notify.spi.try_into().ok().map(|spi| format!("{:#010x}", u32::from_be_bytes(spi)))
+        }
+        NotifyType::AUTH_LIFETIME => {
+            notify.data.try_into().ok().map(|seconds| format!("{} s", u32::from_be_bytes(seconds)))
+        }
+        NotifyType::SIGNATURE_HASH_ALGORITHMS => Some(hashes(notify.data)),
+        NotifyType::NAT_DETECTION_SOURCE_IP => nat(notify.data, seen.from, seen, crypto),
+        NotifyType::NAT_DETECTION_DESTINATION_IP => nat(notify.data, seen.to, seen, crypto),
+        _ => None,
+    };
+    detail.map_or_else(|| name.clone(), |detail| format!("{name}: {detail}"))
+}
+
+fn hashes(data: &[u8]) -> String {
+    let numbers = data.chunks_exact(2).map(|pair| HashId(u16::from_be_bytes([pair[0], pair[1]])));
+    numbers.take(8).map(|hash| hash.name().to_lowercase()).collect::<Vec<_>>().join(" ")
+}
+
+/// RFC 7296 §2.23: SHA-1 of SPIs, address and port. What differs was translated on the way, or is meant to look like it.
+fn nat(data: &[u8], addr: Addr, seen: &Seen, crypto: &mut Real) -> Option<String> {
+    let (spi_i, spi_r) = (seen.spis.0.to_be_bytes(), seen.spis.1.to_be_bytes());
+    let ip = match addr.ip {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let digest = crypto.hash(Hash::Sha1, &[&spi_i, &spi_r, &ip, &addr.port.to_be_bytes()]);
+    (digest[..] != *data).then(|| format!("not {addr}, so NAT"))
+}
+
+fn selectors(selectors: &TrafficSelectors<'_>) -> String {
+    let shown: Vec<String> = selectors.selectors().take(4).map(|selector| selector.to_string()).collect();
+    let more = selectors.selectors().count().saturating_sub(4);
+    if more == 0 { shown.join(" ") } else { format!("{} and {more} more", shown.join(" ")) }
+}
+
+fn configuration(config: &Configuration<'_>) -> String {
+    let attributes = config.attributes().take(8).map(|attribute| {
+        let name = attribute.kind.name().trim_start_matches("INTERNAL_").to_owned();
+        let name =
+            if attribute.kind.is_registered() { name } else { format!("attribute {}", attribute.kind.0) };
+        match address(attribute.value) {
+            Some(address) => format!("{name} {address}"),
+            None => name,
+        }
+    });
+    let attributes = attributes.collect::<Vec<_>>().join(" ");
+    format!("{} {attributes}", config.kind.name().trim_start_matches("CFG_")).trim_end().to_owned()
+}
+
+fn inner_address(config: &Configuration<'_>) -> Option<IpAddr> {
+    config.attributes().find_map(|attribute| match attribute.kind.name() {
+        "INTERNAL_IP4_ADDRESS" => attribute.ipv4().map(IpAddr::from),
+        "INTERNAL_IP6_ADDRESS" => attribute.ipv6().map(|(address, _)| address.into()),
+        _ => None,
+    })
+}
+
+/// Vendor IDs of the implementations that people meet most. They are digests or texts that their authors chose.
+fn vendor(data: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 9] = [
+        (b"\x88\x2f\xe5\x6d\x6f\xd2\x0d\xbc\x22\x51\x61\x3b\x2e\xbe\x5b\xeb", "strongSwan"),
+        (b"CISCO-DELETE-REASON", "Cisco, delete reason"),
+        (b"CISCO(COPYRIGHT)", "Cisco"),
+        (b"FLEXVPN-SUPPORTED", "Cisco FlexVPN"),
+        (b"\x1e\x2b\x51\x69\x05\x99\x1c\x7d\x7c\x96\xfc\xbf\xb5\x87\xe4\x61", "Microsoft, MS NT5"),
+        (b"\x4f\x45\x2d\x4c\x69\x62\x72\x65\x73\x77\x61\x6e", "Libreswan"),
+        (b"OpenIKED", "OpenIKED"),
+        (b"\xaf\xca\xd7\x13\x68\xa1\xf1\xc9\x6b\x86\x96\xfc\x77\x57", "dead peer detection"),
+        (b"\x40\x48\xb7\xd5\x6e\xbc\xe8\x85\x25\xe7\xde\x7f\x00\xd6\xc2\xd3", "fragmentation of IKEv1"),
+    ];
+    KNOWN.iter().find(|(id, _)| data.starts_with(id)).map(|(_, name)| *name)
+}

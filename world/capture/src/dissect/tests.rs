@@ -1,0 +1,259 @@
+//! Messages in words, hostile bytes, and keys that open what they are for.
+
+use keytoll_crypto::Real;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Revealed;
+use keytoll_engine::trace::revealed::{Algorithms, Sealing};
+use keytoll_engine::{Addr, Datagram, Rng, Transport};
+use keytoll_ike::number::{ExchangeType, NotifyType};
+use keytoll_ike::v2::fragment;
+use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
+use keytoll_ike::v2::protect::Protection;
+use keytoll_ike::wire::{Flags, Header, MessageBuilder, Nonce, Notify, Payload, VendorId};
+use proptest::prelude::*;
+
+use super::eap::Flow;
+use super::*;
+use crate::KeyTables;
+
+fn passed(protocol: Protocol, bytes: Vec<u8>) -> Passed {
+    let addr = |last| Addr::new([10, 0, 0, last].into(), 500);
+    let transport = if protocol == Protocol::Diameter { Transport::Tcp } else { Transport::Udp };
+    Passed {
+        first_ns: 0,
+        at_ns: 0,
+        frame: 1,
+        packets: 1,
+        wire_bytes: 100,
+        datagram: Datagram { protocol, transport, from: addr(1), to: addr(2), bytes },
+        cut: None,
+        comment: None,
+    }
+}
+
+const SPIS: (u64, u64) = (0x1111_2222_3333_4444, 0x5555_6666_7777_8888);
+
+fn ike_keys(suite: &Suite) -> IkeKeys {
+    let nonces = Nonces { initiator: &[1; 32], responder: &[2; 32] };
+    IkeKeys::first(&mut Real::default(), suite, &[9; 32], nonces, SPIS)
+}
+
+/// An IKE_AUTH request with a refusal inside, whole or in fragments.
+fn sealed(keys: &IkeKeys, bytes_max: usize) -> Vec<Vec<u8>> {
+    let mut protection = Protection::new(keys.clone(), Role::Initiator);
+    let header = Header::new(SPIS, ExchangeType::IKE_AUTH, Flags::INITIATOR, 1);
+    let mut message = protection.begin(&header);
+    message.push(&Payload::Notify(Notify::new(NotifyType::AUTHENTICATION_FAILED, &[])));
+    message.push(&Payload::VendorId(VendorId { data: &[7; 600] }));
+    fragment::seal(&mut protection, message, bytes_max, &mut Rng::named(1, "test"), &mut Real::default())
+}
+
+/// The table of one IKE SA as [`KeyTables`] writes it, read again.
+fn tables(name: &str, suite: &Suite, keys: &IkeKeys) -> Keys {
+    let directory = std::env::temp_dir().join(format!("keytoll-tables-{}-{name}", std::process::id()));
+    let mut tables = KeyTables::create(&directory).unwrap();
+    let of = |role| Sealing {
+        encryption_key: keys.encryption(role).into(),
+        integrity_key: keys.integrity(role).into(),
+    };
+    let algorithms = Algorithms {
+        encryption: suite.encryption.name(),
+        integrity: suite.integrity.map(keytoll_engine::algorithm::Integrity::name),
+    };
+    let (initiator, responder) = (of(Role::Initiator), of(Role::Responder));
+    let revealed = Revealed::IkeSa { spi_i: SPIS.0, spi_r: SPIS.1, algorithms, initiator, responder };
+    tables.reveal(&revealed).unwrap();
+    let keys = Keys::read(&directory).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    keys
+}
+
+fn shown(dissected: &Dissected) -> String {
+    let parts: Vec<String> = dissected.parts.iter().map(Part::to_string).collect();
+    format!("{}: {}", dissected.name, parts.join(", "))
+}
+
+#[test]
+fn our_tables_open_messages_and_fragments_of_every_construction() {
+    for name in [
+        "aes128gcm16-prfsha256-x25519",
+        "aes256ccm8-prfsha256-x25519",
+        "aes256-sha256-x25519",
+        "3des-md5-modp1024",
+        "aes128ctr-sha1-x25519",
+        "null-sha512-x25519",
+    ] {
+        let suite = Suite::ike(name).unwrap();
+        let keys = ike_keys(&suite);
+        let mut dissector = Dissector::new(tables(name, &suite, &keys));
+        assert_eq!(dissector.keys().unusable(), 0, "{name}");
+        let whole = dissector.dissect(&passed(Protocol::Ike, sealed(&keys, 5000).remove(0))).unwrap();
+        assert_eq!(
+            shown(&whole),
+            "IKE_AUTH request 1: N(AUTHENTICATION_FAILED), V(0707070707070707..)",
+            "{name}"
+        );
+        assert_eq!(whole.failure.as_deref(), Some("AUTHENTICATION_FAILED"));
+        let fragments = sealed(&keys, 400);
+        let last = fragments.len() - 1;
+        for (index, bytes) in fragments.into_iter().enumerate() {
+            let dissected = dissector.dissect(&passed(Protocol::Ike, bytes)).unwrap();
+            assert_eq!(dissected.failure.is_some(), index == last, "{name} fragment {index}");
+        }
+    }
+}
+
+#[test]
+fn without_keys_the_type_of_the_first_payload_is_all_there_is() {
+    let suite = Suite::ike("aes256-sha256-x25519").unwrap();
+    let mut dissector = Dissector::default();
+    let dissected =
+        dissector.dissect(&passed(Protocol::Ike, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
+    assert_eq!(shown(&dissected), "IKE_AUTH request 1: SK(encrypted, first N)");
+    assert_eq!(dissected.failure, None);
+}
+
+#[test]
+fn the_wrong_keys_are_said_to_be_wrong() {
+    let suite = Suite::ike("aes256-sha256-x25519").unwrap();
+    let nonces = Nonces { initiator: &[3; 32], responder: &[2; 32] };
+    let other = IkeKeys::first(&mut Real::default(), &suite, &[9; 32], nonces, SPIS);
+    let mut dissector = Dissector::new(tables("wrong", &suite, &other));
+    let dissected =
+        dissector.dissect(&passed(Protocol::Ike, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
+    assert_eq!(dissected.remarks, ["NOT AUTHENTIC under the keys given: damaged, forged, or other keys"]);
+}
+
+#[test]
+fn a_plain_message_says_what_was_negotiated() {
+    use keytoll_ike::v2::proposal;
+    use keytoll_ike::wire::Spi;
+    let suites = ["aes128gcm16-prfsha256-x25519", "aes256-sha256-modp2048"].map(|it| Suite::ike(it).unwrap());
+    let mut message =
+        MessageBuilder::plain(&Header::new((SPIS.0, 0), ExchangeType::IKE_SA_INIT, Flags::INITIATOR, 0));
+    message.security_association(&proposal::propose(
+        keytoll_ike::number::ProtocolId::IKE,
+        Spi::None,
+        &suites,
+    ));
+    message.push(&Payload::Nonce(Nonce { data: &[6; 16] }));
+    message.push(&Payload::Notify(Notify::new(NotifyType::INVALID_KE_PAYLOAD, &[0, 31])));
+    message.push(&Payload::Notify(Notify::new(NotifyType::NAT_DETECTION_SOURCE_IP, &[0; 20])));
+    let dissected = Dissector::default().dissect(&passed(Protocol::Ike, message.finish())).unwrap();
+    assert_eq!(
+        shown(&dissected),
+        "IKE_SA_INIT request 0: SA(aes128gcm16-prfsha256-x25519 or aes256-sha256-prfsha256-modp2048), Nonce, \
+         N(INVALID_KE_PAYLOAD: wants x25519), N(NAT_DETECTION_SOURCE_IP: not 10.0.0.1:500, so NAT)"
+    );
+    assert_eq!(dissected.failure, None, "another group is asked for, nothing has failed");
+}
+
+fn eap(packets: &[&[u8]]) -> Vec<String> {
+    let mut flow = Flow::default();
+    packets.iter().map(|packet| flow.take(packet).line()).collect()
+}
+
+#[test]
+fn eap_in_words() {
+    use keytoll_eap::packet::{MethodType, failure, request, response, success};
+    let lines = eap(&[
+        &request(1, MethodType::IDENTITY, b""),
+        &response(1, MethodType::IDENTITY, b"ue@lab\x1b[31m"),
+        &request(2, MethodType::MD5, &[16; 17]),
+        &response(2, MethodType::NAK, &[21, 50]),
+        &request(3, MethodType::TTLS, &[0x20]),
+        &request(4, MethodType::AKA, &[5, 0, 0, 13, 1, 0, 0]),
+        &request(5, MethodType::MSCHAPV2, &[4, 1, 0, 9, b'E', b'=', b'6', b'9', b'1']),
+        &success(6),
+        &failure(7),
+        &[],
+        &[9, 9, 9],
+    ]);
+    let expected = [
+        "EAP-Request/Identity",
+        "EAP-Response/Identity: \"ue@lab?[31m\"",
+        "EAP-Request/MD5-Challenge",
+        "EAP-Response/Nak: wants(TTLS AKA')",
+        "EAP-Request/TTLS: Start",
+        "EAP-Request/AKA: AKA-Identity, AT_ANY_ID_REQ",
+        "EAP-Request/MSCHAPv2: Failure(E=691)",
+        "EAP-Success",
+        "EAP-Failure",
+        "EAP-Start",
+    ];
+    assert_eq!(lines[..10], expected);
+    assert!(lines[10].starts_with("EAP: MALFORMED"), "{}", lines[10]);
+}
+
+#[test]
+fn tls_flights_are_read_across_fragments() {
+    use keytoll_eap::packet::{MethodType, request};
+    let done = [14, 0, 0, 0];
+    let certificate = [11, 0, 0, 10, 0, 0, 7, 0, 0, 4, 1, 2, 3, 4];
+    let handshake = [&certificate[..], &done].concat();
+    let record = |kind: u8, body: &[u8]| [&[kind, 3, 3, 0, body.len() as u8][..], body].concat();
+    // The certificate spans two records, and both span two fragments.
+    let flight =
+        [record(22, &handshake[..6]), record(22, &handshake[6..]), record(20, &[1]), record(22, &[9; 8])]
+            .concat();
+    let first = [&[0xc0, 0, 0, 0, flight.len() as u8][..], &flight[..9]].concat();
+    let second = [&[0x00][..], &flight[9..]].concat();
+    let lines = eap(&[&request(1, MethodType::TLS, &first), &request(2, MethodType::TLS, &second)]);
+    assert_eq!(lines[0], format!("EAP-Request/TLS: fragment(9 bytes of {}, more follow)", flight.len()));
+    assert_eq!(
+        lines[1],
+        "EAP-Request/TLS: Certificate(1 of 4 bytes), ServerHelloDone, ChangeCipherSpec, Handshake(encrypted)"
+    );
+    let alert = eap(&[&request(3, MethodType::TLS, &[&[0][..], &record(21, &[2, 48])].concat())]);
+    assert_eq!(alert, ["EAP-Request/TLS: Alert(unknown_ca)"]);
+}
+
+#[test]
+fn names_on_the_network_cannot_write_to_the_terminal() {
+    assert_eq!(printable(b"a\x1b[2J\n\xff\xe2\x80\xaeb"), "a?[2J???b");
+    assert_eq!(printable(&[b'x'; 100]), format!("{}...", "x".repeat(64)));
+}
+
+#[test]
+fn tables_that_are_damaged_are_counted_and_never_shown() {
+    let directory = std::env::temp_dir().join(format!("keytoll-damaged-{}", std::process::id()));
+    assert!(Keys::read(&directory).is_err());
+    std::fs::create_dir_all(&directory).unwrap();
+    let lines =
+        "# comment\n\n1,2,3\nxx,yy,00,00,\"AES-CBC-128 [RFC3602]\",,,\"NONE [RFC4306]\"\n\u{feff}\n\"\",,,\n";
+    std::fs::write(directory.join("ikev2_decryption_table"), lines).unwrap();
+    std::fs::write(directory.join("esp_sa"), "\"IPv4\",\"*\",\"*\",\"*\",\"NULL\",\"\",\"NULL\",\"\"\n")
+        .unwrap();
+    let keys = Keys::read(&directory).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!((keys.unusable(), keys.counts()), (5, (0, 0)));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_of_any_protocol_are_put_into_words(which in 0_usize..5, bytes: Vec<u8>, four in prop::option::of(0_u8..64)) {
+        let protocols = [Protocol::Ike, Protocol::Radius, Protocol::Diameter, Protocol::Esp, Protocol::Icmp];
+        let mut bytes = bytes;
+        if let Some(kind) = four {
+            // Something that gets past the first checks more often.
+            bytes.splice(0..0, [kind, 1, 0, 0]);
+            let len = (bytes.len() as u16).to_be_bytes();
+            bytes[2..4].copy_from_slice(&len);
+        }
+        let passed = passed(protocols[which], bytes);
+        if let Some(dissected) = Dissector::default().dissect(&passed) {
+            prop_assert!(!shown(&dissected).chars().any(char::is_control));
+        }
+    }
+
+    #[test]
+    fn any_eap_and_tls_are_put_into_words(kind in 0_u8..60, packets in prop::collection::vec((1_u8..3, prop::collection::vec(any::<u8>(), 0..80)), 0..6)) {
+        let mut flow = Flow::default();
+        for (code, data) in packets {
+            let mut packet = vec![code, 1, 0, (data.len() + 5) as u8, kind];
+            packet.extend(data);
+            let line = flow.take(&packet).line();
+            prop_assert!(!line.chars().any(char::is_control), "{}", line);
+        }
+    }
+}
