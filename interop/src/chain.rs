@@ -56,7 +56,7 @@ pub enum Outcome {
 pub struct Setting<'a> {
     /// Where they are.
     pub lab: &'a Lab,
-    /// The built `keytoll-live-peer`.
+    /// The built `keytoll`.
     pub program: &'a str,
     /// What is agreed between device and AAA server.
     pub login: Login,

@@ -1,5 +1,5 @@
 //! What is tried in EAP: a method, and for those inside TLS its version. [`eap_rows!`](crate::eap_rows) is the one list
-//! of them; the arguments of `keytoll-live-peer`, the tests of every chain of peers and the table in `RESULTS.md` follow
+//! of them; the node files of keytoll, the tests of every chain of peers and the table in `RESULTS.md` follow
 //! it.
 
 use std::fmt;

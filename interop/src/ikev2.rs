@@ -217,7 +217,7 @@ impl<'a> Stage<'a> {
 
     fn cookie(&self) -> Result<(), Trouble> {
         // strongSwan demands one when another device is half-open.
-        let terms = Terms { keytoll: "cookies=always", daemon: "cookie_threshold = 1", ..plain() };
+        let terms = Terms { keytoll: "cookies = \"always\"", daemon: "cookie_threshold = 1", ..plain() };
         let mut pair = self.start(&terms, &terms, None)?;
         let half_open = pair.half_open(&terms)?;
         pair.connect()?;
@@ -236,7 +236,7 @@ impl<'a> Stage<'a> {
     }
 
     fn childless(&self) -> Result<(), Trouble> {
-        let terms = Terms { charon: "childless = force", keytoll: "child=none", ..plain() };
+        let terms = Terms { charon: "childless = force", keytoll: "connection.childless = true", ..plain() };
         let mut pair = self.start(&terms, &terms, None)?;
         pair.connect_childless()?;
         pair.delete(Role::Device)
@@ -251,7 +251,7 @@ impl<'a> Stage<'a> {
 
     fn liveness(&self, by: Role) -> Result<(), Trouble> {
         let terms = if self.is_keytoll(by) {
-            Terms { keytoll: "liveness_after_ms=1000", ..plain() }
+            Terms { keytoll: "connection.liveness = \"1 s\"", ..plain() }
         } else {
             Terms { charon: "dpd_delay = 1s", ..plain() }
         };
@@ -262,7 +262,7 @@ impl<'a> Stage<'a> {
 
     fn killed(&self, role: Role) -> Result<(), Trouble> {
         let terms = Terms {
-            keytoll: "liveness_after_ms=1000 retransmit_ms=200 retransmit_tries=3",
+            keytoll: "connection.liveness = \"1 s\"\nretransmit_first = \"200 ms\"\nretransmit_tries = 3",
             charon: "dpd_delay = 1s",
             daemon: "retransmit_timeout = 0.2\n  retransmit_tries = 3",
             ..plain()
@@ -274,7 +274,7 @@ impl<'a> Stage<'a> {
 
     fn nat(&self) -> Result<Pair<'a>, Trouble> {
         self.lab.insert_nat()?;
-        let terms = Terms { keytoll: "encapsulation=honest", charon: "dpd_delay = 1s", ..plain() };
+        let terms = Terms { keytoll: "encapsulation = \"auto\"", charon: "dpd_delay = 1s", ..plain() };
         let mut pair = self.start(&terms, &terms, None)?;
         let seen = pair.connect()?;
         assert!(

@@ -26,6 +26,7 @@ pub mod freeradius;
 pub mod hostapd;
 pub mod ikev2;
 pub mod lab;
+pub mod node_file;
 pub mod pair;
 pub mod peer;
 pub mod pki;

@@ -192,7 +192,7 @@ impl<'a> Pair<'a> {
     /// How often IKE_SA_INIT was sent by the device.
     pub fn expect_sa_inits(&mut self, count: usize) -> Result<(), Trouble> {
         let sent = match self.direction {
-            Direction::KeytollDevice => self.keytoll().traced("kind: 34"),
+            Direction::KeytollDevice => self.keytoll().traced("sent IKE_SA_INIT request"),
             Direction::CharonDevice => self.charon().log().matches("generating IKE_SA_INIT request").count(),
         };
         assert_eq!(sent, count, "IKE_SA_INIT requests");
@@ -204,8 +204,8 @@ impl<'a> Pair<'a> {
         if self.direction == Direction::CharonDevice {
             return Ok(None);
         }
-        // Without a socket for port 4500 its IKE_AUTH never leaves.
-        let terms = Terms { keytoll: "ports=500", ..*terms };
+        // Where nobody listens its IKE_AUTH is lost.
+        let terms = Terms { keytoll: "gateway_nat_port = 9", ..*terms };
         let mut other = Peer::second_device(self.lab, self.program, &terms)?;
         other.say("echo")?;
         self.charon().await_sas("a half-open SA", |sas| sas.len() == 1)?;

@@ -1,25 +1,25 @@
-//! A keytoll host in one namespace: the program `keytoll-live-peer`, told what to do in lines, asked what it told.
+//! A keytoll host in one namespace: the program `keytoll` with a node file of its own, told what to do in lines, asked
+//! what it told.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::eap::{Login, PASSWORD, RADIUS_SECRET};
-use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
+use serde_json::Value;
+
+use crate::lab::{Lab, Node};
+use crate::node_file;
 use crate::pki::Pki;
 use crate::run::{Trouble, line};
-use crate::swanctl::{Auth, Terms};
+use crate::swanctl::Terms;
 
 /// How long anything may take; first retransmissions come after four seconds, second ones after eleven.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// The first virtual address our gateway gives away.
-pub const POOL_FIRST: Ipv4Addr = Ipv4Addr::new(10, 98, 3, 1);
 
 /// A running host.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts `program` (the built `keytoll-live-peer`) as this node and waits until it listens.
+    /// Starts `program` (the built `keytoll`) as this node and waits until it listens.
     pub fn start(
         lab: &Lab,
         node: Node,
@@ -40,27 +40,33 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        let arguments = arguments(node, terms).into_iter().chain(credentials(node, terms, pki));
-        Self::listening(lab.command(node, program), arguments, lab.dir(node).join("trace"))
+        let own = Own { name: node.name(), address: terms.outer(node) };
+        Self::listening(lab, node, program, &own, &node_file::text(node, &own.address, terms, pki))
     }
 
     /// Another device beside the first one, with a shared key.
     pub fn second_device(lab: &Lab, program: &str, terms: &Terms) -> Result<Self, Trouble> {
-        let address = lab.second_device()?;
-        // The last word about a thing counts.
-        let own = arguments(Node::Ue, terms).into_iter().chain([format!("local={address}")]);
-        let arguments = own.chain(credentials(Node::Ue, terms, None));
-        Self::listening(lab.command(Node::Ue, program), arguments, lab.dir(Node::Ue).join("second-trace"))
+        let own = Own { name: "second", address: lab.second_device()?.into() };
+        Self::listening(lab, Node::Ue, program, &own, &node_file::text(Node::Ue, &own.address, terms, None))
     }
 
-    fn listening(
-        mut command: Command,
-        arguments: impl Iterator<Item = String>,
-        log: PathBuf,
-    ) -> Result<Self, Trouble> {
-        let stderr = File::create(&log)
-            .map_err(|source| Trouble::File { what: format!("write {}", log.display()), source })?;
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+    fn listening(lab: &Lab, node: Node, program: &str, own: &Own, text: &str) -> Result<Self, Trouble> {
+        let dir = lab.dir(node);
+        let file = dir.join(format!("{}.toml", own.name));
+        fs::write(&file, text).map_err(|source| unwritable(&file, source))?;
+        // The log of the first is where the lab looks for it.
+        let log = dir.join(if own.name == node.name() {
+            "trace".to_owned()
+        } else {
+            format!("{}-trace", own.name)
+        });
+        let stderr = File::create(&log).map_err(|source| unwritable(&log, source))?;
+        let mut command = lab.command(node, program);
+        command.arg(verb(node)).arg(&file).args(["--control", "--log", "debug"]);
+        if node != Node::Ue {
+            command.arg("--listen").arg(own.address.to_string());
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut peer = Self::spawn(&mut command, log)
             .map_err(|source| Trouble::Start { command: line(&command), source })?;
         peer.expect("listening")?;
@@ -116,73 +122,49 @@ impl Peer {
     }
 }
 
+/// What a node is called among others in its place, and where it is.
+struct Own {
+    name: &'static str,
+    address: IpAddr,
+}
+
+fn unwritable(file: &Path, source: io::Error) -> Trouble {
+    Trouble::File { what: format!("write {}", file.display()), source }
+}
+
+const fn verb(node: Node) -> &'static str {
+    match node {
+        Node::Ue => "connect",
+        Node::Gw => "gateway",
+        Node::Aaa => "aaa",
+    }
+}
+
 fn lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, told) = channel();
     thread::spawn(move || {
-        BufReader::new(stdout).lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line))
+        let lines = BufReader::new(stdout).lines().map_while(io::Result::ok);
+        lines.map(|line| shortened(&line)).try_for_each(|line| sender.send(line))
     });
     told
 }
 
-/// Who it is and what it shall agree to.
-fn arguments(node: Node, terms: &Terms) -> Vec<String> {
-    let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
-    let own = [
-        format!("role={}", node.name()),
-        format!("local={}", terms.outer(node)),
-        format!("remote={}", terms.outer(peer)),
-        format!("id={}", node.id()),
-        format!("peer_id={}", peer.id()),
-        format!("ike={}", terms.ike),
-        format!("esp={}", terms.esp),
-        format!("inner={}", Node::Gw.inner()),
-        format!("pool={POOL_FIRST}"),
-    ];
-    own.into_iter().chain(terms.keytoll.split_whitespace().map(str::to_owned)).collect()
-}
-
-fn credentials(node: Node, terms: &Terms, pki: Option<&Pki>) -> Vec<String> {
-    match terms.auth {
-        Auth::Psk => vec![format!("secret={}", terms.secret)],
-        Auth::Certificate => files(node, pki),
-        Auth::Eap(login) => eap(node, &login).into_iter().chain(files(node, pki)).collect(),
-    }
-}
-
-fn files(node: Node, pki: Option<&Pki>) -> Vec<String> {
-    let Some(pki) = pki else { return vec![] };
-    let file = |key: &str, path: &Path| format!("{key}={}", path.display());
-    vec![
-        file("root", &pki.root_certificate()),
-        file("certificate", &pki.certificate(node)),
-        file("key", &pki.key(node)),
-    ]
-}
-
-/// Each node's part in EAP. The AAA server always knows the right password.
-fn eap(node: Node, login: &Login) -> Vec<String> {
-    let resumption = format!("resumption={}", if login.resumption { "yes" } else { "no" });
-    let radius_secret = format!("radius_secret={RADIUS_SECRET}");
-    let user = |eap, password| vec![eap, format!("user={}", login.user()), format!("password={password}")];
-    match node {
-        Node::Ue => {
-            let card = format!("sqn={}", login.sqn);
-            user(format!("eap={}", login.method), login.password)
-                .into_iter()
-                .chain([card, resumption])
-                .collect()
-        }
-        Node::Gw => vec![
-            format!("aaa={}", Node::Aaa.outer()),
-            format!("aaa_local={GW_TOWARDS_AAA}"),
-            format!("asks_identity={}", if login.asks_identity { "yes" } else { "no" }),
-            radius_secret,
-        ],
-        Node::Aaa => {
-            let client = format!("client={GW_TOWARDS_AAA}");
-            let offers = format!("eap={};{}", login.proposed, login.method);
-            user(offers, PASSWORD).into_iter().chain([client, radius_secret, resumption]).collect()
-        }
+/// An event as tests write it: its name and what matters about it.
+fn shortened(line: &str) -> String {
+    let event: Value = serde_json::from_str(line).unwrap_or_default();
+    let field = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    match field("event").as_str() {
+        "established" => format!(
+            "established with {} at {} by {} address {}",
+            field("peer"),
+            field("remote"),
+            field("suite"),
+            field("address")
+        ),
+        "child-failed" => format!("failed child {}", field("why")),
+        "refused" => format!("failed to obey: {}", field("why")),
+        name @ ("closed" | "failed") => format!("{name} {}", field("why")),
+        name => name.to_owned(),
     }
 }
 

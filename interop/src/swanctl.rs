@@ -54,7 +54,7 @@ pub struct Terms {
     pub charon: &'static str,
     /// More lines for strongSwan's daemon.
     pub daemon: &'static str,
-    /// More arguments for `keytoll-live-peer`, separated by blanks.
+    /// More lines of keytoll's node file, before its tables.
     pub keytoll: &'static str,
 }
 

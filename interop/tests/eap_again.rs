@@ -9,7 +9,7 @@ use keytoll_interop::freeradius::FreeRadius;
 use keytoll_interop::hostapd::Hostapd;
 use keytoll_interop::{KeyKind, Lab, Node, Pki, Trouble, lab_or_skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
 /// What FreeRADIUS says when it has accepted a device that continues a conversation.
 const FREERADIUS_RESUMED: &str = "&request:EAP-Session-Resumed := 1";

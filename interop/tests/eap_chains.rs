@@ -5,7 +5,7 @@ use keytoll_interop::chain::{Chain, Outcome, Setting, key_kind};
 use keytoll_interop::eap::{Login, Method};
 use keytoll_interop::{Lab, Node, Pki, Trouble, eap_rows, eap_tests, lab_or_skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
 /// What is known to come of it, does.
 fn check(chain: Chain, method: Method) {

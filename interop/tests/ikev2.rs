@@ -5,7 +5,7 @@ use keytoll_interop::chain::Outcome;
 use keytoll_interop::ikev2::{Direction, Feature};
 use keytoll_interop::{ike_rows, ike_tests, lab_or_skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
 /// What is known to come of it, does.
 fn check(direction: Direction, feature: Feature) {

@@ -3,7 +3,7 @@
 
 use keytoll_interop::{Charon, Lab, Node, Peer, Terms, Trouble, lab_or_skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 const GCM: &str = "aes128gcm16-prfsha256-x25519";
 
 #[test]

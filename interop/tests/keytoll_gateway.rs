@@ -3,7 +3,7 @@
 
 use keytoll_interop::{Charon, Lab, Node, Peer, Terms, Trouble, lab_or_skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-live-peer");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 const GCM: &str = "aes128gcm16-prfsha256-x25519";
 
 /// A device and a gateway with terms of their own; strongSwan pings through.
@@ -52,7 +52,7 @@ fn wrong_secret(lab: &Lab) -> Result<(), Trouble> {
 #[test]
 fn reauthentication_is_asked_for() {
     let Some(lab) = lab_or_skip() else { return };
-    let terms = Terms { keytoll: "auth_lifetime_s=3600", ..Terms::psk(GCM, "aes128gcm16") };
+    let terms = Terms { keytoll: "connection.auth_lifetime = \"3600 s\"", ..Terms::psk(GCM, "aes128gcm16") };
     let (ue, _gw) = ping(&lab, &terms, &terms).unwrap_or_else(|why| panic!("{why}"));
     assert!(ue.log().contains("received AUTH_LIFETIME of 3600s"), "{}", ue.log());
 }
