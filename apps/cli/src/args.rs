@@ -393,6 +393,9 @@ pub(crate) struct NodeArgs {
     /// quit. Every event becomes a line of JSON on stdout.
     #[arg(long)]
     pub(crate) control: bool,
+    /// Write what passes the sockets into this file, for Wireshark, and beside it a directory with the keys that open it.
+    #[arg(long, value_name = "PCAPNG")]
+    pub(crate) pcap: Option<PathBuf>,
 }
 
 /// Where to listen.

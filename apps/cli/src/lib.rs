@@ -5,6 +5,7 @@
 //! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let us.
 
 mod args;
+mod capture;
 mod check;
 mod completions;
 mod decode;

@@ -34,6 +34,7 @@ pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCo
     let mut node = node::Node::start(&plan, &args.node, keytoll_live::NoTap)?;
     node.serve();
     node.drain();
+    node.end_capture()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,15 +9,15 @@ use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_lab::{Captures, Directory, Keepers, RowEnd, Taken};
+use keytoll_lab::{Captures, Directory, Keepers, RowEnd};
 use keytoll_report::{directory, study, summary, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::{CryptoMode, Plan};
+use keytoll_scenario::plan::Plan;
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
-use crate::{interrupt, screen};
+use crate::{capture, interrupt, screen};
 
 /// Exit code when a row has no authentication that succeeded, or one that should not have.
 const FAILED: u8 = 1;
@@ -91,7 +91,7 @@ impl Run<'_> {
         let captures = Captures::new(keepers, self.plan, self.out, self.captured);
         let captures = captures.map_err(|error| miette!("{error}"))?;
         let complete = self.drive(&captures)?;
-        screen::note(&captures_note(&captures.taken(), captures.directory(), self.plan));
+        screen::note(&capture::note_of_run(&captures.taken(), captures.directory(), self.plan.crypto));
         Ok(complete)
     }
 
@@ -113,27 +113,6 @@ impl Run<'_> {
         }
         Ok(complete)
     }
-}
-
-/// Where the captures are, how large, and how to open them.
-fn captures_note(taken: &Taken, directory: &Path, plan: &Plan) -> String {
-    let Taken { files, packets, bytes, unreadable } = taken;
-    let directory = directory.display();
-    let mut note =
-        format!("{files} captures in {directory}: {packets} packets, {} kB; ", bytes.div_ceil(1000));
-    note += &match plan.crypto {
-        CryptoMode::Null => {
-            format!("open one with `wireshark {directory}/000.pcapng`; null crypto leaves nothing to decrypt")
-        }
-        _ => format!(
-            "open one decrypted with `WIRESHARK_CONFIG_DIR={directory}/000.keys wireshark {directory}/000.pcapng`"
-        ),
-    };
-    if !unreadable.is_empty() {
-        let names: Vec<&str> = unreadable.iter().map(String::as_str).collect();
-        note += &format!("; Wireshark 4.0 cannot decrypt {}", names.join(", "));
-    }
-    note + "\n"
 }
 
 /// A bar on stderr, if that is a terminal.

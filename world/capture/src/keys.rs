@@ -79,14 +79,13 @@ impl KeyTables {
         &self.directory
     }
 
-    /// The secret that RADIUS clients and servers share, printable ASCII: Wireshark checks and decrypts with it. With any
-    /// other secret nothing is written.
+    /// The secret that RADIUS clients and servers share: Wireshark checks and decrypts with it, if it can be typed. With any
+    /// other nothing is written.
     pub fn share(&mut self, secret: &[u8]) -> io::Result<()> {
-        let printable = secret.iter().all(u8::is_ascii_graphic) && !secret.is_empty();
-        match std::str::from_utf8(secret).ok().filter(|_| printable) {
-            Some(secret) => self.write_preferences(Some(secret)),
-            None => {
-                self.unreadable.insert("RADIUS with a secret that is not printable".to_owned());
+        match std::str::from_utf8(secret) {
+            Ok(text) if can_be_typed(text) => self.write_preferences(Some(text)),
+            _ => {
+                self.unreadable.insert("RADIUS with a secret that cannot be typed".to_owned());
                 Ok(())
             }
         }
@@ -200,6 +199,12 @@ ip.check_checksum: TRUE
 udp.check_checksum: TRUE
 tcp.check_checksum: TRUE
 ";
+
+/// A line of the preferences holds it whole.
+fn can_be_typed(secret: &str) -> bool {
+    let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    !secret.is_empty() && secret.bytes().all(is_printable) && secret.trim() == secret
+}
 
 /// An empty file that only its owner reads, whoever could read the one in its place.
 fn secret_file(path: &Path) -> io::Result<File> {

@@ -34,10 +34,12 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     if args.node.control {
         node.serve();
         node.drain();
+        node.end_capture()?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut caller = Caller { node, steps, device, within: args.within };
     let outcome = if args.stay { caller.stay(args)? } else { caller.repeat(args)? };
+    caller.node.end_capture()?;
     Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use keytoll_engine::Time;
-use keytoll_live::Clock;
-use keytoll_trace::{Fact, Message, Protocol, Trace, names};
+use keytoll_live::{Capture, Clock};
+use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace, names};
 use miette::Report;
 use tracing::{debug, info, warn};
 use tracing_subscriber::EnvFilter;
@@ -59,11 +59,14 @@ pub(crate) struct Facts {
     discards: Discards,
     pub(crate) milestones: Milestones,
     pub(crate) failure: Option<Failure>,
+    /// Hears everything, keys as well.
+    capture: Option<Capture>,
 }
 
 impl Facts {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, discards: Discards::default(), milestones: Milestones::default(), failure: None }
+    pub(crate) fn new(clock: Clock, capture: Option<Capture>) -> Self {
+        let (discards, milestones) = (Discards::default(), Milestones::default());
+        Self { clock, discards, milestones, failure: None, capture }
     }
 
     /// Forgets the last authentication.
@@ -84,7 +87,16 @@ impl Facts {
 }
 
 impl Trace for Facts {
+    fn wants_keys(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    fn reveal(&mut self, revealed: Revealed) {
+        self.capture.iter().for_each(|capture| capture.reveal(&revealed));
+    }
+
     fn record(&mut self, fact: Fact) {
+        self.capture.iter().for_each(|capture| capture.record(&fact));
         match fact {
             Fact::Sent(message) => sent(&message),
             Fact::Discarded { protocol, why } => self.discards.note(self.clock.now(), protocol, why),

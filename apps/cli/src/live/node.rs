@@ -1,5 +1,6 @@
 //! A running node: a host on its sockets, what it tells on its way to the screen, and what it is told.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -10,7 +11,7 @@ use keytoll_engine::Time;
 use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2;
 use keytoll_lab::node::Blueprint;
-use keytoll_live::{Clock, Driver, Tap, os_seed};
+use keytoll_live::{Capture, Clock, Driver, Tap, os_seed};
 use keytoll_native::clock::unix_seconds;
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::Role;
@@ -24,7 +25,7 @@ use super::happening::{Happening, address};
 use super::log::Facts;
 use super::open;
 use crate::args::NodeArgs;
-use crate::{interrupt, screen};
+use crate::{capture, interrupt, screen};
 
 /// How long a node looks at nothing but its sockets.
 const LOOK_UP: Duration = Duration::from_secs(1);
@@ -42,6 +43,8 @@ pub(crate) struct Node {
     stop: Arc<AtomicBool>,
     lines: Option<Receiver<String>>,
     quit: bool,
+    /// Of everything that passes, and where it is.
+    capture: Option<(Capture, PathBuf)>,
 }
 
 impl Node {
@@ -53,13 +56,16 @@ impl Node {
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let clock = Clock::start();
         let host = blueprint.build(&locals, &seed);
+        let capture = args.pcap.as_deref().map(|path| begin_capture(path, plan, args, &clock)).transpose()?;
+        let tap = (tap, capture.clone());
         let driver = Driver::new(host, Real::default(), sockets).with_clock(clock).with_tap(tap);
         let waker = driver.waker();
         let mut node = Self {
             stop: interrupt::watch(move || waker.wake())?,
             lines: args.control.then(|| control::lines(driver.waker())),
             driver,
-            facts: Facts::new(clock),
+            facts: Facts::new(clock, capture.clone()),
+            capture: capture.zip(args.pcap.clone()),
             books: Books::default(),
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
@@ -140,6 +146,14 @@ impl Node {
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
 
+    /// Ends the capture, if there is one, and says how to open it.
+    pub(crate) fn end_capture(&self) -> Result<(), Report> {
+        let Some((capture, path)) = &self.capture else { return Ok(()) };
+        let captured = capture.finish().map_err(|error| cannot_capture(path, &error))?;
+        screen::note(&capture::note_of_node(&captured, path));
+        Ok(())
+    }
+
     fn close(&mut self, sa: v2::SaId) {
         self.ask(Command::Ike(v2::Command::Delete(sa)));
     }
@@ -167,4 +181,23 @@ impl Node {
             let _ = screen::print(&format!("{line}\n"));
         }
     }
+}
+
+/// Begins a capture, with the secret that opens RADIUS. Wireshark takes one: an AAA server's is that of its first client.
+fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -> Result<Capture, Report> {
+    let (verb, file) = (plan.role().verb(), args.file.display());
+    let comment = format!("keytoll {verb} {file}");
+    let capture = Capture::create(path, clock, plan.role().name(), &comment);
+    let capture = capture.map_err(|error| cannot_capture(path, &error))?;
+    let secret = match plan {
+        NodePlan::Gateway(plan) => plan.radius.as_ref().map(|radius| &radius.secret),
+        NodePlan::Aaa(plan) => plan.clients.first().map(|(_, secret)| secret),
+        NodePlan::Device(_) | NodePlan::Hss(_) => None,
+    };
+    secret.into_iter().for_each(|secret| capture.share(secret));
+    Ok(capture)
+}
+
+fn cannot_capture(path: &Path, error: &std::io::Error) -> Report {
+    miette!("cannot write the capture `{}`: {error}", path.display())
 }

@@ -123,7 +123,9 @@ fn nobody_else_may_read_them() {
 fn a_secret_that_would_break_the_preferences_is_left_out() {
     let scratch = Scratch::new("secret");
     let mut tables = tables(&scratch, &[]);
-    tables.share(b"a\nb: c").unwrap();
-    assert!(!scratch.read("preferences").contains("radius"));
+    for secret in [&b"a\nb: c"[..], b" a", b"", b"\xff"] {
+        tables.share(secret).unwrap();
+        assert!(!scratch.read("preferences").contains("radius"), "{secret:?}");
+    }
     assert_eq!(tables.unreadable().count(), 1);
 }

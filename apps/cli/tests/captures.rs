@@ -1,0 +1,85 @@
+//! `--pcap`: what is left behind, what is said of it, and what happens where nothing can be written.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn keytoll(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).output().expect("the program is there")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory of its own, removed when the test ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-captures-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory can be made");
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(out: &Path, more: &[&str]) -> Output {
+    let methods = r#"methods=["ikev2-psk", "ikev2-eap-tls"]"#;
+    let line = ["run", "quickstart", "--samples", "2", "--set", "networks=loopback", "--set", methods];
+    keytoll(&[&line, more, &["--out", out.to_str().expect("a path in UTF-8")]].concat())
+}
+
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).len()
+}
+
+#[test]
+fn a_run_leaves_a_capture_for_every_row_and_says_how_to_open_it() {
+    let scratch = Scratch::new("run");
+    let out = scratch.0.join("run");
+    let output = run(&out, &["--pcap"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let capture = out.join("capture");
+    let how = format!("WIRESHARK_CONFIG_DIR={0}/000.keys wireshark {0}/000.pcapng", capture.display());
+    assert!(
+        stderr(&output).contains("2 captures in") && stderr(&output).contains(&how),
+        "{}",
+        stderr(&output)
+    );
+    for file in ["000.pcapng", "000.keys/ikev2_decryption_table", "000.keys/esp_sa", "001.keys/tls.keys"] {
+        assert!(length(&capture.join(file)) > 0, "{file}");
+    }
+    // With fewer authentications there is less to keep; without --pcap there is nothing.
+    let whole = length(&capture.join("001.pcapng"));
+    assert!(run(&out, &["--pcap", "--pcap-samples", "1", "--no-trace"]).status.success());
+    let part = length(&capture.join("001.pcapng"));
+    assert!(part < whole * 2 / 3 && part > whole / 3, "{part} of {whole} bytes");
+    assert!(run(&out, &[]).status.success());
+    assert!(!capture.exists());
+}
+
+#[test]
+fn a_limit_without_a_capture_is_a_mistake() {
+    let output = keytoll(&["run", "quickstart", "--pcap-samples", "1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--pcap"), "{}", stderr(&output));
+}
+
+#[test]
+fn where_nothing_can_be_written_the_environment_is_blamed() {
+    let scratch = Scratch::new("device");
+    let device = scratch.0.join("device.toml");
+    let text = include_str!("../../../scenarios/live/device-psk.toml");
+    std::fs::write(&device, text).expect("it can be written");
+    let nowhere = scratch.0.join("nowhere/device.pcapng");
+    let output =
+        keytoll(&["connect", device.to_str().expect("UTF-8"), "--pcap", nowhere.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let flat = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("cannot write the capture"), "{flat}");
+}
