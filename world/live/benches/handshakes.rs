@@ -6,15 +6,21 @@
 //! on this machine with both threads (and whatever else) on its cores. Beside each suite stands what its key exchange
 //! alone takes, measured in the same rounds: other programs on the machine make both slower.
 //!
+//! Last comes what nonsense costs: datagrams of 200 bytes that are no IKE, as fast as one thread can send them.
+//!
 //! `KEYTOLL_HANDSHAKES=N` changes how many there are in a round; rounds are five, the one with the least CPU counts,
 //! because interruptions only ever add.
 
-#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_types,
+    reason = "a benchmark prints its table; who sends nonsense is no node"
+)]
 
 use std::hint::black_box;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +33,7 @@ use keytoll_engine::trace::NoTrace;
 use keytoll_hosts::{Gateway, GatewayConfig, Host};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
 use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
-use keytoll_live::{Driver, Sockets, Waker, os_seed};
+use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
 use keytoll_native::clock;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -50,6 +56,7 @@ fn main() {
     let p256 = "aes128gcm16-prfsha256-ecp256";
     show(p256, &measure(p256, Group::Ecp256, Real::default, count));
     show("without cryptography", &measure(x25519, Group::X25519, || Null, count));
+    show_nonsense(x25519, count * 50);
 }
 
 /// What one handshake cost, in microseconds, and how many there were in a second.
@@ -98,39 +105,81 @@ fn round<C: Crypto + Send + 'static>(suite: &str, crypto: fn() -> C, count: u32)
     let (devices, gateway) = (devices.expect("loopback is there"), gateway.expect("loopback is there"));
     let [device_ports, gateway_ports] =
         [&devices, &gateway].map(|sockets| [0, 1].map(|n| sockets.locals()[n].port));
-    let config = GatewayConfig {
-        ike: ike(suite, "gw.lab", "ue@lab", gateway_ports, gateway_ports),
-        address: GATEWAY,
-        inner: vec![],
-        aaa: None,
-    };
-    let seed = os_seed().expect("the system has randomness");
-    let host = Host::Gateway(Box::new(Gateway::new(config, &seed, "gw")));
-    let gateway = Driver::new(host, crypto(), gateway);
-    let (waker, stop) = (gateway.waker(), Arc::new(AtomicBool::new(false)));
-    let serving = thread::spawn({
-        let stop = Arc::clone(&stop);
-        move || serve(gateway, &stop)
-    });
+    let gateway = Serving::start(gateway_on(gateway, suite, crypto()));
     let config = ike(suite, "ue@lab", "gw.lab", device_ports, gateway_ports);
+    let seed = os_seed().expect("the system has randomness");
     let crowd = Driver::new(Endpoint::new(config, seed.stream("devices")), crypto(), devices);
     let wall_ns = visit(crowd, count);
-    let Spent { cpu_ns, user_share } = finish(&waker, &stop, serving);
+    let Spent { cpu_ns, user_share } = gateway.stop();
     let cpu_us = cpu_ns as f64 / 1e3 / f64::from(count);
     let seen_per_s = f64::from(count) * 1e9 / wall_ns as f64;
     Cost { cpu_us, user_us: cpu_us * user_share, seen_per_s, agree_us: 0.0 }
 }
 
-fn finish(waker: &Waker, stop: &AtomicBool, serving: thread::JoinHandle<Spent>) -> Spent {
-    stop.store(true, Ordering::Release);
-    waker.wake();
-    serving.join().expect("the gateway does not panic")
+fn gateway_on<C: Crypto>(sockets: Sockets, suite: &str, crypto: C) -> Driver<Host, C> {
+    let ports = [0, 1].map(|n| sockets.locals()[n].port);
+    let ike = ike(suite, "gw.lab", "ue@lab", ports, ports);
+    let config = GatewayConfig { ike, address: GATEWAY, inner: vec![], aaa: None };
+    let seed = os_seed().expect("the system has randomness");
+    Driver::new(Host::Gateway(Box::new(Gateway::new(config, &seed, "gw"))), crypto, sockets)
+}
+
+/// A gateway on a thread of its own.
+struct Serving {
+    waker: Waker,
+    stop: Arc<AtomicBool>,
+    thread: thread::JoinHandle<Spent>,
+}
+
+impl Serving {
+    fn start<C: Crypto + Send + 'static>(gateway: Driver<Host, C>) -> Self {
+        let (waker, stop) = (gateway.waker(), Arc::new(AtomicBool::new(false)));
+        let told = Arc::clone(&stop);
+        Self { waker, stop, thread: thread::spawn(move || serve(gateway, &told)) }
+    }
+
+    fn stop(self) -> Spent {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+        self.thread.join().expect("the gateway does not panic")
+    }
 }
 
 /// What a thread has used.
 struct Spent {
     cpu_ns: u64,
     user_share: f64,
+}
+
+/// Counts what comes in.
+struct Counter(Arc<AtomicU32>);
+
+impl Tap for Counter {
+    fn received(&mut self, _seen: &Seen<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a datagram costs that means nothing, and how many came through.
+fn show_nonsense(suite: &str, count: u32) {
+    let sockets = Sockets::bind(&[(GATEWAY, 0).into(), (GATEWAY, 0).into()]).expect("loopback is there");
+    let (to, taken) = (sockets.locals()[0], Arc::new(AtomicU32::new(0)));
+    let gateway = gateway_on(sockets, suite, Real::default()).with_tap(Counter(Arc::clone(&taken)));
+    let gateway = Serving::start(gateway);
+    let sender = UdpSocket::bind((DEVICES, 0)).expect("loopback is there");
+    let (begin, mut nonsense) = (clock::monotonic_ns(), [0; 200]);
+    let mut rng = Seed::from(1).stream("nonsense");
+    for _ in 0..count {
+        nonsense.iter_mut().take(32).for_each(|byte| *byte = rng.bytes::<1>()[0]);
+        sender.send_to(&nonsense, (to.ip, to.port)).expect("loopback takes it");
+    }
+    let per_s = f64::from(count) * 1e9 / (clock::monotonic_ns() - begin) as f64;
+    let (Spent { cpu_ns, .. }, taken) = (gateway.stop(), taken.load(Ordering::Relaxed));
+    let cpu_us = cpu_ns as f64 / 1e3 / f64::from(taken.max(1));
+    println!(
+        "\n{:36}{cpu_us:>9.1} us   {taken} of {count} taken, sent at {per_s:.0}/s",
+        "a datagram of nonsense"
+    );
 }
 
 fn serve<C: Crypto>(mut gateway: Driver<Host, C>, stop: &AtomicBool) -> Spent {
