@@ -75,6 +75,16 @@ pub(crate) struct Text {
     pub(crate) name: String,
     /// All of it.
     pub(crate) text: Arc<str>,
+    /// The same as it may be shown: with asterisks in the place of secrets, byte for byte.
+    pub(crate) shown: Arc<str>,
+}
+
+impl Text {
+    /// A text without secrets.
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        let text: Arc<str> = text.into();
+        Self { name: name.to_owned(), shown: Arc::clone(&text), text }
+    }
 }
 
 /// A place in a text.
@@ -92,7 +102,7 @@ impl Spot {
 
     /// An error here; the label stands under the line.
     pub(crate) fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ScenarioError {
-        let source = NamedSource::new(&self.text.name, Arc::clone(&self.text.text));
+        let source = NamedSource::new(&self.text.name, Arc::clone(&self.text.shown));
         let place = Place { spot: self.clone(), source, label: label.into() };
         ScenarioError(Box::new(Inner { message: message.into(), hint: None, place: Some(place) }))
     }

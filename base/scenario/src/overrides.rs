@@ -28,7 +28,7 @@ impl Overrides {
     /// Adds `key=value`; `prefix` is what stood before it on the command line.
     pub fn add(&mut self, prefix: &str, argument: &str) -> Result<(), ScenarioError> {
         let line = format!("{prefix}{argument}");
-        let text = Arc::new(Text { name: "command line".to_owned(), text: line.into() });
+        let text = Arc::new(Text::new("command line", &line));
         let start = prefix.len();
         let Some(equals) = argument.find('=').map(|at| at + start) else {
             let spot = Spot { span: start..text.text.len(), text };

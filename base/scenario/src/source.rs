@@ -23,7 +23,7 @@ pub struct Source(Arc<Text>);
 impl Source {
     /// A text at hand; the name is what errors call it.
     pub fn text(name: &str, text: &str) -> Self {
-        Self(Arc::new(Text { name: name.to_owned(), text: text.into() }))
+        Self(Arc::new(Text::new(name, text)))
     }
 
     /// A file.

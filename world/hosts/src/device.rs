@@ -72,6 +72,11 @@ impl Device {
         }
     }
 
+    /// How many IKE SAs wait for the gateway to confirm that they are closed.
+    pub const fn closing_count(&self) -> usize {
+        self.ike.closing_count()
+    }
+
     fn source(&self) -> IpAddr {
         self.assigned.unwrap_or(self.config.address)
     }

@@ -59,6 +59,11 @@ impl Gateway {
         self.ike.sa_count()
     }
 
+    /// How many IKE SAs wait for the device to confirm that they are closed.
+    pub const fn closing_count(&self) -> usize {
+        self.ike.closing_count()
+    }
+
     /// How many devices are proving themselves with EAP.
     pub fn proving_count(&self) -> usize {
         self.authenticator.as_ref().map_or(0, Authenticator::session_count)

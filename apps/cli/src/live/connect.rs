@@ -22,8 +22,6 @@ use crate::screen;
 const FAILED: u8 = 1;
 /// How long the answer to an echo request may take.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
-/// How long closing an SA may take.
-const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Connects, says what it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
@@ -63,7 +61,7 @@ impl Caller<'_> {
                 break;
             }
             outcome.add(self.attempt());
-            self.close();
+            self.node.close_all();
             if !args.node.json {
                 screen::print(&outcome.text_of_last(args.count.get() > 1))?;
             }
@@ -152,17 +150,6 @@ impl Caller<'_> {
         let (why, refused) = known
             .map_or_else(|| (why.name().into(), why.is_hearsay()), |failure| (failure.why, failure.refused));
         Trouble::Failed { why, refused, child }
-    }
-
-    /// Closes what there is.
-    fn close(&mut self) {
-        for sa in self.node.books.sas().to_vec() {
-            self.node.ask(Command::Ike(v2::Command::Delete(sa)));
-        }
-        let end = self.node.now() + FAREWELL;
-        while self.node.books.newest().is_some() && self.node.now() < end {
-            self.node.next_event(end.since(self.node.now()));
-        }
     }
 
     /// Lets time pass.

@@ -29,6 +29,8 @@ use crate::{capture, interrupt, screen};
 
 /// How long a node looks at nothing but its sockets.
 const LOOK_UP: Duration = Duration::from_secs(1);
+/// How often a node that ends looks whether all is answered.
+const ANSWER_LOOK_UP: Duration = Duration::from_millis(5);
 /// How long SAs may take to be closed in the end.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -132,16 +134,7 @@ impl Node {
         let open = self.open_count();
         self.tell(&Happening::new("draining").with("open", Value::from(open)));
         self.ask(Command::Drain);
-        for sa in self.books.sas().to_vec() {
-            self.close(sa);
-        }
-        let end = self.now() + FAREWELL;
-        while self.open_count() > 0 && self.now() < end {
-            let left = end.since(self.now());
-            if let Some(Event::Ike(v2::Event::Established(established))) = self.next_event(left) {
-                self.close(established.sa);
-            }
-        }
+        self.close_all();
         self.facts.flush();
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
@@ -154,6 +147,20 @@ impl Node {
         Ok(())
     }
 
+    /// Closes every SA, also those that come up meanwhile; waits for the answers, but not for long.
+    pub(crate) fn close_all(&mut self) {
+        for sa in self.books.sas().to_vec() {
+            self.close(sa);
+        }
+        let end = self.now() + FAREWELL;
+        while self.open_count() > 0 && self.now() < end {
+            // An answer is no event.
+            if let Some(Event::Ike(v2::Event::Established(established))) = self.next_event(ANSWER_LOOK_UP) {
+                self.close(established.sa);
+            }
+        }
+    }
+
     fn close(&mut self, sa: v2::SaId) {
         self.ask(Command::Ike(v2::Command::Delete(sa)));
     }
@@ -161,9 +168,10 @@ impl Node {
     /// SAs that are up, and conversations that are not over.
     fn open_count(&self) -> usize {
         let conversations = match self.driver.engine() {
-            Host::Gateway(gateway) => gateway.proving_count(),
+            Host::Gateway(gateway) => gateway.proving_count() + gateway.closing_count(),
+            Host::Device(device) => device.closing_count(),
             Host::Aaa(aaa) => aaa.conversation_count(),
-            Host::Device(_) | Host::Hss(_) => 0,
+            Host::Hss(_) => 0,
         };
         self.books.sas().len() + conversations
     }

@@ -6,7 +6,7 @@ use keytoll_engine::crypto::Secret;
 
 use super::eap::{EapMethod, TlsPlan, methods, tls};
 use super::files::Files;
-use super::network::{LOOPBACK, address, port, socket};
+use super::network::{LOOPBACK, address, own_port, socket};
 use super::subscriber::{self, SubscriberPlan};
 use super::{Placed, ROLE};
 use crate::diagnostic::ScenarioError;
@@ -82,7 +82,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, Scena
     let methods = methods(item)?;
     let plan = AaaPlan {
         listen: document.or("listen", LOOPBACK, address)?,
-        ports: (port(document, "port", 1812)?, port(document, "accounting_port", 1813)?),
+        ports: (own_port(document, "port", 1812)?, own_port(document, "accounting_port", 1813)?),
         name: document.or("name", "aaa".to_owned(), |item| item.text("a name").map(str::to_owned))?,
         clients: clients(document.need("clients", WHAT)?, files)?,
         users: document.or("users", Vec::new(), |item| users(item, files))?,

@@ -7,7 +7,7 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 
 use super::files::Files;
-use super::network::{IpNetwork, PoolPlan, networks, pool};
+use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
 use super::{Placed, Role};
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
 use crate::diagnostic::ScenarioError;
@@ -146,11 +146,9 @@ pub(super) fn endpoint(
     document: &Table,
     (port, nat_port): (u16, u16),
 ) -> Result<EndpointPlan, ScenarioError> {
-    let own_port =
-        |key, default| document.or(key, default, |item| item.integer(0..=65_535).map(|port| port as u16));
     let (options, timers) = (Options::default(), Retransmission::default());
     Ok(EndpointPlan {
-        ports: (own_port("port", port)?, own_port("nat_port", nat_port)?),
+        ports: (own_port(document, "port", port)?, own_port(document, "nat_port", nat_port)?),
         cookies: document.or("cookies", options.cookies, |item| {
             item.pick("cookie policy", &CookiePolicy::ALL, CookiePolicy::name)
         })?,
@@ -254,7 +252,7 @@ fn liveness(item: &Item) -> Result<Option<Duration>, ScenarioError> {
 fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, ScenarioError> {
     let word = if role == Role::Gateway { "eap-only" } else { "eap" };
     let Value::Table(table) = &item.value else {
-        return eap_word(item, word).map(|()| ProvePlan::Eap);
+        return eap_word(item, word, "{ psk = … }", "{ certificate = …, key = … }").map(|()| ProvePlan::Eap);
     };
     table.only("`auth`", &["psk", "certificate", "key"])?;
     match table.get("psk") {
@@ -264,8 +262,12 @@ fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, Scenar
 }
 
 /// The one word that is no table.
-fn eap_word(item: &Item, word: &'static str) -> Result<(), ScenarioError> {
-    item.pick("way to prove oneself", &[word], |word| word).map(drop)
+fn eap_word(item: &Item, word: &str, one: &str, other: &str) -> Result<(), ScenarioError> {
+    if item.text("a table or a word")? == word {
+        return Ok(());
+    }
+    let error = item.spot.error(format!("unknown way in `{}`", item.name), "no such way to prove oneself");
+    Err(error.hint(format!("`{one}`, `{other}` or `\"{word}\"`")))
 }
 
 /// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, or what stands for EAP. Who shares a key with the
@@ -285,7 +287,7 @@ fn believe(
         (None, _) => connection.need("peer_auth", "a connection")?,
     };
     let Value::Table(table) = &item.value else {
-        return eap_word(item, word).map(|()| BelievePlan::Eap);
+        return eap_word(item, word, "{ psk = … }", "{ roots = … }").map(|()| BelievePlan::Eap);
     };
     table.only("`peer_auth`", &["psk", "psks", "roots"])?;
     match (table.get("roots"), table.get("psk"), table.get("psks")) {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::ROLE;
 use super::files::Files;
-use super::network::{LOOPBACK, address, addresses, port};
+use super::network::{LOOPBACK, address, addresses, own_port};
 use super::subscriber::{self, SubscriberPlan};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Table;
@@ -34,7 +34,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<HssPlan, Scena
     document.need("subscriber", WHAT)?;
     Ok(HssPlan {
         listen: document.or("listen", LOOPBACK, address)?,
-        port: port(document, "port", 3868)?,
+        port: own_port(document, "port", 3868)?,
         name: document.or("name", "hss".to_owned(), |item| item.text("a name").map(str::to_owned))?,
         realm: document.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
         peers: document.or("peers", None, |item| addresses(item).map(Some))?,

@@ -15,6 +15,7 @@ mod eap;
 mod files;
 mod gateway;
 mod hss;
+mod masked;
 mod network;
 mod placed;
 mod subscriber;
@@ -115,6 +116,7 @@ pub(crate) fn is_node(document: &Table) -> bool {
 
 /// Reads a node file; paths in it are relative to where it stands.
 pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioError> {
+    let text = &masked::without_secrets(text);
     let mut document = tree::document(text)?;
     document.spot = document.spot.start();
     let directory = Path::new(&text.name).parent().unwrap_or(Path::new(""));

@@ -55,7 +55,12 @@ pub(crate) fn socket(item: &Item, port: u16) -> Result<SocketAddr, ScenarioError
     })
 }
 
-/// A port under a key.
+/// A port of ours under a key; 0 is any that is free.
+pub(crate) fn own_port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
+    table.or(key, default, |item| item.integer(0..=65_535).map(|port| port as u16))
+}
+
+/// A port of somebody else under a key.
 pub(crate) fn port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
     table.or(key, default, |item| item.integer(1..=65_535).map(|port| port as u16))
 }

@@ -32,6 +32,8 @@ pub struct Endpoint {
     timers: BTreeMap<(Time, u64), &'static str>,
     half_open: HalfOpenTable,
     cookies: Jar,
+    /// How many wait for the answer to their DELETE.
+    closing: usize,
     /// Whether no new ones are let in.
     draining: bool,
 }
@@ -228,6 +230,7 @@ impl Endpoint {
             timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),
             cookies,
+            closing: 0,
             draining: false,
         }
     }
@@ -235,6 +238,11 @@ impl Endpoint {
     /// How many IKE SAs it holds, half-open and closing ones included.
     pub fn sa_count(&self) -> usize {
         self.sas.len()
+    }
+
+    /// How many IKE SAs wait for the peer to confirm that they are closed.
+    pub const fn closing_count(&self) -> usize {
+        self.closing
     }
 
     /// How many half-open SAs it holds as responder.
@@ -420,6 +428,7 @@ impl Endpoint {
     /// An SA out of the tables; [`Self::keep`] puts it back.
     fn take(&mut self, spi: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&spi)?;
+        self.closing -= usize::from(sa.is_closing());
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, spi));
         }
@@ -435,6 +444,7 @@ impl Endpoint {
         if matches!(sa.state, State::Gone) {
             return;
         }
+        self.closing += usize::from(sa.is_closing());
         let deadline = sa.deadline();
         sa.armed = deadline.map(|deadline| deadline.at);
         if let Some(Deadline { at, why }) = deadline {

@@ -187,6 +187,11 @@ impl Sa {
         self
     }
 
+    /// Whether it waits for the answer to its DELETE.
+    pub(super) const fn is_closing(&self) -> bool {
+        matches!(self.state, State::Closing(_))
+    }
+
     pub(super) const fn is_half_open(&self) -> bool {
         matches!(
             self.state,

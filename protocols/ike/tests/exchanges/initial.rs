@@ -29,6 +29,7 @@ fn a_shared_key_takes_four_messages() {
 fn a_draining_responder_lets_nobody_begin_but_serves_those_inside() {
     let mut bench = Bench::new(psk()).established();
     bench.command(Side::R, Command::Drain);
+    assert_eq!(bench.r.endpoint.closing_count(), 0);
     let sa = bench.sa(Side::I);
     bench.command(Side::I, Command::RekeyIke(sa));
     bench.settle();
@@ -37,6 +38,11 @@ fn a_draining_responder_lets_nobody_begin_but_serves_those_inside() {
     bench.run_out(lab::seconds(300));
     assert_eq!(bench.failures(Side::I), ["timeout"]);
     assert_eq!(bench.r.books.sa_count(), 1, "{}", bench.ladder);
+    let sa = bench.sa(Side::R);
+    bench.command(Side::R, Command::Delete(sa));
+    assert_eq!(bench.r.endpoint.closing_count(), 1, "the answer is awaited");
+    bench.settle();
+    assert_eq!(bench.r.endpoint.closing_count(), 0);
 }
 
 #[test]

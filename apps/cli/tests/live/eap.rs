@@ -1,0 +1,143 @@
+//! Device, gateway, AAA server and HSS, each in a process of its own; and that none of them tells a secret.
+
+use keytoll_pki::{Authority, Request, Validity, pem};
+
+use crate::support::{
+    CARD_K, CARD_OPC, Dir, Node, PASSWORD, PSK, RADIUS_SECRET, aaa, chmod, eap_device, eap_gateway, keytoll,
+    shows, subscriber,
+};
+use crate::text;
+
+#[test]
+fn a_card_is_proved_by_an_hss_over_diameter() {
+    let dir = Dir::new();
+    let hss_file = "role = \"hss\"\nport = 0\nrealm = \"test\"\npeers = \"127.0.0.1\"\n".to_owned();
+    let mut hss =
+        Node::start(&dir, &["hss", &dir.write("hss.toml", &(hss_file + &subscriber("[[subscriber]]")))]);
+    let asks = format!("[hss]\nserver = \"127.0.0.1:{}\"\nrealm = \"test\"\n", hss.port(0));
+    let mut server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &aaa("aka", &asks))]);
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &eap_gateway(&server))]);
+    let card = format!("[card]\nrealm = \"test\"\n{}", subscriber(""));
+    let connected = keytoll(&["connect", &dir.write("ue.toml", &eap_device(&gw, "aka", &card))]);
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stdout));
+    assert_eq!(hss.expect("answered")["imsi"], "001010000000001");
+    assert_eq!(server.expect("accepted")["user"], "0001010000000001@test");
+    gw.expect("established");
+    for node in [&mut gw, &mut server, &mut hss] {
+        assert_eq!(node.stop(), Some(0));
+    }
+}
+
+#[test]
+fn a_wrong_password_is_named_on_both_sides() {
+    let dir = Dir::new();
+    let mut server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &aaa("mschapv2", ""))]);
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &eap_gateway(&server))]);
+    let device = eap_device(&gw, "mschapv2", "").replace(PASSWORD, "another password");
+    let refused = keytoll(&["connect", &dir.write("ue.toml", &device)]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    let told = text(&refused.stdout);
+    assert!(told.contains("the gateway refused us: EAP wrong password"), "{told}");
+    let rejected = server.expect("rejected");
+    assert_eq!((&rejected["user"], &rejected["why"]), (&"ue@test".into(), &"EAP wrong password".into()));
+}
+
+/// Certificates of an authority of the test: `root.crt`, and `aaa` and `ue` with their keys.
+fn certificates(dir: &Dir) {
+    use keytoll_crypto::{Real, keys};
+    use keytoll_engine::Seed;
+    use keytoll_engine::algorithm::KeyKind;
+    use keytoll_engine::credentials::AlternativeName;
+    let (kind, mut crypto, mut make_key) =
+        (KeyKind::EcdsaP256, Real::default(), keys::generate as fn(_, &mut _) -> _);
+    let validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };
+    let mut authority = Authority::new(kind, validity, &Seed::from(1), &mut make_key, &mut crypto);
+    pem::write_certificates(&dir.path("root.crt"), &[authority.anchor()]).unwrap();
+    let names =
+        [("aaa", AlternativeName::Dns("aaa.test".into())), ("ue", AlternativeName::Email("ue@test".into()))];
+    for (name, alternative) in names {
+        let request = Request { name, alternatives: &[alternative], kind, chain_length: 2 };
+        let credential = authority.issue(&request, &mut make_key, &mut crypto);
+        pem::write_certificates(&dir.path(&format!("{name}.crt")), &credential.chain).unwrap();
+        let pkcs8 = keys::to_pkcs8(&credential.key).unwrap();
+        pem::write_private_key(&dir.path(&format!("{name}.key")), &pkcs8).unwrap();
+    }
+}
+
+/// Every method, with everything logged that can be logged.
+#[test]
+fn every_method_connects_and_nobody_tells_a_secret() {
+    let dir = Dir::new();
+    certificates(&dir);
+    let methods = [
+        "md5",
+        "mschapv2",
+        "gtc",
+        "sim",
+        "aka",
+        "aka-prime",
+        "tls",
+        "ttls-pap",
+        "ttls-mschapv2",
+        "ttls-md5",
+        "ttls-eap-mschapv2",
+        "peap-mschapv2",
+    ];
+    for method in methods {
+        let tls = |name: &str| {
+            format!("[tls]\ncertificate = \"{name}.crt\"\nkey = \"{name}.key\"\nroots = \"root.crt\"\n")
+        };
+        let server_more = tls("aaa") + &subscriber("[[subscriber]]");
+        let device_more =
+            format!("{}server_name = \"aaa.test\"\n[card]\nrealm = \"test\"\n{}", tls("ue"), subscriber(""));
+        let aaa_file = dir.write("aaa.toml", &aaa(method, &server_more));
+        let mut server = Node::start(&dir, &["aaa", &aaa_file, "--log", "trace"]);
+        let gw_file = dir.write("gw.toml", &eap_gateway(&server));
+        let mut gw = Node::start(&dir, &["gateway", &gw_file, "--log", "trace"]);
+        let file = dir.write("ue.toml", &eap_device(&gw, method, &device_more));
+        let connected = keytoll(&["connect", &file, "--json", "--log", "trace"]);
+        let (told, logged) = (text(&connected.stdout), text(&connected.stderr));
+        assert_eq!(
+            connected.status.code(),
+            Some(0),
+            "{method}: {told}{logged}\n{}\n{}",
+            gw.log(),
+            server.log()
+        );
+        assert_eq!((gw.stop(), server.stop()), (Some(0), Some(0)));
+        let events = format!("{:?} {:?}", gw.told, server.told);
+        let everything = [told, logged, &gw.log(), &server.log(), &events].concat();
+        assert!(everything.contains("sent IKE_AUTH request"), "everything was logged");
+        for secret in [PSK, RADIUS_SECRET, PASSWORD, CARD_K, CARD_OPC] {
+            assert!(!shows(&everything, secret.as_bytes()), "{method}: {secret} in\n{everything}");
+        }
+    }
+}
+
+#[test]
+fn secrets_may_stand_elsewhere_and_open_files_deserve_a_warning() {
+    let dir = Dir::new();
+    let secret = dir.write("psk", &format!("{PSK}\n"));
+    chmod(dir.path("psk").as_path(), 0o644);
+    let file = crate::support::gateway().replace(&format!("{PSK:?}"), "{ file = \"psk\" }");
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &file)]);
+    let warning =
+        format!("warning: `{secret}` holds a secret and others may read it (mode 644): chmod 600 {secret}");
+    assert!(gw.log().contains(&warning), "{}", gw.log());
+    let device =
+        crate::support::device(&gw, PSK).replace(&format!("{PSK:?}"), "{ env = \"KEYTOLL_TEST_PSK\" }");
+    let connected = std::process::Command::new(crate::support::PROGRAM)
+        .args(["connect", &dir.write("ue.toml", &device)])
+        .env("KEYTOLL_TEST_PSK", PSK)
+        .output()
+        .unwrap();
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stdout));
+}
+
+#[test]
+fn the_search_for_secrets_finds_them() {
+    for text in ["key a key of the test", "612068", "97, 32, 104", "612068".to_uppercase().as_str()] {
+        assert!(shows(text, b"a h") || shows(text, PSK.as_bytes()), "{text}");
+    }
+    assert!(!shows("nothing", PSK.as_bytes()));
+}

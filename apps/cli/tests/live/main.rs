@@ -1,0 +1,188 @@
+//! The verbs on real sockets as people use them: programs on loopback, their exit codes and what they tell.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "programs take real time and real sockets"
+)]
+
+mod eap;
+mod mistakes;
+mod support;
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use support::{Dir, Node, PSK, device, gateway, keytoll};
+
+/// What a program printed.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_device_connects_and_says_what_it_took() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    let connected = keytoll(&["connect", &file]);
+    let told = text(&connected.stdout);
+    assert_eq!(connected.status.code(), Some(0), "{told}{}", text(&connected.stderr));
+    for words in [
+        "gw.test at 127.0.0.1",
+        "10.98.3.1",
+        "IKE_SA_INIT request 0",
+        "IKE_AUTH response 1",
+        "ESP packet",
+        "first echo reply after",
+        "4 messages",
+        "0 retransmissions",
+    ] {
+        assert!(told.contains(words), "no {words:?} in\n{told}");
+    }
+    assert_eq!(text(&connected.stderr), "", "nothing to warn of");
+    let established = gw.expect("established");
+    assert_eq!((&established["peer"], &established["address"]), (&"ue@test".into(), &"10.98.3.1".into()));
+    gw.expect("closed");
+    assert_eq!(gw.stop(), Some(0));
+    let last = gw.told.last().unwrap();
+    assert_eq!((&last["event"], &last["open"]), (&"stopped".into(), &0.into()));
+}
+
+#[test]
+fn a_document_for_programs_has_every_attempt() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    let connected = keytoll(&["connect", &file, "--json", "--count", "3", "--interval", "10ms"]);
+    let document: Value = serde_json::from_slice(&connected.stdout).unwrap();
+    assert_eq!((&document["format"], &document["succeeded"]), (&1.into(), &3.into()), "{document}");
+    let attempts = document["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 3);
+    for attempt in attempts {
+        assert_eq!(attempt["outcome"], "connected");
+        assert_eq!(attempt["messages"], 4);
+        let ms = |key: &str| attempt[key].as_f64().unwrap();
+        assert!(0.0 < ms("delay_ms") && ms("delay_ms") < ms("first_packet_ms"), "{attempt}");
+        let steps = attempt["steps"].as_array().unwrap();
+        let names: Vec<_> = steps.iter().map(|step| step["message"].as_str().unwrap()).collect();
+        let ike = ["IKE_SA_INIT request", "IKE_SA_INIT response", "IKE_AUTH request", "IKE_AUTH response"];
+        assert_eq!(names, [&ike[..], &["ESP packet"; 2]].concat());
+        let bytes: u64 = steps[..4].iter().map(|step| step["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(attempt["bytes"], bytes);
+    }
+}
+
+#[test]
+fn a_gateway_that_is_told_to_stop_closes_its_sas() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    let mut ue = Node::start(&dir, &["connect", &file, "--control"]);
+    ue.say("echo");
+    ue.expect("echo-reply");
+    let begun = Instant::now();
+    assert_eq!(gw.stop(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(3), "the device answered");
+    assert_eq!(ue.expect("closed")["why"], "deleted");
+    assert_eq!(gw.told.last().unwrap()["open"], 0);
+    assert_eq!(ue.stop(), Some(0));
+}
+
+#[test]
+fn whoever_waits_for_a_silent_peer_can_be_ended_at_once() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let mut ue = Node::start(&dir, &["connect", &dir.write("ue.toml", &device(&gw, PSK)), "--control"]);
+    ue.say("echo");
+    ue.expect("echo-reply");
+    gw.signal("KILL");
+    ue.signal("INT");
+    ue.expect("draining");
+    let begun = Instant::now();
+    ue.signal("INT");
+    assert_eq!(ue.ended_within(Duration::from_secs(2)).code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_node_obeys_its_tester() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let mut ue = Node::start(&dir, &["connect", &dir.write("ue.toml", &device(&gw, PSK)), "--control"]);
+    ue.say("delete");
+    assert_eq!(ue.expect("refused")["why"], "no SA to delete");
+    ue.say("dance");
+    assert_eq!(ue.expect("refused")["why"], "unknown command `dance`");
+    ue.say("echo");
+    ue.expect("echo-reply");
+    let old = gw.expect("child-up")["inbound_spi"].clone();
+    ue.say("rekey-child");
+    ue.expect("child-rekeyed");
+    assert_eq!(gw.expect("child-rekeyed")["old_spi"], old);
+    ue.say("rekey-ike");
+    ue.expect("rekeyed");
+    ue.say("echo");
+    ue.expect("echo-reply");
+    ue.say("probe");
+    ue.say("quit");
+    assert_eq!(ue.ended_within(Duration::from_secs(10)).code(), Some(0));
+    assert_eq!(gw.expect("closed")["why"], "deleted");
+}
+
+#[test]
+fn a_device_that_stays_answers_until_it_is_told_to_go() {
+    let dir = Dir::new();
+    let mut gw = Node::start(
+        &dir,
+        &["gateway", &dir.write("gw.toml", &format!("{}liveness = \"200 ms\"\n", gateway()))],
+    );
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    let ue = std::process::Command::new(support::PROGRAM)
+        .args(["connect", &file, "--stay"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    gw.expect("established");
+    std::thread::sleep(Duration::from_secs(1));
+    let id = ue.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(gw.expect("closed")["why"], "deleted", "it lived until then");
+    let output = ue.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("usable after"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_flood_is_a_few_lines_of_the_log() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..2000 {
+        socket.send_to(b"no message of IKE", ("127.0.0.1", gw.port(0))).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    let connected = keytoll(&["connect", &dir.write("ue.toml", &device(&gw, PSK))]);
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stdout));
+    assert_eq!(gw.stop(), Some(0));
+    let log = gw.log();
+    let lines = log.lines().filter(|line| line.contains("malformed header")).count();
+    assert!((2..40).contains(&lines), "{lines} lines\n{log}");
+    assert!(log.contains("discarded more within a second"), "{log}");
+}
+
+#[test]
+fn what_passes_is_captured_with_its_keys() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let (file, pcap) = (dir.write("ue.toml", &device(&gw, PSK)), dir.path("ue.pcapng"));
+    let connected = keytoll(&["connect", &file, "--pcap", pcap.to_str().unwrap()]);
+    let said = text(&connected.stderr);
+    assert!(said.starts_with("8 datagrams in "), "{said}");
+    assert!(std::fs::read(&pcap).unwrap().starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]), "a section header block");
+    let table = std::fs::read_to_string(dir.path("ue.keys/ikev2_decryption_table")).unwrap();
+    assert_eq!(table.lines().count(), 1, "one IKE SA: {table}");
+}

@@ -1,0 +1,138 @@
+//! What people get wrong: one sentence, where, what to do, and the right exit code.
+
+use std::net::UdpSocket;
+use std::process::Command;
+
+use crate::support::{Dir, Node, PROGRAM, PSK, aaa, device, gateway, keytoll};
+use crate::text;
+
+/// What a command says, and its exit code.
+fn screen(dir: &Dir, verb: &str, name: &str, file: &str, more: &[&str]) -> String {
+    let path = dir.write(name, file);
+    let output = keytoll(&[&[verb, &path], more].concat());
+    assert_eq!(text(&output.stdout), "", "nothing but the mistake");
+    let shown = [&[verb, name], more].concat().join(" ");
+    format!(
+        "$ keytoll {shown}\n{}\n--- exit {}\n",
+        dir.anywhere(&output.stderr),
+        output.status.code().unwrap()
+    )
+}
+
+#[test]
+fn wrong_node_files_are_refused() {
+    let dir = Dir::new();
+    let gateway = gateway();
+    let gw = |from: &str, to: &str| {
+        assert!(gateway.contains(from), "{from}");
+        screen(&dir, "gateway", "gw.toml", &gateway.replace(from, to), &[])
+    };
+    let psk = format!("{{ psk = {PSK:?} }}");
+    let screens = [
+        gw(&psk, "{ certificate = \"gw.crt\", key = \"gw.key\" }\npeer_auth = { roots = \"root.crt\" }"),
+        gw(&psk, "{ psk = { file = \"missing\" } }"),
+        gw(&psk, "{ psk = { env = \"KEYTOLL_NO_SUCH_VARIABLE\" } }"),
+        gw(&psk, "{ psk = \"\" }"),
+        gw(&psk, "\"eap\""),
+        gw("pool =", "poll ="),
+        gw("10.98.3.0/24", "10.98.3.1/24"),
+        gw("identity = \"gw.test\"\n", ""),
+        gw("gw.test", "C=XX, CN=gw"),
+        gw("role = \"gateway\"", "role = \"gatway\""),
+        gw("role = \"gateway\"\n", ""),
+        gw("nat_port = 0", "nat_port = 0\nlisten = \"192.0.2.1\""),
+        screen(&dir, "connect", "gw.toml", &gateway, &[]),
+        screen(&dir, "gateway", "gw.toml", &format!("{gateway}peer_auth = \"eap\"\n"), &[]),
+        screen(&dir, "aaa", "aaa.toml", &aaa("tls", ""), &[]),
+        screen(&dir, "aaa", "aaa.toml", &aaa("aka", ""), &[]),
+        screen(&dir, "check", "gw.toml", &gateway, &["--samples", "3"]),
+    ];
+    let screens = screens.join("\n");
+    assert!(!screens.contains(PSK), "a mistake is shown, a secret is not");
+    insta::assert_snapshot!(screens);
+}
+
+#[test]
+fn wrong_command_lines_are_refused() {
+    let dir = Dir::new();
+    let gateway = gateway();
+    let screens = [
+        screen(&dir, "gateway", "gw.toml", &gateway, &["--listen", "everywhere"]),
+        screen(&dir, "gateway", "gw.toml", &gateway, &["--log", "very=much=so"]),
+        screen(&dir, "connect", "ue.toml", "", &["--interval", "10"]),
+        screen(&dir, "connect", "ue.toml", "", &["--stay", "--count", "2"]),
+    ];
+    insta::assert_snapshot!(screens.join("\n"));
+}
+
+#[test]
+fn a_port_in_use_is_the_environments_fault() {
+    let dir = Dir::new();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let file = dir.write("gw.toml", &gateway());
+    let output = keytoll(&["gateway", &file, "--listen", &format!("127.0.0.1:{port}")]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("the port is in use"), "{said}");
+}
+
+#[test]
+fn an_address_of_somebody_else_is_the_environments_fault() {
+    let dir = Dir::new();
+    let output = keytoll(&["gateway", &dir.write("gw.toml", &gateway()), "--listen", "192.0.2.1"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("no interface of this machine has 192.0.2.1"), "{said}");
+}
+
+/// Root may take any port; what root has no longer, nobody has.
+#[test]
+fn a_port_below_1024_needs_a_permission() {
+    let open = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
+    if open.trim() == "0" {
+        return;
+    }
+    let dir = Dir::new();
+    let file = dir.write("gw.toml", &gateway());
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    let mut command = Command::new(if is_root { "setpriv" } else { PROGRAM });
+    if is_root {
+        command.args(["--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service", PROGRAM]);
+    }
+    let output = command.args(["gateway", &file, "--listen", "127.0.0.1:500"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("no permission for a port below 1024"), "{said}");
+}
+
+#[test]
+fn a_wrong_key_fails_and_is_named() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let refused = keytoll(&["connect", &dir.write("ue.toml", &device(&gw, "another key"))]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    let told = text(&refused.stdout);
+    assert!(told.contains("the gateway refused us: AUTHENTICATION_FAILED"), "{told}");
+    assert_eq!(gw.expect("failed")["why"], "AUTHENTICATION_FAILED");
+}
+
+#[test]
+fn a_gateway_that_is_not_there_is_named() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    drop(gw);
+    let refused = keytoll(&["connect", &file, "--within", "300ms"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = text(&refused.stdout);
+    assert!(told.contains("not connected within 300ms"), "{told}");
+}
+
+#[test]
+fn check_says_what_a_node_would_be() {
+    let dir = Dir::new();
+    let output = keytoll(&["check", &dir.write("gw.toml", &gateway().replace("= 0", "= 5500"))]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    insta::assert_snapshot!(dir.anywhere(&output.stdout));
+}
