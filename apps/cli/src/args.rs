@@ -68,6 +68,9 @@ pub(crate) enum Verb {
     /// Say what is in a capture, message by message.
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
+    /// Be one node of a live run: `keytoll run` starts it.
+    #[command(hide = true)]
+    Node,
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -216,6 +219,9 @@ pub(crate) struct Changes {
     /// Compute for real (with AWS-LC, or the system's OpenSSL in builds with it), or skip all cryptography.
     #[arg(long, value_parser = ["real", "openssl", "null"])]
     pub(crate) crypto: Option<String>,
+    /// Simulate, or run every node on sockets in a process of its own.
+    #[arg(long, value_parser = ["sim", "live"])]
+    pub(crate) world: Option<String>,
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full"])]
     pub(crate) exponents: Option<String>,
@@ -235,6 +241,7 @@ impl Changes {
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("samples", self.samples.map(|samples| samples.to_string())),
             ("crypto", self.crypto.clone()),
+            ("world", self.world.clone()),
             ("exponents", self.exponents.clone()),
         ];
         for (key, value) in switches {

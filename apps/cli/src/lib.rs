@@ -42,8 +42,15 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::check(&args),
         Verb::List(args) => list::list(&args),
         Verb::Report(args) => report::report(&args),
+        Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
         Verb::Completions(args) => completions::completions(&args),
     };
     done.unwrap_or_else(|report| screen::fail(&report, cli.color))
+}
+
+/// A process of `keytoll run --world live`.
+fn node() -> Result<ExitCode, miette::Report> {
+    keytoll_lab::live::serve().map_err(|error| miette::miette!("{error}"))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -125,17 +125,84 @@ impl Exponents {
 pub enum WorldKind {
     /// Virtual time, every node in one process.
     Sim,
+    /// Sockets and the real clock, every node a process of its own.
+    Live,
 }
 
 impl WorldKind {
     /// Every world.
-    pub const ALL: [Self; 1] = [Self::Sim];
+    pub const ALL: [Self; 2] = [Self::Sim, Self::Live];
 
     /// The name used in scenarios and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sim => "sim",
+            Self::Live => "live",
         }
+    }
+}
+
+/// Whose program a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Maker {
+    /// Our own engines.
+    #[default]
+    Keytoll,
+    /// strongSwan's charon, as device or gateway.
+    StrongSwan,
+    /// FreeRADIUS, as AAA server.
+    FreeRadius,
+    /// hostapd's RADIUS and EAP server, with hlr_auc_gw for cards.
+    Hostapd,
+}
+
+impl Maker {
+    /// Who makes programs that can be a device or a gateway.
+    pub const OF_IKE: [Self; 2] = [Self::Keytoll, Self::StrongSwan];
+    /// Who makes programs that can be an AAA server.
+    pub const OF_AAA: [Self; 3] = [Self::Keytoll, Self::FreeRadius, Self::Hostapd];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keytoll => "keytoll",
+            Self::StrongSwan => "strongswan",
+            Self::FreeRadius => "freeradius",
+            Self::Hostapd => "hostapd",
+        }
+    }
+
+    /// Whether it is somebody else's.
+    pub fn is_foreign(self) -> bool {
+        self != Self::Keytoll
+    }
+}
+
+/// Whose programs the nodes of a row are. The HSS is ours, and there if the AAA server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Makers {
+    /// The device's.
+    pub ue: Maker,
+    /// The gateway's.
+    pub gw: Maker,
+    /// The AAA server's.
+    pub aaa: Maker,
+}
+
+impl Makers {
+    /// Whose program a node is.
+    pub const fn of(self, node: Node) -> Maker {
+        match node {
+            Node::Ue => self.ue,
+            Node::Gw => self.gw,
+            Node::Aaa => self.aaa,
+            Node::Hss | Node::Ap => Maker::Keytoll,
+        }
+    }
+
+    /// The first that is somebody else's.
+    pub fn foreign(self) -> Option<Maker> {
+        [self.ue, self.gw, self.aaa].into_iter().find(|maker| maker.is_foreign())
     }
 }
 
@@ -266,6 +333,8 @@ pub struct Options {
     pub retransmission: Retransmission,
     /// Whether the packets between device and gateway are IPv6, as in paper 000.
     pub ipv6: bool,
+    /// Whose programs the nodes are.
+    pub makers: Makers,
     /// What is wrong on purpose.
     pub fault: Option<Fault>,
 }
@@ -293,6 +362,7 @@ impl Default for Options {
             virtual_address: false,
             retransmission: Retransmission::default(),
             ipv6: true,
+            makers: Makers::default(),
             fault: None,
         }
     }
@@ -318,6 +388,7 @@ impl Options {
         if method.eap().is_none() {
             let Self { eap_identity, gateway_auth, accounting, .. } = default;
             self = Self { eap_identity, gateway_auth, accounting, ..self };
+            self.makers.aaa = default.makers.aaa;
         }
         self
     }

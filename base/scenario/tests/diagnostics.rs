@@ -103,6 +103,35 @@ fn what_does_not_go_together() {
     insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
 }
 
+/// A live scenario of one method with options.
+fn live(method: &str, options: &str) -> String {
+    format!("world = \"live\"\nmethods = [\"{method}\"]\nnetworks = [\"loopback\"]\n[options]\n{options}\n")
+}
+
+#[test]
+fn what_other_makers_programs_cannot_do() {
+    const TUNNEL: &str = "mode = \"tunnel\"\nvirtual_address = true\n";
+    let tunnel = |method, more: &str| live(method, &format!("{TUNNEL}{more}"));
+    let cases = [
+        live("ikev2-psk", "gw = \"freeradius\""),
+        live("ikev2-psk", "gw = \"strongswan\""),
+        tunnel("ikev2-eap-aka", "ue = \"strongswan\""),
+        tunnel("ikev2-eap-peap-mschapv2", "ue = \"strongswan\""),
+        tunnel("ikev2-eap-tls", "ue = \"strongswan\""),
+        tunnel("ikev2-psk", "gw = \"strongswan\"\ncookies = \"always\""),
+        tunnel("ikev2-psk", "gw = \"strongswan\"\nfault = \"wrong-psk\""),
+        tunnel("ikev2-eap-tls", "gw = \"strongswan\"\ngateway_auth = \"eap-only\""),
+        live("ikev2-eap-aka", "aaa = \"freeradius\""),
+        live("ikev2-eap-peap-mschapv2", "aaa = \"hostapd\""),
+        live("ikev2-eap-sim", "aaa = \"hostapd\"\ntriplets = 2"),
+        live("ikev2-eap-md5", "aaa = \"hostapd\"\naccounting = true"),
+        live("ikev2-eap-md5", "aaa = \"hostapd\"").replace("\"live\"", "\"sim\""),
+        format!("crypto = \"null\"\n{}", live("ikev2-eap-md5", "aaa = \"hostapd\"")),
+        format!("{}[cpus]\nue = \"mips-125\"", live("ikev2-psk", "")),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
 #[test]
 fn what_is_not_toml() {
     let cases = [

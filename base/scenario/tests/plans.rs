@@ -12,8 +12,8 @@ use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
-    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Mode, Network,
-    Options, Retransmission, RowPlan, Tls, TlsVersion, WorldKind,
+    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
+    Mode, Network, Options, Retransmission, RowPlan, Tls, TlsVersion, WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
@@ -166,6 +166,27 @@ fn overrides_replace_and_add() {
 }
 
 #[test]
+fn other_makers_programs_are_swept_named_and_printed() {
+    let text = "world = 'live'\nmethods = ['ikev2-psk', 'ikev2-eap-md5']\nnetworks = 'loopback'\n
+                [options]\nmode = 'tunnel'\nvirtual_address = true\n
+                [sweep]\ngw = ['keytoll', 'strongswan']\naaa = ['freeradius', 'hostapd']";
+    let plan = parse("makers", text).unwrap();
+    let variants: Vec<_> = plan.rows.iter().map(|row| row.variant.as_str()).collect();
+    let common = "mode=tunnel virtual_address=true";
+    let expected = [
+        "gw=keytoll",
+        "gw=strongswan",
+        "gw=keytoll aaa=freeradius",
+        "gw=keytoll aaa=hostapd",
+        "gw=strongswan aaa=freeradius",
+        "gw=strongswan aaa=hostapd",
+    ];
+    assert_eq!(variants, expected.map(|makers| format!("{common} {makers}")));
+    assert_eq!(plan.rows[1].options.makers, Makers { gw: Maker::StrongSwan, ..Makers::default() });
+    assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
+}
+
+#[test]
 fn every_name_in_the_catalogue_works_in_a_scenario() {
     let names =
         |list: List| list.entries().into_iter().map(|entry| format!("{:?}", entry.name)).collect::<Vec<_>>();
@@ -280,6 +301,7 @@ fn options() -> impl Strategy<Value = Options> {
                 tls,
                 retransmission,
                 ipv6,
+                makers: Makers::default(),
                 fault,
             }
         },

@@ -20,6 +20,8 @@ pub enum Cost {
     Sample(SampleCost),
     /// What one operation cost over the whole row.
     Operation(OperationCost),
+    /// What one authentication cost a program that is not ours.
+    Foreign(ForeignCost),
 }
 
 /// What one authentication cost one node.
@@ -37,6 +39,19 @@ pub struct SampleCost {
     pub heap_peak_bytes: u64,
     /// Heap that the established SA pair keeps, in bytes; None where it was not measured.
     pub idle_sa_bytes: Option<u64>,
+}
+
+/// What one authentication cost a node that is another maker's program, as the operating system counts it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignCost {
+    /// The authentication.
+    pub sample: u32,
+    /// The node.
+    pub node: Node,
+    /// CPU time of all threads of the program.
+    pub cpu_ns: u64,
+    /// The most memory that the program has had so far, code included.
+    pub resident_max_bytes: u64,
 }
 
 /// What one operation cost over the whole row.

@@ -160,8 +160,9 @@ pub struct Cpu {
     /// The same in cycles of the node's CPU profile; absent where its frequency is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// The part of `ns` spent in crypto operations.
-    pub crypto_ns: f64,
+    /// The part of `ns` spent in crypto operations; absent for other makers' programs, which do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crypto_ns: Option<f64>,
     /// Lower end of the 95 % interval of `ns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_ci95_low: Option<f64>,
@@ -225,6 +226,9 @@ pub struct Memory {
     /// What an idle SA pair keeps, mean; absent where it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_sa: Option<f64>,
+    /// The most memory that another maker's program has had, code included; absent for our own nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident_max: Option<u64>,
 }
 
 /// Writes up a run: one row of the summary for each row of the manifest that has statistics.
@@ -260,14 +264,14 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         cpu: tally
             .nodes
             .iter()
-            .filter_map(|(&node, costs)| Some((name(node), cpu(node, costs, tally)?)))
+            .filter_map(|(&node, costs)| Some((name(node), cpu(node, costs, row, tally)?)))
             .collect(),
         memory_bytes: tally.nodes.iter().map(|(&node, costs)| (name(node), memory(costs))).collect(),
         first_packet_ms: delay(&tally.first_packet_ns),
         after: (tally.n > 0).then(|| means(&tally.after, tally.n)),
         discards: discards(tally),
         disturbed: tally.disturbed,
-        charged: tally.charged,
+        charged: tally.charged && row.world == SIM,
         planned: row.samples_planned.into(),
         notes: notes(row, tally),
     }
@@ -278,6 +282,9 @@ fn name(node: Node) -> String {
 }
 
 const NS_PER_MS: f64 = 1e6;
+
+/// The world with virtual time, to which computation can be charged.
+const SIM: &str = "sim";
 
 fn delay(values: &Distribution) -> Option<Delay> {
     let moments = values.moments();
@@ -319,18 +326,20 @@ fn means(total: &LinkCount, n: u64) -> LinkMeans {
     }
 }
 
-fn cpu(node: Node, costs: &NodeTally, tally: &Tally) -> Option<Cpu> {
+fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Option<Cpu> {
     let ns = costs.cpu_ns.mean()?;
     let interval = interval95(&costs.cpu_ns);
     let cycles = tally.profile_hz.get(&node).map(|hz| ns * 1e-9 * hz);
     Some(Cpu {
         ns,
         cycles,
-        crypto_ns: costs.crypto_ns.mean()?,
+        crypto_ns: costs.crypto_ns.mean(),
         ns_ci95_low: interval.map(|interval| interval.low),
         ns_ci95_high: interval.map(|interval| interval.high),
         n: costs.cpu_ns.n(),
-        sampled: cycles.and_then(|cycles| sampled(cycles, tally.profiles.get(&node)?)),
+        sampled: cycles
+            .filter(|_| row.world == SIM)
+            .and_then(|cycles| sampled(cycles, tally.profiles.get(&node)?)),
     })
 }
 
@@ -352,7 +361,11 @@ fn sampled(cycles: f64, profile: &ProfileTally) -> Option<SampledCpu> {
 }
 
 fn memory(costs: &NodeTally) -> Memory {
-    Memory { peak: costs.heap_peak_first.map(|(_, bytes)| bytes), idle_sa: costs.idle_sa_bytes.mean() }
+    Memory {
+        peak: costs.heap_peak_first.map(|(_, bytes)| bytes),
+        idle_sa: costs.idle_sa_bytes.mean(),
+        resident_max: costs.resident_max_bytes,
+    }
 }
 
 fn discards(tally: &Tally) -> BTreeMap<String, u64> {

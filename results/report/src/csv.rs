@@ -131,8 +131,8 @@ const NODE_COLUMNS: [&str; 4] = ["cpu_ns", "crypto_ns", "heap_peak_bytes", "idle
 fn node_cells(cost: Option<&NodeCost>) -> [String; 4] {
     [
         known(cost.map(|cost| cost.cpu_ns)),
-        known(cost.map(|cost| cost.crypto_ns)),
-        known(cost.map(|cost| cost.heap_peak_bytes)),
+        known(cost.and_then(|cost| cost.crypto_ns)),
+        known(cost.and_then(|cost| cost.heap_peak_bytes)),
         known(cost.and_then(|cost| cost.idle_sa_bytes)),
     ]
 }

@@ -118,10 +118,13 @@ fn delay_bar(row: &SummaryRow) -> Option<Bar> {
 fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar> {
     row.cpu.iter().map(|(node, cpu)| Bar {
         label: format!("{}, {node}", label(row)),
-        parts: vec![
-            ("crypto", "crypto", cpu.crypto_ns / 1e3),
-            ("rest", "everything else", (cpu.ns - cpu.crypto_ns).max(0.0) / 1e3),
-        ],
+        parts: match cpu.crypto_ns {
+            Some(crypto_ns) => vec![
+                ("crypto", "crypto", crypto_ns / 1e3),
+                ("rest", "everything else", (cpu.ns - crypto_ns).max(0.0) / 1e3),
+            ],
+            None => vec![("rest", "crypto and everything else", cpu.ns / 1e3)],
+        },
         interval: cpu.ns_ci95_low.zip(cpu.ns_ci95_high).map(|(low, high)| (low / 1e3, high / 1e3)),
         text: uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3)),
     })
@@ -188,7 +191,7 @@ fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
     vec![
         node.to_owned(),
         cpu.map_or_else(|| known(None), us),
-        known(cpu.map(|cpu| cpu.crypto_ns / 1e3)),
+        known(cpu.and_then(|cpu| cpu.crypto_ns).map(|ns| ns / 1e3)),
         known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
         cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
         known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),

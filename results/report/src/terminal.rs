@@ -140,7 +140,7 @@ fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
     vec![
         node.to_owned(),
         cpu.map_or_else(|| known(None), cpu_us),
-        known(cpu.map(|cpu| cpu.crypto_ns / 1e3)),
+        known(cpu.and_then(|cpu| cpu.crypto_ns).map(|ns| ns / 1e3)),
         known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
         cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
         known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
@@ -198,7 +198,8 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
-/// The notes of all rows, each told once with the rows it is about. What follows a colon differs from row to row.
+/// The notes of all rows, each told once with the rows it is about, unless those are all. What follows a colon differs
+/// from row to row.
 fn gathered(summary: &Summary) -> Vec<String> {
     let mut told: Vec<(&str, Vec<String>)> = Vec::new();
     for row in &summary.rows {
@@ -211,7 +212,12 @@ fn gathered(summary: &Summary) -> Vec<String> {
             }
         }
     }
-    told.into_iter().map(|(what, rows)| format!("{what}: {}.", rows.join("; "))).collect()
+    let is_of_all = |rows: &[String]| rows.len() > 1 && rows.len() == summary.rows.len();
+    let sentence = |(what, rows): (&str, Vec<String>)| match is_of_all(&rows) {
+        true => format!("{what}."),
+        false => format!("{what}: {}.", rows.join("; ")),
+    };
+    told.into_iter().map(sentence).collect()
 }
 
 const NOTES: [&str; 3] = [
@@ -227,6 +233,9 @@ const DISTURBED: &str = "were disturbed (the driver lost the CPU) and are not in
                          where computation is charged.";
 
 fn charged(summary: &Summary) -> &'static str {
+    if summary.rows.iter().all(|row| row.world == "live") && !summary.rows.is_empty() {
+        return "Delays are by the real clock: computation of every node and the machine's scheduler are in them.";
+    }
     match (summary.rows.iter().all(|row| row.charged), summary.rows.iter().any(|row| row.charged)) {
         (true, true) => "Computation is charged to virtual time: delays contain it.",
         (_, false) => {

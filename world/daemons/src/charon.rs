@@ -14,6 +14,7 @@ use crate::program::{CHARON, EAP_RADIUS, LIBIPSEC, SETPRIV, SWANCTL, UNSHARE, ch
 use crate::run::{Trouble, finish, wait_for};
 use crate::status::{self, IkeSa};
 use crate::swanctl::{strongswan_conf, swanctl_conf};
+use crate::vici::Vici;
 
 /// How long the daemon may take to answer after its start.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -242,6 +243,13 @@ impl Charon {
     /// Sets up the IKE SA alone.
     pub fn initiate_ike(&self) -> Result<String, Trouble> {
         self.swanctl("--initiate --ike c --timeout 20")
+    }
+
+    /// A connection for commands that must not wait for `swanctl` to start.
+    pub fn vici(&self) -> Result<Vici, Trouble> {
+        let socket = self.dir.join("vici");
+        Vici::connect(&socket)
+            .map_err(|source| Trouble::File { what: format!("connect to {}", socket.display()), source })
     }
 
     /// Waits until its log contains `words`.

@@ -31,6 +31,7 @@ pub mod program;
 pub mod run;
 pub mod status;
 mod swanctl;
+pub mod vici;
 
 pub use charon::Charon;
 pub use freeradius::FreeRadius;

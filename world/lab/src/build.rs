@@ -1,55 +1,22 @@
 //! From a row of the plan to hosts and links.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Rng, Seed};
 use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
 use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Pool, Prove, Reauthenticate,
-    Retransmission,
+    Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
-use keytoll_scenario::plan::{self, Network, Options, RowPlan};
+use keytoll_scenario::plan::{self, Network, RowPlan};
 use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
 use crate::credentials::{Credentials, GW_ID, UE_ID};
 use crate::eap::{self, Ends};
 use crate::fault;
 use crate::node::half_open;
-
-/// Addresses of the laboratory's access network: documentation prefixes, RFC 3849 and RFC 5737.
-pub(crate) struct Addresses {
-    pub(crate) ue: IpAddr,
-    pub(crate) gw: IpAddr,
-    /// The gateway's address behind the tunnel.
-    inner: IpAddr,
-    pool: Pool,
-}
-
-impl Addresses {
-    pub(crate) fn of(options: &Options) -> Self {
-        let parse = |text: &str| text.parse().expect("a literal address");
-        if options.ipv6 {
-            let pool = Pool { first: parse("2001:db8:2::1:0"), size: 1 << 16 };
-            Self {
-                ue: parse("2001:db8:1::2"),
-                gw: parse("2001:db8:1::1"),
-                inner: parse("2001:db8:2::1"),
-                pool,
-            }
-        } else {
-            let pool = Pool { first: parse("203.0.113.2"), size: 250 };
-            Self { ue: parse("192.0.2.2"), gw: parse("192.0.2.1"), inner: parse("203.0.113.1"), pool }
-        }
-    }
-
-    /// Whom the device pings: the gateway, or with an assigned address the gateway's inner side.
-    fn target(&self, options: &Options) -> IpAddr {
-        if options.virtual_address { self.inner } else { self.gw }
-    }
-}
+use crate::sites::Sites;
 
 /// The identities of the laboratory.
 fn identity(name: &str) -> Identity {
@@ -57,10 +24,14 @@ fn identity(name: &str) -> Identity {
 }
 
 /// The device of a row.
-pub(crate) fn device(row: &RowPlan, credentials: &Credentials, ends: Option<&Ends>, seed: &Seed) -> Device {
-    let addresses = Addresses::of(&row.options);
+pub(crate) fn device(
+    (row, sites): (&RowPlan, &Sites),
+    credentials: &Credentials,
+    ends: Option<&Ends>,
+    seed: &Seed,
+) -> Device {
     let (prove, believe) = credentials.of_device(row, &row_secret(&fault::seed_of_device(row, seed)));
-    let mut connection = connection(row, prove, believe);
+    let mut connection = connection((row, sites), prove, believe);
     // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same.
     connection.local_id = match ends {
         Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity.now())),
@@ -69,33 +40,32 @@ pub(crate) fn device(row: &RowPlan, credentials: &Credentials, ends: Option<&End
     connection.remote_id = Some(identity(GW_ID));
     connection.request_address = row.options.virtual_address;
     let config = DeviceConfig {
-        ike: endpoint(row, connection),
-        address: addresses.ue,
-        gateway: addresses.gw,
-        target: addresses.target(&row.options),
+        ike: endpoint((row, sites), connection),
+        address: sites.ue,
+        gateway: sites.gw,
+        target: sites.target(&row.options),
         eap: ends.map(|ends| ends.device.clone()),
     };
     Device::new(config, seed, "ue")
 }
 
 /// The gateway of a row.
-pub(crate) fn gateway(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> Gateway {
-    let addresses = Addresses::of(&row.options);
+pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Gateway {
     let (prove, believe) = credentials.of_gateway(row, &row_secret(seed));
-    let mut connection = connection(row, prove, believe);
+    let mut connection = connection((row, sites), prove, believe);
     connection.local_id = identity(GW_ID);
     connection.remote_id = row.method.eap().is_none().then(|| identity(UE_ID));
     connection.auth_lifetime = Some(row.options.reauth_lifetime);
-    connection.pool = row.options.virtual_address.then_some(addresses.pool);
+    connection.pool = row.options.virtual_address.then_some(sites.pool);
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
-        child.local = vec![TrafficSelector::host(addresses.inner)];
+        child.local = vec![TrafficSelector::host(sites.inner)];
     }
     let config = GatewayConfig {
-        ike: endpoint(row, connection),
-        address: addresses.gw,
-        inner: vec![addresses.inner],
-        aaa: row.method.eap().map(|_| eap::access(row, &fault::seed_of_gateway(row, seed))),
+        ike: endpoint((row, sites), connection),
+        address: sites.gw,
+        inner: vec![sites.inner],
+        aaa: row.method.eap().map(|_| eap::access((row, sites), &fault::seed_of_gateway(row, seed))),
     };
     Gateway::new(config, seed, "gw")
 }
@@ -106,7 +76,7 @@ pub(crate) fn row_secret(seed: &Seed) -> Secret {
     Secret::from(&rng.bytes::<32>()[..])
 }
 
-fn connection(row: &RowPlan, prove: Prove, believe: Believe) -> Connection {
+fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) -> Connection {
     let options = &row.options;
     Connection {
         name: row.method.name().to_owned(),
@@ -115,7 +85,7 @@ fn connection(row: &RowPlan, prove: Prove, believe: Believe) -> Connection {
         local: prove,
         remote: believe,
         suites: row.ike_suites.clone(),
-        child: (!options.childless).then(|| child(row)),
+        child: (!options.childless).then(|| child(row, sites)),
         request_address: false,
         pool: None,
         auth_lifetime: None,
@@ -125,7 +95,7 @@ fn connection(row: &RowPlan, prove: Prove, believe: Believe) -> Connection {
     }
 }
 
-fn child(row: &RowPlan) -> ChildConfig {
+fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
     ChildConfig {
         suites: row.esp_suites.clone(),
         mode: match row.options.mode {
@@ -133,17 +103,17 @@ fn child(row: &RowPlan) -> ChildConfig {
             plan::Mode::Transport => Mode::Transport,
         },
         local: Vec::new(),
-        remote: if row.options.virtual_address { any_remote(&row.options) } else { Vec::new() },
+        remote: if row.options.virtual_address { any_remote(sites) } else { Vec::new() },
         rekey_after: row.options.rekey_child,
     }
 }
 
 /// With an assigned address the device asks for everything and lets the gateway narrow it.
-fn any_remote(options: &Options) -> Vec<TrafficSelector> {
-    vec![if options.ipv6 { TrafficSelector::ANY_IPV6 } else { TrafficSelector::ANY_IPV4 }]
+fn any_remote(sites: &Sites) -> Vec<TrafficSelector> {
+    vec![if sites.inner.is_ipv6() { TrafficSelector::ANY_IPV6 } else { TrafficSelector::ANY_IPV4 }]
 }
 
-fn endpoint(row: &RowPlan, connection: Connection) -> Config {
+fn endpoint((row, sites): (&RowPlan, &Sites), connection: Connection) -> Config {
     let options = &row.options;
     let max = options.half_open_max as usize;
     let mut config = Config::new(vec![connection]);
@@ -153,6 +123,8 @@ fn endpoint(row: &RowPlan, connection: Connection) -> Config {
         tries: u32::from(options.retransmission.tries),
     };
     config.half_open = half_open(options.cookies, max, config.retransmission.total());
+    (config.port, config.nat_port) = (sites.ports.ike, sites.ports.nat);
+    config.force_encapsulation = sites.encapsulated;
     config.fragmentation =
         options.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config

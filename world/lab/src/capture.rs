@@ -125,6 +125,10 @@ impl<K: Keepers> Keepers for Captures<'_, K> {
         Ok(Capturing { inner, capture: self.open(index, row).map_err(self.failed())? })
     }
 
+    fn note(&self, index: usize, note: &str) {
+        self.inner.note(index, note);
+    }
+
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         self.inner.end(index, keeper.inner, end)?;
         self.close(keeper.capture).map_err(self.failed())

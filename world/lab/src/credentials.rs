@@ -68,6 +68,10 @@ pub(crate) struct Certificates {
     pub(crate) gw: Credential,
     pub(crate) ue_trusts: Arc<dyn Trust>,
     pub(crate) gw_trusts: Arc<dyn Trust>,
+    /// Who signed the device's certificate, as DER for programs that are not ours.
+    pub(crate) ue_anchor: Vec<u8>,
+    /// Who signed the server's.
+    pub(crate) gw_anchor: Vec<u8>,
 }
 
 impl Credentials {
@@ -80,7 +84,8 @@ impl Credentials {
         Self { sets }
     }
 
-    fn of(&self, row: &RowPlan) -> Option<&Certificates> {
+    /// The certificates of IKE.
+    pub(crate) fn of(&self, row: &RowPlan) -> Option<&Certificates> {
         self.sets.get(&ike_set(row)?)
     }
 
@@ -158,7 +163,7 @@ impl Certificates {
             let anchor = authority.anchor_for(&credential);
             let credential = adopted(plan, credential);
             let anchors = Anchors::new([&anchor[..]], TODAY_UNIX_SECONDS, &mut crypto);
-            (credential, Arc::new(anchors.expect("the authority's own certificate parses")))
+            (credential, Arc::new(anchors.expect("the authority's own certificate parses")), anchor)
         };
         let (server, server_id) = match purpose {
             Purpose::Ike => ("gw", GW_ID),
@@ -166,14 +171,14 @@ impl Certificates {
         };
         let server_id = AlternativeName::Dns(fault::name_in_certificate(fault, server_id));
         let device_id = AlternativeName::Email(UE_ID.to_owned());
-        let (ue, gw_trusts) = issue(&mut authority, "ue", device_id.clone(), initiator);
-        let (gw, mut ue_trusts) =
+        let (ue, gw_trusts, ue_anchor) = issue(&mut authority, "ue", device_id.clone(), initiator);
+        let (gw, mut ue_trusts, gw_anchor) =
             issue(past.as_mut().unwrap_or(&mut authority), server, server_id, responder);
         if fault == Some(Fault::UnknownCa) {
             // A certificate that signs itself is an authority of its own, and of another name.
-            (_, ue_trusts) = issue(&mut authority, "another authority", device_id, 1);
+            (_, ue_trusts, _) = issue(&mut authority, "another authority", device_id, 1);
         }
-        Self { ue, gw, ue_trusts, gw_trusts }
+        Self { ue, gw, ue_trusts, gw_trusts, ue_anchor, gw_anchor }
     }
 }
 

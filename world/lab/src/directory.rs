@@ -86,6 +86,10 @@ impl Keepers for Directory {
         Files::new(open(trace)?, open(costs)?).map_err(failed)
     }
 
+    fn note(&self, index: usize, note: &str) {
+        self.lock().rows[index].notes.push(note.to_owned());
+    }
+
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         keeper.finish().map_err(|source| RunError::Write { path: self.path.clone(), source })?;
         if end.smoothed > 0 {

@@ -1,7 +1,7 @@
 //! Both ends of EAP for a row: the device's credentials, the AAA server's methods, and the HSS's subscribers.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use keytoll_diameter::{Name, client as diameter, server as hss};
@@ -33,9 +33,10 @@ use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
 use keytoll_tls::{Config, Version};
 
 use crate::credentials::{AAA_ID, Certificates, Credentials, UE_ID};
+use crate::sites::Sites;
 
 /// The laboratory's subscriber; 001 and 01 are the test network of TS 23.122.
-const IMSI: &str = "001010000000001";
+pub(crate) const IMSI: &str = "001010000000001";
 /// AT_KDF_INPUT of access that is not 3GPP's (TS 24.302 §8.1.1).
 const ACCESS_NETWORK: &[u8] = b"WLAN";
 
@@ -161,7 +162,7 @@ impl Ends {
             }
         };
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
-        centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(32) });
+        centre.insert(imsi, Subscriber { algorithm, amf: AMF, sqn: Sqn::new(32) });
         let mut ends = Self::new(permanent(flavour, imsi, "lab").as_bytes(), peer, server);
         ends.device.identity = EapIdentity::Card(card.clone(), flavour);
         Self { subscribers: Some(centre), card: Some(card), book: Some(book), ..ends }
@@ -211,6 +212,9 @@ fn inside_server(method: impl ServerOffer + 'static) -> Arc<ServerConfig> {
     Arc::new(ServerConfig { methods: vec![Arc::new(method)], limits: Limits::default() })
 }
 
+/// The authentication management field of the laboratory's vectors: TS 33.402 §6.2 wants the separation bit.
+pub(crate) const AMF: [u8; 2] = [0x80, 0];
+
 /// Ki and OPc of the laboratory's subscriber.
 pub(crate) fn subscriber_keys(seed: &Seed) -> [[u8; 16]; 2] {
     let mut rng = seed.stream("subscriber");
@@ -256,13 +260,20 @@ fn is_aaa(peer: &PeerCertificate) -> bool {
     peer.alternatives.contains(&AlternativeName::Dns(AAA_ID.to_owned()))
 }
 
-/// How the gateway reaches the AAA server. Between them IPv4, as in paper 000.
-pub(crate) fn access(row: &RowPlan, seed: &Seed) -> AaaAccess {
+/// Where RADIUS requests come from.
+pub(crate) const RADIUS_CLIENT_PORTS: RangeInclusive<u16> = 49_152..=49_155;
+/// Where the AAA server's Diameter connection comes from.
+const DIAMETER_CLIENT_PORT: u16 = 40_000;
+
+/// How the gateway reaches the AAA server.
+pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
+    let authentication = Addr::new(sites.aaa, sites.ports.radius);
+    let accounting = authentication.at_port(sites.ports.accounting);
     AaaAccess {
         radius: client::Config {
-            local: GW,
-            ports: 49_152..=49_155,
-            server: client::Server::new(AAA, secret(seed)),
+            local: sites.core,
+            ports: RADIUS_CLIENT_PORTS,
+            server: client::Server { authentication, accounting, secret: secret(seed) },
             nas_identifier: "gw.lab".to_owned(),
             retransmission: client::Retransmission::default(),
         },
@@ -272,21 +283,26 @@ pub(crate) fn access(row: &RowPlan, seed: &Seed) -> AaaAccess {
 }
 
 /// The AAA server of a row.
-pub(crate) fn aaa(row: &RowPlan, ends: &Ends, seed: &Seed) -> AaaConfig {
-    let clients = BTreeMap::from([(GW, radius::Client { secret: secret(seed) })]);
+pub(crate) fn aaa((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> AaaConfig {
+    let clients = BTreeMap::from([(sites.core, radius::Client { secret: secret(seed) })]);
     AaaConfig {
-        radius: radius::Config::new(clients),
+        radius: radius::Config {
+            authentication_port: sites.ports.radius,
+            accounting_port: sites.ports.accounting,
+            ..radius::Config::new(clients)
+        },
         eap: Arc::clone(&ends.server),
-        address: AAA,
+        address: sites.aaa,
         subscribers: match ends.subscribers {
-            Some(_) => Subscribers::Hss(hss_access(row)),
+            Some(_) => Subscribers::Hss(hss_access(row, sites)),
             None => Subscribers::Nobody,
         },
     }
 }
 
-fn hss_access(row: &RowPlan) -> HssAccess {
-    let (local, server) = (Addr { ip: AAA, port: 40_000 }, Addr { ip: HSS, port: DIAMETER_PORT });
+fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
+    let local = Addr::new(sites.aaa, DIAMETER_CLIENT_PORT);
+    let server = Addr::new(sites.hss, sites.ports.diameter);
     let mut diameter = diameter::Config::new(local, server, name("aaa.lab"), REALM.to_owned());
     // The laboratory's connection is never idle between two authentications: whether a watchdog falls into one of them
     // is not what a row is about.
@@ -295,8 +311,8 @@ fn hss_access(row: &RowPlan) -> HssAccess {
 }
 
 /// The HSS of a row, with its one subscriber.
-pub(crate) fn hss(subscribers: AuthenticationCentre) -> HssConfig {
-    let local = Addr { ip: HSS, port: DIAMETER_PORT };
+pub(crate) fn hss(subscribers: AuthenticationCentre, sites: &Sites) -> HssConfig {
+    let local = Addr::new(sites.hss, sites.ports.diameter);
     HssConfig { diameter: hss::Config::new(local, name("hss.lab")), subscribers }
 }
 
@@ -306,19 +322,11 @@ fn name(host: &str) -> Name {
 
 /// The realm of AAA server and HSS.
 const REALM: &str = "lab";
-/// RFC 6733 §2.1.
-const DIAMETER_PORT: u16 = 3868;
 /// Of so many subscribers the AAA server keeps vectors; the laboratory has one.
 const SUBSCRIBERS_KEPT_MAX: usize = 1024;
 
-/// The gateway on the AAA server's side: documentation prefix, RFC 5737.
-pub(crate) const GW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1));
-/// The AAA server.
-pub(crate) const AAA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 2));
-/// The HSS.
-pub(crate) const HSS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 3));
-
-/// What gateway and AAA server share: hexadecimal digits, because Wireshark takes only what can be typed.
+/// What gateway and AAA server share: hexadecimal digits, because Wireshark and other
+/// makers' programs take only what can be typed.
 pub(crate) fn secret(seed: &Seed) -> Secret {
     let bytes = seed.stream("radius").bytes::<16>();
     Secret::new(bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())

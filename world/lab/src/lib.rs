@@ -15,11 +15,13 @@ mod eap;
 mod fault;
 mod gauge;
 pub mod keeper;
+pub mod live;
 pub mod node;
 mod row;
 mod run;
 #[cfg(test)]
 mod secrets;
+mod sites;
 
 pub use capture::{Captures, Taken};
 pub use credentials::Credentials;

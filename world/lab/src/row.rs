@@ -20,19 +20,20 @@ use crate::eap::{self, Memories};
 use crate::fault;
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
+use crate::sites::Sites;
 
 /// Bytes after the echo header: `ping`'s default.
-const ECHO_BYTES: usize = 56;
+pub(crate) const ECHO_BYTES: usize = 56;
 /// Authentications before the first one that is kept, where computation is measured: caches, branch predictors and the
 /// crypto library's own tables must have seen the code.
-const WARM_UP: u32 = 3;
+pub(crate) const WARM_UP: u32 = 3;
 /// Longest virtual time an authentication may take; IKE's own timers give up long before.
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long the answer to the last deletion may take before the next authentication begins: the slowest preset's round
 /// trip and a half.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the device waits for the echo once the SA is there; a lost echo is not repeated.
-const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Set to end a run early; what was measured is kept.
 pub type Stop = AtomicBool;
@@ -81,7 +82,7 @@ impl Row {
     /// Builds the hosts of a row. `core_hz` is the frequency this machine runs at.
     pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
         let charged = plan.crypto != CryptoMode::Null;
-        let seed = row_seed(plan, row);
+        let (seed, sites) = (row_seed(plan, row), Sites::lab(&row.options));
         let mut builder = Builder {
             world: World::new(seed.clone(), Gauge::new()),
             plan,
@@ -91,23 +92,25 @@ impl Row {
         };
         let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
         let travelling_card = fault::travelling_card(row, ends.as_ref());
-        let ue = builder
-            .node(Node::Ue, || Host::Device(Box::new(build::device(row, credentials, ends.as_ref(), &seed))));
-        let gw = builder.node(Node::Gw, || Host::Gateway(Box::new(build::gateway(row, credentials, &seed))));
-        builder.join(row, ue, gw);
+        let ue = builder.node(Node::Ue, || {
+            Host::Device(Box::new(build::device((row, &sites), credentials, ends.as_ref(), &seed)))
+        });
+        let gw = builder
+            .node(Node::Gw, || Host::Gateway(Box::new(build::gateway((row, &sites), credentials, &seed))));
+        builder.join((row, &sites), ue, gw);
         if let Some(ends) = &mut ends {
             let aaa = builder.node(Node::Aaa, || {
-                let config = fault::aaa(row, eap::aaa(row, ends, &seed));
+                let config = fault::aaa(row, eap::aaa((row, &sites), ends, &seed));
                 Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
             });
             let wire = fault::aaa_link(row, build::wire(row.topology.gw_aaa()));
-            builder.join_wire(&wire, (gw, eap::GW), (aaa, eap::AAA));
+            builder.join_wire(&wire, (gw, sites.core), (aaa, sites.aaa));
             if let Some(subscribers) = ends.subscribers.take() {
                 let hss = builder.node(Node::Hss, || {
-                    Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers), &seed))))
+                    Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers, &sites), &seed))))
                 });
                 let wire = fault::hss_link(row, build::wire(row.topology.aaa_hss()));
-                builder.join_wire(&wire, (aaa, eap::AAA), (hss, eap::HSS));
+                builder.join_wire(&wire, (aaa, sites.aaa), (hss, sites.hss));
             }
         }
         let Builder { world, nodes, .. } = builder;
@@ -278,8 +281,16 @@ impl Row {
     }
 }
 
+/// The crypto of a node, counted, and timed where it costs something.
+pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
+    match plan.crypto {
+        CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),
+        CryptoMode::Null => Metered::count_only(provider(plan)),
+    }
+}
+
 /// Whether a node holds SAs; what others keep of an authentication is no SA.
-const fn has_sas(node: Node) -> bool {
+pub(crate) const fn has_sas(node: Node) -> bool {
     matches!(node, Node::Ue | Node::Gw)
 }
 
@@ -294,10 +305,9 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// The access network between device and gateway, with the topology's wire behind it.
-    fn join(&mut self, row: &RowPlan, ue: NodeIndex, gw: NodeIndex) {
-        let addresses = build::Addresses::of(&row.options);
-        self.world.add_address(ue, addresses.ue);
-        self.world.add_address(gw, addresses.gw);
+    fn join(&mut self, (row, sites): (&RowPlan, &Sites), ue: NodeIndex, gw: NodeIndex) {
+        self.world.add_address(ue, sites.ue);
+        self.world.add_address(gw, sites.gw);
         self.world.add_link(ue, gw, &build::link(&row.network, row.topology.ue_gw()));
     }
 
@@ -315,10 +325,7 @@ impl Builder<'_> {
         let before = heap::live(role);
         let guard = heap::enter(role);
         let host = host();
-        let crypto = match self.plan.crypto {
-            CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(self.plan)),
-            CryptoMode::Null => Metered::count_only(provider(self.plan)),
-        };
+        let crypto = metered(self.plan);
         drop(guard);
         let profile = self.plan.cpus.get(&name);
         let scale = profile.and_then(|profile| profile.hz).map_or(1.0, |hz| self.core_hz / hz);

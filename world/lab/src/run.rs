@@ -7,10 +7,11 @@ use std::thread;
 use keytoll_crypto::{Real, Unsupported};
 use keytoll_engine::suite::Suite;
 use keytoll_native::clock;
-use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 
 use crate::credentials::Credentials;
 use crate::keeper::Keeper;
+use crate::live::{self, LiveError};
 use crate::row::{Row, RowEnd, Stop};
 
 /// Where the rows of a run leave what happened.
@@ -20,6 +21,9 @@ pub trait Keepers: Sync {
 
     /// Begins a row.
     fn begin(&self, index: usize, row: &RowPlan) -> Result<Self::Keeper, RunError>;
+
+    /// Something that a reader of a row must know; whoever keeps no rows for readers need not take it.
+    fn note(&self, _index: usize, _note: &str) {}
 
     /// A row has ended.
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError>;
@@ -47,6 +51,9 @@ pub enum RunError {
     /// The plan wants OpenSSL, and this build has none.
     #[error("`crypto = \"openssl\"` needs a keytoll built with `--features ossl`")]
     NoOpenSsl,
+    /// A live run that cannot begin or go on.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// The directory holds something that is not a run.
     #[error("`{0}` is not empty and not a run directory")]
     Occupied(std::path::PathBuf),
@@ -64,6 +71,9 @@ pub fn run<K: Keepers>(
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
     supported(plan)?;
+    if plan.world == WorldKind::Live {
+        return live::run(plan, keepers, progress, stop);
+    }
     let credentials = Credentials::prepare(plan);
     let core_hz = clock::core_hz();
     let work = Work {

@@ -68,6 +68,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         &self.engine
     }
 
+    /// The engine, for whoever changes it between two events.
+    pub const fn engine_mut(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
     /// Its crypto, for whoever reads the meter.
     pub const fn crypto_mut(&mut self) -> &mut C {
         &mut self.crypto

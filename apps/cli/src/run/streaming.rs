@@ -27,19 +27,20 @@ impl Keeper for RowMeter {
 
 /// The rows of a run, measured or not yet.
 pub(super) struct Rows {
-    manifest: Manifest,
+    manifest: Mutex<Manifest>,
     tallies: Mutex<Vec<Option<Tally>>>,
 }
 
 impl Rows {
     pub(super) fn new(plan: &Plan) -> Self {
         let tallies = plan.rows.iter().map(|_| None).collect();
-        Self { manifest: keytoll_lab::manifest(plan), tallies: Mutex::new(tallies) }
+        Self { manifest: Mutex::new(keytoll_lab::manifest(plan)), tallies: Mutex::new(tallies) }
     }
 
     /// The findings of the rows that were measured.
     pub(super) fn findings(self, complete: bool) -> Findings {
-        let manifest = Manifest { complete, ..self.manifest };
+        let manifest = self.manifest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let manifest = Manifest { complete, ..manifest };
         let tallies = self.tallies.into_inner().unwrap_or_else(PoisonError::into_inner);
         let measured = manifest.rows.iter().cloned().zip(tallies);
         let rows = measured.filter_map(|(row, tally)| Some(RowFindings { row, tally: tally? })).collect();
@@ -52,6 +53,11 @@ impl Keepers for Rows {
 
     fn begin(&self, _index: usize, _row: &RowPlan) -> Result<RowMeter, RunError> {
         Ok(RowMeter(Meter::new(|_| {})))
+    }
+
+    fn note(&self, index: usize, note: &str) {
+        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        manifest.rows[index].notes.push(note.to_owned());
     }
 
     fn end(&self, index: usize, keeper: RowMeter, _end: RowEnd) -> Result<(), RunError> {

@@ -25,6 +25,10 @@ pub const BUILTIN: &[Builtin] = &[
         text: include_str!("../../../../scenarios/eap-aka-topologies.toml"),
     },
     Builtin { name: "failures", text: include_str!("../../../../scenarios/failures.toml") },
+    Builtin {
+        name: "strongswan-gateway",
+        text: include_str!("../../../../scenarios/strongswan-gateway.toml"),
+    },
 ];
 
 impl Builtin {

@@ -6,6 +6,7 @@
 //! ```
 
 pub(crate) mod cpu;
+mod makers;
 pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod values;
@@ -70,6 +71,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
         rows: rows(document)?,
     };
     check_crypto(document, &plan)?;
+    makers::check_world(document, &plan)?;
     Ok(plan)
 }
 

@@ -9,8 +9,9 @@ use keytoll_engine::suite::Suite;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
 use crate::catalogue::{EapKind, Fault, Method};
 use crate::diagnostic::ScenarioError;
-use crate::plan::{Chain, CookiePolicy, GatewayAuth, Mode, Network, Options, Tls};
+use crate::plan::{Chain, CookiePolicy, GatewayAuth, Maker, Mode, Network, Options, Tls};
 use crate::quantity;
+use crate::resolve::makers;
 use crate::resolve::values::{
     NEVER, any_fit, eap_fragment, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
@@ -174,6 +175,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| s.options.ipv6.to_string(),
     },
     Setting {
+        key: UE,
+        read: |s, item| set(&mut s.options.makers.ue, item.pick("program", &Maker::OF_IKE, Maker::name)),
+        print: |s| quoted(s.options.makers.ue.name()),
+    },
+    Setting {
+        key: GW,
+        read: |s, item| set(&mut s.options.makers.gw, item.pick("program", &Maker::OF_IKE, Maker::name)),
+        print: |s| quoted(s.options.makers.gw.name()),
+    },
+    Setting {
+        key: AAA,
+        read: |s, item| set(&mut s.options.makers.aaa, item.pick("program", &Maker::OF_AAA, Maker::name)),
+        print: |s| quoted(s.options.makers.aaa.name()),
+    },
+    Setting {
         key: FAULT,
         read: |s, item| set(&mut s.options.fault, fault(item)),
         print: |s| quoted(fault_name(s.options.fault)),
@@ -190,6 +206,7 @@ const TRIPLETS: &str = "triplets";
 const PSEUDONYMS: &str = "pseudonyms";
 const FAST_REAUTH: &str = "fast_reauth";
 const ACCOUNTING: &str = "accounting";
+const AAA: &str = "aaa";
 /// These mean nothing to methods without TLS.
 const TLS: &str = "tls";
 const TLS_KEY: &str = "tls_key";
@@ -202,11 +219,15 @@ fn tells(key: &str, method: Method) -> bool {
         CHAIN => method.has_chain(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
         TRIPLETS => method.eap() == Some(EapKind::Sim),
-        EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING => method.eap().is_some(),
+        EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING | AAA => method.eap().is_some(),
         TLS | TLS_KEY | EAP_FRAGMENT | RESUMPTION => method.has_tls(),
         _ => true,
     }
 }
+
+/// Whose programs the other nodes are.
+const UE: &str = "ue";
+const GW: &str = "gw";
 
 /// The setting that some methods cannot have.
 const FAULT: &str = "fault";
@@ -266,7 +287,8 @@ impl Settings {
             return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
         }
         self.check_identities(blame)?;
-        self.check_gateway_auth(method, blame)
+        self.check_gateway_auth(method, blame)?;
+        makers::check(&self.options, method, blame)
     }
 
     /// What the card is called by next must be what the AAA server hears.

@@ -19,7 +19,7 @@ mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_trace::{Cost, Fact, Node, Protocol, Record, SampleCost};
+use keytoll_trace::{Cost, Fact, Node, Protocol, Record};
 
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
@@ -136,7 +136,8 @@ impl<S: FnMut(&Sample)> Meter<S> {
         match cost {
             Cost::Clock { profile_hz, .. } => self.tally.profile_hz.extend(profile_hz),
             Cost::Operation(operation) => self.tally.operations.push(operation),
-            Cost::Sample(cost) => self.sample_cost(&cost),
+            Cost::Sample(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of(&cost)),
+            Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost)),
         }
     }
 
@@ -148,10 +149,10 @@ impl<S: FnMut(&Sample)> Meter<S> {
         self.tally
     }
 
-    fn sample_cost(&mut self, cost: &SampleCost) {
-        self.advance(cost.sample);
-        match self.open_mut(cost.sample) {
-            Some(open) => _ = open.costs.insert(cost.node, NodeCost::of(cost)),
+    fn node_cost(&mut self, sample: u32, node: Node, cost: NodeCost) {
+        self.advance(sample);
+        match self.open_mut(sample) {
+            Some(open) => _ = open.costs.insert(node, cost),
             None => self.tally.late_records += 1,
         }
     }
@@ -201,13 +202,22 @@ impl<S: FnMut(&Sample)> Meter<S> {
     fn costs_until(&mut self, sample: u32, costs: &mut impl Iterator<Item = Cost>, early: &mut Option<Cost>) {
         while let Some(cost) = early.take().or_else(|| costs.next()) {
             match cost {
-                Cost::Sample(later) if later.sample > sample => {
-                    *early = Some(Cost::Sample(later));
+                later if of_sample(&later).is_some_and(|of| of > sample) => {
+                    *early = Some(later);
                     return;
                 }
                 cost => self.cost(cost),
             }
         }
+    }
+}
+
+/// The authentication that a cost belongs to, unless it is the whole row's.
+const fn of_sample(cost: &Cost) -> Option<u32> {
+    match cost {
+        Cost::Sample(cost) => Some(cost.sample),
+        Cost::Foreign(cost) => Some(cost.sample),
+        Cost::Clock { .. } | Cost::Operation(_) => None,
     }
 }
 

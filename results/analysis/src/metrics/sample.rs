@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{Link, Node, SampleCost};
+use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
 
 /// What one authentication took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,21 +139,34 @@ pub struct Profile {
 pub struct NodeCost {
     /// CPU time.
     pub cpu_ns: u64,
-    /// The part of it spent in crypto operations.
-    pub crypto_ns: u64,
+    /// The part of it spent in crypto operations; other makers' programs do not tell.
+    pub crypto_ns: Option<u64>,
     /// Highest heap use of the node so far.
-    pub heap_peak_bytes: u64,
+    pub heap_peak_bytes: Option<u64>,
     /// Heap that the idle SA pair keeps.
     pub idle_sa_bytes: Option<u64>,
+    /// The most memory that another maker's program has had, code included.
+    pub resident_max_bytes: Option<u64>,
 }
 
 impl NodeCost {
     pub(super) fn of(cost: &SampleCost) -> Self {
         Self {
             cpu_ns: cost.cpu_ns,
-            crypto_ns: cost.crypto_ns,
-            heap_peak_bytes: cost.heap_peak_bytes,
+            crypto_ns: Some(cost.crypto_ns),
+            heap_peak_bytes: Some(cost.heap_peak_bytes),
             idle_sa_bytes: cost.idle_sa_bytes,
+            resident_max_bytes: None,
+        }
+    }
+
+    pub(super) fn of_foreign(cost: &ForeignCost) -> Self {
+        Self {
+            cpu_ns: cost.cpu_ns,
+            crypto_ns: None,
+            heap_peak_bytes: None,
+            idle_sa_bytes: None,
+            resident_max_bytes: Some(cost.resident_max_bytes),
         }
     }
 }

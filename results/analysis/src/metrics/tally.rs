@@ -67,6 +67,8 @@ pub struct NodeTally {
     pub heap_peak_first: Option<(u32, u64)>,
     /// Heap that an idle SA pair keeps.
     pub idle_sa_bytes: Welford,
+    /// The most memory that another maker's program has had.
+    pub resident_max_bytes: Option<u64>,
 }
 
 /// What the undisturbed authentications made one node compute in virtual time.
@@ -137,10 +139,13 @@ impl NodeTally {
     fn add(&mut self, sample: &Sample, cost: &NodeCost) {
         if !sample.disturbed {
             self.cpu_ns.add(cost.cpu_ns as f64);
-            self.crypto_ns.add(cost.crypto_ns as f64);
+            cost.crypto_ns.iter().for_each(|&ns| self.crypto_ns.add(ns as f64));
         }
-        let peak = (sample.sample, cost.heap_peak_bytes);
-        self.heap_peak_first = Some(self.heap_peak_first.map_or(peak, |first| first.min(peak)));
+        if let Some(bytes) = cost.heap_peak_bytes {
+            let peak = (sample.sample, bytes);
+            self.heap_peak_first = Some(self.heap_peak_first.map_or(peak, |first| first.min(peak)));
+        }
+        self.resident_max_bytes = self.resident_max_bytes.max(cost.resident_max_bytes);
         if let Some(bytes) = cost.idle_sa_bytes {
             self.idle_sa_bytes.add(bytes as f64);
         }

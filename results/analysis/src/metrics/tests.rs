@@ -1,6 +1,6 @@
 //! Authentications small enough to work out by hand, and properties of those that are not.
 
-use keytoll_trace::{Fate, Link, Message, OperationCost, Payloads};
+use keytoll_trace::{Fate, Link, Message, OperationCost, Payloads, SampleCost};
 use proptest::prelude::*;
 
 use super::*;

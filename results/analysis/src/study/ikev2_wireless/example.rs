@@ -74,7 +74,7 @@ fn cpu(megacycles: f64) -> Cpu {
     Cpu {
         ns,
         cycles: Some(megacycles * 1e6),
-        crypto_ns: ns / 2.0,
+        crypto_ns: Some(ns / 2.0),
         ns_ci95_low: Some(ns * 0.9),
         ns_ci95_high: Some(ns * 1.1),
         n: 50,

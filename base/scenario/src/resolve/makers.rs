@@ -1,0 +1,143 @@
+//! Other makers' programs in a row: what they cannot do, and what the world they run in must be like. Each refusal says
+//! who cannot do what; what was tried is in `interop/RESULTS.md`.
+
+use crate::catalogue::{EapKind, Method};
+use crate::diagnostic::ScenarioError;
+use crate::plan::{
+    CookiePolicy, CpuProfile, CryptoMode, GatewayAuth, Maker, Mode, Options, Plan, TlsVersion, WorldKind,
+};
+use crate::tree::{Item, Table};
+
+/// Refuses what a program cannot do.
+pub(super) fn check(options: &Options, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+    let refusal = device(options, method)
+        .or_else(|| strongswan(options))
+        .or_else(|| gateway(options))
+        .or_else(|| aaa(options, method))
+        .or_else(|| anybody(options));
+    match refusal {
+        Some(Refusal { message, hint }) => {
+            let label = format!("with `{}`", method.name());
+            Err(blame.spot.error(message, label).hint(hint))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Why not, and what to do.
+struct Refusal {
+    message: &'static str,
+    hint: &'static str,
+}
+
+const fn refuse(message: &'static str, hint: &'static str) -> Option<Refusal> {
+    Some(Refusal { message, hint })
+}
+
+const OURS: &str = "leave it to keytoll, or choose another method";
+
+fn device(options: &Options, method: Method) -> Option<Refusal> {
+    if options.makers.ue != Maker::StrongSwan {
+        return None;
+    }
+    match method.eap() {
+        Some(EapKind::Sim | EapKind::Aka | EapKind::AkaPrime) => {
+            refuse("a strongSwan device as Debian builds it has no card to ask", OURS)
+        }
+        Some(EapKind::PeapMschapV2) => refuse("Debian builds strongSwan without PEAP", OURS),
+        Some(EapKind::Tls | EapKind::TtlsMd5) if options.tls.version == TlsVersion::Tls13 => {
+            refuse("strongSwan 5.9.8 does not get through TLS 1.3 inside EAP", "`tls = \"1.2\"`")
+        }
+        _ => None,
+    }
+}
+
+/// strongSwan runs with its ESP in user space.
+fn strongswan(options: &Options) -> Option<Refusal> {
+    let makers = options.makers;
+    if makers.ue != Maker::StrongSwan && makers.gw != Maker::StrongSwan {
+        return None;
+    }
+    if options.mode != Mode::Tunnel || !options.virtual_address {
+        return refuse(
+            "strongSwan's user-space ESP needs tunnel mode and an address inside",
+            "`mode = \"tunnel\"` and `virtual_address = true`",
+        );
+    }
+    if options.gateway_auth == GatewayAuth::EapOnly {
+        return refuse(
+            "strongSwan's side of `gateway_auth = \"eap-only\"` is not set up here",
+            "`gateway_auth = \"certificate\"` or `\"psk\"`",
+        );
+    }
+    None
+}
+
+fn gateway(options: &Options) -> Option<Refusal> {
+    if options.makers.gw != Maker::StrongSwan {
+        return None;
+    }
+    if options.cookies == CookiePolicy::Always {
+        return refuse("strongSwan cannot be made to ask always for a cookie", "`cookies = \"auto\"`");
+    }
+    None
+}
+
+fn aaa(options: &Options, method: Method) -> Option<Refusal> {
+    let maker = options.makers.aaa;
+    let tls_1_3 = options.tls.version == TlsVersion::Tls13;
+    match (maker, method.eap()) {
+        (Maker::Keytoll, _) => None,
+        (Maker::FreeRadius, Some(EapKind::Aka | EapKind::AkaPrime)) => {
+            refuse("FreeRADIUS 3 has neither EAP-AKA nor EAP-AKA'", "`aaa = \"hostapd\"`")
+        }
+        (Maker::Hostapd, Some(EapKind::PeapMschapV2)) if tls_1_3 => refuse(
+            "hostapd 2.10 binds PEAP to another key than RFC 9427 wants with TLS 1.3",
+            "`tls = \"1.2\"`",
+        ),
+        _ if options.pseudonyms || options.fast_reauth > 0 || options.triplets != 3 => refuse(
+            "pseudonyms, fast re-authentication and the number of triplets are settings of keytoll's AAA server",
+            "leave them out, or `aaa = \"keytoll\"`",
+        ),
+        _ => None,
+    }
+}
+
+fn anybody(options: &Options) -> Option<Refusal> {
+    options.makers.foreign()?;
+    if options.fault.is_some() {
+        return refuse("a `fault` needs keytoll's own programs everywhere", "leave the `fault` out");
+    }
+    if options.accounting {
+        return refuse("`accounting` is measured between keytoll's own programs", "`accounting = false`");
+    }
+    None
+}
+
+/// Refuses a world that a row cannot live in.
+pub(super) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let error = |key: &str, message: String, hint: &'static str| {
+        let spot = document.get(key).map_or_else(|| document.spot.start(), |item| item.spot.clone());
+        Err(spot.error(message, "here").hint(hint))
+    };
+    let foreign = plan.rows.iter().find_map(|row| row.options.makers.foreign());
+    match (plan.world, foreign) {
+        (WorldKind::Sim, Some(maker)) => {
+            let message =
+                format!("{} runs on sockets and the real clock, not in the simulator", maker.name());
+            return error("world", message, "`world = \"live\"`, or `--world live`");
+        }
+        (WorldKind::Live, Some(maker)) if plan.crypto == CryptoMode::Null => {
+            let message =
+                format!("{} computes for real, and null crypto does not agree with it", maker.name());
+            return error("crypto", message, "`crypto = \"real\"`");
+        }
+        _ => {}
+    }
+    let is_another = |profile: &CpuProfile| profile.hz.is_some() || profile.cores != 1;
+    if plan.world == WorldKind::Live && plan.cpus.values().any(is_another) {
+        let message = "in the live world every node runs on this machine, one thread each".to_owned();
+        return error("cpus", message, "leave `cpus` out, or `world = \"sim\"`");
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! Other makers' programs in a row: what the laboratory knows, in the words of charon, FreeRADIUS and hostapd.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+
+use keytoll_crypto::{Real, keys};
+use keytoll_daemons::aaa::{Client, Methods, Tls};
+use keytoll_daemons::charon::{self, Addresses, Child, Credential, Kind, Own, Peer, Radius};
+use keytoll_daemons::freeradius::{self, User};
+use keytoll_daemons::{Charon, FreeRadius, Hostapd, Trouble, Usage, hostapd};
+use keytoll_eap::simaka::flavour::Flavour;
+use keytoll_eap::simaka::identity::{Imsi, permanent};
+use keytoll_eap::simaka::milenage::Milenage;
+use keytoll_eap::simaka::vector::Triplet;
+use keytoll_engine::Seed;
+use keytoll_engine::credentials;
+use keytoll_engine::suite::Suite;
+use keytoll_pki::pem;
+use keytoll_scenario::catalogue::{EapKind, Method};
+use keytoll_scenario::plan::{Maker, RowPlan, TlsVersion};
+use keytoll_trace::Node;
+
+use super::stage::{LiveError, Stage};
+use crate::build::row_secret;
+use crate::credentials::{AAA_ID, Certificates, Credentials, GW_ID, UE_ID};
+use crate::eap::{self, IMSI};
+use crate::sites::Sites;
+
+/// One of them, running.
+pub(super) struct Guest {
+    pub(super) node: Node,
+    pub(super) program: Running,
+}
+
+/// Which.
+pub(super) enum Running {
+    Charon(Charon),
+    FreeRadius(FreeRadius),
+    Hostapd(Hostapd),
+}
+
+impl Guest {
+    /// strongSwan as the device.
+    pub(super) fn device(&self) -> Option<&Charon> {
+        match &self.program {
+            Running::Charon(charon) if self.node == Node::Ue => Some(charon),
+            _ => None,
+        }
+    }
+
+    /// That it runs no more.
+    pub(super) fn gone(&self) -> LiveError {
+        LiveError::Node { node: self.node.name(), why: "the program has ended".to_owned() }
+    }
+
+    /// What it has used so far.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        match &self.program {
+            Running::Charon(charon) => charon.usage(),
+            Running::FreeRadius(server) => server.usage(),
+            Running::Hostapd(server) => server.usage(),
+        }
+    }
+}
+
+/// How it runs, for whoever reads its figures.
+pub(super) const fn note(maker: Maker) -> &'static str {
+    match maker {
+        Maker::StrongSwan => {
+            "strongSwan is Debian's charon, log off, its own ESP in user space through a TUN device; its cpu is that of all \
+             its threads, read from /proc around each authentication, and has the installing of SAs, routes and \
+             addresses in it"
+        }
+        Maker::FreeRadius => {
+            "FreeRADIUS is Debian's, one worker thread, log off; its cpu is that of all its threads, read from /proc"
+        }
+        Maker::Hostapd => {
+            "hostapd is Debian's, with hlr_auc_gw for cards; its cpu is that of both, read from /proc, and their vectors \
+             need no HSS"
+        }
+        Maker::Keytoll => "",
+    }
+}
+
+/// That everything a row needs is installed.
+pub(super) fn check(row: &RowPlan) -> Result<(), Trouble> {
+    let makers = row.options.makers;
+    if [makers.ue, makers.gw].contains(&Maker::StrongSwan) {
+        Charon::check()?;
+    }
+    match makers.aaa {
+        Maker::FreeRadius => FreeRadius::check(),
+        Maker::Hostapd => Hostapd::check(row.method.has_card()),
+        Maker::Keytoll | Maker::StrongSwan => Ok(()),
+    }
+}
+
+/// What there is to know of a row.
+pub(super) struct Score<'a> {
+    pub(super) row: &'a RowPlan,
+    pub(super) seed: &'a Seed,
+    pub(super) sites: &'a Sites,
+    pub(super) credentials: &'a Credentials,
+}
+
+impl Score<'_> {
+    /// Starts somebody else's program as a node.
+    pub(super) fn start(&self, node: Node, stage: &Stage) -> Result<Guest, LiveError> {
+        let (place, dir) = (stage.place(node), stage.folder(node)?);
+        let program = match self.row.options.makers.of(node) {
+            Maker::FreeRadius => {
+                let config = self.freeradius(&dir)?;
+                Running::FreeRadius(FreeRadius::start(place, &dir, &config)?)
+            }
+            Maker::Hostapd => Running::Hostapd(Hostapd::start(place, &dir, &self.hostapd(&dir)?)?),
+            Maker::StrongSwan | Maker::Keytoll => {
+                Running::Charon(Charon::start(place, &dir, &self.charon(node))?)
+            }
+        };
+        Ok(Guest { node, program })
+    }
+
+    fn charon(&self, node: Node) -> charon::Config {
+        let (is_device, sites, options) = (node == Node::Ue, self.sites, &self.row.options);
+        charon::Config {
+            local: if is_device { sites.ue } else { sites.gw },
+            remote: is_device.then_some(sites.gw),
+            ike: proposals(&self.row.ike_suites),
+            esp: proposals(&self.row.esp_suites),
+            own: if is_device { self.device_proves() } else { self.gateway_proves() },
+            own_id: if is_device { UE_ID } else { GW_ID }.to_owned(),
+            peer: if is_device { self.device_believes() } else { self.gateway_believes() },
+            peer_id: self.peer_id(is_device).to_owned(),
+            addresses: if is_device { asks(sites.inner) } else { Addresses::Gives(pool(sites)) },
+            children: self.children(is_device),
+            secrets: self.secrets(),
+            files: if is_device { self.device_files() } else { self.gateway_files() },
+            radius: (!is_device && self.row.method.eap().is_some()).then(|| self.radius()),
+            is_tls_1_3: options.tls.version == TlsVersion::Tls13,
+            more: if options.fragment_bytes.is_some() { "" } else { "fragmentation = no" }.to_owned(),
+            daemon: self.timers(),
+            logs: false,
+        }
+    }
+
+    fn device_proves(&self) -> Own {
+        match self.row.method {
+            Method::Ikev2Psk => Own::Psk,
+            Method::Ikev2Signature(_) => Own::Certificate { file: CERTIFICATE.to_owned() },
+            Method::Ikev2Eap(kind) => Own::Eap {
+                identity: UE_ID.to_owned(),
+                server: AAA_ID.to_owned(),
+                certificate: (kind == EapKind::Tls).then(|| CERTIFICATE.to_owned()),
+            },
+        }
+    }
+
+    fn gateway_proves(&self) -> Own {
+        if self.credentials.of(self.row).is_some() {
+            Own::Certificate { file: CERTIFICATE.to_owned() }
+        } else {
+            Own::Psk
+        }
+    }
+
+    fn device_believes(&self) -> Peer {
+        if self.credentials.of(self.row).is_some() { Peer::Certificate } else { Peer::Psk }
+    }
+
+    fn gateway_believes(&self) -> Peer {
+        match self.row.method {
+            Method::Ikev2Psk => Peer::Psk,
+            Method::Ikev2Signature(_) => Peer::Certificate,
+            Method::Ikev2Eap(_) => Peer::Radius { asks_identity: self.row.options.eap_identity },
+        }
+    }
+
+    fn peer_id(&self, is_device: bool) -> &'static str {
+        match (is_device, self.row.method.eap()) {
+            (true, _) => GW_ID,
+            (false, None) => UE_ID,
+            (false, Some(_)) => "%any",
+        }
+    }
+
+    fn children(&self, is_device: bool) -> Vec<Child> {
+        if self.row.options.childless {
+            return Vec::new();
+        }
+        let inner = self.sites.inner;
+        let host = format!("{inner}/{}", if inner.is_ipv6() { 128 } else { 32 });
+        let (local, remote) = if is_device { ("dynamic".to_owned(), host) } else { (host, String::new()) };
+        vec![Child { name: CHILD.to_owned(), local, remote, mode: "tunnel" }]
+    }
+
+    fn secrets(&self) -> Vec<charon::Secret> {
+        let psk = charon::Secret::Psk(row_secret(self.seed).to_vec());
+        let password = eap::password_of(self.seed).to_vec();
+        vec![psk, charon::Secret::Password { identity: UE_ID.to_owned(), password }]
+    }
+
+    /// What it shows in IKE or EAP-TLS, and whom it trusts in either.
+    fn device_files(&self) -> Vec<Credential> {
+        let (ike, tls) = (self.credentials.of(self.row), self.credentials.tls(self.row));
+        let in_ike = ike.filter(|_| matches!(self.row.method, Method::Ikev2Signature(_)));
+        let in_tls = tls.filter(|_| self.row.method == Method::Ikev2Eap(EapKind::Tls));
+        let own = in_ike.or(in_tls).into_iter().flat_map(|set| shown(&set.ue));
+        let trusted = ike.into_iter().chain(tls).enumerate();
+        own.chain(trusted.map(|(n, set)| authority(&format!("root-{n}.crt"), &set.gw_anchor))).collect()
+    }
+
+    fn gateway_files(&self) -> Vec<Credential> {
+        let Some(set) = self.credentials.of(self.row) else { return Vec::new() };
+        let own = shown(&set.gw);
+        own.into_iter().chain([authority("root.crt", &set.ue_anchor)]).collect()
+    }
+
+    fn radius(&self) -> Radius {
+        Radius {
+            address: self.sites.aaa,
+            secret: text(&eap::secret(self.seed)),
+            accounting: self.row.options.accounting,
+        }
+    }
+
+    /// Retransmission and fragmentation as the row has them; no limit on the rounds of EAP.
+    fn timers(&self) -> String {
+        let (options, retransmission) = (&self.row.options, self.row.options.retransmission);
+        let fragment =
+            options.fragment_bytes.map_or_else(String::new, |bytes| format!("fragment_size = {bytes}"));
+        format!(
+            "retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}",
+            retransmission.first.as_secs_f64(),
+            retransmission.base,
+            retransmission.tries,
+        )
+    }
+
+    fn client(&self) -> Client {
+        Client { address: self.sites.core, secret: text(&eap::secret(self.seed)) }
+    }
+
+    fn freeradius(&self, dir: &Path) -> Result<freeradius::Config, LiveError> {
+        let methods = freeradius_methods(self.row.method);
+        Ok(freeradius::Config {
+            listen: (self.sites.aaa, self.sites.ports.radius).into(),
+            client: self.client(),
+            methods,
+            tls: self.tls(dir)?,
+            users: vec![self.user()],
+            logs: false,
+        })
+    }
+
+    fn user(&self) -> User {
+        let password = || text(&eap::password_of(self.seed));
+        match self.row.method.eap() {
+            Some(EapKind::Sim) => {
+                User::Sim { name: subscriber(Flavour::Sim), triplets: [1, 2, 3].map(|n| self.triplet(n)) }
+            }
+            Some(EapKind::Tls) => User::Certificate { name: UE_ID.to_owned() },
+            _ => User::Password { name: UE_ID.to_owned(), password: password() },
+        }
+    }
+
+    fn triplet(&self, n: u8) -> freeradius::Triplet {
+        let [key, opc] = eap::subscriber_keys(self.seed);
+        let card = Milenage::with_opc(&key, &opc);
+        let Triplet { rand, sres, kc } = Triplet::from_milenage(&card, [n; 16], &mut Real::default());
+        freeradius::Triplet { rand, sres: sres.to_vec(), kc: kc.to_vec() }
+    }
+
+    fn hostapd(&self, dir: &Path) -> Result<hostapd::Config, LiveError> {
+        let flavour = flavour(self.row.method);
+        Ok(hostapd::Config {
+            port: self.sites.ports.radius,
+            client: self.client(),
+            methods: hostapd_methods(self.row.method),
+            user: flavour.map_or_else(|| UE_ID.to_owned(), subscriber),
+            password: text(&eap::password_of(self.seed)),
+            subscriber: flavour.map(|_| self.subscriber()),
+            has_pseudonyms: false,
+            tls: self.tls(dir)?,
+            logs: false,
+        })
+    }
+
+    fn subscriber(&self) -> hostapd::Subscriber {
+        let [key, opc] = eap::subscriber_keys(self.seed).map(u128::from_be_bytes);
+        hostapd::Subscriber { imsi: IMSI.to_owned(), key, opc, amf: eap::AMF, sqn: 32 }
+    }
+
+    /// Writes what the AAA server shows and trusts in TLS.
+    fn tls(&self, dir: &Path) -> Result<Option<Tls>, LiveError> {
+        let Some(set) = self.credentials.tls(self.row) else { return Ok(None) };
+        let [certificate, key, root] = ["aaa.crt", "aaa.key", "root.crt"].map(|name| dir.join(name));
+        write_pem(set, [&certificate, &key, &root]).map_err(|why| LiveError::Notes(why.to_string()))?;
+        let tls = &self.row.options.tls;
+        Ok(Some(Tls {
+            certificate,
+            key,
+            root,
+            is_1_3: tls.version == TlsVersion::Tls13,
+            fragment_bytes: tls.fragment_bytes,
+            resumption: tls.resumption,
+        }))
+    }
+}
+
+/// The child SA's name in charon's configuration.
+pub(super) const CHILD: &str = "net";
+/// The name of a daemon's own certificate.
+const CERTIFICATE: &str = "own.crt";
+
+fn write_pem(set: &Certificates, [certificate, key, root]: [&PathBuf; 3]) -> Result<(), pem::FileError> {
+    pem::write_certificates(certificate, &set.gw.chain)?;
+    pem::write_private_key(key, &private_key(&set.gw))?;
+    pem::write_certificates(root, std::slice::from_ref(&set.ue_anchor))
+}
+
+fn private_key(credential: &credentials::Credential) -> Vec<u8> {
+    keys::to_pkcs8(&credential.key).expect("rows with other makers' programs have real keys").to_vec()
+}
+
+/// A certificate with its intermediate ones and its key.
+fn shown(credential: &credentials::Credential) -> Vec<Credential> {
+    let (own, rest) = credential.chain.split_first().expect("a credential has a certificate");
+    let file =
+        |kind, name: &str, bytes: &[u8]| Credential { kind, name: name.to_owned(), bytes: bytes.to_vec() };
+    let above = rest.iter().enumerate().map(|(n, bytes)| authority(&format!("above-{n}.crt"), bytes));
+    [file(Kind::Certificate, CERTIFICATE, own), file(Kind::Key, "own.key", &private_key(credential))]
+        .into_iter()
+        .chain(above)
+        .collect()
+}
+
+fn authority(name: &str, bytes: &[u8]) -> Credential {
+    Credential { kind: Kind::Authority, name: name.to_owned(), bytes: bytes.to_vec() }
+}
+
+/// Suites in strongSwan's words, which are ours.
+fn proposals(suites: &[Suite]) -> String {
+    suites.iter().map(Suite::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn asks(inner: IpAddr) -> Addresses {
+    Addresses::Asks(if inner.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() })
+}
+
+/// The laboratory's pool; IPv6's is a prefix, of IPv4's strongSwan takes the ends.
+fn pool(sites: &Sites) -> String {
+    let (first, size) = (sites.pool.first, sites.pool.size);
+    match first {
+        IpAddr::V4(ip) => format!("{ip}-{}", Ipv4Addr::from(u32::from(ip) + size - 1)),
+        IpAddr::V6(ip) => format!("{ip}/{}", 128 - size.ilog2()),
+    }
+}
+
+fn text(secret: &[u8]) -> String {
+    String::from_utf8_lossy(secret).into_owned()
+}
+
+const fn flavour(method: Method) -> Option<Flavour> {
+    match method.eap() {
+        Some(EapKind::Sim) => Some(Flavour::Sim),
+        Some(EapKind::Aka) => Some(Flavour::Aka),
+        Some(EapKind::AkaPrime) => Some(Flavour::AkaPrime),
+        _ => None,
+    }
+}
+
+fn subscriber(flavour: Flavour) -> String {
+    permanent(flavour, Imsi::parse(IMSI).expect("a literal IMSI"), "lab")
+}
+
+fn freeradius_methods(method: Method) -> Methods {
+    let own = match method.eap() {
+        Some(EapKind::MschapV2) => "mschapv2",
+        Some(EapKind::Sim) => "sim",
+        Some(EapKind::Tls) => "tls",
+        Some(EapKind::TtlsMd5) => "ttls",
+        Some(EapKind::PeapMschapV2) => "peap",
+        // The others it does not have; a plan with them is refused.
+        _ => "md5",
+    };
+    let inside = if method.eap() == Some(EapKind::PeapMschapV2) { "mschapv2" } else { "md5" };
+    Methods { proposed: own, allowed: own, inside }
+}
+
+fn hostapd_methods(method: Method) -> Methods {
+    let own = match method.eap() {
+        Some(EapKind::MschapV2) => "MSCHAPV2",
+        Some(EapKind::Sim) => "SIM",
+        Some(EapKind::Aka) => "AKA",
+        Some(EapKind::AkaPrime) => "AKA'",
+        Some(EapKind::Tls) => "TLS",
+        Some(EapKind::TtlsMd5) => "TTLS",
+        Some(EapKind::PeapMschapV2) => "PEAP",
+        Some(EapKind::Md5) | None => "MD5",
+    };
+    let inside = if method.eap() == Some(EapKind::PeapMschapV2) { "MSCHAPV2" } else { "MD5" };
+    Methods { proposed: own, allowed: own, inside }
+}

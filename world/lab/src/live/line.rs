@@ -1,0 +1,210 @@
+//! What a process notes while it runs: facts, and enough of every datagram to find out at the end how long it was under way.
+//! Lines of an authentication stay in memory until the next begins, so that writing them costs no measured time.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufWriter};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use keytoll_capture::observe::Observer;
+use keytoll_engine::{Datagram, OnWire, Time};
+use keytoll_live::{Path, Seen, Tap};
+use keytoll_scenario::plan::RowPlan;
+use keytoll_trace::file::{Recorded, Writer};
+use keytoll_trace::{Fact, Fate, Link, Node};
+use serde::{Deserialize, Serialize};
+
+use crate::sites::Sites;
+
+/// The MTU of the wires in the core.
+const WIRE_MTU_BYTES: u16 = 1500;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) sample: u32,
+    pub(super) at_ns: u64,
+    /// Where it happened, which is not always where it was seen.
+    pub(super) node: Node,
+    pub(super) what: What,
+}
+
+/// What is in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum What {
+    /// Something happened.
+    Fact(Fact),
+    /// A datagram with this digest left, as the fact says, which does not know yet how long that took.
+    Sent(u64, Fact),
+    /// A datagram with this digest arrived.
+    Received(u64),
+}
+
+impl Recorded for Line {
+    const MAGIC: &'static str = "keytoll lines";
+}
+
+/// The notes of one node in one row.
+#[derive(Clone)]
+pub(super) struct Log(Arc<Mutex<Notes>>);
+
+struct Notes {
+    node: Node,
+    sample: Option<u32>,
+    lines: Vec<Line>,
+    /// Until it is finished.
+    file: Option<Writer<Line, BufWriter<File>>>,
+    sites: Sites,
+    row: RowPlan,
+    observer: Observer,
+    handled: u64,
+    /// Links that the emulator tells of itself.
+    emulated: Vec<Path>,
+    /// Whose datagram the emulator has in hand.
+    sender: Option<Node>,
+}
+
+impl Log {
+    /// An empty file of notes.
+    pub(super) fn create(
+        path: &std::path::Path,
+        node: Node,
+        row: &RowPlan,
+        sites: Sites,
+        emulated: Vec<Path>,
+    ) -> io::Result<Self> {
+        let file = Some(Writer::new(BufWriter::new(File::create(path)?))?);
+        let (row, observer, lines) = (row.clone(), Observer::default(), Vec::new());
+        let notes = Notes {
+            node,
+            sample: None,
+            lines,
+            file,
+            sites,
+            row,
+            observer,
+            handled: 0,
+            emulated,
+            sender: None,
+        };
+        Ok(Self(Arc::new(Mutex::new(notes))))
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Notes) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes what there is, and notes for this authentication from now on.
+    pub(super) fn begin(&self, sample: Option<u32>) -> io::Result<()> {
+        self.with(|notes| {
+            notes.sample = sample;
+            let Notes { lines, file, .. } = notes;
+            let Some(file) = file else { return Ok(()) };
+            lines.drain(..).try_for_each(|line| file.write(&line))
+        })
+    }
+
+    /// Writes what there is and ends the file.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        self.begin(None)?;
+        match self.with(|notes| notes.file.take()) {
+            Some(file) => file.finish().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The host takes something in.
+    pub(super) fn handles(&self, is_packet: bool) {
+        self.with(|notes| {
+            notes.handled += u64::from(is_packet);
+            notes.sender = None;
+        });
+    }
+
+    /// How many datagrams the host has taken in.
+    pub(super) fn handled_count(&self) -> u64 {
+        self.with(|notes| notes.handled)
+    }
+
+    /// A fact of the driver: what the emulator carries is its sender's.
+    pub(super) fn driven(&self, at: Time, fact: Fact) {
+        self.with(|notes| {
+            let node = notes.sender.filter(|_| matches!(fact, Fact::Carried { .. })).unwrap_or(notes.node);
+            notes.note(at, node, What::Fact(fact));
+        });
+    }
+
+    /// Facts of this node at a moment.
+    pub(super) fn facts(&self, at: Time, facts: impl Iterator<Item = Fact>) {
+        self.with(|notes| facts.for_each(|fact| notes.note(at, notes.node, What::Fact(fact))));
+    }
+}
+
+impl Notes {
+    fn note(&mut self, at: Time, node: Node, what: What) {
+        if let Some(sample) = self.sample {
+            self.lines.push(Line { sample, at_ns: at.as_nanos(), node, what });
+        }
+    }
+
+    fn mtu(&self, link: Link) -> u16 {
+        if link == Link(Node::Ue, Node::Gw) { self.row.network.mtu_bytes } else { WIRE_MTU_BYTES }
+    }
+
+    fn sent(&mut self, seen: &Seen<'_>) {
+        let is_emulated = |path: &Path| path.remote == Some(seen.to.ip) && path.outbound.is_some();
+        if self.emulated.iter().any(is_emulated) {
+            return;
+        }
+        let (Some(to), Some(datagram)) = (self.sites.owner(seen.to.ip), datagram(seen)) else { return };
+        let link = Link::between(self.node, to);
+        if let Some(carried) = carried(&datagram, link, self.mtu(link)) {
+            self.note(seen.at, self.node, What::Sent(digest(&datagram), carried));
+        }
+    }
+
+    /// What came from one of ours is in its own notes; of others we note what they would have.
+    fn received(&mut self, seen: &Seen<'_>) {
+        let (Some(from), Some(datagram)) = (self.sites.owner(seen.from.ip), datagram(seen)) else { return };
+        if !self.row.options.makers.of(from).is_foreign() {
+            return self.note(seen.at, self.node, What::Received(digest(&datagram)));
+        }
+        let link = Link::between(self.node, from);
+        let is_emulated = |path: &Path| path.remote == Some(seen.from.ip) && path.inbound.is_some();
+        let is_emulated = self.emulated.iter().any(is_emulated);
+        self.sender = is_emulated.then_some(from);
+        for fact in self.observer.observe(&datagram, link, self.mtu(link)) {
+            if !is_emulated || matches!(fact, Fact::Sent(_)) {
+                self.note(seen.at, from, What::Fact(fact));
+            }
+        }
+    }
+}
+
+impl Tap for Log {
+    fn sent(&mut self, seen: &Seen<'_>) {
+        self.with(|notes| notes.sent(seen));
+    }
+
+    fn received(&mut self, seen: &Seen<'_>) {
+        self.with(|notes| notes.received(seen));
+    }
+}
+
+fn datagram(seen: &Seen<'_>) -> Option<Datagram> {
+    let Seen { transport, from, to, protocol, bytes, .. } = *seen;
+    Some(Datagram { protocol: protocol?, transport, from, to, bytes: bytes.to_vec() })
+}
+
+fn carried(datagram: &Datagram, link: Link, mtu_bytes: u16) -> Option<Fact> {
+    let OnWire { packets, bytes } = OnWire::of(datagram, mtu_bytes)?;
+    let (protocol, transit_ns, fate) = (datagram.protocol, 0, Fate::Delivered);
+    Some(Fact::Carried { link, protocol, packets, bytes, transit_ns, fate })
+}
+
+/// Tells datagrams apart, and finds one again at its other end.
+fn digest(datagram: &Datagram) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (datagram.from, datagram.to, &datagram.bytes).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,413 @@
+//! The process of one of our nodes: takes what the parent asks from stdin, drives its host, and tells on stdout. It ends
+//! when stdin does, so it never outlives its parent.
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use keytoll_crypto::{Metered, Provider};
+use keytoll_eap::simaka::peer::SharedCard;
+use keytoll_engine::trace::{Fact, Trace};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
+use keytoll_ike::v2::{self, SaId};
+use keytoll_live::{Clock, Driver, Emulator, Waker};
+use keytoll_native::{clock, heap};
+use keytoll_scenario::Plan;
+use keytoll_scenario::plan::RowPlan;
+use keytoll_trace::Node;
+
+use super::line::Log;
+use super::links;
+use super::message::{Ask, Operation, Spent, Start, Tell};
+use super::stage::sockets;
+use crate::build;
+use crate::credentials::Credentials;
+use crate::eap::{self, Memories};
+use crate::fault;
+use crate::row::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
+use crate::sites::Sites;
+
+/// The heap role of the node; role 0 is everything around it.
+const ROLE: u8 = 1;
+/// How long a device waits for the answer to its deletion before it is closed all the same.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at whether the answer has come.
+const LOOK: Duration = Duration::from_millis(1);
+/// Somebody will wake us.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Is a node until stdin ends: what the hidden verb `keytoll node` does.
+pub fn serve() -> io::Result<()> {
+    let mut first = String::new();
+    io::stdin().lock().read_line(&mut first)?;
+    let start: Start = serde_json::from_str(&first)?;
+    let line = Line::open();
+    match keytoll_scenario::parse("plan", &start.plan) {
+        Ok(plan) => Process { credentials: Credentials::prepare(&plan), plan, start, line }.run(),
+        Err(why) => tell(&Tell::Trouble(why.to_string())),
+    }
+}
+
+/// What the parent says, and a way to be woken by it.
+struct Line {
+    asks: Receiver<Ask>,
+    waker: Arc<Mutex<Option<Waker>>>,
+}
+
+impl Line {
+    fn open() -> Self {
+        let (sender, asks) = channel();
+        let waker: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let bell = Arc::clone(&waker);
+        let wake = move || {
+            if let Some(waker) = &*bell.lock().unwrap_or_else(PoisonError::into_inner) {
+                waker.wake();
+            }
+        };
+        thread::spawn(move || {
+            let lines = io::stdin().lock().lines().map_while(Result::ok);
+            let asks = lines.map_while(|line| serde_json::from_str(&line).ok());
+            for ask in asks {
+                if sender.send(ask).is_err() {
+                    break;
+                }
+                wake();
+            }
+            drop(sender);
+            wake();
+        });
+        Self { asks, waker }
+    }
+
+    fn ring(&self, waker: Option<Waker>) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
+    }
+}
+
+fn tell(what: &Tell) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, what)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// The process between rows.
+struct Process {
+    plan: Plan,
+    start: Start,
+    credentials: Credentials,
+    line: Line,
+}
+
+impl Process {
+    fn run(&self) -> io::Result<()> {
+        while let Ok(ask) = self.line.asks.recv() {
+            // Between rows everything else is late.
+            let Ask::Row(index) = ask else { continue };
+            match self.stand(index) {
+                Ok(mut stand) => {
+                    self.line.ring(Some(stand.driver.waker()));
+                    tell(&Tell::Ready)?;
+                    stand.serve(&self.line)?;
+                    self.line.ring(None);
+                }
+                Err(why) => tell(&Tell::Trouble(format!("{}: {why}", self.start.node.name())))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The node of a row on its sockets.
+    fn stand(&self, index: usize) -> Result<Stand, Box<dyn std::error::Error>> {
+        let Start { node, ground, ref dir, origin_ns, .. } = self.start;
+        let row = self.plan.rows.get(index).ok_or("there is no such row")?;
+        let (sites, clock) = (ground.sites(&row.options), Clock::at(origin_ns));
+        let paths = links::paths(node, row, &sites);
+        let emulator = Emulator::new(&paths, &row_seed(&self.plan, row));
+        let file = dir.join(format!("{index:03}.lines"));
+        let log = Log::create(&file, node, row, sites.clone(), paths)?;
+        heap::reset_peak(ROLE);
+        let heap_before = heap::live(ROLE);
+        let role = heap::enter(ROLE);
+        let Cast { host, memories, card } = cast(&self.plan, row, &self.credentials, node, &sites);
+        let crypto = metered(&self.plan);
+        drop(role);
+        let watched = Watched { host, facts: Vec::new(), log: log.clone(), clock };
+        let driver = Driver::new(watched, crypto, sockets(node, row, &sites)?);
+        let driver = driver.with_clock(clock).with_tap(log.clone()).with_emulator(emulator);
+        let childless = row.options.childless;
+        Ok(Stand {
+            driver,
+            log,
+            memories,
+            card,
+            childless,
+            heap_before,
+            heap_begun: heap_before,
+            cpu_begun_ns: 0,
+            crypto_begun_ticks: 0,
+            sa: None,
+            wait: Wait::Nothing,
+        })
+    }
+}
+
+/// A node, and what it remembers from one authentication to the next.
+struct Cast {
+    host: Host,
+    memories: Memories,
+    card: Option<SharedCard>,
+}
+
+/// The host that a node is in a row.
+fn cast(plan: &Plan, row: &RowPlan, credentials: &Credentials, node: Node, sites: &Sites) -> Cast {
+    let seed = row_seed(plan, row);
+    let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
+    let memories = ends.as_ref().map(Memories::of).unwrap_or_default();
+    let card = fault::travelling_card(row, ends.as_ref());
+    let here = (row, sites);
+    let host = match (node, &mut ends) {
+        (Node::Aaa, Some(ends)) => {
+            let config = fault::aaa(row, eap::aaa(here, ends, &seed));
+            Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
+        }
+        (Node::Hss, Some(ends)) => {
+            let subscribers = ends.subscribers.take().expect("only methods with a card have an HSS");
+            Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers, sites), &seed))))
+        }
+        (Node::Gw, _) => Host::Gateway(Box::new(build::gateway(here, credentials, &seed))),
+        (_, ends) => Host::Device(Box::new(build::device(here, credentials, ends.as_ref(), &seed))),
+    };
+    Cast { host, memories, card }
+}
+
+/// A host whose facts are noted with the moment at which they were known, and whose computation is noted, too.
+struct Watched {
+    host: Host,
+    facts: Vec<Fact>,
+    log: Log,
+    clock: Clock,
+}
+
+impl Engine for Watched {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.log.handles(matches!(input, Input::Packet { .. }));
+        self.watch(cx, |host, cx| host.handle(input, cx));
+    }
+
+    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
+        self.watch(cx, |host, cx| host.disconnected(peer, local, cx));
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        let _role = heap::enter(ROLE);
+        self.host.poll()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.host.deadline()
+    }
+}
+
+impl Watched {
+    /// Lets the host do something, and notes what came of it.
+    fn watch(&mut self, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
+        let begun = self.clock.now();
+        let role = heap::enter(ROLE);
+        let mut inner = Ctx { now: cx.now, crypto: &mut *cx.crypto, trace: &mut self.facts };
+        act(&mut self.host, &mut inner);
+        drop(role);
+        let ended = self.clock.now();
+        let busy_ns = u64::try_from(ended.since(begun).as_nanos()).unwrap_or(u64::MAX);
+        self.log.facts(ended, std::iter::once(Fact::Computed { busy_ns }));
+        // As in the simulator: from the trigger on somebody waits.
+        let at = |fact: &Fact| if *fact == Fact::Triggered { begun } else { ended };
+        self.facts.drain(..).for_each(|fact| self.log.facts(at(&fact), std::iter::once(fact)));
+    }
+}
+
+/// What the driver itself notes: datagrams that could not be sent.
+struct DriverNotes<'a>(&'a Log, Clock);
+
+impl Trace for DriverNotes<'_> {
+    fn record(&mut self, fact: Fact) {
+        self.0.driven(self.1.now(), fact);
+    }
+}
+
+/// What the device waits for, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Nothing,
+    Authentication {
+        until: Time,
+    },
+    /// Until the host has taken in more datagrams than these: the answer is the end of an SA, whatever is told before.
+    Closing {
+        until: Time,
+        handled: u64,
+    },
+}
+
+/// A node in a row.
+struct Stand {
+    driver: Driver<Watched, Metered<Provider>>,
+    log: Log,
+    memories: Memories,
+    card: Option<SharedCard>,
+    childless: bool,
+    heap_before: i64,
+    heap_begun: i64,
+    cpu_begun_ns: u64,
+    crypto_begun_ticks: u64,
+    sa: Option<SaId>,
+    wait: Wait,
+}
+
+impl Stand {
+    /// Until the row ends, or the parent does.
+    fn serve(&mut self, line: &Line) -> io::Result<()> {
+        loop {
+            match line.asks.try_recv() {
+                Ok(Ask::End) => return self.end(),
+                Ok(ask) => self.asked(ask)?,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+                Err(TryRecvError::Empty) => self.live()?,
+            }
+        }
+    }
+
+    /// Drives the host until something happens.
+    fn live(&mut self) -> io::Result<()> {
+        let now = self.driver.now();
+        match self.wait {
+            Wait::Nothing => {
+                self.next(LONG);
+                Ok(())
+            }
+            Wait::Authentication { until } => match self.next(until.since(now)) {
+                Some(event) => self.happened(&event),
+                // A lost echo is not repeated.
+                None if self.driver.now() >= until => self.done(&Tell::Done),
+                None => Ok(()),
+            },
+            Wait::Closing { until, handled } => {
+                self.next(LOOK);
+                let answered = self.log.handled_count() > handled;
+                if answered || now >= until { self.done(&Tell::Ready) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn next(&mut self, limit: Duration) -> Option<Event> {
+        let clock = self.driver.engine().clock;
+        let event = self.driver.next_event(limit, &mut DriverNotes(&self.log, clock));
+        match &event {
+            Some(Event::Ike(v2::Event::Established(established))) => self.sa = Some(established.sa),
+            Some(Event::Ike(v2::Event::Rekeyed { new, .. })) => self.sa = Some(*new),
+            Some(Event::Ike(v2::Event::Closed(sa, _))) => self.sa = self.sa.filter(|own| own != sa),
+            _ => {}
+        }
+        event
+    }
+
+    fn happened(&mut self, event: &Event) -> io::Result<()> {
+        match (self.wait, event) {
+            (Wait::Authentication { .. }, Event::EchoReply) => self.done(&Tell::Done),
+            (Wait::Authentication { .. }, Event::Usable) if self.childless => self.done(&Tell::Done),
+            (Wait::Authentication { .. }, Event::Usable) => {
+                self.wait = Wait::Authentication { until: self.driver.now() + ECHO_PATIENCE };
+                Ok(())
+            }
+            (Wait::Authentication { .. }, Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..))) => {
+                self.done(&Tell::Failed)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn done(&mut self, told: &Tell) -> io::Result<()> {
+        self.wait = Wait::Nothing;
+        tell(told)
+    }
+
+    fn asked(&mut self, ask: Ask) -> io::Result<()> {
+        match ask {
+            Ask::Begin(sample) => self.begin(sample),
+            Ask::Go => {
+                self.card.iter().for_each(fault::travel);
+                self.wait = Wait::Authentication { until: self.driver.now() + LONG };
+                self.command(Command::Echo { payload_bytes: ECHO_BYTES });
+                Ok(())
+            }
+            Ask::Spent => tell(&Tell::Spent(self.spent())),
+            Ask::Close => self.close(),
+            Ask::Forget => self.forget(),
+            // The rest is for between rows.
+            Ask::Row(_) | Ask::End => Ok(()),
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        let clock = self.driver.engine().clock;
+        self.driver.command(command, &mut DriverNotes(&self.log, clock));
+    }
+
+    fn begin(&mut self, sample: Option<u32>) -> io::Result<()> {
+        self.log.begin(sample)?;
+        self.heap_begun = heap::live(ROLE);
+        self.crypto_begun_ticks = self.driver.crypto_mut().crypto_ticks_total();
+        tell(&Tell::Ready)?;
+        self.cpu_begun_ns = clock::thread_cpu_ns();
+        Ok(())
+    }
+
+    fn spent(&mut self) -> Spent {
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_begun_ns);
+        let crypto_ticks = self.driver.crypto_mut().crypto_ticks_total() - self.crypto_begun_ticks;
+        Spent {
+            cpu_ns,
+            crypto_ns: clock::ticks_to_ns(crypto_ticks) as u64,
+            heap_peak_bytes: u64::try_from(heap::peak(ROLE) - self.heap_before).unwrap_or(0),
+            heap_grown_bytes: heap::live(ROLE) - self.heap_begun,
+        }
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let Some(sa) = self.sa else { return tell(&Tell::Ready) };
+        let until = self.driver.now() + CLOSING_PATIENCE;
+        self.wait = Wait::Closing { until, handled: self.log.handled_count() };
+        self.command(Command::Ike(v2::Command::Delete(sa)));
+        Ok(())
+    }
+
+    /// The first authentication on record is a whole one.
+    fn forget(&mut self) -> io::Result<()> {
+        self.memories.forget();
+        if let Host::Aaa(aaa) = &mut self.driver.engine_mut().host {
+            aaa.forget_vectors();
+        }
+        self.driver.crypto_mut().reset();
+        tell(&Tell::Ready)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.log.finish()?;
+        let rows = self.driver.crypto_mut().snapshot();
+        let operations = rows.into_iter().map(|row| Operation {
+            phase: row.phase.name().to_owned(),
+            operation: row.operation.to_owned(),
+            algorithm: row.algorithm.into_owned(),
+            count: row.count,
+            ns: clock::ticks_to_ns(row.ticks) as u64,
+            bytes: row.bytes,
+        });
+        tell(&Tell::Ended(operations.collect()))
+    }
+}
