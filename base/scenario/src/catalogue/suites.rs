@@ -66,7 +66,7 @@ pub(crate) fn words() -> Vec<&'static str> {
     let integrities = Integrity::ALL.iter().map(|algorithm| algorithm.name());
     let prfs = Prf::ALL.iter().map(|algorithm| algorithm.name());
     let groups = Group::ALL.iter().map(|algorithm| algorithm.name());
-    encryptions.chain(integrities).chain(prfs).chain(groups).chain(["esn"]).collect()
+    encryptions.chain(integrities).chain(prfs).chain(groups).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{CookiePolicy, Mode, Options, Retransmission};
 use crate::quantity::Kind;
-use crate::resolve::values::{any_fit, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
+use crate::resolve::values::{esp_fit, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Table, Value};
 
 /// How we prove who we are.
@@ -207,7 +207,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
         prove,
         suites: table.or("suites", one(Suite::ike(DEFAULT_IKE)), |item| suites(item, Suite::ike, ike_fit))?,
         esp_suites: table
-            .or("esp_suites", one(Suite::esp(DEFAULT_ESP)), |item| suites(item, Suite::esp, any_fit))?,
+            .or("esp_suites", one(Suite::esp(DEFAULT_ESP)), |item| suites(item, Suite::esp, esp_fit))?,
         mode: table.or("mode", Mode::Tunnel, |item| item.pick("mode", &Mode::ALL, Mode::name))?,
         childless: table.or("childless", false, Item::boolean)?,
         local: table.or("local", Vec::new(), networks)?,

@@ -13,7 +13,7 @@ use crate::plan::{Chain, CookiePolicy, GatewayAuth, Maker, Mode, Network, Option
 use crate::quantity;
 use crate::resolve::makers;
 use crate::resolve::values::{
-    NEVER, any_fit, eap_fragment, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
+    NEVER, eap_fragment, esp_fit, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
 use crate::tree::{Item, Table, Value};
 
@@ -42,7 +42,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "esp_suite",
-        read: |s, item| set(&mut s.esp_suites, suites(item, Suite::esp, any_fit)),
+        read: |s, item| set(&mut s.esp_suites, suites(item, Suite::esp, esp_fit)),
         print: |s| list(&s.esp_suites),
     },
     Setting { key: CHAIN, read: |s, item| set(&mut s.options.chain, chain(item)), print: print_chain },
