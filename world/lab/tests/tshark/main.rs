@@ -368,6 +368,30 @@ fn keys_of_rekeyed_sas_are_in_the_tables() {
 }
 
 #[test]
+fn resumed_sessions_accounting_and_tunnels_are_read() {
+    if !is_installed() {
+        return;
+    }
+    const ACCOUNTING_REQUEST: &str = "4";
+    let options = ["accounting", "resumption", "virtual_address"].map(|name| format!("options.{name}=true"));
+    let fixed = ["samples=2", "networks=wifi-11g", "methods=ikev2-eap-tls", "options.mode=tunnel"];
+    let overrides = [&fixed[..], &options.each_ref().map(String::as_str)].concat();
+    let captured = Captured::new("resumed", plan("quickstart", &overrides));
+    for (name, _, frames) in captured.rows() {
+        sound(&name, &frames, OPINIONS);
+        all_read(&name, &frames);
+        // Both authentications end with a Finished of either side; the second shows no certificate any more.
+        let shown = |kind: &str| {
+            let ike = frames.iter().filter(|frame| frame.is_there("isakmp.exchangetype"));
+            ike.filter(|frame| frame.has("tls.handshake.type", kind)).count()
+        };
+        assert_eq!((shown("11"), shown("20")), (2, 4), "{name}: certificates and Finished");
+        let accounted = frames.iter().filter(|frame| frame.has("radius.code", ACCOUNTING_REQUEST)).count();
+        assert_eq!(accounted, 4, "{name}: a start and a stop each");
+    }
+}
+
+#[test]
 fn null_crypto_leaves_the_same_bytes_and_no_keys() {
     let bytes = |name: &str| {
         let captured = Captured::new(name, plan("eap", &["samples=2", "crypto=null", "networks=wifi-11g"]));
