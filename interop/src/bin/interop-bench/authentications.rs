@@ -9,9 +9,10 @@ use keytoll_interop::eap::{Login, Method, Version};
 use keytoll_interop::lab::GW_TOWARDS_AAA;
 use keytoll_interop::{FreeRadius, Hostapd, KeyKind, Lab, Node, Pki};
 
-use crate::contestants::{answering, asking, start};
+use crate::contestants::asking;
 use crate::handshakes::{Plan, outcome, turns};
 use crate::load::Outcome;
+use crate::product;
 use crate::table::{Comparison, Measured, Row};
 use crate::trouble::Result;
 
@@ -127,10 +128,7 @@ fn login() -> Login {
 }
 
 fn keytoll(lab: &Lab, _: &Pki) -> Result<Server> {
-    let mut command = answering(lab, Node::Aaa, "aaa-server")?;
-    command.args(["--local", &Node::Aaa.outer().to_string(), "--client", &GW_TOWARDS_AAA.to_string()]);
-    command.arg("--pki").arg(lab.shared_dir().join("pki"));
-    start("keytoll", command, &lab.dir(Node::Aaa), |told| told.contains("listening")).map(Server::Keytoll)
+    product::aaa(lab, &lab.shared_dir().join("pki")).map(Server::Keytoll)
 }
 
 fn freeradius(lab: &Lab, pki: &Pki) -> Result<Server> {

@@ -33,6 +33,9 @@ impl Case {
         Self::rsa("aes128-sha256-x25519", Some("aes128-sha256")),
     ];
 
+    /// What gateways are flooded with.
+    pub(crate) const FLOODED: Self = Self::psk("aes128-sha256-x25519", Some("aes128-sha256"));
+
     const fn psk(ike: &'static str, esp: Option<&'static str>) -> Self {
         Self { proof: Proof::Psk, ike, esp, aim: 0.2 }
     }

@@ -15,6 +15,7 @@ use keytoll_interop::swanctl::SECRET;
 use keytoll_interop::{Lab, Node};
 
 use crate::cases::{Case, Proof};
+use crate::product::{self, Log};
 use crate::trouble::Result;
 
 /// Built by `interop/build-strongswan.sh`.
@@ -41,8 +42,10 @@ pub(crate) fn take_place() -> Result<()> {
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gateway {
-    /// Ours.
+    /// Ours, with nothing in its log but warnings.
     Keytoll,
+    /// Ours, with its usual log.
+    KeytollUsual,
     /// Debian's charon-systemd with Debian's plugins and settings, logs included.
     Shipped,
     /// Debian's charon-systemd without logs, with a hash table for its SAs, and with the plugins it needs.
@@ -55,7 +58,7 @@ impl Gateway {
     /// Who can take part; Debian's kernel interface cannot install SAs on every kernel, so it plays childless only.
     pub(crate) const fn for_case(case: &Case) -> &'static [Self] {
         match case.esp {
-            None => &[Self::Keytoll, Self::Shipped, Self::Fastest],
+            None => &[Self::Keytoll, Self::KeytollUsual, Self::Shipped, Self::Fastest],
             Some(_) => &[Self::Keytoll, Self::Rebuilt],
         }
     }
@@ -64,6 +67,7 @@ impl Gateway {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Keytoll => "keytoll",
+            Self::KeytollUsual => "keytoll with its usual log",
             Self::Shipped => "strongSwan as shipped",
             Self::Fastest => "strongSwan, fastest",
             Self::Rebuilt => "strongSwan, fastest, no kernel",
@@ -73,17 +77,11 @@ impl Gateway {
     /// Starts it in the gateway's place of its own lab.
     pub(crate) fn start(self, lab: &Lab, case: &Case, pki: &Path) -> Result<Process> {
         match self {
-            Self::Keytoll => keytoll(lab, case, pki),
+            Self::Keytoll => product::gateway(lab, case, pki, Log::Quiet),
+            Self::KeytollUsual => product::gateway(lab, case, pki, Log::Usual),
             Self::Shipped | Self::Fastest | Self::Rebuilt => Charon { gateway: self, lab, case, pki }.start(),
         }
     }
-}
-
-/// This program again, as somebody who answers.
-pub(crate) fn answering(lab: &Lab, node: Node, role: &str) -> Result<Command> {
-    let mut command = lab.command(node, &std::env::current_exe()?.to_string_lossy());
-    command.arg(role);
-    Ok(command)
 }
 
 /// This program again, as a load generator.
@@ -102,13 +100,6 @@ pub(crate) fn terms(command: &mut Command, case: &Case, pki: &Path) {
     if case.proof == Proof::Rsa2048 {
         command.arg("--pki").arg(pki);
     }
-}
-
-fn keytoll(lab: &Lab, case: &Case, pki: &Path) -> Result<Process> {
-    let mut command = answering(lab, Node::Gw, "gateway")?;
-    command.args(["--local", &Node::Gw.outer().to_string()]);
-    terms(&mut command, case, pki);
-    start("keytoll", command, &lab.dir(Node::Gw), |told| told.contains("listening"))
 }
 
 /// Starts a program and waits until it is ready.

@@ -11,7 +11,7 @@ use keytoll_engine::trace::{Fact, Trace};
 use keytoll_ike::v2::{Command, Endpoint, Event};
 use keytoll_live::{Driver, Sockets, os_seed};
 
-use crate::ike::{Auth, Side, config};
+use crate::ike::{Auth, config};
 use crate::load::{Load, Outcome};
 use crate::trouble::Result;
 
@@ -42,8 +42,8 @@ pub(crate) struct Devices {
 
 /// Runs them to the end.
 pub(crate) fn run(devices: &Devices) -> Result<Outcome> {
-    let auth = Auth::load(devices.pki.as_deref(), Side::Device)?;
-    let config = config(Side::Device, &auth, &devices.ike, devices.esp.as_deref())?;
+    let auth = Auth::load(devices.pki.as_deref())?;
+    let config = config(&auth, &devices.ike, devices.esp.as_deref())?;
     let endpoint = Endpoint::new(config, os_seed()?.stream("devices"));
     let sockets = Sockets::bind(&[500, 4500].map(|port| SocketAddr::new(devices.local, port)))?;
     let mut crowd = Crowd {
@@ -52,6 +52,8 @@ pub(crate) fn run(devices: &Devices) -> Result<Outcome> {
         childless: devices.esp.is_none(),
         seen: Repeated::default(),
         outcome: Outcome::default(),
+        alone_since: None,
+        closed: 0,
     };
     let (begin, cpu_before) = (Instant::now(), own_cpu_ns());
     crowd.serve(&devices.load)?;
@@ -87,13 +89,18 @@ struct Crowd {
     childless: bool,
     seen: Repeated,
     outcome: Outcome,
+    /// When the only handshake there is began.
+    alone_since: Option<Instant>,
+    /// SAs that the gateway agreed to delete.
+    closed: u64,
 }
 
 impl Crowd {
     fn serve(&mut self, load: &Load) -> Result<()> {
         let mut started = 0;
-        while self.outcome.over() < load.count {
-            while started < load.count && started - self.outcome.over() < load.window {
+        while self.over() < load.count {
+            while started < load.count && started - self.over() < load.window {
+                self.alone_since = (load.window == 1).then(Instant::now);
                 self.initiate();
                 started += 1;
             }
@@ -106,6 +113,11 @@ impl Crowd {
         Ok(())
     }
 
+    /// Those that have come and gone, or failed.
+    const fn over(&self) -> u64 {
+        self.closed + self.outcome.failed
+    }
+
     fn initiate(&mut self) {
         let (local, remote) = self.route;
         self.driver.command(Command::Initiate { connection: 0, local, remote }, &mut self.seen);
@@ -116,13 +128,18 @@ impl Crowd {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Established(up) if self.childless => {
+                self.outcome.succeed(self.alone_since);
                 self.driver.command(Command::Delete(up.sa), &mut self.seen);
             }
-            Event::ChildUp(sa, _) => self.driver.command(Command::Delete(sa), &mut self.seen),
-            Event::Closed(..) => self.outcome.done += 1,
+            Event::ChildUp(sa, _) => {
+                self.outcome.succeed(self.alone_since);
+                self.driver.command(Command::Delete(sa), &mut self.seen);
+            }
+            Event::Closed(..) => self.closed += 1,
             Event::Failed(_, why) => self.outcome.fail(why.name()),
             Event::ChildFailed(sa, why) => {
-                self.outcome.fail(why.name());
+                // Its end counts when it is closed.
+                self.outcome.why = Some(why.name().to_owned());
                 self.driver.command(Command::Delete(sa), &mut self.seen);
             }
             _ => {}

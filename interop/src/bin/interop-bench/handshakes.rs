@@ -107,6 +107,11 @@ fn devices(lab: &Lab, case: &Case, count: u64, plan: &Plan) -> Result<Outcome> {
     outcome(&mut command)
 }
 
+/// Our devices, each when the one before is gone.
+pub(crate) fn devices_one_by_one(lab: &Lab, case: &Case, count: u64) -> Result<Outcome> {
+    devices(lab, case, count, &Plan { rounds: 1, count, window: 1 })
+}
+
 /// Runs a load generator; fails if anything of its load failed.
 pub(crate) fn outcome(command: &mut Command) -> Result<Outcome> {
     let output = command.stdin(Stdio::null()).output()?;
@@ -114,7 +119,7 @@ pub(crate) fn outcome(command: &mut Command) -> Result<Outcome> {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
     }
     let outcome: Outcome = serde_json::from_slice(&output.stdout)?;
-    if outcome.failed > 0 {
+    if outcome.failed > 0 || outcome.why.is_some() {
         return Err(format!("not everybody got in: {outcome:?}").into());
     }
     Ok(outcome)

@@ -1,4 +1,4 @@
-//! What our ends are told: one connection, shared key or certificates, with a child or without.
+//! What our devices are told: one connection, shared key or certificates, with a child or without.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,28 +16,7 @@ use keytoll_pki::{Anchors, pem};
 
 use crate::trouble::Result;
 
-/// Which end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Initiator.
-    Device,
-    /// Responder.
-    Gateway,
-    /// The AAA server, which has nothing to do with IKE but a certificate too.
-    Aaa,
-}
-
-impl Side {
-    const fn nodes(self) -> (Node, Node) {
-        match self {
-            Self::Device => (Node::Ue, Node::Gw),
-            Self::Gateway => (Node::Gw, Node::Ue),
-            Self::Aaa => (Node::Aaa, Node::Ue),
-        }
-    }
-}
-
-/// How either proves itself.
+/// How both ends prove themselves.
 pub(crate) enum Auth {
     /// The lab's shared key.
     Psk,
@@ -46,10 +25,10 @@ pub(crate) enum Auth {
 }
 
 impl Auth {
-    /// The node's files in a directory of certificates, or the shared key if there is none.
-    pub(crate) fn load(pki: Option<&Path>, side: Side) -> Result<Self> {
+    /// The device's files in a directory of certificates, or the shared key if there is none.
+    pub(crate) fn load(pki: Option<&Path>) -> Result<Self> {
         let Some(dir) = pki else { return Ok(Self::Psk) };
-        let name = side.nodes().0.name();
+        let name = Node::Ue.name();
         let chain = pem::load_certificates(&dir.join(format!("{name}.crt")))?;
         let key = keys::from_pkcs8(&pem::load_private_key(&dir.join(format!("{name}.key")))?)?;
         let roots = pem::load_certificates(&dir.join("root.crt"))?;
@@ -72,13 +51,13 @@ impl Auth {
 }
 
 /// An endpoint with one connection; `esp` none: childless.
-pub(crate) fn config(side: Side, auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config> {
-    let ((own, peer), (local, remote)) = (side.nodes(), auth.proofs());
+pub(crate) fn config(auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config> {
+    let (local, remote) = auth.proofs();
     let child = esp.map(child).transpose()?;
     let connection = Connection {
         name: "bench".into(),
-        local_id: own.id().parse()?,
-        remote_id: Some(peer.id().parse()?),
+        local_id: Node::Ue.id().parse()?,
+        remote_id: Some(Node::Gw.id().parse()?),
         local,
         remote,
         suites: vec![Suite::ike(ike)?],
@@ -90,11 +69,7 @@ pub(crate) fn config(side: Side, auth: &Auth, ike: &str, esp: Option<&str>) -> R
         rekey_after: None,
         liveness_after: None,
     };
-    let mut config = Config::new(vec![connection]);
-    // As `dos_protection = no` for strongSwan: all the load comes from one address.
-    config.half_open.cookies_from = usize::MAX;
-    config.half_open.per_address_max = config.half_open.max;
-    Ok(config)
+    Ok(Config::new(vec![connection]))
 }
 
 fn child(esp: &str) -> Result<ChildConfig> {

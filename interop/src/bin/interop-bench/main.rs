@@ -2,8 +2,9 @@
 //! devices beside strongSwan's, per EAP-TLS authentication of our AAA server beside FreeRADIUS's and hostapd's.
 //!
 //! ```text
-//!   interop-bench ike | aaa    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
-//!   interop-bench gateway | devices | …    what it starts of ourselves
+//!   interop-bench ike | eap-tls    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
+//!   interop-bench gateway | aaa    as `keytoll` itself: what is measured of ourselves
+//!   interop-bench devices | stations    our load generators
 //! ```
 //!
 //! All contestants run at the same time and take turns under load, so that whatever happens to the machine happens to
@@ -13,18 +14,20 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "a program that measures real time and prints"
+    clippy::disallowed_types,
+    reason = "a program that measures real time, floods sockets and prints"
 )]
 
-mod aaa;
 mod authentications;
 mod cases;
 mod contestants;
 mod devices;
-mod gateway;
+mod flood;
+mod flooder;
 mod handshakes;
 mod ike;
 mod load;
+mod product;
 mod stations;
 mod table;
 mod trouble;
@@ -32,11 +35,12 @@ mod trouble;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 
 use crate::cases::Case;
 use crate::contestants::take_place;
 use crate::handshakes::Plan;
-use crate::load::Outcome;
+use crate::product::VERBS;
 use crate::table::{Comparison, HEAD};
 use crate::trouble::Result;
 
@@ -52,16 +56,15 @@ enum Verb {
     /// IKEv2: gateways under the same devices, then devices against the same gateway.
     Ike(What),
     /// EAP-TLS: AAA servers under the same stations.
-    Aaa(What),
-    /// Our AAA server, to be measured.
-    #[command(hide = true)]
-    AaaServer(aaa::Arguments),
+    EapTls(What),
     /// Our stations, as the load.
     #[command(hide = true)]
     Stations(stations::Stations),
-    /// Our gateway, to be measured.
+    /// Bad input: a flood against our gateway or AAA server, while genuine devices want in.
+    Flood(flood::Arguments),
+    /// The flood.
     #[command(hide = true)]
-    Gateway(gateway::Arguments),
+    Flooder(flooder::Flood),
     /// Our devices, as the load.
     #[command(hide = true)]
     Devices(devices::Devices),
@@ -80,6 +83,9 @@ struct What {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|verb| VERBS.contains(&verb.as_str())) {
+        return keytoll_cli::main();
+    }
     match run(Cli::parse().verb) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
@@ -92,16 +98,16 @@ fn main() -> ExitCode {
 fn run(verb: Verb) -> Result<()> {
     match verb {
         Verb::Ike(what) => ike(&what),
-        Verb::Aaa(what) => eap_tls(&what),
-        Verb::AaaServer(arguments) => aaa::run(&arguments),
-        Verb::Gateway(arguments) => gateway::run(&arguments),
+        Verb::EapTls(what) => eap_tls(&what),
+        Verb::Flood(arguments) => tell(&flood::run(&arguments)?),
+        Verb::Flooder(flood) => tell(&flooder::run(&flood)?),
         Verb::Devices(devices) => tell(&devices::run(&devices)?),
         Verb::Stations(stations) => tell(&stations::run(&stations)?),
     }
 }
 
 /// To the process that measures.
-fn tell(outcome: &Outcome) -> Result<()> {
+fn tell(outcome: &impl Serialize) -> Result<()> {
     println!("{}", serde_json::to_string(outcome)?);
     Ok(())
 }

@@ -26,7 +26,7 @@ use keytoll_radius::wire::{Attributes, State};
 use keytoll_tls as tls;
 
 use crate::devices::own_cpu_ns;
-use crate::ike::{Auth, Side};
+use crate::ike::Auth;
 use crate::load::{Load, Outcome};
 use crate::trouble::Result;
 
@@ -82,7 +82,7 @@ fn radius(stations: &Stations) -> Config {
 }
 
 fn method(stations: &Stations) -> Result<Arc<dyn PeerOffer>> {
-    let Auth::Certificate(credential, trust) = Auth::load(Some(&stations.pki), Side::Device)? else {
+    let Auth::Certificate(credential, trust) = Auth::load(Some(&stations.pki))? else {
         return Err("EAP-TLS takes certificates".into());
     };
     let version = tls::Version::Tls12;
@@ -98,14 +98,15 @@ fn method(stations: &Stations) -> Result<Arc<dyn PeerOffer>> {
 }
 
 fn serve(driver: &mut Driver<Crowd, Real>, load: &Load) -> Result<Outcome> {
-    let (mut outcome, mut started) = (Outcome::default(), 0);
+    let (mut outcome, mut started, mut alone_since) = (Outcome::default(), 0, None);
     while outcome.over() < load.count {
         while started < load.count && started - outcome.over() < load.window {
+            alone_since = (load.window == 1).then(Instant::now);
             driver.command(Begin, &mut NoTrace);
             started += 1;
         }
         match driver.next_event(SILENCE_MAX, &mut NoTrace) {
-            Some(Over(Ok(()))) => outcome.done += 1,
+            Some(Over(Ok(()))) => outcome.succeed(alone_since),
             Some(Over(Err(why))) => outcome.fail(&why),
             None => return Err(format!("the server fell silent after {outcome:?}").into()),
         }

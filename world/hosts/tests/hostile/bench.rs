@@ -70,10 +70,17 @@ fn secret() -> Secret {
     Secret::from(&b"testing123"[..])
 }
 
-fn device(trust: Arc<dyn Trust>, peer: Arc<dyn PeerOffer>, seed: &Seed) -> Device {
+fn device(
+    trust: Arc<dyn Trust>,
+    peer: Arc<dyn PeerOffer>,
+    seed: &Seed,
+    more: impl FnOnce(&mut Connection),
+) -> Device {
     let methods = PeerConfig { methods: vec![peer], limits: Limits::default() };
+    let mut ike = endpoint(USER, Some("gw.lab"), Prove::Eap, Believe::Certificate(trust));
+    more(&mut ike.connections[0]);
     let config = DeviceConfig {
-        ike: endpoint(USER, Some("gw.lab"), Prove::Eap, Believe::Certificate(trust)),
+        ike,
         address: DEVICE,
         gateway: GATEWAY,
         target: GATEWAY,
@@ -82,7 +89,12 @@ fn device(trust: Arc<dyn Trust>, peer: Arc<dyn PeerOffer>, seed: &Seed) -> Devic
     Device::new(config, seed, "ue")
 }
 
-fn gateway(credential: Credential, accounts: bool, seed: &Seed) -> Gateway {
+fn gateway(
+    credential: Credential,
+    accounts: bool,
+    seed: &Seed,
+    more: impl FnOnce(&mut Connection),
+) -> Gateway {
     let radius = client::Config {
         local: GATEWAY,
         ports: 40_000..=40_000,
@@ -90,8 +102,10 @@ fn gateway(credential: Credential, accounts: bool, seed: &Seed) -> Gateway {
         nas_identifier: "gw.lab".into(),
         retransmission: client::Retransmission::default(),
     };
+    let mut ike = endpoint("gw.lab", None, Prove::Certificate(credential), Believe::Eap);
+    more(&mut ike.connections[0]);
     let config = GatewayConfig {
-        ike: endpoint("gw.lab", None, Prove::Certificate(credential), Believe::Eap),
+        ike,
         address: GATEWAY,
         inner: vec![],
         aaa: Some(AaaAccess { radius, asks_identity: false, accounts }),
@@ -113,6 +127,7 @@ pub(crate) type Tamper = dyn FnMut(&mut Datagram) -> bool;
 
 pub(crate) struct Bench {
     device: Device,
+    device_methods: Arc<dyn PeerOffer>,
     pub(crate) gateway: Gateway,
     pub(crate) aaa: Aaa,
     pub(crate) now: Time,
@@ -133,8 +148,9 @@ impl Bench {
     pub(crate) fn new(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> Self {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
         Self {
-            device: device(trust, peer, &seed),
-            gateway: gateway(credential, false, &seed),
+            device: device(trust, Arc::clone(&peer), &seed, |_| {}),
+            device_methods: peer,
+            gateway: gateway(credential, false, &seed, |_| {}),
             aaa: aaa(server, |_| {}),
             now: Time::ZERO,
             wire: VecDeque::new(),
@@ -156,7 +172,18 @@ impl Bench {
     /// The gateway reports the device's session to the AAA server.
     pub(crate) fn accounting(mut self) -> Self {
         let (credential, _) = certificate("gw.lab");
-        self.gateway = gateway(credential, true, &Seed::from(1));
+        self.gateway = gateway(credential, true, &Seed::from(1), |_| {});
+        self
+    }
+
+    /// The gateway asks whether a silent device lives, the device wants new keys every minute.
+    pub(crate) fn watchful(mut self) -> Self {
+        let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
+        let peers = self.device_methods.clone();
+        self.gateway = gateway(credential, false, &seed, |terms| {
+            terms.liveness_after = Some(Duration::from_secs(30));
+        });
+        self.device = device(trust, peers, &seed, |terms| terms.rekey_after = Some(Duration::from_secs(60)));
         self
     }
 

@@ -8,7 +8,7 @@ mod bench;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bench::{AAA, Bench, GATEWAY, USER, certificate};
+use bench::{AAA, Bench, DEVICE, GATEWAY, USER, certificate};
 use keytoll_eap::methods::gtc::GtcPeer;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
@@ -366,6 +366,30 @@ fn an_aaa_server_that_falls_silent_halfway_is_given_up() {
     let bench = Bench::new(md5_peer(), md5_server()).tampered(silent).run();
     assert_eq!(bench.said(), owned(&TIMEOUT));
     bench.check_nothing_is_held();
+}
+
+/// A power cut after any of its datagrams: in IKE_SA_INIT, in every round of EAP, in the last IKE_AUTH, in a liveness
+/// check, in a rekeying, in the delete of what was rekeyed. Nobody keeps anything of it.
+#[test]
+fn a_device_killed_after_any_datagram_is_forgotten() {
+    // Enough for EAP-TLS, a liveness check and two rekeyings, and over early enough for the last timer.
+    const DATAGRAMS: usize = 16;
+    for (peer, server) in [(md5_peer(), md5_server()), (tls_peer(), tls())] {
+        for last in 1..=DATAGRAMS {
+            let mut left = last;
+            let killed = move |datagram: &mut Datagram| {
+                let is_own = datagram.from.ip == DEVICE;
+                if datagram.to.ip != DEVICE && !is_own {
+                    return true;
+                }
+                let lives = left > 0;
+                left -= usize::from(is_own && lives);
+                lives
+            };
+            let bench = Bench::new(Arc::clone(&peer), Arc::clone(&server)).watchful();
+            bench.tampered(killed).run().check_nothing_is_held();
+        }
+    }
 }
 
 /// Who the Access-Accept and the first report say has come in, and what was said.
