@@ -71,6 +71,9 @@ pub(crate) enum Verb {
     /// Be one node of a live run: `keytoll run` starts it.
     #[command(hide = true)]
     Node,
+    /// Measure the authentications in a capture.
+    #[command(after_help = MEASURE_HELP)]
+    Measure(MeasureArgs),
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -169,6 +172,17 @@ no files. Prints each conversation as a ladder: one rail for each of UE, GW, AAA
 for each message with its time, bytes and packets, what it carries, repetitions and failures.
 Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys;
 3 the environment does not let us.";
+
+const MEASURE_HELP: &str = "\
+Example:
+  keytoll measure capture.pcapng --keys capture.keys --out runs/captured
+
+Reads what `keytoll decode` reads. Prints the table of `keytoll run` for what was captured: messages,
+packets, bytes and retransmissions of each link, and delays from the first packet to the last answer;
+a capture knows nothing of CPU and memory. With --out writes manifest.json, trace/, costs/,
+samples.csv, messages.csv, summary.json and report.html into a directory.
+Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such
+keys; 3 the environment does not let us.";
 
 const COMPLETIONS_HELP: &str = "\
 Example:
@@ -472,6 +486,19 @@ pub(crate) struct DecodeArgs {
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<usize>,
     /// Print JSON instead of ladders.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `measure`.
+#[derive(Debug, Args)]
+pub(crate) struct MeasureArgs {
+    #[command(flatten)]
+    pub(crate) from: CaptureArgs,
+    /// Directory for the results; without it none are kept.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print summary.json instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -12,6 +12,7 @@ mod decode;
 mod interrupt;
 mod list;
 mod live;
+mod measure;
 mod report;
 mod run;
 mod screen;
@@ -44,6 +45,7 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::report(&args),
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
+        Verb::Measure(args) => measure::measure(&args),
         Verb::Completions(args) => completions::completions(&args),
     };
     done.unwrap_or_else(|report| screen::fail(&report, cli.color))

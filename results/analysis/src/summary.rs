@@ -20,6 +20,9 @@ use crate::stats::{Distribution, interval95};
 /// The format of [`Summary`].
 pub const FORMAT: u32 = 1;
 
+/// What a row of a capture has in place of network, topology, world and crypto, which nobody knows.
+pub const CAPTURED: &str = "captured";
+
 /// The whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -27,7 +30,7 @@ pub struct Summary {
     pub format: u32,
     /// The title of the scenario.
     pub title: String,
-    /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
+    /// The seed as text: JavaScript loses the low bits of 64-bit numbers. Empty where nothing was drawn.
     pub seed: String,
     /// False if the run was interrupted: rows have fewer samples than planned.
     pub complete: bool,
@@ -46,9 +49,9 @@ pub struct SummaryRow {
     pub network: String,
     /// The topology's name.
     pub topology: String,
-    /// `sim` or `live`.
+    /// `sim`, `live` or [`CAPTURED`].
     pub world: String,
-    /// `real`, `null` or `table`.
+    /// `real`, `null`, `table` or [`CAPTURED`].
     pub crypto: String,
     /// Authentications measured.
     pub n: u64,

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use keytoll_analysis::Findings;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
-use crate::groups::{Group, groups, label};
+use crate::groups::{Group, groups, label, seed};
 use crate::number::{known, plain, uncertain};
 use crate::svg::{Bar, Chart};
 
@@ -52,10 +52,10 @@ pub(crate) fn escaped(text: &str) -> String {
 
 fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = findings.summary.rows.iter().map(|row| row.n).sum();
-    let (seed, version) = (escaped(&findings.summary.seed), escaped(&findings.manifest.keytoll_version));
+    let (seed, version) = (escaped(&seed(&findings.summary)), escaped(&findings.manifest.keytoll_version));
     writeln!(
         out,
-        "<p>{n} authentications, seed {seed}, keytoll {version}, {}.</p>",
+        "<p>{n} authentications, {seed}, keytoll {version}, {}.</p>",
         escaped(&findings.manifest.machine.cpu)
     )?;
     if !findings.summary.complete {

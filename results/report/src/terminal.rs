@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::summary::{Cpu, LinkMeans, Summary, SummaryRow};
+use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Summary, SummaryRow};
 
-use crate::groups::{Group, groups, label};
+use crate::groups::{Group, groups, label, seed};
 use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{known, plain, uncertain};
 
@@ -16,14 +16,16 @@ pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
     let groups = groups(summary);
     headline(summary, &mut out)?;
     section("Delay and traffic", &DELAY_HEAD, &groups, delay_lines, &mut out)?;
-    section("CPU and memory", &CPU_HEAD, &groups, cpu_lines, &mut out)?;
+    if summary.rows.iter().any(is_costed) {
+        section("CPU and memory", &CPU_HEAD, &groups, cpu_lines, &mut out)?;
+    }
     failures(summary, &mut out)?;
     footnotes(summary, &mut out)
 }
 
 fn headline(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = summary.rows.iter().map(|row| row.n).sum();
-    let title = format!("{}: {n} authentications, seed {}", summary.title, summary.seed);
+    let title = format!("{}: {n} authentications, {}", summary.title, seed(summary));
     writeln!(out, "{}", fitted(&title, WIDTH))?;
     if !summary.complete {
         writeln!(out, "The run was interrupted: this is what was measured until then.")?;
@@ -186,10 +188,20 @@ fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     notes(summary).iter().try_for_each(|note| wrapped(note, WIDTH, out))
 }
 
+/// Whether anything is known of what it cost; of what was captured nothing is.
+fn is_costed(row: &SummaryRow) -> bool {
+    row.memory_bytes.names().next().is_some()
+}
+
 /// What a reader must know of the columns and of this run.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes: Vec<String> = NOTES.map(str::to_owned).to_vec();
-    notes.push(charged(summary).to_owned());
+    if summary.rows.iter().any(is_costed) {
+        notes.push(COST_NOTE.to_owned());
+    }
+    if summary.rows.iter().any(|row| row.world != CAPTURED) {
+        notes.push(charged(summary).to_owned());
+    }
     let disturbed: u64 = summary.rows.iter().map(|row| row.disturbed).sum();
     if disturbed > 0 {
         notes.push(format!("{disturbed} authentications {DISTURBED}"));
@@ -220,15 +232,15 @@ fn gathered(summary: &Summary) -> Vec<String> {
     told.into_iter().map(sentence).collect()
 }
 
-const NOTES: [&str; 3] = [
+const NOTES: [&str; 2] = [
     "ok/n: established of all measured. delay: trigger to usable SA, mean of those established ± half the 95 % \
      interval (Student t). packet: mean time until the packet that caused it came back through the SA, of those that \
      did: where links lose packets, these are not all.",
     "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
      after fragmentation, headers and retransmissions included.",
-    "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles: that time at the \
-     clock frequency this machine was seen running at. heap: highest use during start and the first authentication.",
 ];
+const COST_NOTE: &str = "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles: that time at the \
+     clock frequency this machine was seen running at. heap: highest use during start and the first authentication.";
 const DISTURBED: &str = "were disturbed (the driver lost the CPU) and are not in the cpu figures, nor in the delays \
                          where computation is charged.";
 

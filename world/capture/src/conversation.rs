@@ -116,6 +116,11 @@ impl Entry {
         matches!(self.fate, Some((Fate::Lost | Fate::QueueFull, _)))
     }
 
+    /// Whether it arrives as it was sent, as far as the capture says.
+    pub const fn arrives(&self) -> bool {
+        matches!(self.fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
+    }
+
     /// Replaces the part that stands for an EAP packet by its words.
     fn put_eap(&mut self, words: &Words) {
         self.failure = self.failure.take().or_else(|| words.failure.clone());
@@ -314,7 +319,7 @@ impl Tracker {
 
     /// The answer to a question: how long it took, and that the question was answered.
     fn answer(&mut self, questions: &[Place], answer: Place) {
-        let Some(&first) = questions.first() else { return };
+        let Some(&first) = questions.first().filter(|_| self.entry_mut(answer).arrives()) else { return };
         let asked_ns = self.entry_mut(first).first_ns;
         let entry = self.entry_mut(answer);
         entry.answers_after_ns = Some(entry.at_ns.saturating_sub(asked_ns));

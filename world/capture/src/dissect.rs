@@ -126,6 +126,11 @@ impl Dissector {
             _ => icmp::dissect(passed)?,
         };
         dissected.sent = observe::message(passed.datagram.protocol, bytes).ok();
+        if let (Some(sent), Content::Ike(ike)) = (&mut dissected.sent, &dissected.content)
+            && ike.major == 2
+        {
+            sent.payloads = ike.meaning.kinds;
+        }
         dissected.remarks.extend(passed.cut.map(|cut| why_cut(cut, passed.packets)));
         Some(dissected)
     }

@@ -12,6 +12,7 @@ pub mod conversation;
 pub mod counts;
 pub mod decode;
 pub mod dissect;
+pub mod facts;
 pub mod keys;
 pub mod ladder;
 pub mod observe;

@@ -119,7 +119,7 @@ fn message(entry: &Entry, start_ns: u64) -> Value {
     let known = [
         ("repeats_frame", entry.repeats.map(|frame| json!(frame))),
         ("answers_after_ms", entry.answers_after_ns.map(|ns| json!(ms(ns)))),
-        ("unanswered", entry.unanswered.then(|| json!(true))),
+        ("unanswered", entry.unanswered.then_some(Value::Bool(true))),
         ("failure", entry.failure.as_ref().map(|why| json!(why))),
         ("remarks", (!entry.remarks.is_empty()).then(|| json!(entry.remarks))),
         ("more", (entry.more > 0).then(|| json!(entry.more))),

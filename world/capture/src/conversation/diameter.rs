@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use keytoll_diameter::number::command::CAPABILITIES_EXCHANGE;
 use keytoll_engine::Addr;
 use keytoll_engine::trace::Node;
 
@@ -52,7 +53,9 @@ impl Tracker {
 
     /// A conversation for a request: that of its connection, or one of its own that will join whom it is for.
     fn diameter_conversation(&mut self, from: Addr, to: Addr, diameter: &Diameter) -> Option<usize> {
-        let is_base = diameter.header.application == 0;
+        // Somebody who waits makes the server connect; what else it says to keep the connection is for nobody.
+        let header = &diameter.header;
+        let is_base = header.application == 0 && header.command != CAPABILITIES_EXCHANGE;
         if !is_base && let Some(whose) = self.diameter_for(from, diameter) {
             let conversation = self.begin(Kind::Diameter)?;
             self.diameter.for_whom.insert(conversation, whose);

@@ -1,6 +1,6 @@
 //! IKE SAs, their ESP and what ICMP says about them: which conversation a message belongs to, and who of its ends is who.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use keytoll_engine::Addr;
@@ -40,7 +40,29 @@ struct Sa {
     /// Another exchange than IKE_SA_INIT was seen.
     begun: bool,
     /// Requests without response, by sender and message id: every transmission.
-    open: BTreeMap<(bool, u32, u8), Vec<Place>>,
+    open: BTreeMap<Exchange, Vec<Place>>,
+    /// Which fragments of a response have passed.
+    fragments: BTreeMap<Exchange, BTreeSet<u16>>,
+}
+
+/// Sender of the request, message id, exchange type.
+type Exchange = (bool, u32, u8);
+
+impl Sa {
+    fn new(conversation: usize, initiator: Node, initiator_ip: IpAddr, begun: bool) -> Self {
+        let (open, fragments) = (BTreeMap::new(), BTreeMap::new());
+        Self { conversation, initiator, initiator_ip, begun, open, fragments }
+    }
+
+    /// Whether a response is there, with this message if not before: it is when all its fragments are.
+    fn is_complete(&mut self, exchange: Exchange, fragment: Option<(u16, u16)>) -> bool {
+        let Some((number, total)) = fragment else { return true };
+        let passed = self.fragments.entry(exchange).or_default();
+        if total <= keytoll_ike::v2::fragment::FRAGMENTS_MAX {
+            passed.insert(number);
+        }
+        passed.len() == usize::from(total)
+    }
 }
 
 /// More EAP packets are not remembered.
@@ -108,8 +130,7 @@ impl Tracker {
             // A capture that begins in the middle shows who the initiator is by the flag, IKEv1 does not.
             let by_flag = ike.major != 2 || ike.from_initiator;
             let initiator_ip = if by_flag { from } else { passed.datagram.to.ip };
-            let sa =
-                Sa { conversation, initiator: Node::Ue, initiator_ip, begun: false, open: BTreeMap::new() };
+            let sa = Sa::new(conversation, Node::Ue, initiator_ip, false);
             self.ike.sas.insert(spi_i, sa);
         }
         let sa = self.ike.sas.get_mut(&spi_i)?;
@@ -131,6 +152,7 @@ impl Tracker {
 
     /// Questions and answers, and what the payloads say about other SAs.
     fn follow(&mut self, ike: &Ike, from_initiator: bool, from: Node, place: Place, passed: &Passed) {
+        let arrives = self.entry_mut(place).arrives();
         let sa = self.ike.sas.get_mut(&ike.spis.0).expect("ike_sa found or made it");
         let is_auth = ike.major == 2 && ike.exchange == IKE_AUTH;
         if ike.major == 2 && !ike.response {
@@ -139,11 +161,14 @@ impl Tracker {
             if is_auth && from == Node::Ue {
                 self.ike.waiting.entry(place.0).or_insert(passed.at_ns);
             }
-        } else if ike.major == 2 {
-            let questions = sa.open.remove(&(!from_initiator, ike.id, ike.exchange)).unwrap_or_default();
-            self.answer(&questions, place);
-            if is_auth && from == Node::Gw {
-                self.ike.waiting.remove(&place.0);
+        } else if ike.major == 2 && arrives {
+            let exchange = (!from_initiator, ike.id, ike.exchange);
+            if sa.is_complete(exchange, ike.fragment) {
+                let questions = sa.open.remove(&exchange).unwrap_or_default();
+                self.answer(&questions, place);
+                if is_auth && from == Node::Gw {
+                    self.ike.waiting.remove(&place.0);
+                }
             }
         }
         if let Some(spi) = ike.meaning.child_spi {
@@ -152,8 +177,7 @@ impl Tracker {
         // RFC 7296 §2.18: the new IKE SA's initiator is who asks for it.
         if let (Some(spi), false) = (ike.meaning.new_ike_spi, ike.response) {
             let (initiator, initiator_ip) = (from, passed.datagram.from.ip);
-            let sa =
-                Sa { conversation: place.0, initiator, initiator_ip, begun: true, open: BTreeMap::new() };
+            let sa = Sa::new(place.0, initiator, initiator_ip, true);
             self.ike.sas.entry(spi).or_insert(sa);
         }
     }

@@ -64,7 +64,7 @@ fn ike_of(entry: &Entry) -> Option<&Ike> {
 fn ike(entries: &[Entry]) -> Outcome {
     let mut last_request = None;
     for (at, entry) in entries.iter().enumerate() {
-        let Some(ike) = ike_of(entry).filter(|_| !entry.is_copy()) else { continue };
+        let Some(ike) = ike_of(entry).filter(|ike| !ike.response || entry.arrives()) else { continue };
         if matches!(ike.exchange, IKE_SA_INIT | IKE_AUTH) && !ike.response && entry.unanswered {
             last_request = Some(at);
         }
@@ -98,7 +98,8 @@ fn auth_response(entries: &[Entry], at: usize, ike: &Ike) -> Option<Outcome> {
         Inside::Opened => match meaning.error() {
             Some(_) if is_rejected(entries, at) => Some(rejected(entries, at)),
             Some(error) => Some(Outcome::Failed { by: Node::Gw, why: error.to_string(), at }),
-            None => meaning.has_auth.then_some(Outcome::Established(at)),
+            None if meaning.has_auth => Some(believed(entries, at)),
+            None => None,
         },
         Inside::Plain | Inside::Fragment | Inside::NotAuthentic => None,
         Inside::Sealed => sealed_response(entries, at, ike),
@@ -123,19 +124,58 @@ fn sealed_response(entries: &[Entry], at: usize, ike: &Ike) -> Option<Outcome> {
             Some(Outcome::Failed { by: Node::Gw, why, at })
         }
         PayloadType::EAP => None,
-        _ => Some(Outcome::Established(last_fragment(entries, at, ike))),
+        _ => match is_waiting_for_aaa(entries, at) {
+            Some(true) => {
+                let why = "no answer from the AAA server".to_owned();
+                Some(Outcome::Failed { by: Node::Gw, why, at })
+            }
+            Some(false) => None,
+            None => completing(entries, at, ike).map(|at| believed(entries, at)),
+        },
     }
 }
 
-/// The response is complete with the last of its fragments.
-fn last_fragment(entries: &[Entry], at: usize, ike: &Ike) -> usize {
-    let same = |other: &Ike| {
-        (other.id, other.exchange, other.response) == (ike.id, ike.exchange, true) && other.fragment.is_some()
+/// A message this short that begins with a notification holds no other: MOBIKE's and others' are longer.
+const LONE_NOTIFICATION_BYTES_MAX: u32 = 112;
+
+/// The gateway is satisfied with the message at this place. Whether the device is shows in what it sends next: RFC 7296
+/// §2.21.2: it may tell in an INFORMATIONAL exchange that it is not.
+fn believed(entries: &[Entry], at: usize) -> Outcome {
+    let of_device = |entry: &&Entry| entry.ends.0 == Node::Ue && entry.repeats.is_none();
+    let mut next = entries.iter().enumerate().skip(at + 1).filter(|(_, entry)| of_device(entry));
+    let Some((next_at, entry)) = next.next() else { return Outcome::Established(at) };
+    let Some(ike) = ike_of(entry).filter(|ike| ike.exchange == INFORMATIONAL && !ike.response) else {
+        return Outcome::Established(at);
     };
-    let fragments = entries.iter().enumerate().skip(at).filter(|(_, entry)| {
-        entry.repeats.is_none() && ike.fragment.is_some() && ike_of(entry).is_some_and(same)
-    });
-    fragments.map(|(place, _)| place).next_back().unwrap_or(at)
+    let is_alone = entry.sent.as_ref().is_some_and(|sent| sent.bytes <= LONE_NOTIFICATION_BYTES_MAX);
+    let why = match ike.meaning.error() {
+        Some(error) => error.to_string(),
+        None if ike.inside == Inside::Sealed
+            && ike.first_inside == Some(PayloadType::NOTIFY.0)
+            && is_alone
+            && next.next().is_none() =>
+        {
+            "refused by an encrypted notification".to_owned()
+        }
+        None => return Outcome::Established(at),
+    };
+    Outcome::Failed { by: Node::Ue, why, at: next_at }
+}
+
+/// The message that completes the response: itself, or the last of its fragments to pass.
+fn completing(entries: &[Entry], at: usize, ike: &Ike) -> Option<usize> {
+    if ike.fragment.is_none() {
+        return Some(at);
+    }
+    let same = |other: &Ike| (other.id, other.exchange, other.response) == (ike.id, ike.exchange, true);
+    entries.iter().position(|entry| entry.answers_after_ns.is_some() && ike_of(entry).is_some_and(same))
+}
+
+/// What the gateway heard from the AAA server before, if it asked: nothing yet, or nothing at all.
+fn is_waiting_for_aaa(entries: &[Entry], at: usize) -> Option<bool> {
+    let asked = entries[..at].iter().rfind(|entry| code(entry) == Some(Code::ACCESS_REQUEST))?;
+    let is_accepted = entries[..at].iter().any(|entry| code(entry) == Some(Code::ACCESS_ACCEPT));
+    (!is_accepted).then_some(asked.unanswered)
 }
 
 /// Whether the AAA server has said no before.

@@ -1,7 +1,6 @@
 //! IKEv2 messages: RFC 7296 §3.1 and §3.14, RFC 7383 §2.5. With keys the Encrypted payload is opened, fragments put together.
 
-use keytoll_engine::trace::Protocol;
-use keytoll_engine::trace::names;
+use keytoll_engine::trace::{Fate, Protocol, names};
 use keytoll_engine::wire::Reader;
 use keytoll_ike::number::{NotifyType, PayloadType};
 use keytoll_ike::v2::fragment::Progress;
@@ -13,6 +12,7 @@ use super::payloads::{Meaning, Seen, part};
 use super::{Content, Dissected, Dissector, OPEN_MAX, Part, ikev1, unreadable};
 use crate::observe::without_marker;
 use crate::packets::Passed;
+use crate::remarks;
 
 /// An IKE message as its conversation sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,12 @@ impl Dissector {
             if let Payload::EncryptedFragment(part) = payload {
                 ike.fragment = Some((part.number, part.total));
             }
-            self.open(bytes, &seen, ike, dissected);
+            // What never arrives completes nothing.
+            let fate = passed.comment.as_deref().and_then(remarks::fate);
+            let arrives = matches!(fate, None | Some((Fate::Delivered, _)));
+            if arrives || ike.fragment.is_none() {
+                self.open(bytes, &seen, ike, dissected);
+            }
         }
         dissected.failure = failure(ike);
     }

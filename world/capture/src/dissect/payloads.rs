@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_crypto::Real;
 use keytoll_engine::algorithm::{Group, Hash, Integrity, Prf};
+use keytoll_engine::trace::Payloads;
 use keytoll_engine::{Addr, Crypto};
 use keytoll_ike::number::{HashId, IdKind, NotifyType, Numbered, ProtocolId, TransformType};
 use keytoll_ike::wire::{
@@ -42,6 +43,8 @@ pub struct Meaning {
     pub certificates: usize,
     /// A known implementation.
     pub vendor: Option<&'static str>,
+    /// The payload types in the order they were read, those inside encryption included.
+    pub kinds: Payloads,
 }
 
 impl Meaning {
@@ -51,6 +54,7 @@ impl Meaning {
     }
 
     pub(super) fn add(&mut self, payload: &Payload<'_>) {
+        self.kinds.push(payload.kind().0);
         match payload {
             Payload::SecurityAssociation(sa) => self.add_sa(sa),
             Payload::IdInitiator(id) => self.identity = Some(identity(id)),

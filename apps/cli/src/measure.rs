@@ -1,0 +1,180 @@
+//! `keytoll measure`: the facts of a capture through the metrics of a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use keytoll_analysis::directory::MANIFEST;
+use keytoll_analysis::metrics;
+use keytoll_analysis::summary::CAPTURED;
+use keytoll_analysis::{Findings, RowFindings};
+use keytoll_capture::conversation::Conversation;
+use keytoll_capture::decode::Decoded;
+use keytoll_capture::facts::{self, Method};
+use keytoll_trace::file::Writer;
+use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::{Cost, Record};
+use miette::{Report, miette};
+
+use crate::args::MeasureArgs;
+use crate::decode::read;
+use crate::run::show;
+use crate::screen::note;
+
+/// What ended before it showed its method counts with the others, if these have one method and suite: a device that gets
+/// no answer is the same device.
+fn gather(rows: &mut BTreeMap<Method, Vec<&Conversation>>) {
+    let mut known = rows.keys().filter(|method| method.is_known && method.name.starts_with("ikev2"));
+    let (Some(only), None) = (known.next().cloned(), known.next()) else { return };
+    let unknown: Vec<Method> = rows.keys().filter(|method| !method.is_known).cloned().collect();
+    let others: Vec<&Conversation> =
+        unknown.iter().flat_map(|method| rows.remove(method)).flatten().collect();
+    let row = rows.entry(only).or_default();
+    row.extend(others);
+    row.sort_by_key(|conversation| conversation.entries.first().map(|entry| entry.first_ns));
+}
+
+/// Exit code when nothing succeeded.
+const FAILED: u8 = 1;
+
+/// Measures a capture and shows what came of it.
+pub(crate) fn measure(args: &MeasureArgs) -> Result<ExitCode, Report> {
+    let decoded = read(&args.from)?;
+    let rows = Rows::of(&args.from.capture, &decoded);
+    let findings = match &args.out {
+        Some(out) => rows.keep(out)?,
+        None => rows.findings(),
+    };
+    show(&findings, args.json)?;
+    if let Some(out) = &args.out {
+        note(&format!("\nresults in {}\n", out.display()));
+    }
+    let succeeded = findings.summary.rows.iter().any(|row| row.succeeded > 0);
+    Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// The authentications of a capture, one row for each method and suite.
+struct Rows {
+    manifest: Manifest,
+    records: Vec<Vec<Record>>,
+}
+
+impl Rows {
+    fn of(capture: &Path, decoded: &Decoded) -> Self {
+        let mut rows: BTreeMap<Method, Vec<&Conversation>> = BTreeMap::new();
+        for conversation in &decoded.conversations {
+            if let Some(method) = facts::method(conversation) {
+                rows.entry(method).or_default().push(conversation);
+            }
+        }
+        gather(&mut rows);
+        let numbered = (0..).zip(&rows);
+        let manifest_rows =
+            numbered.map(|(index, (method, conversations))| row(index, method, conversations));
+        let manifest = manifest(capture, manifest_rows.collect(), decoded.error.is_none());
+        let of_row = |conversations: &Vec<&Conversation>| {
+            let numbered = (0..).zip(conversations);
+            numbered.flat_map(|(sample, it)| facts::records(it, sample, decoded.begins_ns)).collect()
+        };
+        Self { manifest, records: rows.values().map(of_row).collect() }
+    }
+
+    /// Measures in memory.
+    fn findings(self) -> Findings {
+        let rows = self.manifest.rows.iter().cloned().zip(self.records);
+        let measured = rows.map(|(row, records)| {
+            let tally = metrics::measure(records, []).tally;
+            RowFindings { row, tally }
+        });
+        let measured = measured.collect();
+        Findings::new(self.manifest, measured)
+    }
+
+    /// Writes a run directory, which `keytoll report` can read again, and measures that.
+    fn keep(self, out: &Path) -> Result<Findings, Report> {
+        self.write(out).map_err(|error| miette!("cannot write {}: {error}", out.display()))?;
+        keytoll_report::directory::render(out).map_err(|error| miette!("{error}"))
+    }
+
+    fn write(&self, out: &Path) -> io::Result<()> {
+        for (row, records) in self.manifest.rows.iter().zip(&self.records) {
+            let mut trace = Writer::new(create(out.join(&row.trace))?)?;
+            records.iter().try_for_each(|record| trace.write(record))?;
+            trace.finish()?.flush()?;
+            let costs: Writer<Cost, _> = Writer::new(create(out.join(&row.costs))?)?;
+            costs.finish()?.flush()?;
+        }
+        let mut manifest = create(out.join(MANIFEST))?;
+        self.manifest.write(&mut manifest)?;
+        manifest.flush()
+    }
+}
+
+fn create(path: PathBuf) -> io::Result<BufWriter<fs::File>> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    Ok(BufWriter::new(fs::File::create(path)?))
+}
+
+fn manifest(capture: &Path, rows: Vec<ManifestRow>, complete: bool) -> Manifest {
+    let name = capture.file_name().unwrap_or(capture.as_os_str()).to_string_lossy();
+    Manifest {
+        format: FORMAT,
+        keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: name.into_owned(),
+        study: None,
+        // Nothing here was drawn.
+        seed: String::new(),
+        machine: Machine {
+            cpu: "captured elsewhere".to_owned(),
+            kernel: "unknown".to_owned(),
+            cores: 0,
+            ticks_hz: 0.0,
+            core_hz: 0.0,
+        },
+        plan: String::new(),
+        complete,
+        rows,
+    }
+}
+
+fn row(index: u32, method: &Method, conversations: &[&Conversation]) -> ManifestRow {
+    ManifestRow {
+        index,
+        method: method.name.clone(),
+        variant: method.suite.clone(),
+        network: CAPTURED.to_owned(),
+        topology: CAPTURED.to_owned(),
+        world: CAPTURED.to_owned(),
+        crypto: CAPTURED.to_owned(),
+        samples_planned: u32::try_from(conversations.len()).unwrap_or(u32::MAX),
+        trace: format!("trace/{index:03}.trace"),
+        costs: format!("costs/{index:03}.costs"),
+        notes: notes(conversations),
+    }
+}
+
+/// What a reader of a captured row should know.
+fn notes(conversations: &[&Conversation]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let said = |conversation: &&Conversation| conversation.entries.iter().any(|entry| entry.fate.is_some());
+    if !conversations.iter().any(said) {
+        notes.push(
+            "delays are from the first packet to the last answer as they passed the point of capture: neither what the \
+             device computed before and after is in them, nor the way between the two"
+                .to_owned(),
+        );
+    }
+    let sealed = conversations.iter().filter(|conversation| conversation.about.sealed).count();
+    if sealed > 0 {
+        notes.push(format!(
+            "authentications without keys are taken to have succeeded if their last IKE_AUTH response does not begin with \
+             a notification: {sealed} of {}",
+            conversations.len()
+        ));
+    }
+    notes
+}

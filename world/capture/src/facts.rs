@@ -1,0 +1,190 @@
+//! A conversation as the facts that a run would have left of it, so that the same metrics measure both.
+//!
+//! What a capture cannot know is left out: computation, memory, and what happened at an end without a packet. The clock
+//! starts with the first packet, not with what triggered it, and stops when the last answer passed; where the capture says
+//! how long packets were under way, when it arrived, or when the first ESP packet left, whichever is later.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
+
+use crate::conversation::{Conversation, Entry, Kind, Outcome};
+use crate::dissect::Content;
+
+const IKE_SA_INIT: u8 = 34;
+const IKE_AUTH: u8 = 35;
+
+/// What a device calls it when nobody answers.
+const TIMEOUT: &str = "timeout";
+
+/// The method of an authentication, by the name of the catalogue where it has one, and the suite that was chosen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Method {
+    /// `ikev2-eap-tls`; of what did not get as far as to show it, only the protocol.
+    pub name: String,
+    /// The IKE suite; empty if none was chosen.
+    pub suite: String,
+    /// Whether it got as far as to show its method.
+    pub is_known: bool,
+}
+
+/// The method of a conversation; none of what is no authentication.
+pub fn method(conversation: &Conversation) -> Option<Method> {
+    let about = &conversation.about;
+    let eap = about.eap_method.as_deref().map(eap_name);
+    let named = match conversation.kind {
+        Kind::Ike { major: 1, .. } => Some("ikev1".to_owned()),
+        Kind::Ike { .. } => match (eap, about.auth_method.as_deref()) {
+            (Some(eap), _) => Some(format!("ikev2-eap-{eap}")),
+            (None, Some("SHARED_KEY_MIC")) => Some("ikev2-psk".to_owned()),
+            (None, Some("NULL_AUTHENTICATION")) => Some("ikev2-null".to_owned()),
+            (None, Some(_)) => Some("ikev2-certificate".to_owned()),
+            (None, None) => sealed_method(conversation),
+        },
+        Kind::Radius if asks_access(conversation) => {
+            Some(eap.map_or_else(|| "radius".to_owned(), |eap| format!("radius-eap-{eap}")))
+        }
+        _ => return None,
+    };
+    let suite = about.ike_suite.clone().unwrap_or_default();
+    let is_known = named.is_some();
+    Some(Method { name: named.unwrap_or_else(|| "ikev2".to_owned()), suite, is_known })
+}
+
+/// Without keys the number of IKE_AUTH exchanges tells EAP from the other methods, once there was one.
+fn sealed_method(conversation: &Conversation) -> Option<String> {
+    match auth_exchanges(conversation) {
+        0 => None,
+        1 => Some("ikev2-without-eap".to_owned()),
+        _ => Some("ikev2-eap".to_owned()),
+    }
+}
+
+fn eap_name(method: &str) -> String {
+    match method {
+        "MD5-Challenge" => "md5".to_owned(),
+        "AKA'" => "aka-prime".to_owned(),
+        other => other.to_lowercase().replace(' ', "-"),
+    }
+}
+
+fn auth_exchanges(conversation: &Conversation) -> usize {
+    let responses = conversation.entries.iter().filter_map(|entry| match &entry.content {
+        Content::Ike(ike) if ike.exchange == IKE_AUTH && ike.response => Some(ike.id),
+        _ => None,
+    });
+    responses.collect::<BTreeSet<_>>().len()
+}
+
+fn asks_access(conversation: &Conversation) -> bool {
+    let is_access = |entry: &Entry| match &entry.content {
+        Content::Radius(radius) => radius.code == keytoll_radius::number::Code::ACCESS_REQUEST,
+        _ => false,
+    };
+    conversation.entries.iter().any(is_access)
+}
+
+/// The facts of a conversation as authentication number `sample`, times counted from `begins_ns`.
+pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<Record> {
+    let at = |ns: u64| ns.saturating_sub(begins_ns);
+    let record = |ns: u64, node, fact| Record { at_ns: at(ns), node, sample, fact };
+    let Some(first) = conversation.entries.first() else { return Vec::new() };
+    let mut records = vec![record(first.first_ns, Node::Ue, Fact::Triggered)];
+    let end = end(conversation);
+    // Of what happens at one time the end comes after the message that it is about: metrics keep the order.
+    let told_at = match conversation.outcome {
+        Outcome::Unanswered(_) => conversation.entries.len().checked_sub(1),
+        _ => conversation.outcome.place(),
+    };
+    for (place, entry) in conversation.entries.iter().enumerate() {
+        if !matches!(entry.protocol, Protocol::Esp | Protocol::Icmp) {
+            let facts = facts(entry).into_iter();
+            records.extend(facts.map(|fact| record(entry.first_ns, entry.ends.0, fact)));
+        }
+        if told_at == Some(place) {
+            records.extend(end.iter().map(|(ns, node, fact)| record(*ns, *node, fact.clone())));
+        }
+    }
+    records.extend(first_packet(conversation).map(|ns| record(ns, Node::Ue, Fact::FirstPacket)));
+    records
+}
+
+/// What was sent and carried.
+fn facts(entry: &Entry) -> Vec<Fact> {
+    let (fate, transit) = entry.fate.unwrap_or((Fate::Delivered, std::time::Duration::ZERO));
+    let sent = entry.sent.clone().filter(|_| !entry.is_copy()).map(Fact::Sent);
+    let carried = Fact::Carried {
+        link: Link::between(entry.ends.0, entry.ends.1),
+        protocol: entry.protocol,
+        packets: u16::try_from(entry.packets).unwrap_or(u16::MAX),
+        bytes: u32::try_from(entry.wire_bytes).unwrap_or(u32::MAX),
+        transit_ns: u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX),
+        fate,
+    };
+    sent.into_iter().chain([carried]).collect()
+}
+
+/// What each end came to know, and when.
+fn end(conversation: &Conversation) -> Vec<(u64, Node, Fact)> {
+    let entries = &conversation.entries;
+    let why = |why: &str| -> Cow<'static, str> { why.to_owned().into() };
+    match &conversation.outcome {
+        Outcome::Established(at) => {
+            vec![(usable_ns(conversation, *at), Node::Ue, Fact::Usable)]
+        }
+        Outcome::Failed { by: Node::Ue, why: name, at } => {
+            vec![(entries[*at].first_ns, Node::Ue, Fact::Failed { why: why(name) })]
+        }
+        Outcome::Failed { by, why: name, at } => {
+            let told_ns = arrives_ns(&entries[*at]);
+            vec![
+                (entries[*at].first_ns, *by, Fact::Failed { why: why(name) }),
+                (told_ns, Node::Ue, Fact::Refused { why: why(name) }),
+            ]
+        }
+        // Somebody who asked once may have had no time left in the capture.
+        Outcome::Unanswered(at) if entries[*at].repeats.is_some() => {
+            vec![(gives_up_ns(conversation), Node::Ue, Fact::Failed { why: TIMEOUT.into() })]
+        }
+        Outcome::Unanswered(_) | Outcome::Unknown => Vec::new(),
+    }
+}
+
+/// A device that gets no answer gives up some time after the last that was said for it, which is all a capture shows.
+fn gives_up_ns(conversation: &Conversation) -> u64 {
+    let spoken = conversation.entries.iter().rfind(|entry| match &entry.content {
+        Content::Ike(ike) => matches!(ike.exchange, IKE_SA_INIT | IKE_AUTH),
+        _ => entry.protocol != Protocol::Esp,
+    });
+    spoken.map_or(0, |entry| entry.first_ns)
+}
+
+/// When a message arrives, as far as the capture tells.
+fn arrives_ns(entry: &Entry) -> u64 {
+    let transit = entry.fate.map_or(0, |(_, transit)| u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX));
+    entry.at_ns.saturating_add(transit)
+}
+
+/// When the device can use the SA. In captures that say how long packets travel, the packet that waited for the SA leaves at
+/// that moment.
+fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
+    let answer = &conversation.entries[at];
+    let arrived_ns = arrives_ns(answer);
+    let left_ns = answer.fate.and_then(|_| {
+        let later = conversation.entries[at..].iter();
+        let mut esp = later.filter(|entry| entry.protocol == Protocol::Esp && entry.ends.0 == Node::Ue);
+        esp.next().map(|entry| entry.first_ns)
+    });
+    left_ns.map_or(arrived_ns, |left_ns| left_ns.max(arrived_ns))
+}
+
+/// When the answer to the packet that waited arrives; none where the capture does not say how long packets travel, for then
+/// nobody knows what the first ESP packet waited for.
+fn first_packet(conversation: &Conversation) -> Option<u64> {
+    let Outcome::Established(at) = conversation.outcome else { return None };
+    let later = conversation.entries[at..].iter();
+    let mut answers = later.filter(|entry| entry.protocol == Protocol::Esp && entry.ends.0 == Node::Gw);
+    let answer = answers.find(|entry| matches!(entry.fate, Some((Fate::Delivered, _))))?;
+    Some(arrives_ns(answer))
+}
