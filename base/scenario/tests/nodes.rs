@@ -1,0 +1,117 @@
+//! Node files: those that come with keytoll are good, and no text at all makes the reader panic or tell a secret.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+
+use keytoll_scenario::node::{EapMethod, NodePlan, Role};
+use keytoll_scenario::{NodeFile, Source};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use proptest::prelude::*;
+
+fn examples() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/live");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+    files.sort();
+    files.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn read(text: &str) -> NodeFile {
+    Source::text("node.toml", text).node().unwrap()
+}
+
+#[test]
+fn the_examples_are_good_and_every_role_has_one() {
+    let plans: Vec<_> =
+        examples().iter().map(|(path, _)| Source::file(path).unwrap().node().unwrap()).collect();
+    for role in Role::ALL {
+        assert!(plans.iter().any(|file| file.plan.role() == role), "{role:?}");
+    }
+    assert!(plans.iter().all(|file| file.warnings.is_empty()), "{plans:?}");
+}
+
+#[test]
+fn what_nobody_says_has_a_safe_default() {
+    let file = read("role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\n");
+    let NodePlan::Gateway(plan) = file.plan else { panic!("{file:?}") };
+    assert!(plan.listen.is_loopback());
+    assert_eq!(plan.endpoint.ports, (500, 4500));
+    assert_eq!(plan.connections[0].suites[0].to_string(), "aes128gcm16-prfsha256-x25519");
+}
+
+#[test]
+fn the_pool_is_what_a_network_has_for_hosts() {
+    let pool = |network: &str| {
+        let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\npool = ";
+        let file = read(&format!("{head}{network:?}\n"));
+        let NodePlan::Gateway(plan) = file.plan else { panic!("{file:?}") };
+        plan.connections[0].pool.map(|pool| (pool.first.to_string(), pool.size)).unwrap()
+    };
+    assert_eq!(pool("10.98.3.0/24"), ("10.98.3.1".to_owned(), 254));
+    assert_eq!(pool("10.98.3.7"), ("10.98.3.7".to_owned(), 1));
+    assert_eq!(pool("10.98.3.6/31"), ("10.98.3.6".to_owned(), 2));
+    assert_eq!(pool("2001:db8::/64"), ("2001:db8::1".to_owned(), u32::MAX));
+    assert_eq!(pool("0.0.0.0/0"), ("0.0.0.1".to_owned(), u32::MAX - 1));
+}
+
+#[test]
+fn methods_have_names_of_their_own() {
+    let mut names = EapMethod::ALL.map(EapMethod::name).to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), EapMethod::ALL.len());
+}
+
+/// Every secret of the examples.
+const SECRETS: [&str; 5] = [
+    "an example is no secret",
+    "a radius example is none either",
+    "nor is this",
+    "5122250214c33e723a5dd523fc145fc0",
+    "981d464c7c52eb6e5036234984ad0bcf",
+];
+
+/// Reads, and looks at what is shown if that fails.
+fn check(text: &str) {
+    let Err(error) = Source::text("node.toml", text).node() else { return };
+    let mut shown = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    handler.render_report(&mut shown, &error).unwrap();
+    assert!(!shown.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn damaged_files_are_read_or_refused(index in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>(), len in 0_usize..40, with in "[ -~\n]{0,12}") {
+        let examples = examples();
+        let text = &index.get(&examples).1;
+        let start = cut.index(text.len());
+        let end = (start + len).min(text.len());
+        check(&format!("{}{with}{}", &text[..start], &text[end..]));
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        check(&format!("role = \"aaa\"\n{text}"));
+    }
+}
+
+/// A mistake anywhere in a file is shown, with the lines around it, but not the secrets on them.
+#[test]
+fn no_mistake_shows_a_secret() {
+    for (path, text) in examples() {
+        for (number, line) in
+            text.lines().enumerate().filter(|(_, line)| line.contains('=') && !line.starts_with('#'))
+        {
+            let key = line.split('=').next().unwrap().trim();
+            let wrong = text.replacen(line, &format!("{line}\nnonsense{number} = 1"), 1);
+            let Err(error) = Source::text("node.toml", &wrong).node() else { continue };
+            let mut shown = String::new();
+            let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+            handler.render_report(&mut shown, &error).unwrap();
+            let told = SECRETS.iter().find(|secret| shown.contains(*secret));
+            assert_eq!(told, None, "{} at {key}:\n{shown}", path.display());
+        }
+    }
+}
