@@ -114,32 +114,54 @@ fn tell(outcome: &impl Serialize) -> Result<()> {
 
 fn ike(what: &What) -> Result<()> {
     take_place()?;
-    let mut found = Vec::new();
+    let mut told = Told::new(what);
     for case in Case::ALL.iter().filter(|case| case.to_string().contains(&what.only)) {
         let rows = handshakes::gateways(case, &what.plan)?;
-        found.push(Comparison { what: case.to_string(), side: "responder", aim: case.aim, rows });
+        told.add(Comparison { what: case.to_string(), side: "responder", aim: case.aim, rows });
         if case.esp.is_some() {
             let rows = handshakes::initiators(case, &what.plan)?;
-            found.push(Comparison { what: case.to_string(), side: "initiator", aim: case.aim, rows });
+            told.add(Comparison { what: case.to_string(), side: "initiator", aim: case.aim, rows });
         }
     }
-    show(&found, what.json)
+    told.end()
 }
 
 fn eap_tls(what: &What) -> Result<()> {
     take_place()?;
-    let chains =
-        authentications::CHAINS.iter().filter(|length| authentications::name(**length).contains(&what.only));
-    let found: Vec<_> =
-        chains.map(|length| authentications::servers(*length, &what.plan)).collect::<Result<_>>()?;
-    show(&found, what.json)
+    let mut told = Told::new(what);
+    for &length in &authentications::CHAINS {
+        if authentications::name(length).contains(&what.only) {
+            told.add(authentications::servers(length, &what.plan)?);
+        }
+    }
+    told.end()
 }
 
-fn show(found: &[Comparison], json: bool) -> Result<()> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(found)?);
-    } else {
-        print!("{HEAD}{}", found.iter().map(Comparison::markdown).collect::<String>());
+/// What was found: rows of a table as they come, or JSON at the end.
+struct Told {
+    json: bool,
+    found: Vec<Comparison>,
+}
+
+impl Told {
+    fn new(what: &What) -> Self {
+        if !what.json {
+            print!("{HEAD}");
+        }
+        Self { json: what.json, found: Vec::new() }
     }
-    Ok(())
+
+    fn add(&mut self, comparison: Comparison) {
+        if !self.json {
+            print!("{}", comparison.markdown());
+        }
+        self.found.push(comparison);
+    }
+
+    fn end(&self) -> Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&self.found)?);
+        }
+        Ok(())
+    }
 }
