@@ -9,12 +9,12 @@ use keytoll_scenario::plan::CryptoMode;
 /// Of the captures of a run.
 pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -> String {
     let Taken { files, packets, bytes, unreadable } = taken;
-    let first = directory.join("000.pcapng");
+    let Some(first) = files.first() else { return "nothing was captured\n".to_owned() };
     let opened = match crypto {
         CryptoMode::Null => format!("`wireshark {}`; null crypto leaves nothing to decrypt", first.display()),
-        CryptoMode::Real | CryptoMode::OpenSsl => decrypted(&first, unreadable.iter()),
+        CryptoMode::Real | CryptoMode::OpenSsl => decrypted(first, unreadable.iter()),
     };
-    let (kilobytes, directory) = (bytes.div_ceil(1000), directory.display());
+    let (files, kilobytes, directory) = (files.len(), bytes.div_ceil(1000), directory.display());
     format!("{files} captures in {directory}: {packets} packets, {kilobytes} kB; open one with {opened}\n")
 }
 
@@ -37,11 +37,14 @@ fn decrypted<'a>(capture: &Path, unreadable: impl Iterator<Item = &'a String>) -
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
     fn one_sentence_says_how_to_open_them() {
-        let taken = Taken { files: 2, packets: 30, bytes: 10_001, ..Taken::default() };
+        let files = ["runs/x/capture/000.pcapng", "runs/x/capture/001.pcapng"].map(PathBuf::from).into();
+        let taken = Taken { files, packets: 30, bytes: 10_001, ..Taken::default() };
         assert_eq!(
             note_of_run(&taken, Path::new("runs/x/capture"), CryptoMode::Real),
             "2 captures in runs/x/capture: 30 packets, 11 kB; open one with \

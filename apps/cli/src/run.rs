@@ -13,11 +13,10 @@ use keytoll_lab::{Captures, Directory, Keepers, RowEnd};
 use keytoll_report::{directory, study, summary, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::{Plan, WorldKind};
+use keytoll_scenario::plan::Plan;
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
-use crate::screen::Usage;
 use crate::{capture, interrupt, screen};
 
 /// Exit code when a row has no authentication that succeeded, or one that should not have.
@@ -49,12 +48,6 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
 fn measure(plan: &Plan, execution: &Execution, out: &Path) -> Result<Findings, Report> {
     let stop = interrupt::watch(|| {})?;
     let captured = execution.captured();
-    if plan.world == WorldKind::Live && captured > 0 {
-        let message = "`--pcap` captures the simulator's links, and this run is live";
-        return Err(
-            Usage::hint(message.to_owned(), "capture with `tcpdump`, or run with `--world sim`").into()
-        );
-    }
     let run = Run { plan, threads: execution.threads(), captured, out, stop: &stop };
     if execution.no_trace { run.streaming() } else { run.with_trace() }
 }

@@ -64,6 +64,22 @@ fn a_run_leaves_a_capture_for_every_row_and_says_how_to_open_it() {
 }
 
 #[test]
+fn in_a_live_run_every_node_captures_its_own_sockets() {
+    let scratch = Scratch::new("live");
+    let out = scratch.0.join("run");
+    let output = run(&out, &["--world", "live", "--pcap", "--pcap-samples", "1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("5 captures in"), "{}", stderr(&output));
+    for node in ["000.ue", "000.gw", "001.ue", "001.gw", "001.aaa"] {
+        assert!(length(&out.join(format!("capture/{node}.pcapng"))) > 1000, "{node}");
+    }
+    // Of one authentication; neither the warm-up nor the second one is in it.
+    let decoded = keytoll(&["decode", out.join("capture/000.ue.pcapng").to_str().expect("UTF-8")]);
+    let ladder = String::from_utf8_lossy(&decoded.stdout).into_owned();
+    assert_eq!(ladder.matches("IKE_SA_INIT request").count(), 1, "{ladder}");
+}
+
+#[test]
 fn a_limit_without_a_capture_is_a_mistake() {
     let output = keytoll(&["run", "quickstart", "--pcap-samples", "1"]);
     assert_eq!(output.status.code(), Some(2));

@@ -81,7 +81,7 @@ fn described(message: &Message) -> String {
         write!(text, " ({payloads})").expect("a string takes everything");
     }
     if message.fragment > 0 {
-        write!(text, ", fragment {}", message.fragment + 1).expect("a string takes everything");
+        write!(text, ", fragment {}", message.fragment).expect("a string takes everything");
     }
     if message.retransmission {
         text.push_str(", sent again");
@@ -152,7 +152,7 @@ mod tests {
     fn messages_are_named_in_the_order_they_were_sent() {
         let mut remarks = Remarks::default();
         remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 0, true));
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 1, true));
+        remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 2, true));
         assert_eq!(
             remark(&mut remarks, Protocol::Ike, Fate::Delivered),
             "authentication 3, IKE_AUTH request 7 (SA), sent again, arrives after 12ms"

@@ -1,4 +1,5 @@
-//! Captures of a run: for every row `capture/NNN.pcapng`, and beside it `capture/NNN.keys`, a Wireshark profile that opens it.
+//! Captures of a run: for every row `capture/NNN.pcapng`, and beside it `capture/NNN.keys`, a Wireshark profile that opens
+//! it. In a live run every node that is ours captures its own sockets: `capture/NNN.gw.pcapng`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -8,9 +9,11 @@ use std::sync::{Mutex, PoisonError};
 
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Seen, Writer};
-use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
+use keytoll_live::{Beside, Clock};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 use keytoll_sim::{Passing, Recorder};
-use keytoll_trace::{Cost, Record, Revealed};
+use keytoll_trace::{Cost, Node, Record, Revealed, Trace};
+use serde::{Deserialize, Serialize};
 
 use crate::eap;
 use crate::keeper::Keeper;
@@ -30,9 +33,9 @@ pub struct Captures<'a, K> {
 /// What was captured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Files, one a row.
-    pub files: u32,
-    /// IP packets in all of them.
+    /// Files: one a row, or in a live run one for each node of a row that is ours.
+    pub files: BTreeSet<PathBuf>,
+    /// IP packets in all of them; in a live run datagrams.
     pub packets: u64,
     /// The length of all of them.
     pub bytes: u64,
@@ -59,19 +62,23 @@ impl<'a, K> Captures<'a, K> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn open(&self, index: usize, row: &RowPlan) -> io::Result<Capture> {
+    /// A capture of the simulator's links; the nodes of a live run capture themselves.
+    fn open(&self, index: usize, row: &RowPlan) -> io::Result<Option<Capture>> {
+        if self.plan.world == WorldKind::Live {
+            return Ok(None);
+        }
         let path = self.directory.join(format!("{index:03}.pcapng"));
         let out = BufWriter::with_capacity(1 << 16, File::create(&path)?);
         let has_keys = self.plan.crypto != CryptoMode::Null;
-        Ok(Capture {
-            writer: Writer::new(out, &comment(self.plan, row))?,
+        Ok(Some(Capture {
+            writer: Writer::new(out, &format!("{}. {VIRTUAL}", title(self.plan, row)))?,
             path,
             tables: has_keys.then(|| self.tables(index, row)).transpose()?,
             remarks: Remarks::default(),
             samples_max: self.samples_max,
             packets: 0,
             error: None,
-        })
+        }))
     }
 
     fn tables(&self, index: usize, row: &RowPlan) -> io::Result<KeyTables> {
@@ -87,12 +94,21 @@ impl<'a, K> Captures<'a, K> {
             return Err(error);
         }
         capture.writer.finish()?;
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.files += 1;
-        taken.packets += capture.packets;
-        taken.bytes += fs::metadata(&capture.path)?.len();
-        taken.unreadable.extend(capture.tables.iter().flat_map(KeyTables::unreadable).map(str::to_owned));
+        self.add(Seized {
+            packets: capture.packets,
+            bytes: fs::metadata(&capture.path)?.len(),
+            unreadable: capture.tables.iter().flat_map(KeyTables::unreadable).map(str::to_owned).collect(),
+            path: capture.path,
+        });
         Ok(())
+    }
+
+    fn add(&self, seized: Seized) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.packets += seized.packets;
+        taken.bytes += seized.bytes;
+        taken.unreadable.extend(seized.unreadable);
+        taken.files.insert(seized.path);
     }
 
     fn failed(&self) -> impl Fn(io::Error) -> RunError {
@@ -101,12 +117,10 @@ impl<'a, K> Captures<'a, K> {
 }
 
 /// Which row of which run it is.
-fn comment(plan: &Plan, row: &RowPlan) -> String {
+fn title(plan: &Plan, row: &RowPlan) -> String {
     let variant = if row.variant.is_empty() { String::new() } else { format!(" {}", row.variant) };
     format!(
-        "{}: {}{variant} over {}, topology {}, world {}, crypto {}, seed {}. Times are virtual and begin at 0; a packet is \
-         seen where its sender hands it to the link, its comment says what becomes of it. TCP connections are open from \
-         the start.",
+        "{}: {}{variant} over {}, topology {}, world {}, crypto {}, seed {}",
         plan.title,
         row.method.name(),
         row.network.name,
@@ -117,6 +131,10 @@ fn comment(plan: &Plan, row: &RowPlan) -> String {
     )
 }
 
+/// What a reader of a simulated capture must know.
+const VIRTUAL: &str = "Times are virtual; a packet is seen where its sender hands it to the link, and its comment says what \
+                       becomes of it. TCP connections are open from the start.";
+
 impl<K: Keepers> Keepers for Captures<'_, K> {
     type Keeper = Capturing<K::Keeper>;
 
@@ -125,13 +143,21 @@ impl<K: Keepers> Keepers for Captures<'_, K> {
         Ok(Capturing { inner, capture: self.open(index, row).map_err(self.failed())? })
     }
 
+    fn capturing(&self) -> Option<(&Path, u32)> {
+        Some((&self.directory, self.samples_max))
+    }
+
+    fn captured(&self, seized: Seized) {
+        self.add(seized);
+    }
+
     fn note(&self, index: usize, note: &str) {
         self.inner.note(index, note);
     }
 
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         self.inner.end(index, keeper.inner, end)?;
-        self.close(keeper.capture).map_err(self.failed())
+        keeper.capture.map_or(Ok(()), |capture| self.close(capture)).map_err(self.failed())
     }
 }
 
@@ -139,7 +165,7 @@ impl<K: Keepers> Keepers for Captures<'_, K> {
 #[derive(Debug)]
 pub struct Capturing<K> {
     inner: K,
-    capture: Capture,
+    capture: Option<Capture>,
 }
 
 /// The capture of a row.
@@ -175,23 +201,27 @@ impl Capture {
 
 impl<K: Keeper> Recorder for Capturing<K> {
     fn record(&mut self, record: Record) {
-        self.capture.remarks.note(record.node, &record.fact);
+        if let Some(capture) = &mut self.capture {
+            capture.remarks.note(record.node, &record.fact);
+        }
         self.inner.record(record);
     }
 
     fn captures(&self, sample: u32) -> bool {
-        sample < self.capture.samples_max && self.capture.error.is_none()
+        self.capture.as_ref().is_some_and(|capture| sample < capture.samples_max && capture.error.is_none())
     }
 
     fn pass(&mut self, passing: &Passing<'_>) {
-        let result = self.capture.pass(passing);
-        self.capture.note(result);
+        if let Some(capture) = &mut self.capture {
+            let result = capture.pass(passing);
+            capture.note(result);
+        }
     }
 
     fn reveal(&mut self, revealed: Revealed) {
-        if let Some(tables) = &mut self.capture.tables {
-            let result = tables.reveal(&revealed);
-            self.capture.note(result);
+        if let Some(capture) = &mut self.capture {
+            let result = capture.tables.as_mut().map_or(Ok(()), |tables| tables.reveal(&revealed));
+            capture.note(result);
         }
     }
 }
@@ -199,5 +229,71 @@ impl<K: Keeper> Recorder for Capturing<K> {
 impl<K: Keeper> Keeper for Capturing<K> {
     fn cost(&mut self, cost: Cost) {
         self.inner.cost(cost);
+    }
+}
+
+/// One finished capture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seized {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it: IP packets, in a live run datagrams.
+    pub packets: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// What of it Wireshark cannot decrypt.
+    pub unreadable: Vec<String>,
+}
+
+/// What passes the sockets of one node of a live run.
+pub(crate) struct NodeCapture {
+    capture: keytoll_live::Capture,
+    path: PathBuf,
+    samples_max: u32,
+}
+
+impl NodeCapture {
+    /// Begins the capture of a node in a row; nothing is written yet, the warm-up comes first.
+    pub(crate) fn create(
+        directory: &Path,
+        (plan, row, index): (&Plan, &RowPlan, usize),
+        node: Node,
+        clock: &Clock,
+    ) -> io::Result<Self> {
+        let path = directory.join(format!("{index:03}.{}.pcapng", node.name()));
+        let comment = format!("{}, the sockets of {}", title(plan, row), node.name());
+        let capture = keytoll_live::Capture::create(&path, clock, node.name(), &comment)?;
+        capture.pause(true);
+        if row.method.eap().is_some() && matches!(node, Node::Gw | Node::Aaa) {
+            capture.share(&eap::secret(&row_seed(plan, row)));
+        }
+        Ok(Self { capture, path, samples_max: u32::MAX })
+    }
+
+    /// Keeps the first authentications only.
+    pub(crate) fn of_samples(self, samples_max: u32) -> Self {
+        Self { samples_max, ..self }
+    }
+
+    /// What sees the datagrams.
+    pub(crate) fn tap(&self) -> keytoll_live::Capture {
+        self.capture.clone()
+    }
+
+    /// What hears the host beside its trace.
+    pub(crate) fn beside<'t>(&'t self, trace: &'t mut dyn Trace) -> Beside<'t> {
+        self.capture.beside(trace)
+    }
+
+    /// What passes from now on belongs to this authentication; none: to the warm-up.
+    pub(crate) fn begin(&self, sample: Option<u32>) {
+        self.capture.pause(sample.is_none_or(|sample| sample >= self.samples_max));
+    }
+
+    /// The row is over.
+    pub(crate) fn finish(&self) -> io::Result<Seized> {
+        let keytoll_live::Captured { datagrams, unreadable } = self.capture.finish()?;
+        let (path, bytes) = (self.path.clone(), fs::metadata(&self.path)?.len());
+        Ok(Seized { path, packets: datagrams, bytes, unreadable })
     }
 }

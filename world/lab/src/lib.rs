@@ -23,7 +23,7 @@ mod run;
 mod secrets;
 mod sites;
 
-pub use capture::{Captures, Taken};
+pub use capture::{Captures, Seized, Taken};
 pub use credentials::Credentials;
 pub use directory::{Directory, manifest};
 pub use keeper::{Discard, Keeper, Memory};

@@ -1,5 +1,6 @@
 //! All rows of a plan, in parallel, one thread each.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -9,6 +10,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_native::clock;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 
+use crate::capture::Seized;
 use crate::credentials::Credentials;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
@@ -24,6 +26,14 @@ pub trait Keepers: Sync {
 
     /// Something that a reader of a row must know; whoever keeps no rows for readers need not take it.
     fn note(&self, _index: usize, _note: &str) {}
+
+    /// Where the nodes of a live run capture what passes their sockets, and of how many authentications.
+    fn capturing(&self) -> Option<(&Path, u32)> {
+        None
+    }
+
+    /// What a node of a live run has captured.
+    fn captured(&self, _captured: Seized) {}
 
     /// A row has ended.
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError>;

@@ -45,6 +45,7 @@ struct Inner {
     offset_ns: u64,
     flushed: Time,
     datagrams: u64,
+    paused: bool,
     /// The first one; nothing is written after it.
     error: Option<io::Error>,
 }
@@ -66,8 +67,14 @@ impl Capture {
             offset_ns,
             flushed: Time::ZERO,
             datagrams: 0,
+            paused: false,
             error: None,
         }))))
+    }
+
+    /// From now on nothing is written of what passes, or everything again. Keys are.
+    pub fn pause(&self, paused: bool) {
+        self.lock().paused = paused;
     }
 
     /// Tells the tables the secret that RADIUS client and server share.
@@ -129,7 +136,7 @@ impl Tap for Capture {
 
 impl Inner {
     fn pass(&mut self, seen: &Seen<'_>, comment: &str) {
-        if self.error.is_none() {
+        if self.error.is_none() && !self.paused {
             let result = self.write(seen, comment);
             self.note(result);
         }

@@ -6,6 +6,7 @@ use keytoll_trace::Node;
 use serde::{Deserialize, Serialize};
 
 use super::stage::Ground;
+use crate::capture::Seized;
 
 /// The first line: who the process is.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub(super) struct Start {
     pub(super) ground: Ground,
     /// Where the lines of each row go.
     pub(super) dir: PathBuf,
+    /// Where captures go, and how many authentications of each row they hold.
+    pub(super) captures: Option<(PathBuf, u32)>,
 }
 
 /// What is asked.
@@ -50,8 +53,8 @@ pub(super) enum Tell {
     Failed,
     /// The costs.
     Spent(Spent),
-    /// The row's crypto operations.
-    Ended(Vec<Operation>),
+    /// The row's crypto operations, and what was captured.
+    Ended(Vec<Operation>, Option<Seized>),
     /// It cannot go on.
     Trouble(String),
 }

@@ -2,6 +2,7 @@
 //! when stdin does, so it never outlives its parent.
 
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -24,6 +25,7 @@ use super::links;
 use super::message::{Ask, Operation, Spent, Start, Tell};
 use super::stage::sockets;
 use crate::build;
+use crate::capture::NodeCapture;
 use crate::credentials::Credentials;
 use crate::eap::{self, Memories};
 use crate::fault;
@@ -135,9 +137,11 @@ impl Process {
         let Cast { host, memories, card } = cast(&self.plan, row, &self.credentials, node, &sites);
         let crypto = metered(&self.plan);
         drop(role);
-        let watched = Watched { host, facts: Vec::new(), log: log.clone(), clock };
+        let capture = self.capture(index, row, &clock)?;
+        let tap = (log.clone(), capture.as_ref().map(NodeCapture::tap));
+        let watched = Watched { host, facts: Vec::new(), log: log.clone(), clock, capture };
         let driver = Driver::new(watched, crypto, sockets(node, row, &sites)?);
-        let driver = driver.with_clock(clock).with_tap(log.clone()).with_emulator(emulator);
+        let driver = driver.with_clock(clock).with_tap(tap).with_emulator(emulator);
         let childless = row.options.childless;
         Ok(Stand {
             driver,
@@ -152,6 +156,17 @@ impl Process {
             sa: None,
             wait: Wait::Nothing,
         })
+    }
+}
+
+impl Process {
+    /// The capture of a row, if there is to be one.
+    fn capture(&self, index: usize, row: &RowPlan, clock: &Clock) -> io::Result<Option<NodeCapture>> {
+        let of = |(directory, samples_max): &(PathBuf, u32)| {
+            let capture = NodeCapture::create(directory, (&self.plan, row, index), self.start.node, clock);
+            capture.map(|capture| capture.of_samples(*samples_max))
+        };
+        self.start.captures.as_ref().map(of).transpose()
     }
 }
 
@@ -190,6 +205,7 @@ struct Watched {
     facts: Vec<Fact>,
     log: Log,
     clock: Clock,
+    capture: Option<NodeCapture>,
 }
 
 impl Engine for Watched {
@@ -220,8 +236,12 @@ impl Watched {
     fn watch(&mut self, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
         let begun = self.clock.now();
         let role = heap::enter(ROLE);
-        let mut inner = Ctx { now: cx.now, crypto: &mut *cx.crypto, trace: &mut self.facts };
-        act(&mut self.host, &mut inner);
+        let mut beside = self.capture.as_ref().map(|capture| capture.beside(&mut self.facts));
+        let trace: &mut dyn Trace = match &mut beside {
+            Some(beside) => beside,
+            None => &mut self.facts,
+        };
+        act(&mut self.host, &mut Ctx { now: cx.now, crypto: &mut *cx.crypto, trace });
         drop(role);
         let ended = self.clock.now();
         let busy_ns = u64::try_from(ended.since(begun).as_nanos()).unwrap_or(u64::MAX);
@@ -361,6 +381,9 @@ impl Stand {
 
     fn begin(&mut self, sample: Option<u32>) -> io::Result<()> {
         self.log.begin(sample)?;
+        if let Some(capture) = &self.driver.engine().capture {
+            capture.begin(sample);
+        }
         self.heap_begun = heap::live(ROLE);
         self.crypto_begun_ticks = self.driver.crypto_mut().crypto_ticks_total();
         tell(&Tell::Ready)?;
@@ -408,6 +431,7 @@ impl Stand {
             ns: clock::ticks_to_ns(row.ticks) as u64,
             bytes: row.bytes,
         });
-        tell(&Tell::Ended(operations.collect()))
+        let captured = self.driver.engine().capture.as_ref().map(NodeCapture::finish).transpose()?;
+        tell(&Tell::Ended(operations.collect(), captured))
     }
 }

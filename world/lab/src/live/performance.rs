@@ -1,5 +1,6 @@
 //! A live run: row after row, authentication after authentication, one at a time on an otherwise idle machine.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use super::merge::{self, Notes};
 use super::message::{Ask, Operation, Spent, Tell};
 use super::stage::{LiveError, NODES, Stage};
 use super::troupe::Player;
+use crate::capture::Seized;
 use crate::credentials::Credentials;
 use crate::keeper::Keeper;
 use crate::row::{RowEnd, Stop, WARM_UP, has_sas, row_seed};
@@ -36,6 +38,8 @@ const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the sys
 
 const NOTE_UNSEEN: &str = "What other makers' gateway and AAA server say to each other is not seen, so their link is absent and not emulated";
 
+const NOTE_CAPTURED: &str = "Captured while it was measured: cpu contains the writing of the captures";
+
 /// Runs every row of a plan; gives how each ended, in the order of the plan.
 pub(crate) fn run<K: Keepers>(
     plan: &Plan,
@@ -46,7 +50,8 @@ pub(crate) fn run<K: Keepers>(
     plan.rows.iter().try_for_each(foreign::check).map_err(LiveError::from)?;
     let stage = Stage::build(plan)?;
     let origin_ns = clock::monotonic_ns();
-    let start = |node| Player::start(plan, node, &stage, origin_ns);
+    let captures = keepers.capturing().map(|(path, samples_max)| (absolute(path), samples_max));
+    let start = |node| Player::start(plan, node, &stage, origin_ns, captures.clone());
     let mut players = ours(plan).into_iter().map(start).collect::<Result<Vec<_>, _>>()?;
     let credentials = Credentials::prepare(plan);
     let house = House { plan, credentials, origin_ns, stage: &stage, keepers, progress, stop };
@@ -58,6 +63,11 @@ pub(crate) fn run<K: Keepers>(
         ends[index] = Some(house.row(&mut players, index, row)?);
     }
     Ok(ends)
+}
+
+/// Our processes may be started elsewhere.
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The nodes that are ours in some row.
@@ -97,6 +107,9 @@ struct House<'a, K> {
 impl<K: Keepers> House<'_, K> {
     fn row(&self, players: &mut [Player], index: usize, row: &RowPlan) -> Result<RowEnd, RunError> {
         notes(row, self.stage).for_each(|note| self.keepers.note(index, note));
+        if self.keepers.capturing().is_some() {
+            self.keepers.note(index, NOTE_CAPTURED);
+        }
         let mut keeper = self.keepers.begin(index, row)?;
         keeper.cost(Cost::Clock {
             ticks_hz: clock::ticks_hz(),
@@ -104,7 +117,7 @@ impl<K: Keepers> House<'_, K> {
         });
         let mut cast = self.cast(players, index, row)?;
         let end = self.authentications(&mut cast)?;
-        cast.end(&mut keeper)?;
+        cast.end(&mut keeper, |captured| self.keepers.captured(captured))?;
         self.keep(index, end, cast, &mut keeper)?;
         self.keepers.end(index, keeper, end)?;
         Ok(end)
@@ -327,12 +340,13 @@ impl Cast<'_> {
     }
 
     /// Ends the notes of all of ours; keeps what their crypto cost.
-    fn end(&mut self, keeper: &mut impl Keeper) -> Result<(), LiveError> {
+    fn end(&mut self, keeper: &mut impl Keeper, captured: impl Fn(Seized)) -> Result<(), LiveError> {
         for player in &mut self.players {
             player.ask(&Ask::End)?;
             match player.hear()? {
-                Tell::Ended(operations) => {
+                Tell::Ended(operations, seized) => {
                     let node = player.node();
+                    seized.into_iter().for_each(&captured);
                     operations.into_iter().for_each(|of| keeper.cost(Cost::Operation(operation(node, of))));
                 }
                 other => return Err(player.trouble(&format!("it tells {other:?}"))),

@@ -1,6 +1,7 @@
 //! The processes of our own nodes, as the parent holds them: started once for the whole plan, told row after row.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -27,7 +28,13 @@ pub(super) struct Player {
 
 impl Player {
     /// Starts our own program as this node.
-    pub(super) fn start(plan: &Plan, node: Node, stage: &Stage, origin_ns: u64) -> Result<Self, LiveError> {
+    pub(super) fn start(
+        plan: &Plan,
+        node: Node,
+        stage: &Stage,
+        origin_ns: u64,
+        captures: Option<(PathBuf, u32)>,
+    ) -> Result<Self, LiveError> {
         let failed = |why: io::Error| LiveError::Node { node: node.name(), why: why.to_string() };
         let program = env::current_exe().map_err(failed)?;
         let mut command = stage.place(node).command(&program.to_string_lossy());
@@ -37,7 +44,7 @@ impl Player {
         let (stdin, stdout) = pipes.ok_or(io::ErrorKind::BrokenPipe).map_err(|kind| failed(kind.into()))?;
         let mut player = Self { node, process, stdin: Some(stdin), tells: tells(stdout) };
         let (plan, dir) = (plan.to_toml(), stage.folder(node)?);
-        player.write(&Start { plan, node, origin_ns, ground: stage.ground, dir })?;
+        player.write(&Start { plan, node, origin_ns, ground: stage.ground, dir, captures })?;
         Ok(player)
     }
 
