@@ -163,8 +163,8 @@ fn notes(conversations: &[&Conversation]) -> Vec<String> {
     let said = |conversation: &&Conversation| conversation.entries.iter().any(|entry| entry.fate.is_some());
     if !conversations.iter().any(said) {
         notes.push(
-            "delays are from the first packet to the last answer as they passed the point of capture: neither what the \
-             device computed before and after is in them, nor the way between the two"
+            "delays are from the first packet to the last answer as both passed the point of capture, and lack what the \
+             device computed before and after"
                 .to_owned(),
         );
     }

@@ -72,10 +72,11 @@ impl Part {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.detail.is_empty() {
-            f.write_str(&self.name)
-        } else {
-            write!(f, "{}({})", self.name, self.detail)
+        match (&self.name[..], &self.detail[..]) {
+            (name, "") => f.write_str(name),
+            // The packet says itself that it is EAP.
+            ("EAP", packet) => f.write_str(packet),
+            (name, detail) => write!(f, "{name}({detail})"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A conversation as a ladder: a rail for each role, an arrow for each message, readable in 100 columns and without colour.
 //!
 //! ```text
-//!        ms      +ms  UE       GW       AAA     bytes
-//!     0.000           |------->|        |        1172  IKE_SA_INIT request 0
+//!        ms      +ms  UE       GW       AAA     bytes  #frame
+//!     0.000           |------->|        |        1172  #1 IKE_SA_INIT request 0
 //!                     |        |        |              SA(aes128-sha256-prfsha256-modp2048), KE(modp2048), Nonce
-//!     2.345    2.345  |<-------|        |         484  IKE_SA_INIT response 0, after 2.345 ms
+//!     2.345    2.345  |<-------|        |         484  #2 IKE_SA_INIT response 0, after 2.345 ms
 //! ```
 //!
 //! `- - ->` was sent before, `---x` never arrives, `. . .>` is a copy that the network made.
@@ -42,7 +42,7 @@ impl Ladder {
     pub fn draw(&self, number: usize, conversation: &Conversation, out: &mut impl Write) -> io::Result<()> {
         self.head(number, conversation, out)?;
         let rails = Rails::of(conversation);
-        writeln!(out, "\n{:>9} {:>8}  {} {:>9}", "ms", "+ms", rails.names(), "bytes")?;
+        writeln!(out, "\n{:>9} {:>8}  {} {:>9}  #frame", "ms", "+ms", rails.names(), "bytes")?;
         let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
         let mut before_ns = None;
         for (place, entry) in conversation.entries.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Ladder {
 }
 
 fn headline(conversation: &Conversation, entry: &Entry, start_ns: u64) -> String {
-    let mut text = entry.name.clone();
+    let mut text = format!("#{} {}", entry.frame, entry.name);
     if entry.more > 0 {
         write!(text, ": {} more packets", entry.more).expect("a string takes everything");
     }

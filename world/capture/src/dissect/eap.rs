@@ -161,7 +161,7 @@ fn simaka_attribute(attribute: &Attribute<'_>, words: &mut Words) {
             words.identity = Some(printable(identity));
             Part::new("AT_IDENTITY", printable(identity))
         }
-        Attribute::Rand(rand) => Part::new("AT_RAND", format!("{} challenges", rand.len() / 16)),
+        Attribute::Rand(rand) => Part::new("AT_RAND", (rand.len() / 16).to_string()),
         Attribute::Autn(_) => Part::bare("AT_AUTN"),
         Attribute::Res(_) => Part::bare("AT_RES"),
         Attribute::Auts(_) => Part::bare("AT_AUTS"),

@@ -48,7 +48,7 @@ pub enum Inside {
     Sealed,
     /// It was opened.
     Opened,
-    /// It was opened, and is a fragment of something that is not yet whole.
+    /// It is a fragment of something that is not yet whole.
     Fragment,
     /// There are keys, and they do not open it.
     NotAuthentic,
@@ -103,6 +103,8 @@ impl Dissector {
             let arrives = matches!(fate, None | Some((Fate::Delivered, _)));
             if arrives || ike.fragment.is_none() {
                 self.open(bytes, &seen, ike, dissected);
+            } else {
+                ike.inside = Inside::Fragment;
             }
         }
         dissected.failure = failure(ike);

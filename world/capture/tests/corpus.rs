@@ -1,0 +1,56 @@
+//! The fuzz target `capture` without a fuzzer: its committed corpus, real captures damaged by chance.
+//!
+//! The corpus holds captures of genuine conversations, some of them cut in pieces; what the fuzzer finds is added beside them.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
+
+mod whole;
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+fn files(directory: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let files = std::fs::read_dir(&directory).expect("it is part of the repository");
+    let paths = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    paths.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn the_corpus() {
+    let files = files("../../fuzz/corpus/capture");
+    assert!(files.len() >= 8, "only {} files in the corpus", files.len());
+    for (path, bytes) in files {
+        println!("{}", path.display());
+        whole::check(&bytes);
+    }
+}
+
+#[test]
+fn captures_cut_anywhere_are_read_as_far_as_they_go() {
+    for (path, bytes) in files("tests/captures") {
+        assert_eq!(whole::check(&bytes), 1, "{}", path.display());
+        for cut in (0..bytes.len()).step_by(37) {
+            assert!(whole::check(&bytes[..cut]) <= 1);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damage_anywhere_does_no_harm(
+        which in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+    ) {
+        let files = files("tests/captures");
+        let mut bytes = which.get(&files).1.clone();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        whole::check(&bytes);
+    }
+}
