@@ -23,7 +23,7 @@ use keytoll_engine::trace::{Fate, Message, Node, Protocol};
 
 use crate::dissect::eap::{Flow, Words};
 use crate::dissect::{Content, Dissected, Dissector, Part};
-use crate::observe::Observer;
+use crate::observe::{self, Observer};
 use crate::packets::Passed;
 use crate::remarks;
 use crate::tables::Keys;
@@ -212,7 +212,8 @@ pub struct Tracker {
     ike: ike::Index,
     radius: radius::Index,
     diameter: diameter::Index,
-    originals: BTreeMap<(Addr, Addr, Protocol, u64), u64>,
+    /// The frame in which each message passed first, by its digest.
+    originals: BTreeMap<u64, u64>,
     left_out: u64,
 }
 
@@ -275,8 +276,7 @@ impl Tracker {
 
     /// The frame of the message that this one repeats; what is new is remembered as long as the observer does.
     fn original(&mut self, passed: &Passed, is_repeat: bool) -> Option<u64> {
-        let digest = keytoll_digest(&passed.datagram.bytes);
-        let key = (passed.datagram.from, passed.datagram.to, passed.datagram.protocol, digest);
+        let key = observe::digest(&passed.datagram);
         if is_repeat {
             return Some(self.originals.get(&key).copied().unwrap_or(0));
         }
@@ -342,14 +342,6 @@ impl Tracker {
             self.push(conversation, Entry::new(passed, dissected, ends));
         }
     }
-}
-
-/// Tells messages apart that take the same way.
-fn keytoll_digest(bytes: &[u8]) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Building {

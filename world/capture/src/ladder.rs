@@ -1,10 +1,10 @@
 //! A conversation as a ladder: a rail for each role, an arrow for each message, readable in 100 columns and without colour.
 //!
 //! ```text
-//!        ms      +ms  UE       GW       AAA     bytes  #frame
-//!     0.000           |------->|        |        1172  #1 IKE_SA_INIT request 0
-//!                     |        |        |              SA(aes128-sha256-prfsha256-modp2048), KE(modp2048), Nonce
-//!     2.345    2.345  |<-------|        |         484  #2 IKE_SA_INIT response 0, after 2.345 ms
+//!        ms       +ms  UE       GW       AAA     bytes  #frame
+//!     0.000            |------->|        |        1172  #1 IKE_SA_INIT request 0
+//!                      |        |        |              SA(aes128-sha256-prfsha256-modp2048), KE(modp2048), Nonce
+//!     2.345     2.345  |<-------|        |         484  #2 IKE_SA_INIT response 0, after 2.345 ms
 //! ```
 //!
 //! `- - ->` was sent before, `---x` never arrives, `. . .>` is a copy that the network made.
@@ -21,8 +21,8 @@ use crate::dissect::{Content, Part};
 const WIDTH_MIN: usize = 80;
 /// From one rail to the next.
 const RAIL_STEP: usize = 9;
-/// Time, delta, and the blanks behind them.
-const TIMES: usize = 9 + 1 + 8 + 2;
+/// The columns of a time at least: up to a hundred seconds.
+const TIME_MIN: usize = 9;
 /// Bytes and packets, with the blanks around them.
 const BYTES: usize = 1 + 9 + 2;
 
@@ -42,8 +42,9 @@ impl Ladder {
     pub fn draw(&self, number: usize, conversation: &Conversation, out: &mut impl Write) -> io::Result<()> {
         self.head(number, conversation, out)?;
         let rails = Rails::of(conversation);
-        writeln!(out, "\n{:>9} {:>8}  {} {:>9}  #frame", "ms", "+ms", rails.names(), "bytes")?;
         let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
+        let times = rails.times;
+        writeln!(out, "\n{:>times$} {:>times$}  {} {:>9}  #frame", "ms", "+ms", rails.names(), "bytes")?;
         let mut before_ns = None;
         for (place, entry) in conversation.entries.iter().enumerate() {
             self.entry(conversation, place, entry, (start_ns, before_ns), &rails, out)?;
@@ -57,7 +58,9 @@ impl Ladder {
     }
 
     fn head(&self, number: usize, conversation: &Conversation, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "Conversation {number}: {}", title(conversation))?;
+        for line in wrap(&format!("Conversation {number}: {}", title(conversation)), self.width) {
+            writeln!(out, "{line}")?;
+        }
         let mut say = |what: &str, text: String| -> io::Result<()> {
             for (index, line) in wrap(&text, self.width - 10).iter().enumerate() {
                 writeln!(out, "  {:<6}  {line}", if index == 0 { what } else { "" })?;
@@ -95,10 +98,11 @@ impl Ladder {
         let time = ms(entry.at_ns.saturating_sub(start_ns));
         let delta = before_ns.map(|before| ms(entry.at_ns.saturating_sub(before))).unwrap_or_default();
         let lines = self.text(conversation, place, entry, start_ns, rails);
+        let times = rails.times;
         for (index, line) in lines.iter().enumerate() {
             let left = match index {
-                0 => format!("{time:>9} {delta:>8}  {} {:>9}", rails.arrow(entry), size(entry)),
-                _ => format!("{:TIMES$}{} {:>9}", "", rails.plain(), ""),
+                0 => format!("{time:>times$} {delta:>times$}  {} {:>9}", rails.arrow(entry), size(entry)),
+                _ => format!("{:times$} {:times$}  {} {:>9}", "", "", rails.plain(), ""),
             };
             writeln!(out, "{left}  {line}")?;
         }
@@ -114,20 +118,20 @@ impl Ladder {
         start_ns: u64,
         rails: &Rails,
     ) -> Vec<String> {
-        let width = self.width.saturating_sub(TIMES + rails.width() + BYTES);
+        let width = self.width.saturating_sub(2 * rails.times + 3 + rails.width() + BYTES);
         let mut lines = wrap(&headline(conversation, entry, start_ns), width);
         // What is repeated was shown before.
         if entry.repeats.is_none() && !entry.is_copy() {
             let parts = entry.parts.iter().map(Part::to_string).collect::<Vec<_>>().join(", ");
             lines.extend(wrap(&parts, width));
         }
-        for remark in &entry.remarks {
+        for remark in entry.remarks.iter().filter(|_| entry.repeats.is_none()) {
             lines.extend(wrap(&format!("! {remark}"), width));
         }
         if let Some(failure) = entry.failure.as_deref().filter(|_| entry.repeats.is_none()) {
             lines.extend(wrap(&format!("!! {failure}"), width));
         }
-        if entry.unanswered {
+        if entry.unanswered && is_last_try(conversation, place) {
             lines.push("!! NO ANSWER in this capture".to_owned());
         }
         if conversation.outcome == Outcome::Established(place) {
@@ -135,6 +139,13 @@ impl Ladder {
         }
         lines
     }
+}
+
+/// Whether a message is not sent again afterwards.
+fn is_last_try(conversation: &Conversation, place: usize) -> bool {
+    let first = |entry: &Entry| entry.repeats.unwrap_or(entry.frame);
+    let this = first(&conversation.entries[place]);
+    !conversation.entries[place + 1..].iter().any(|later| later.repeats == Some(this))
 }
 
 fn headline(conversation: &Conversation, entry: &Entry, start_ns: u64) -> String {
@@ -162,31 +173,38 @@ fn headline(conversation: &Conversation, entry: &Entry, start_ns: u64) -> String
 }
 
 /// The rails of a conversation: its roles, and where they stand.
-struct Rails(Vec<Node>);
+struct Rails {
+    nodes: Vec<Node>,
+    /// Columns of its longest time.
+    times: usize,
+}
 
 impl Rails {
     fn of(conversation: &Conversation) -> Self {
-        Self(conversation.hosts.keys().copied().collect())
+        let begin_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
+        let end_ns = conversation.entries.last().map_or(0, |entry| entry.at_ns);
+        let longest = ms(end_ns.saturating_sub(begin_ns)).len();
+        Self { nodes: conversation.hosts.keys().copied().collect(), times: longest.max(TIME_MIN) }
     }
 
     fn width(&self) -> usize {
-        (self.0.len().max(1) - 1) * RAIL_STEP + 1
+        (self.nodes.len().max(1) - 1) * RAIL_STEP + 1
     }
 
     fn names(&self) -> String {
-        let names = self.0.iter().map(|node| format!("{:<RAIL_STEP$}", node.name().to_uppercase()));
+        let names = self.nodes.iter().map(|node| format!("{:<RAIL_STEP$}", node.name().to_uppercase()));
         let names: String = names.collect();
         let width = self.width();
         format!("{:<width$}", names.trim_end())
     }
 
     fn plain(&self) -> String {
-        let rails = vec!["|"; self.0.len()];
+        let rails = vec!["|"; self.nodes.len()];
         rails.join(&" ".repeat(RAIL_STEP - 1))
     }
 
     fn arrow(&self, entry: &Entry) -> String {
-        let place = |node: Node| self.0.iter().position(|rail| *rail == node).unwrap_or(0);
+        let place = |node: Node| self.nodes.iter().position(|rail| *rail == node).unwrap_or(0);
         let (from, to) = (place(entry.ends.0), place(entry.ends.1));
         let mut line: Vec<char> = self.plain().chars().collect();
         let (left, right) = (from.min(to) * RAIL_STEP, from.max(to) * RAIL_STEP);

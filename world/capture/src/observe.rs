@@ -52,10 +52,7 @@ impl Observer {
 
     /// Whether the same bytes took the same way before; if not, they are remembered.
     fn is_known(&mut self, datagram: &Datagram) -> bool {
-        let mut hasher = DefaultHasher::new();
-        (datagram.from, datagram.to).hash(&mut hasher);
-        hash_message(datagram, &mut hasher);
-        let digest = hasher.finish();
+        let digest = digest(datagram);
         if !self.seen.insert(digest) {
             return true;
         }
@@ -66,6 +63,14 @@ impl Observer {
         }
         false
     }
+}
+
+/// What tells a message from others, and not from the same one sent again.
+pub(crate) fn digest(datagram: &Datagram) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (datagram.from, datagram.to).hash(&mut hasher);
+    hash_message(datagram, &mut hasher);
+    hasher.finish()
 }
 
 fn hash_message(datagram: &Datagram, hasher: &mut DefaultHasher) {

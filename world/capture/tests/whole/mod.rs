@@ -16,7 +16,7 @@ use keytoll_capture::tables::Keys;
 ///
 /// # Panics
 /// If what was read cannot be shown safely.
-pub fn check(bytes: &[u8]) -> usize {
+pub(crate) fn check(bytes: &[u8]) -> usize {
     let Ok(decoded) = decode(bytes, Keys::default()) else { return 0 };
     draw(&decoded);
     for (sample, conversation) in (0..).zip(&decoded.conversations) {
