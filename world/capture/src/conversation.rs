@@ -31,9 +31,9 @@ use crate::tables::Keys;
 pub use outcome::Outcome;
 
 /// More conversations are not told apart; what would begin another is counted.
-const CONVERSATIONS_MAX: usize = 200_000;
-/// More messages are not kept; they are counted.
-const ENTRIES_MAX: usize = 2_000_000;
+const CONVERSATIONS_MAX: usize = 100_000;
+/// More messages are not kept; they are counted. One takes about four KiB.
+const ENTRIES_MAX: usize = 250_000;
 /// ESP packets in a row that are kept one by one; the others are only summed up.
 const ESP_SHOWN: usize = 4;
 

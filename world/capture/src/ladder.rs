@@ -9,6 +9,7 @@
 //!
 //! `- - ->` was sent before, `---x` never arrives, `. . .>` is a copy that the network made.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -119,7 +120,7 @@ impl Ladder {
         rails: &Rails,
     ) -> Vec<String> {
         let width = self.width.saturating_sub(2 * rails.times + 3 + rails.width() + BYTES);
-        let mut lines = wrap(&headline(conversation, entry, start_ns), width);
+        let mut lines = wrap(&headline(entry, start_ns, rails), width);
         // What is repeated was shown before.
         if entry.repeats.is_none() && !entry.is_copy() {
             let parts = entry.parts.iter().map(Part::to_string).collect::<Vec<_>>().join(", ");
@@ -131,7 +132,7 @@ impl Ladder {
         if let Some(failure) = entry.failure.as_deref().filter(|_| entry.repeats.is_none()) {
             lines.extend(wrap(&format!("!! {failure}"), width));
         }
-        if entry.unanswered && is_last_try(conversation, place) {
+        if entry.unanswered && rails.repeats.is_last(entry, place) {
             lines.push("!! NO ANSWER in this capture".to_owned());
         }
         if conversation.outcome == Outcome::Established(place) {
@@ -141,14 +142,31 @@ impl Ladder {
     }
 }
 
-/// Whether a message is not sent again afterwards.
-fn is_last_try(conversation: &Conversation, place: usize) -> bool {
-    let first = |entry: &Entry| entry.repeats.unwrap_or(entry.frame);
-    let this = first(&conversation.entries[place]);
-    !conversation.entries[place + 1..].iter().any(|later| later.repeats == Some(this))
+/// What is sent again: when each message passed first, and where it passed last.
+#[derive(Default)]
+struct Repeats {
+    first_ns: BTreeMap<u64, u64>,
+    last_place: BTreeMap<u64, usize>,
 }
 
-fn headline(conversation: &Conversation, entry: &Entry, start_ns: u64) -> String {
+impl Repeats {
+    fn of(conversation: &Conversation) -> Self {
+        let mut repeats = Self::default();
+        for (place, entry) in conversation.entries.iter().enumerate() {
+            if entry.repeats.is_none() {
+                repeats.first_ns.insert(entry.frame, entry.at_ns);
+            }
+            repeats.last_place.insert(entry.repeats.unwrap_or(entry.frame), place);
+        }
+        repeats
+    }
+
+    fn is_last(&self, entry: &Entry, place: usize) -> bool {
+        self.last_place.get(&entry.repeats.unwrap_or(entry.frame)).is_none_or(|last| *last == place)
+    }
+}
+
+fn headline(entry: &Entry, start_ns: u64, rails: &Rails) -> String {
     let mut text = format!("#{} {}", entry.frame, entry.name);
     if entry.more > 0 {
         write!(text, ": {} more packets", entry.more).expect("a string takes everything");
@@ -164,8 +182,7 @@ fn headline(conversation: &Conversation, entry: &Entry, start_ns: u64) -> String
         _ => {}
     }
     if let Some(frame) = entry.repeats {
-        let original = conversation.entries.iter().find(|entry| entry.frame == frame);
-        let when = original.map(|original| ms(original.at_ns.saturating_sub(start_ns)));
+        let when = rails.repeats.first_ns.get(&frame).map(|first| ms(first.saturating_sub(start_ns)));
         text.push_str(", SENT AGAIN");
         text.push_str(&when.map(|when| format!(" (first at {when})")).unwrap_or_default());
     }
@@ -177,6 +194,7 @@ struct Rails {
     nodes: Vec<Node>,
     /// Columns of its longest time.
     times: usize,
+    repeats: Repeats,
 }
 
 impl Rails {
@@ -184,7 +202,8 @@ impl Rails {
         let begin_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
         let end_ns = conversation.entries.last().map_or(0, |entry| entry.at_ns);
         let longest = ms(end_ns.saturating_sub(begin_ns)).len();
-        Self { nodes: conversation.hosts.keys().copied().collect(), times: longest.max(TIME_MIN) }
+        let nodes = conversation.hosts.keys().copied().collect();
+        Self { nodes, times: longest.max(TIME_MIN), repeats: Repeats::of(conversation) }
     }
 
     fn width(&self) -> usize {

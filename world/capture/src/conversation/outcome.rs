@@ -42,6 +42,7 @@ impl Outcome {
 
 /// What a conversation of this kind came to.
 pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
+    let entries = &entries[..entries.len().min(DECIDING_MAX)];
     match kind {
         Kind::Ike { major: 2, .. } => ike(entries),
         Kind::Ike { .. } => ikev1(entries),
@@ -49,6 +50,10 @@ pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
         Kind::Diameter | Kind::Esp | Kind::Unreadable => Outcome::Unknown,
     }
 }
+
+/// What comes later decides nothing: the longest authentications have a hundred messages, and a flood must not cost more
+/// than it is long.
+const DECIDING_MAX: usize = 10_000;
 
 const IKE_SA_INIT: u8 = ExchangeType::IKE_SA_INIT.0;
 const IKE_AUTH: u8 = ExchangeType::IKE_AUTH.0;

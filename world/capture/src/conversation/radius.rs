@@ -13,7 +13,7 @@ use super::{Entry, Kind, Place, Tracker, ike};
 use crate::dissect::{Content, Dissected, Part, Radius};
 use crate::packets::Passed;
 
-/// More candidates than this tell nothing.
+/// Of more candidates than this the latest count.
 const CANDIDATES_MAX: usize = 1024;
 
 /// What is known of RADIUS sessions.
@@ -150,7 +150,7 @@ impl Tracker {
 
     fn narrow(&mut self, conversation: usize, radius: &Radius) {
         let certain = radius.eap.as_deref().and_then(|eap| self.ike.eap.get(&ike::eap_key(eap))).copied();
-        let waiting = self.ike.waiting.keys().copied().take(CANDIDATES_MAX).collect();
+        let waiting = self.ike.waiting.keys().rev().copied().take(CANDIDATES_MAX).collect();
         let candidates = self.radius.candidates.entry(conversation).or_default();
         candidates.certain = candidates.certain.or(certain);
         candidates.narrow(waiting);
