@@ -9,7 +9,7 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 
 use crate::row::row_seed;
-use crate::{Credentials, Directory, Memory, Row, Stop, build, eap, run};
+use crate::{Captures, Credentials, Directory, Memory, Row, Stop, build, eap, run};
 
 /// Every way to write a secret down that a careless line of code has.
 fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
@@ -67,17 +67,28 @@ fn no_file_of_a_run_shows_a_secret() {
     let plan = plan();
     let path = std::env::temp_dir().join(format!("keytoll-secrets-{}", std::process::id()));
     let directory = Directory::create(&path, &plan).expect("a fresh directory");
-    run(&plan, 1, &directory, &|| {}, &AtomicBool::new(false)).expect("it runs");
+    let captures = Captures::new(&directory, &plan, &path, u32::MAX).expect("it can be written");
+    run(&plan, 1, &captures, &|| {}, &AtomicBool::new(false)).expect("it runs");
     directory.complete().expect("it can be written");
     keytoll_report::directory::render(&path).expect("it can be measured");
     let files = files(&path);
     let has = |name: &str| files.iter().any(|file| file.ends_with(name));
-    for name in
-        ["manifest.json", "trace/000.trace", "costs/000.costs", "summary.json", "samples.csv", "report.html"]
-    {
+    for name in [
+        "manifest.json",
+        "trace/000.trace",
+        "costs/000.costs",
+        "summary.json",
+        "samples.csv",
+        "report.html",
+        "capture/000.pcapng",
+        "capture/000.keys/esp_sa",
+    ] {
         assert!(has(name), "{name} is among {files:?}");
     }
-    for file in &files {
+    // Who asks for a capture gets the keys of its sessions, and the RADIUS secret; they lie apart from it.
+    let is_key_table =
+        |file: &&PathBuf| file.parent().is_some_and(|parent| parent.extension() == Some("keys".as_ref()));
+    for file in files.iter().filter(|file| !is_key_table(file)) {
         let bytes = std::fs::read(file).expect("it was just written");
         plan.rows.iter().for_each(|row| check(&file.display().to_string(), &bytes, &plan, row));
     }
