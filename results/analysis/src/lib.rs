@@ -7,9 +7,11 @@
 //! * [`metrics`] turns the records and costs of a row into one [`Sample`] per authentication, streaming.
 //! * [`stats`] is the arithmetic: Welford, quantiles, Student t.
 //! * [`summary`] is the public, versioned `summary.json`.
+//! * [`beside`] sets our nodes beside other makers' programs.
 //! * [`study`] sets a summary beside what a paper printed.
 //! * [`directory`] does all of it for a run directory.
 
+pub mod beside;
 pub mod directory;
 pub mod metrics;
 mod named;

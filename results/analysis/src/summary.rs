@@ -14,6 +14,7 @@ use keytoll_trace::{Node, Protocol};
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
+use crate::beside::{Beside, beside};
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 
@@ -36,6 +37,9 @@ pub struct Summary {
     pub complete: bool,
     /// The rows, in the order of the plan.
     pub rows: Vec<SummaryRow>,
+    /// Our nodes beside other makers' programs in the same place; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
 }
 
 /// One method over one network.
@@ -239,12 +243,14 @@ pub fn summarise<'a>(
     manifest: &Manifest,
     rows: impl IntoIterator<Item = (&'a ManifestRow, &'a Tally)>,
 ) -> Summary {
+    let rows: Vec<_> = rows.into_iter().map(|(row, tally)| summarise_row(row, tally)).collect();
     Summary {
         format: FORMAT,
         title: manifest.title.clone(),
         seed: manifest.seed.clone(),
         complete: manifest.complete,
-        rows: rows.into_iter().map(|(row, tally)| summarise_row(row, tally)).collect(),
+        beside: beside(&rows),
+        rows,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use keytoll_analysis::beside::Beside;
 use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Summary, SummaryRow};
 
-use crate::groups::{Group, groups, label, seed};
+use crate::groups::{Group, groups, label, seed, shared, short_label};
 use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{known, plain, uncertain};
 
@@ -13,12 +14,13 @@ const WIDTH: usize = 100;
 
 /// Writes the tables of a run.
 pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
-    let groups = groups(summary);
+    let (groups, shared) = (groups(summary), shared(summary).collect::<Vec<_>>());
     headline(summary, &mut out)?;
-    section("Delay and traffic", &DELAY_HEAD, &groups, delay_lines, &mut out)?;
+    section("Delay and traffic", &DELAY_HEAD, (&groups, &shared), delay_lines, &mut out)?;
     if summary.rows.iter().any(is_costed) {
-        section("CPU and memory", &CPU_HEAD, &groups, cpu_lines, &mut out)?;
+        section("CPU and memory", &CPU_HEAD, (&groups, &shared), cpu_lines, &mut out)?;
     }
+    beside(summary, &shared, &mut out)?;
     failures(summary, &mut out)?;
     footnotes(summary, &mut out)
 }
@@ -59,7 +61,7 @@ const CPU_HEAD: [Head<'static>; 8] = [
 fn section(
     title: &str,
     head: &[Head<'_>],
-    groups: &[Group<'_>],
+    (groups, shared): (&[Group<'_>], &[&str]),
     lines_of: fn(&SummaryRow) -> Vec<Vec<String>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -70,7 +72,7 @@ fn section(
     for group in groups {
         lines.push(Line::Text(group.heading.clone()));
         for row in &group.rows {
-            lines.extend(labelled(row, lines_of(row), label_max));
+            lines.extend(labelled(&short_label(row, shared), lines_of(row), label_max));
         }
     }
     writeln!(out, "\n{title}")?;
@@ -90,8 +92,8 @@ fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>) -> usiz
 }
 
 /// The lines of a row behind its label; a label that is too long stands alone.
-fn labelled(row: &SummaryRow, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line> {
-    let label = format!("  {}", label(row));
+fn labelled(label: &str, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line> {
+    let label = format!("  {label}");
     let alone = label.chars().count() > label_max;
     let mut lines = Vec::new();
     if alone {
@@ -154,6 +156,36 @@ fn cpu_us(cpu: &Cpu) -> String {
     uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
 }
 
+const BESIDE_HEAD: [Head<'static>; 8] = [
+    ("", false),
+    ("node", false),
+    ("cpu µs", true),
+    ("theirs µs", true),
+    ("ratio", true),
+    ("delay ms", true),
+    ("theirs ms", true),
+    ("whose", false),
+];
+
+/// Our nodes beside other makers' programs.
+fn beside(summary: &Summary, shared: &[&str], out: &mut impl Write) -> io::Result<()> {
+    if summary.beside.is_empty() {
+        return Ok(());
+    }
+    let heads = BESIDE_HEAD.map(|(name, _)| name.to_owned()).to_vec();
+    let cells = |pair: &Beside| {
+        let own = pair.variant.split(' ').filter(|word| !word.is_empty() && !shared.contains(word));
+        let label = std::iter::once(pair.method.as_str()).chain(own).collect::<Vec<_>>().join(" ");
+        let numbers = [Some(pair.cpu_ns / 1e3), Some(pair.maker_cpu_ns / 1e3), Some(pair.cpu_ratio)];
+        let numbers = numbers.into_iter().chain([pair.delay_ms, pair.maker_delay_ms]).map(known);
+        let head = [format!("  {label}"), pair.node.clone()].into_iter();
+        Line::Cells(head.chain(numbers).chain([pair.maker.clone()]).collect())
+    };
+    let lines: Vec<_> = std::iter::once(Line::Cells(heads)).chain(summary.beside.iter().map(cells)).collect();
+    writeln!(out, "\nBeside other makers' programs: the same node in the same place, ours ÷ theirs")?;
+    table(&BESIDE_HEAD, &lines, WIDTH, out)
+}
+
 fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let failed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.failures.is_empty()).collect();
     if failed.is_empty() {
@@ -213,11 +245,13 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
 /// The notes of all rows, each told once with the rows it is about, unless those are all. What follows a colon differs
 /// from row to row.
 fn gathered(summary: &Summary) -> Vec<String> {
+    let shared: Vec<_> = shared(summary).collect();
     let mut told: Vec<(&str, Vec<String>)> = Vec::new();
     for row in &summary.rows {
         for note in &row.notes {
             let (what, detail) = note.split_once(": ").unwrap_or((note, ""));
-            let about = format!("{}, {} {detail}", label(row), row.network).trim_end().to_owned();
+            let about =
+                format!("{}, {} {detail}", short_label(row, &shared), row.network).trim_end().to_owned();
             match told.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, rows)) => rows.push(about),
                 None => told.push((what, vec![about])),

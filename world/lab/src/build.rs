@@ -18,6 +18,8 @@ use crate::fault;
 use crate::node::half_open;
 use crate::sites::Sites;
 
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// The identities of the laboratory.
 fn identity(name: &str) -> Identity {
     name.parse().expect("a literal identity")
@@ -55,7 +57,11 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     let mut connection = connection((row, sites), prove, believe);
     connection.local_id = identity(GW_ID);
     connection.remote_id = row.method.eap().is_none().then(|| identity(UE_ID));
-    connection.auth_lifetime = Some(row.options.reauth_lifetime);
+    connection.auth_lifetime = Some(match row.options.makers.ue.is_foreign() {
+        // strongSwan authenticates again at once if less is left than its own margin.
+        true => A_DAY,
+        false => row.options.reauth_lifetime,
+    });
     connection.pool = row.options.virtual_address.then_some(sites.pool);
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {

@@ -10,7 +10,7 @@ use keytoll_daemons::place::cable;
 use keytoll_daemons::{Home, Place, Trouble, home};
 use keytoll_live::{BindError, Sockets, Streaming};
 use keytoll_scenario::Plan;
-use keytoll_scenario::plan::{Options, RowPlan};
+use keytoll_scenario::plan::{Maker, Options, RowPlan};
 use keytoll_trace::{Node, Protocol};
 use serde::{Deserialize, Serialize};
 
@@ -87,11 +87,12 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Builds what the plan needs: namespaces if we may, and must if somebody else's IKE daemon is to run.
+    /// Builds what the plan needs: namespaces if we may, and must if a program is to run that needs one.
     pub(super) fn build(plan: &Plan) -> Result<Self, LiveError> {
         let wants_namespaces = plan.rows.iter().any(|row| {
             let makers = row.options.makers;
-            makers.ue.is_foreign() || makers.gw.is_foreign()
+            // hostapd answers from whichever address the system chooses: on the loopback that is not the one asked.
+            makers.ue.is_foreign() || makers.gw.is_foreign() || makers.aaa == Maker::Hostapd
         });
         if wants_namespaces {
             home::may_make_namespaces()?;

@@ -1,0 +1,152 @@
+//! Nodes of ours beside other makers' programs in the same place: of two rows that differ in one node's maker, what that
+//! node cost, and how long an authentication took.
+
+use serde::{Deserialize, Serialize};
+
+use crate::summary::SummaryRow;
+
+/// The words of a variant that say whose program a node is.
+const MAKER_KEYS: [&str; 3] = ["ue", "gw", "aaa"];
+/// Whose it is if nothing is said.
+const OURS: &str = "keytoll";
+
+/// One node in two rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The method's name.
+    pub method: String,
+    /// What else differs from the method's default, in both rows.
+    pub variant: String,
+    /// The network's name.
+    pub network: String,
+    /// The node.
+    pub node: String,
+    /// The other maker.
+    pub maker: String,
+    /// Mean CPU time of our node per authentication.
+    pub cpu_ns: f64,
+    /// Mean CPU time of the other maker's.
+    pub maker_cpu_ns: f64,
+    /// `cpu_ns` ÷ `maker_cpu_ns`.
+    pub cpu_ratio: f64,
+    /// Mean delay with our node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<f64>,
+    /// Mean delay with the other maker's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maker_delay_ms: Option<f64>,
+}
+
+/// Every row with one node of another maker, beside the same row with only ours.
+pub fn beside(rows: &[SummaryRow]) -> Vec<Beside> {
+    let pair = |row| {
+        let (place, variant) = foreign(row)?;
+        let is_same = |other: &&SummaryRow| matches!(makers(other), (makers, rest) if makers.is_empty() && rest == variant);
+        let ours = rows.iter().filter(|other| condition(other) == condition(row)).find(is_same)?;
+        compare(ours, row, place, &variant)
+    };
+    rows.iter().filter_map(pair).collect()
+}
+
+/// Where a row has its only node that is not ours, and the rest of its variant.
+fn foreign(row: &SummaryRow) -> Option<((&str, &str), String)> {
+    match makers(row) {
+        (makers, rest) if makers.len() == 1 => Some((makers[0], rest)),
+        _ => None,
+    }
+}
+
+/// The other makers' nodes of a row, and the rest of its variant.
+fn makers(row: &SummaryRow) -> (Vec<(&str, &str)>, String) {
+    let is_maker = |word: &&str| word.split_once('=').is_some_and(|(key, _)| MAKER_KEYS.contains(&key));
+    let (makers, rest): (Vec<_>, Vec<_>) = row.variant.split(' ').partition(is_maker);
+    let foreign =
+        makers.into_iter().filter_map(|word| word.split_once('=')).filter(|(_, maker)| *maker != OURS);
+    (foreign.collect(), rest.join(" "))
+}
+
+/// What must be the same in both rows.
+fn condition(row: &SummaryRow) -> [&str; 5] {
+    [&row.method, &row.network, &row.topology, &row.world, &row.crypto]
+}
+
+fn compare(
+    ours: &SummaryRow,
+    row: &SummaryRow,
+    (node, maker): (&str, &str),
+    variant: &str,
+) -> Option<Beside> {
+    let (cpu_ns, maker_cpu_ns) = (ours.cpu.get(node)?.ns, row.cpu.get(node)?.ns);
+    let delay = |row: &SummaryRow| row.delay_ms.as_ref().map(|delay| delay.mean);
+    Some(Beside {
+        method: row.method.clone(),
+        variant: variant.to_owned(),
+        network: row.network.clone(),
+        node: node.to_owned(),
+        maker: maker.to_owned(),
+        cpu_ns,
+        maker_cpu_ns,
+        cpu_ratio: cpu_ns / maker_cpu_ns,
+        delay_ms: delay(ours),
+        maker_delay_ms: delay(row),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tally;
+    use crate::metrics::NodeTally;
+    use crate::stats::Welford;
+    use crate::summary::summarise_row;
+    use crate::trace::Node;
+    use crate::trace::manifest::ManifestRow;
+
+    fn row(method: &str, variant: &str, gw_ns: f64) -> SummaryRow {
+        let mut cpu_ns = Welford::default();
+        cpu_ns.add(gw_ns);
+        let mut tally = Tally::default();
+        tally.nodes.insert(Node::Gw, NodeTally { cpu_ns, ..NodeTally::default() });
+        let text = |text: &str| text.to_owned();
+        let manifest = ManifestRow {
+            index: 0,
+            method: text(method),
+            variant: text(variant),
+            network: text("loopback"),
+            topology: text("raw"),
+            world: text("live"),
+            crypto: text("real"),
+            samples_planned: 1,
+            trace: String::new(),
+            costs: String::new(),
+            notes: Vec::new(),
+        };
+        summarise_row(&manifest, &tally)
+    }
+
+    #[test]
+    fn a_row_stands_beside_the_one_that_differs_in_the_maker_alone() {
+        let rows = [
+            row("psk", "mode=tunnel gw=keytoll", 200.0),
+            row("psk", "mode=tunnel gw=strongswan", 1000.0),
+            row("psk", "mode=tunnel ue=strongswan gw=strongswan", 900.0),
+            row("psk", "gw=strongswan", 800.0),
+            row("md5", "mode=tunnel gw=strongswan", 700.0),
+        ];
+        let found = beside(&rows);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let pair = &found[0];
+        assert_eq!(
+            (pair.node.as_str(), pair.maker.as_str(), pair.variant.as_str()),
+            ("gw", "strongswan", "mode=tunnel")
+        );
+        assert_eq!((pair.cpu_ns, pair.maker_cpu_ns, pair.cpu_ratio), (200.0, 1000.0, 0.2));
+    }
+
+    #[test]
+    fn ours_need_not_be_named() {
+        let rows = [row("psk", "", 1.0), row("psk", "gw=strongswan", 4.0)];
+        assert_eq!(beside(&rows)[0].cpu_ratio, 0.25);
+        assert_eq!(beside(&rows[..1]), []);
+    }
+}
