@@ -13,6 +13,12 @@ pub(crate) fn directory(path: &Path) -> Result<(), Trouble> {
     made.map_err(|source| Trouble::File { what: format!("make {}", path.display()), source })
 }
 
+/// Makes a directory with mode 0700 that was not there: one that somebody else put in its place is refused.
+pub(crate) fn new_directory(path: &Path) -> Result<(), Trouble> {
+    let made = DirBuilder::new().mode(0o700).create(path);
+    made.map_err(|source| Trouble::File { what: format!("make {}", path.display()), source })
+}
+
 /// Opens an empty file with mode 0600.
 pub(crate) fn create(path: &Path) -> Result<File, Trouble> {
     let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);

@@ -58,11 +58,15 @@ impl Home {
         let began = start_time(process::id()).unwrap_or_default();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{began}-{count}", process::id());
+        Self::at(name, removes)
+    }
+
+    /// Names can be guessed, and configurations with secrets go there: the directory must be our own making.
+    fn at(name: String, removes: bool) -> Result<Self, Trouble> {
         let dir = env::temp_dir().join(&name);
-        // The reaper comes first, so that whatever is made goes away if the rest fails.
-        let home = Self { reaper: reaper(&name, &dir, removes)?, name, dir };
-        files::directory(&home.dir)?;
-        Ok(home)
+        files::new_directory(&dir)?;
+        // From here on whatever is made goes away if the rest fails.
+        Ok(Self { reaper: reaper(&name, &dir, removes)?, name, dir })
     }
 
     /// The directory.
@@ -184,6 +188,21 @@ mod tests {
         assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
         drop(home);
         assert!(!dir.exists());
+    }
+
+    #[test]
+    fn a_directory_that_somebody_else_made_is_no_home() {
+        let name = format!("{PREFIX}planted-{}", process::id());
+        let planted = env::temp_dir().join(&name);
+        files::directory(&planted).unwrap();
+        let refused = Home::at(name.clone(), true).unwrap_err().to_string();
+        assert!(refused.contains("File exists"), "{refused}");
+        assert!(planted.exists(), "nor is it removed");
+        let link = env::temp_dir().join(format!("{name}-link"));
+        std::os::unix::fs::symlink(&planted, &link).unwrap();
+        assert!(Home::at(format!("{name}-link"), true).is_err());
+        fs::remove_file(link).unwrap();
+        fs::remove_dir(planted).unwrap();
     }
 
     #[test]
