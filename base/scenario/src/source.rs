@@ -57,7 +57,8 @@ impl Source {
         let path = Path::new(argument);
         let is_path = path.exists() || argument.contains(['/', '\\', '.']);
         match Self::builtin(argument) {
-            Err(_) if is_path => Self::file(path),
+            Err(_) if is_path => Self::file(path)
+                .map_err(|error| advised(path, error, "`keytoll list scenarios` shows those built in")),
             Err(unknown) => {
                 let hint = format!("{}; or the path of a file", unknown.advice().unwrap_or_default());
                 Err(unknown.hint(hint))
@@ -68,7 +69,14 @@ impl Source {
 
     /// Whether it says what one node is, not what is to be run.
     pub fn is_node(&self) -> bool {
-        tree::document(&self.0).is_ok_and(|document| node::is_node(&document))
+        tree::document(&self.0)
+            .map_or_else(|_| node::looks_like_node(&self.0.text), |read| node::is_node(&read))
+    }
+
+    /// Reads and resolves a node file.
+    pub fn node_file(path: &Path) -> Result<NodeFile, ScenarioError> {
+        let source = Self::file(path);
+        source.map_err(|error| advised(path, error, "`scenarios/live` has examples of node files"))?.node()
     }
 
     /// Resolves a node file.
@@ -91,11 +99,15 @@ fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// What to do about a file that is not there.
+fn advised(path: &Path, error: ScenarioError, hint: &str) -> ScenarioError {
+    if path.exists() { error } else { error.hint(hint) }
+}
+
 fn unreadable(path: &Path, error: &Error) -> ScenarioError {
     let shown = path.display();
     match error.kind() {
-        ErrorKind::NotFound => ScenarioError::nowhere(format!("no file `{shown}`"))
-            .hint("`keytoll list scenarios` shows those built in"),
+        ErrorKind::NotFound => ScenarioError::nowhere(format!("no file `{shown}`")),
         ErrorKind::IsADirectory => {
             ScenarioError::nowhere(format!("`{shown}` is a directory, not a scenario file"))
         }

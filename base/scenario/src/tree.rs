@@ -76,9 +76,13 @@ impl Origin<'_> {
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
         let text = &self.text.text[self.offset..];
         let span = error.span().filter(|span| span.start < text.len()).unwrap_or_else(|| end_of(text));
-        let word = text[span.clone()].trim();
+        let shown = &self.text.shown[self.offset..];
+        let word = shown.get(span.clone()).unwrap_or_default().trim();
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        let hint = if word.starts_with(char::is_alphabetic) && !error.message().contains("key") {
+        let hint = if word.starts_with(char::is_alphabetic)
+            && !error.message().contains("key")
+            && !word.contains('*')
+        {
             format!("a string stands in quotes: `\"{word}\"`")
         } else {
             "the format is described at https://toml.io".to_owned()

@@ -81,6 +81,27 @@ fn check(text: &str) {
     assert!(!shown.is_empty());
 }
 
+#[test]
+fn neither_a_missing_quote_nor_a_mistyped_key_shows_a_secret() {
+    let wrong = [
+        "psk = hunter2",
+        "psk = \"hunter2",
+        "pasword = \"hunter2\"",
+        "[userz]\nue = \"hunter2\"",
+        "k = \"\"\"\nhunter2",
+        "secret = 'hunter2' x",
+    ];
+    for line in wrong {
+        let source = Source::text("node.toml", &format!("role = \"gateway\"\n{line}\n"));
+        assert!(source.is_node(), "{line}");
+        let error = source.node().unwrap_err();
+        let mut shown = String::new();
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+        handler.render_report(&mut shown, &error).unwrap();
+        assert!(!shown.contains("hunter2"), "{line}: {shown}");
+    }
+}
+
 proptest! {
     #[test]
     fn damaged_files_are_read_or_refused(index in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>(), len in 0_usize..40, with in "[ -~\n]{0,12}") {

@@ -166,7 +166,14 @@ impl Device {
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::ReauthenticationDue(_) if !self.setting_up => self.set_up(cx),
-            v2::Event::Failed(sa, why) | v2::Event::ChildFailed(sa, why) => self.failed(sa, why, cx),
+            v2::Event::Failed(sa, why) => {
+                self.failed(why, cx);
+                self.tell(v2::Event::Failed(sa, why));
+            }
+            v2::Event::ChildFailed(sa, why) => {
+                self.failed(why, cx);
+                self.tell(v2::Event::ChildFailed(sa, why));
+            }
             v2::Event::Closed(sa, why) => {
                 self.current = self.current.filter(|current| *current != sa);
                 cx.trace.record(Fact::Closed { why: why.name().into() });
@@ -212,7 +219,7 @@ impl Device {
         }
     }
 
-    fn failed(&mut self, sa: v2::SaId, why: v2::Reason, cx: &mut Ctx<'_>) {
+    fn failed(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
         self.setting_up = false;
         self.waiting.clear();
         let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
@@ -224,7 +231,6 @@ impl Device {
         } else {
             Fact::Failed { why: why_so }
         });
-        self.tell(v2::Event::Failed(sa, why));
     }
 }
 

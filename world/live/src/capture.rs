@@ -72,7 +72,7 @@ impl Capture {
         }))))
     }
 
-    /// From now on nothing is written of what passes, or everything again. Keys are.
+    /// From now on nothing is written, neither what passes nor keys, or everything again.
     pub fn pause(&self, paused: bool) {
         self.lock().paused = paused;
     }
@@ -92,7 +92,16 @@ impl Capture {
     /// Takes keys of the engine, which tells them to a trace that wants them.
     pub fn reveal(&self, revealed: &Revealed) {
         let mut inner = self.lock();
-        let result = inner.tables.reveal(revealed);
+        if !inner.paused {
+            let result = inner.tables.reveal(revealed);
+            inner.note(result);
+        }
+    }
+
+    /// Writes what waits to be written, for whoever reads along while nothing passes.
+    pub fn flush(&self) {
+        let mut inner = self.lock();
+        let result = inner.writer.flush();
         inner.note(result);
     }
 
@@ -187,7 +196,7 @@ impl Trace for Beside<'_> {
     }
 
     fn wants_keys(&self) -> bool {
-        true
+        !self.capture.lock().paused || self.trace.wants_keys()
     }
 
     fn reveal(&mut self, revealed: Revealed) {

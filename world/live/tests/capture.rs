@@ -40,6 +40,9 @@ fn captured(file: &Path) -> u64 {
     let up = until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Established(_))), &mut trace);
     until(&mut device, |event| *event == Event::EchoReply, &mut trace);
     let Event::Ike(v2::Event::Established(up)) = up else { unreachable!("until() gave it") };
+    capture.flush();
+    let passed = std::fs::metadata(file).unwrap().len();
+    assert!(passed > 1000, "who reads along sees the handshake and the echo now, not {passed} bytes");
     device.command(Command::Ike(v2::Command::Delete(up.sa)), &mut trace);
     until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Closed(..))), &mut trace);
     serving.join().unwrap();

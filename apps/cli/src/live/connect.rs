@@ -60,10 +60,16 @@ impl Caller<'_> {
             if self.node.is_to_end() {
                 break;
             }
-            outcome.add(self.attempt());
+            let attempt = self.attempt();
+            let goes_on = matches!(attempt.trouble, Some(Trouble::Late(_)));
+            outcome.add(attempt);
             self.node.close_all();
             if !args.node.json {
                 screen::print(&outcome.text_of_last(args.count.get() > 1))?;
+            }
+            if goes_on {
+                // The device still tries: what came next would be this attempt's end, not another one.
+                break;
             }
         }
         self.end(&outcome, args)?;

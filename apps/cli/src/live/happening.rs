@@ -53,6 +53,12 @@ impl Happening {
         })
     }
 
+    /// Whether an event is one that somebody should look into.
+    pub(crate) fn is_bad_news(event: &Event) -> bool {
+        use v2::Event::{ChildFailed, Failed};
+        matches!(event, Event::Rejected { .. } | Event::Ike(Failed(..) | ChildFailed(..)))
+    }
+
     /// Whether somebody should look into it.
     pub(crate) fn is_bad(&self) -> bool {
         matches!(self.name, "failed" | "child-failed" | "rejected" | "refused")

@@ -68,7 +68,7 @@ impl Node {
             driver,
             facts: Facts::new(clock, capture.clone()),
             capture: capture.zip(args.pcap.clone()),
-            books: Books::default(),
+            books: Books::new(args.control),
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
@@ -98,9 +98,16 @@ impl Node {
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
-        let event = event?;
+        let Some(event) = event else {
+            self.capture.iter().for_each(|(capture, _)| capture.flush());
+            return None;
+        };
         self.books.note(&event);
-        if let Some(happening) = Happening::of(&event) {
+        // A busy gateway at `--log warn` is not to write what nobody reads; what is bad is a warning.
+        let is_heard = self.tells
+            || tracing::enabled!(target: "keytoll", tracing::Level::INFO)
+            || Happening::is_bad_news(&event);
+        if let Some(happening) = is_heard.then(|| Happening::of(&event)).flatten() {
             self.tell(&happening);
         }
         Some(event)
@@ -149,7 +156,7 @@ impl Node {
 
     /// Closes every SA, also those that come up meanwhile; waits for the answers, but not for long.
     pub(crate) fn close_all(&mut self) {
-        for sa in self.books.sas().to_vec() {
+        for sa in self.books.sas().collect::<Vec<_>>() {
             self.close(sa);
         }
         let end = self.now() + FAREWELL;

@@ -16,7 +16,7 @@ use crate::screen::{self, Usage};
 
 /// Reads the file of a node with this role; warnings go to stderr.
 pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<NodePlan, Report> {
-    let NodeFile { mut plan, warnings } = Source::file(path)?.node()?;
+    let NodeFile { mut plan, warnings } = Source::node_file(path)?;
     if plan.role() != role {
         let message = format!(
             "`{}` is the file of a node with `role = \"{}\"`, not \"{}\"",
@@ -40,6 +40,12 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
         NodePlan::Device(_) => return Ok(()),
     };
     match listen {
+        Some(Listen { ip, .. }) if ip.is_unspecified() => {
+            let message = format!(
+                "a node cannot listen on {ip}: its answers must come from the address that was asked"
+            );
+            Err(Usage::hint(message, "name the address that others reach it by").into())
+        }
         Some(listen) => {
             *ip = listen.ip;
             *port = listen.port.unwrap_or(*port);

@@ -53,11 +53,23 @@ fn wrong_node_files_are_refused() {
 }
 
 #[test]
+fn a_missing_node_file_is_not_looked_for_among_scenarios() {
+    let output = keytoll(&["gateway", "no-such-gateway.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("no file `no-such-gateway.toml`") && said.contains("scenarios/live"), "{said}");
+    assert!(!said.contains("list scenarios"), "{said}");
+}
+
+#[test]
 fn wrong_command_lines_are_refused() {
     let dir = Dir::new();
     let gateway = gateway();
     let screens = [
         screen(&dir, "gateway", "gw.toml", &gateway, &["--listen", "everywhere"]),
+        screen(&dir, "gateway", "gw.toml", &gateway, &["--listen", "0.0.0.0"]),
+        screen(&dir, "check", "gw.toml", &gateway, &["--world", "live"]),
+        screen(&dir, "check", "gw.toml", "role = \"gateway\"\npsk = hunter2\n", &[]),
         screen(&dir, "gateway", "gw.toml", &gateway, &["--log", "very=much=so"]),
         screen(&dir, "connect", "ue.toml", "", &["--interval", "10"]),
         screen(&dir, "connect", "ue.toml", "", &["--stay", "--count", "2"]),
@@ -115,6 +127,30 @@ fn a_wrong_key_fails_and_is_named() {
     let told = text(&refused.stdout);
     assert!(told.contains("the gateway refused us: AUTHENTICATION_FAILED"), "{told}");
     assert_eq!(gw.expect("failed")["why"], "AUTHENTICATION_FAILED");
+}
+
+#[test]
+fn a_refused_child_is_not_a_refused_device() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = device(&gw, PSK).replace("[connection]\n", "[connection]\nesp_suites = [\"aes256-sha512\"]\n");
+    assert!(file.contains("esp_suites"), "{file}");
+    let refused = keytoll(&["connect", &dir.write("ue.toml", &file)]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    let told = text(&refused.stdout);
+    assert!(told.contains("the gateway refused the SA for traffic: NO_PROPOSAL_CHOSEN"), "{told}");
+}
+
+#[test]
+fn after_an_attempt_that_takes_too_long_there_is_no_other() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    drop(gw);
+    let refused = keytoll(&["connect", &file, "--within", "200ms", "--count", "3", "--json"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(told["attempts"].as_array().map(Vec::len), Some(1), "{told}");
 }
 
 #[test]

@@ -8,16 +8,85 @@ use crate::tree::{self, Item, Table, Value};
 /// Keys whose value is a secret, or a table of secrets.
 const SECRET_KEYS: &[&str] =
     &["psk", "psks", "secret", "password", "clients", "users", "k", "op", "opc", "hex"];
+/// Keys whose value may be shown. What stands under any other key, a mistyped one above all, may be a secret.
+const SHOWN_KEYS: &[&str] = &[
+    "role",
+    "listen",
+    "port",
+    "nat_port",
+    "accounting_port",
+    "ports",
+    "name",
+    "realm",
+    "peers",
+    "identifier",
+    "connection",
+    "radius",
+    "eap",
+    "tls",
+    "card",
+    "hss",
+    "subscriber",
+    "inner",
+    "gateway",
+    "gateway_nat_port",
+    "local",
+    "remote",
+    "ping",
+    "server",
+    "batch",
+    "identity",
+    "peer",
+    "auth",
+    "peer_auth",
+    "suites",
+    "esp_suites",
+    "mode",
+    "childless",
+    "rekey_ike",
+    "rekey_child",
+    "liveness",
+    "pool",
+    "auth_lifetime",
+    "virtual_address",
+    "certificate",
+    "key",
+    "roots",
+    "server_name",
+    "versions",
+    "fragment",
+    "resumption",
+    "cryptobinding",
+    "methods",
+    "user",
+    "imsi",
+    "sqn",
+    "access_network",
+    "pseudonyms",
+    "fast_reauth",
+    "triplets",
+    "asks_identity",
+    "accounting",
+    "cookies",
+    "half_open_max",
+    "fragmentation",
+    "encapsulation",
+    "retransmit_first",
+    "retransmit_base",
+    "retransmit_tries",
+    "file",
+    "env",
+];
 /// Keys under which something stands that leads to a secret and is none.
 const REFERENCES: &[&str] = &["file", "env"];
 
-/// The text with asterisks in the place of its secrets, for whoever shows it. Of a document that cannot be read no string
-/// is shown.
+/// The text with asterisks in the place of its secrets, for whoever shows it. Of a document that cannot be read only keys
+/// and headings are shown.
 pub(super) fn without_secrets(text: &Arc<Text>) -> Arc<Text> {
     let mut shown = text.text.to_string().into_bytes();
     match tree::document(text) {
         Ok(document) => mask_table(&document, false, &mut shown),
-        Err(_) => mask_strings(&mut shown),
+        Err(_) => mask_values(&mut shown),
     }
     let shown = String::from_utf8_lossy(&shown).into_owned();
     Arc::new(Text { name: text.name.clone(), text: Arc::clone(&text.text), shown: shown.into() })
@@ -26,7 +95,8 @@ pub(super) fn without_secrets(text: &Arc<Text>) -> Arc<Text> {
 fn mask_table(table: &Table, is_secret: bool, shown: &mut [u8]) {
     for entry in &table.entries {
         let key = entry.key.as_str();
-        let is_secret = (is_secret || SECRET_KEYS.contains(&key)) && !REFERENCES.contains(&key);
+        let may_be_secret = SECRET_KEYS.contains(&key) || !SHOWN_KEYS.contains(&key);
+        let is_secret = (is_secret || may_be_secret) && !REFERENCES.contains(&key);
         mask(&entry.item, is_secret, shown);
     }
 }
@@ -47,18 +117,24 @@ fn asterisks(place: Option<&mut [u8]>) {
     }
 }
 
-/// Whatever stands between quotes on a line, whether they are closed or not.
-fn mask_strings(shown: &mut [u8]) {
-    let mut open = None;
-    for byte in shown {
-        match (*byte, open) {
-            (b'\n', _) => open = None,
-            (quote @ (b'"' | b'\''), None) => open = Some(quote),
-            (quote, Some(opened)) if quote == opened => open = None,
-            (_, Some(_)) => *byte = b'*',
-            _ => {}
-        }
+/// Whatever stands behind the first `=` of a line, and every line that is neither that nor a heading.
+fn mask_values(shown: &mut [u8]) {
+    for line in shown.split_mut(|byte| *byte == b'\n') {
+        let from = match line.iter().position(|byte| *byte == b'=') {
+            Some(equals) => equals + 1,
+            None if is_heading(line) => line.len(),
+            None => 0,
+        };
+        let values = line[from..].iter_mut().filter(|byte| !byte.is_ascii_whitespace());
+        values.filter(|byte| !matches!(byte, b'"' | b'\'')).for_each(|byte| *byte = b'*');
     }
+}
+
+/// `[tls]`, `[[connection]]`.
+fn is_heading(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"[]._-".contains(byte);
+    line.starts_with(b"[") && line.ends_with(b"]") && line.iter().all(is_plain)
 }
 
 #[cfg(test)]
@@ -71,16 +147,22 @@ mod tests {
 
     #[test]
     fn secrets_are_asterisks_and_the_rest_stays() {
-        let text =
-            "a = 'b'\n[x]\nauth = { psk = \"sec'ret\" }\nk = { file = 'f' }\n[users]\n'ue' = \"päss\"\n";
-        let expected =
-            "a = 'b'\n[x]\nauth = { psk = \"***'***\" }\nk = { file = 'f' }\n[users]\n'ue' = \"*****\"\n";
+        let text = "role = 'b'\n[connection]\nauth = { psk = \"sec'ret\" }\nk = { file = 'f' }\n[users]\n'ue' = \"päss\"\n";
+        let expected = "role = 'b'\n[connection]\nauth = { psk = \"***'***\" }\nk = { file = 'f' }\n[users]\n'ue' = \"*****\"\n";
         assert_eq!(shown(text), expected);
         assert_eq!(shown(text).len(), text.len());
     }
 
     #[test]
-    fn of_what_cannot_be_read_no_string_is_shown() {
-        assert_eq!(shown("psk = \"secret\nb = 'c' d\n"), "psk = \"******\nb = '*' d\n");
+    fn a_mistyped_key_hides_its_value() {
+        assert_eq!(shown("pasword = 'x1'\n[userz]\nue = 'y1'\n"), "pasword = '**'\n[userz]\nue = '**'\n");
+    }
+
+    #[test]
+    fn of_what_cannot_be_read_no_value_is_shown() {
+        assert_eq!(shown("psk = \"secret\nb = 'c' d\n"), "psk = \"******\nb = '*' *\n");
+        assert_eq!(shown("[a]\npsk = hunter2\n"), "[a]\npsk = *******\n");
+        let lines = "k = \"\"\"\nse cret\n[sec ret]\n\"\"\" x\n";
+        assert_eq!(shown(lines), "k = \"\"\"\n** ****\n**** ****\n\"\"\" *\n");
     }
 }

@@ -114,6 +114,12 @@ pub(crate) fn is_node(document: &Table) -> bool {
     document.get(ROLE).is_some()
 }
 
+/// Whether a document that is not TOML was meant as a node file, whose secrets must not be shown: no scenario has a role.
+pub(crate) fn looks_like_node(text: &str) -> bool {
+    let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim() == ROLE);
+    text.lines().filter_map(key).any(|is_role| is_role)
+}
+
 /// Reads a node file; paths in it are relative to where it stands.
 pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioError> {
     let text = &masked::without_secrets(text);
