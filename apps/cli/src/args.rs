@@ -180,7 +180,7 @@ Example:
 Reads what `keytoll decode` reads. Prints the table of `keytoll run` for what was captured: messages,
 packets, bytes and retransmissions of each link, and delays from the first packet to the last answer;
 a capture knows nothing of CPU and memory. With --out writes manifest.json, trace/, costs/,
-samples.csv, messages.csv, summary.json and report.html into a directory.
+samples.csv, operations.csv, messages.csv, summary.json and report.html into a directory.
 Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such
 keys; 3 the environment does not let us.";
 
@@ -244,7 +244,8 @@ pub(crate) struct Changes {
 impl Changes {
     /// Whether there are any.
     fn any(&self) -> bool {
-        let switches = [self.crypto.is_some(), self.exponents.is_some(), self.seed.is_some()];
+        let words = [&self.crypto, &self.exponents, &self.world];
+        let switches = [words.iter().any(|word| word.is_some()), self.seed.is_some()];
         !self.sets.is_empty() || self.samples.is_some() || switches.contains(&true)
     }
 

@@ -76,7 +76,9 @@ impl Rows {
         let manifest = manifest(capture, manifest_rows.collect(), decoded.error.is_none());
         let of_row = |conversations: &Vec<&Conversation>| {
             let numbered = (0..).zip(conversations);
-            numbered.flat_map(|(sample, it)| facts::records(it, sample, decoded.begins_ns)).collect()
+            numbered
+                .flat_map(|(sample, it)| facts::records(it, sample, decoded.begins_ns.unwrap_or_default()))
+                .collect()
         };
         Self { manifest, records: rows.values().map(of_row).collect() }
     }

@@ -77,6 +77,9 @@ fn compare(
     variant: &str,
 ) -> Option<Beside> {
     let (cpu_ns, maker_cpu_ns) = (ours.cpu.get(node)?.ns, row.cpu.get(node)?.ns);
+    if maker_cpu_ns <= 0.0 {
+        return None;
+    }
     let delay = |row: &SummaryRow| row.delay_ms.as_ref().map(|delay| delay.mean);
     Some(Beside {
         method: row.method.clone(),

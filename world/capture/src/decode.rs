@@ -14,8 +14,8 @@ pub struct Decoded {
     pub conversations: Vec<Conversation>,
     /// Frames read.
     pub frames: u64,
-    /// When the first of them was captured, in nanoseconds.
-    pub begins_ns: u64,
+    /// When the first of them was captured, in nanoseconds; none if there is none.
+    pub begins_ns: Option<u64>,
     /// Packets that are of no use here.
     pub skipped: Skipped,
     /// Messages that were too many to keep.
@@ -28,12 +28,12 @@ pub struct Decoded {
 pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
     let mut packets = Packets::default();
     let mut tracker = Tracker::new(keys);
-    let (mut frames, mut begins_ns, mut error) = (0, u64::MAX, None);
+    let (mut frames, mut begins_ns, mut error) = (0, None, None);
     for frame in Capture::new(input)? {
         match frame {
             Ok(frame) => {
                 frames += 1;
-                begins_ns = begins_ns.min(frame.at_ns);
+                begins_ns = Some(begins_ns.map_or(frame.at_ns, |begins_ns: u64| begins_ns.min(frame.at_ns)));
                 packets.take(&frame).iter().for_each(|passed| tracker.add(passed));
             }
             Err(why) => error = Some(why),

@@ -133,13 +133,14 @@ pub fn usage(id: u32) -> Option<Usage> {
     })
 }
 
-/// The first number of each thread's schedstat is its time on a CPU.
+/// The first number of each thread's schedstat is its time on a CPU; none where the kernel keeps none.
 fn cpu_ns(process: &Path) -> Option<u64> {
     let threads = fs::read_dir(process.join("task")).ok()?.filter_map(Result::ok);
     let of_thread = |path: PathBuf| -> Option<u64> {
         fs::read_to_string(path.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
     };
-    Some(threads.filter_map(|thread| of_thread(thread.path())).sum())
+    let counted: Vec<u64> = threads.filter_map(|thread| of_thread(thread.path())).collect();
+    (!counted.is_empty()).then(|| counted.iter().sum())
 }
 
 /// A line of `status`: `VmHWM:     1234 kB`.

@@ -17,13 +17,16 @@ use super::Chosen;
 pub(super) fn document(decoded: &Decoded, chosen: &Chosen<'_>) -> Value {
     let skipped = decoded.skipped.kinds().into_iter().map(|(what, count)| (what.to_owned(), json!(count)));
     let conversations = chosen.iter().map(|(number, conversation)| self::conversation(*number, conversation));
-    json!({
+    let mut document = json!({
         "format": 1,
         "frames": decoded.frames,
-        "begins_s": seconds(decoded.begins_ns),
         "not_looked_into": skipped.collect::<Map<_, _>>(),
         "conversations": conversations.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(begins_ns) = decoded.begins_ns {
+        document["begins_s"] = json!(seconds(begins_ns));
+    }
+    document
 }
 
 fn conversation(number: usize, conversation: &Conversation) -> Value {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
-use keytoll_daemons::process::usage;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_ike::v2::{Command, Endpoint, Event};
 use keytoll_live::{Driver, Sockets, os_seed};
@@ -66,9 +65,9 @@ pub(crate) fn run(devices: &Devices) -> Result<Outcome> {
     })
 }
 
-/// What this process has used so far.
+/// What this thread, which does everything, has used so far; /proc would not know of what it uses just now.
 pub(crate) fn own_cpu_ns() -> u64 {
-    usage(std::process::id()).unwrap_or_default().cpu_ns
+    keytoll_native::clock::thread_cpu_ns()
 }
 
 /// Counts what had to be said again.

@@ -21,7 +21,7 @@ pub(crate) fn check(bytes: &[u8]) -> usize {
     draw(&decoded);
     for (sample, conversation) in (0..).zip(&decoded.conversations) {
         let _ = facts::method(conversation);
-        let records = facts::records(conversation, sample, decoded.begins_ns);
+        let records = facts::records(conversation, sample, decoded.begins_ns.unwrap_or_default());
         assert!(records.iter().all(|record| record.sample == sample));
     }
     decoded.conversations.len()

@@ -229,7 +229,8 @@ impl Score<'_> {
         let fragment =
             options.fragment_bytes.map_or_else(String::new, |bytes| format!("fragment_size = {bytes}"));
         format!(
-            "retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}",
+            // Each authentication begins anew, also after one whose child was refused.
+            "reuse_ikesa = no\n  retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}",
             retransmission.first.as_secs_f64(),
             retransmission.base,
             retransmission.tries,

@@ -34,8 +34,9 @@ use crate::sites::Sites;
 
 /// The heap role of the node; role 0 is everything around it.
 const ROLE: u8 = 1;
-/// How long a device waits for the answer to its deletion before it is closed all the same.
-const CLOSING_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a device waits for the answer to its deletion before it is closed all the same: it has said it three times by
+/// then (4 s and 7.2 s apart).
+const CLOSING_PATIENCE: Duration = Duration::from_secs(12);
 /// Between two looks at whether the answer has come.
 const LOOK: Duration = Duration::from_millis(1);
 /// Somebody will wake us.

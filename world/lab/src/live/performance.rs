@@ -32,13 +32,14 @@ const LOOKS_MAX: u32 = 100;
 
 /// What is true of every live row.
 const NOTE: &str = "Live world, every node a process of its own on this machine; cpu is that of the node's thread, system \
-                    calls and the emulation of its links included. The device closes its SA as soon as it is measured, and ESP travels in UDP";
+                    calls, the emulation of its links and the notes it takes of datagrams included. The device closes its SA as soon as it is measured, and ESP travels in UDP";
 const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the system's choice, because only root may make \
                              network namespaces";
 
 const NOTE_UNSEEN: &str = "What other makers' gateway and AAA server say to each other is not seen, so their link is absent and not emulated";
 
-const NOTE_CAPTURED: &str = "Captured while it was measured: cpu contains the writing of the captures";
+const NOTE_CAPTURED: &str =
+    "Captured while it was measured: cpu, heap and delays contain the writing of the captures";
 
 /// Runs every row of a plan; gives how each ended, in the order of the plan.
 pub(crate) fn run<K: Keepers>(
@@ -219,7 +220,7 @@ impl Cast<'_> {
             self.book(sample, established, &spent);
             self.book_guests(sample, &before, &after);
         }
-        self.close(established)?;
+        self.close()?;
         Ok(established)
     }
 
@@ -327,13 +328,13 @@ impl Cast<'_> {
     }
 
     /// The device closes its SA, and everybody comes to rest.
-    fn close(&mut self, established: bool) -> Result<(), LiveError> {
+    fn close(&mut self) -> Result<(), LiveError> {
         match &mut self.vici {
-            // Where nothing was set up there is nothing to terminate.
-            Some(vici) if established => {
+            // What came of it when it failed, an IKE SA without child for one, must not be left to the next; and where there
+            // is nothing, that is no failure.
+            Some(vici) => {
                 let _ = vici.run("terminate", &[("ike", "c"), ("timeout", "20000"), ("loglevel", "-1")]);
             }
-            Some(_) => {}
             None => self.device()?.done(&Ask::Close)?,
         }
         self.at_rest().map(drop)
