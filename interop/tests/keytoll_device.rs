@@ -41,7 +41,7 @@ fn refused_child(lab: &Lab) -> Result<(), Trouble> {
     let mut ue = Peer::start(lab, Node::Ue, PROGRAM, &Terms::psk(GCM, "aes128gcm16"), None)?;
     ue.say("echo")?;
     ue.expect("established")?;
-    assert_eq!(ue.expect("failed")?, "failed NO_PROPOSAL_CHOSEN");
+    assert_eq!(ue.expect("failed")?, "failed child NO_PROPOSAL_CHOSEN");
     let sas = gw.list_sas()?;
     assert!(sas.len() == 1 && sas[0].state == "ESTABLISHED" && sas[0].children.is_empty(), "{sas:?}");
     ue.say("delete")?;
