@@ -1,5 +1,5 @@
 //! Keys that engines tell when somebody asks, so that a capture can be read: what Wireshark's key tables hold.
-//! RFC 7296 §2.14 and §2.17 for the keys of IKE and its children, draft-ietf-tls-keylogfile for those of TLS.
+//! RFC 7296 §2.14 and §2.17 for the keys of IKE and its children, RFC 2409 appendix B for those of IKEv1, draft-ietf-tls-keylogfile for those of TLS.
 //!
 //! Nobody asks unless the user wants a capture with its keys; [`crate::Trace::wants_keys`] says so.
 
@@ -66,6 +66,17 @@ pub enum Revealed {
         initiator: Sealing,
         /// SK_er and SK_ar.
         responder: Sealing,
+    },
+    /// An ISAKMP SA, IKEv1.
+    IsakmpSa {
+        /// CKY-I, by which it is found.
+        cookie_i: u64,
+        /// CKY-R.
+        cookie_r: u64,
+        /// `aes128`, `3des`, …
+        encryption: &'static str,
+        /// What encrypts both directions (RFC 2409 appendix B).
+        key: Key,
     },
     /// One direction of a child SA.
     ChildSa {

@@ -1,9 +1,19 @@
-//! IKE, the Internet Key Exchange: RFC 7296 (IKEv2) with RFC 7383 (fragmentation) and RFC 7427 (signatures).
+//! IKE, the Internet Key Exchange: RFC 7296 (IKEv2) with RFC 7383 (fragmentation) and RFC 7427 (signatures), and
+//! RFC 2407–2409 (IKEv1).
 //!
 //! * [`number`]: the IANA registries, and which of our algorithms a number means.
 //! * [`wire`]: messages and payloads, read into borrowed views and written into one buffer.
+//! * [`config`] and [`event`]: what an endpoint of either version is told, and what it tells.
 //! * [`v2`]: what IKEv2 does with them.
+//! * [`v1`]: IKEv1, its messages and what it does with them.
 
+mod certificates;
+pub mod config;
+pub mod event;
 pub mod number;
+mod reveal;
+mod role;
+mod route;
+pub mod v1;
 pub mod v2;
 pub mod wire;

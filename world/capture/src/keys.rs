@@ -39,6 +39,7 @@ const SECRET: u32 = 0o600;
 #[derive(Debug)]
 pub struct KeyTables {
     directory: PathBuf,
+    ikev1: File,
     ikev2: File,
     esp: File,
     tls: File,
@@ -60,8 +61,8 @@ impl KeyTables {
     pub fn create(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let directory = directory.canonicalize()?;
-        secret_file(&directory.join("ikev1_decryption_table"))?;
         let tables = Self {
+            ikev1: secret_file(&directory.join("ikev1_decryption_table"))?,
             ikev2: secret_file(&directory.join("ikev2_decryption_table"))?,
             esp: secret_file(&directory.join("esp_sa"))?,
             tls: secret_file(&directory.join("tls.keys"))?,
@@ -100,6 +101,9 @@ impl KeyTables {
             Revealed::IkeSa { spi_i, spi_r, algorithms, initiator, responder } => {
                 self.ike_sa((*spi_i, *spi_r), *algorithms, [initiator, responder])
             }
+            Revealed::IsakmpSa { cookie_i, key, .. } => {
+                writeln!(self.ikev1, "{cookie_i:016x},{}", hex(key))
+            }
             Revealed::ChildSa { spi, source, destination, algorithms, keys } => {
                 self.child_sa(*spi, [*source, *destination], *algorithms, keys)
             }
@@ -128,6 +132,7 @@ impl KeyTables {
     fn is_new(&mut self, revealed: &Revealed) -> bool {
         let name = match revealed {
             Revealed::IkeSa { spi_i, spi_r, .. } => Name::Ike(*spi_i, *spi_r),
+            Revealed::IsakmpSa { cookie_i, cookie_r, .. } => Name::Ike(*cookie_i, *cookie_r),
             Revealed::ChildSa { spi, destination, .. } => Name::Esp(*spi, *destination),
             Revealed::TlsSecret { label, client_random, .. } => Name::Tls(label.clone(), *client_random),
         };

@@ -7,6 +7,7 @@ use keytoll_engine::{Rng, Seed};
 use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
 use keytoll_ike::v2::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission,
+    Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_scenario::plan::{self, Network, RowPlan};
@@ -86,6 +87,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
     let options = &row.options;
     Connection {
         name: row.method.name().to_owned(),
+        version: Version::V2,
         local_id: identity(UE_ID),
         remote_id: None,
         local: prove,

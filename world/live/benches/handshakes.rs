@@ -31,7 +31,7 @@ use keytoll_engine::crypto::{Crypto, Secret};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
 use keytoll_hosts::{Gateway, GatewayConfig, Host};
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
 use keytoll_native::clock;
@@ -231,6 +231,7 @@ fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [
     };
     let connection = Connection {
         name: "bench".into(),
+        version: Version::V2,
         local_id: own.parse().expect("an identity"),
         remote_id: Some(peer.parse().expect("an identity")),
         local: Prove::Psk(secret()),

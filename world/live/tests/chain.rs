@@ -33,7 +33,7 @@ use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Command, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
     GatewayConfig, Host, Hss, HssAccess, HssConfig, Subscribers,
 };
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{self, Config, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker, os_seed};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
@@ -82,6 +82,7 @@ fn ike(own: &str, peer: Option<&str>, prove: Prove, believe: Believe, ports: [u1
     };
     let connection = Connection {
         name: "chain".into(),
+        version: Version::V2,
         local_id: own.parse().unwrap(),
         remote_id: peer.map(|peer| peer.parse().unwrap()),
         local: prove,

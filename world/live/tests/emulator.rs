@@ -13,7 +13,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time, Transport};
 use keytoll_hosts::{Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
-use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{self, Config};
 use keytoll_live::{Clock, Driver, Emulator, Path, Sockets};
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
@@ -171,6 +171,7 @@ fn ike(own: &str, peer: &str, port: u16) -> Config {
     let secret = || Secret::from(&b"far away"[..]);
     let connection = Connection {
         name: "far".into(),
+        version: Version::V2,
         local_id: own.parse().unwrap(),
         remote_id: Some(peer.parse().unwrap()),
         local: Prove::Psk(secret()),

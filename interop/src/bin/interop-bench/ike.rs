@@ -7,7 +7,7 @@ use keytoll_crypto::{Real, keys};
 use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Config, Mode};
 use keytoll_interop::Node;
 use keytoll_interop::swanctl::SECRET;
@@ -56,6 +56,7 @@ pub(crate) fn config(auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config
     let child = esp.map(child).transpose()?;
     let connection = Connection {
         name: "bench".into(),
+        version: Version::V2,
         local_id: Node::Ue.id().parse()?,
         remote_id: Some(Node::Gw.id().parse()?),
         local,

@@ -2,7 +2,7 @@
 
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::{Hash, KeyKind, Prf, SignatureScheme};
-use keytoll_engine::credentials::{AlternativeName, Credential, PeerCertificate};
+use keytoll_engine::credentials::Credential;
 use keytoll_engine::crypto::{Secret, SigningKey};
 
 use super::config::{Believe, Prove};
@@ -10,7 +10,8 @@ use super::event::Reason;
 use super::inbound::Inbound;
 use super::keys::{IkeKeys, Role, SignedOctets};
 use super::signature::{self, DigitalSignature};
-use crate::number::{AuthMethod, CertEncoding, HashId, IdKind};
+use crate::certificates::owns;
+use crate::number::{AuthMethod, CertEncoding, HashId};
 use crate::wire::{Authentication, Identification};
 
 /// Our proof, ready for the wire.
@@ -127,7 +128,7 @@ pub(super) fn prove(
             let data = octets.shared_key_mic(cx.crypto, prf, secret).to_vec();
             Ok(Proof { method: AuthMethod::SHARED_KEY_MIC, data })
         }
-        Prove::Certificate(Credential { key, .. }) => sign(key, octets, peer, cx),
+        Prove::Certificate(Credential { key, .. }) | Prove::RawKey(key) => sign(key, octets, peer, cx),
         // The proof comes at the end, see `Proof::by_eap`.
         Prove::Eap => Err(Reason::Eap),
     }
@@ -168,6 +169,11 @@ pub(super) fn verify(
         }
         // Believed or not when EAP has ended, see `verify_eap`.
         Believe::Eap => Err(Reason::Eap),
+        Believe::RawKey(spki) => {
+            let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
+            let verdict = cx.crypto.verify(spki, scheme, &octets.parts(), signature);
+            verdict.map_err(|_| Reason::AuthenticationFailed)
+        }
         Believe::Certificate(trust) => {
             // Somebody without a signature need not be asked for a certificate.
             let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
@@ -200,22 +206,4 @@ fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
         AuthMethod::ECDSA_SHA512_P521 => Some((SignatureScheme::EcdsaRaw(Hash::Sha512), auth.data)),
         _ => None,
     }
-}
-
-/// RFC 4945 §3.1: the identity must be one the certificate speaks for.
-fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bool {
-    if id.kind == IdKind::ID_DER_ASN1_DN {
-        return certificate.subject == id.data;
-    }
-    certificate.alternatives.iter().any(|name| match name {
-        AlternativeName::Dns(name) => {
-            id.kind == IdKind::ID_FQDN && name.as_bytes().eq_ignore_ascii_case(id.data)
-        }
-        AlternativeName::Email(name) => {
-            id.kind == IdKind::ID_RFC822_ADDR && name.as_bytes().eq_ignore_ascii_case(id.data)
-        }
-        AlternativeName::Ip(ip) => {
-            matches!(id.kind, IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR) && ip == id.data
-        }
-    })
 }

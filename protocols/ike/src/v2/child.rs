@@ -7,7 +7,6 @@ use keytoll_engine::Addr;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
-use keytoll_engine::trace::{Revealed, Trace};
 
 use super::config::{ChildConfig, Mode};
 use super::endpoint::{Env, Route};
@@ -283,24 +282,8 @@ impl Agreed {
             encapsulation: encapsulation(core),
             peer_may_move: core.nat.there,
         };
-        if env.cx.trace.wants_keys() {
-            child.reveal(core.route, env.cx.trace);
-        }
+        child.reveal(core.route, env.cx.trace);
         child
-    }
-}
-
-impl ChildSa {
-    /// Tells the keys of both directions.
-    fn reveal(&self, route: Route, trace: &mut dyn Trace) {
-        let (us, peer) = (route.local.ip, route.remote.ip);
-        let ways =
-            [(self.inbound_spi, peer, us, &self.inbound), (self.outbound_spi, us, peer, &self.outbound)];
-        for (spi, source, destination, keys) in ways {
-            let algorithms = keys::algorithms(&self.suite);
-            let keys = keys::sealing(&keys.encryption, &keys.integrity);
-            trace.reveal(Revealed::ChildSa { spi, source, destination, algorithms, keys });
-        }
     }
 }
 

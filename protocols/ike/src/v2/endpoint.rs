@@ -9,18 +9,19 @@ use keytoll_engine::map::FastMap;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::Reader;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time, Transport};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
 use super::config::{Believe, Config, Connection};
 use super::cookie::Jar;
 use super::established::{Child, Peer, Task};
-use super::event::{Command, Event, Reason};
+use super::event::{Command, Event, Reason, SaId};
 use super::initiator;
 use super::pool::Pools;
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
 use crate::number::{ExchangeType, NotifyType};
+pub(super) use crate::route::Route;
 use crate::wire::{Flags, Header, Notify, Payload};
 
 /// An IKEv2 endpoint, initiator and responder at once.
@@ -94,11 +95,16 @@ impl Env<'_, '_> {
     }
 }
 
+/// The connections that speak IKEv2.
+fn spoken(config: &Config) -> impl Iterator<Item = &Connection> {
+    config.connections.iter().filter(|connection| connection.version.is_v2())
+}
+
 /// The anchors of all connections, each once.
 fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
-    let trusts = config.connections.iter().filter_map(|connection| match &connection.remote {
+    let trusts = spoken(config).filter_map(|connection| match &connection.remote {
         Believe::Certificate(trust) => Some(trust.authorities()),
-        Believe::Psk { .. } | Believe::Eap => None,
+        Believe::Psk { .. } | Believe::RawKey(_) | Believe::Eap => None,
     });
     trusts.flatten().copied().collect()
 }
@@ -106,7 +112,7 @@ fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
 impl Shared {
     fn new(config: Config, rng: Rng) -> Self {
         let mut suites = Vec::new();
-        for suite in config.connections.iter().flat_map(|connection| &connection.suites) {
+        for suite in spoken(&config).flat_map(|connection| &connection.suites) {
             if !suites.contains(suite) {
                 suites.push(*suite);
             }
@@ -129,9 +135,9 @@ impl Shared {
         Arc::clone(&self.connections[index])
     }
 
-    /// All connections, by index.
+    /// All connections that speak IKEv2, by index.
     pub(super) fn connections(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
-        self.connections.iter().enumerate()
+        self.connections.iter().enumerate().filter(|(_, connection)| connection.version.is_v2())
     }
 
     /// A fresh SPI; RFC 7296 §3.1: never zero.
@@ -145,15 +151,6 @@ impl Shared {
     }
 }
 
-/// Where an SA's messages go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Route {
-    pub(super) local: Addr,
-    pub(super) remote: Addr,
-    /// RFC 7296 §2.23: on port 4500 four zero bytes come before the message.
-    pub(super) marked: bool,
-}
-
 impl Shared {
     /// Sends the packets of a message, or one of them, and leaves the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool, cx: &mut Ctx<'_>) {
@@ -164,14 +161,7 @@ impl Shared {
     }
 
     fn send(&mut self, route: Route, packet: &[u8]) {
-        let mut bytes = Vec::with_capacity(packet.len() + 4);
-        if route.marked {
-            bytes.extend_from_slice(&[0; 4]);
-        }
-        bytes.extend_from_slice(packet);
-        let Route { local: from, remote: to, .. } = route;
-        let (protocol, transport) = (Protocol::Ike, Transport::Udp);
-        self.out.push_back(Output::Packet(Datagram { protocol, transport, from, to, bytes }));
+        self.out.push_back(Output::Packet(route.datagram(packet)));
     }
 }
 
@@ -233,6 +223,11 @@ impl Endpoint {
             closing: 0,
             draining: false,
         }
+    }
+
+    /// Whether an IKE SA is this endpoint's, half-open and closing ones included.
+    pub fn holds(&self, sa: SaId) -> bool {
+        self.sas.contains_key(&sa.0)
     }
 
     /// How many IKE SAs it holds, half-open and closing ones included.

@@ -12,34 +12,11 @@ use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Integrity, Prf};
 use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::trace::revealed::{Algorithms, Sealing};
 use keytoll_engine::trace::{Revealed, Trace};
 
+use crate::reveal::{algorithms, sealing};
+pub use crate::role::Role;
 use crate::wire::Identification;
-
-/// Which end of an IKE SA: the one that began it, or the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// It sent the first message.
-    Initiator,
-    /// It answered.
-    Responder,
-}
-
-impl Role {
-    /// The other end.
-    pub const fn peer(self) -> Self {
-        match self {
-            Self::Initiator => Self::Responder,
-            Self::Responder => Self::Initiator,
-        }
-    }
-
-    /// Whether it is the initiator.
-    pub const fn is_initiator(self) -> bool {
-        matches!(self, Self::Initiator)
-    }
-}
 
 /// The nonces of an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -202,14 +179,6 @@ const fn pair(from: usize, length: usize, sender: Role) -> Range<usize> {
     }
 }
 
-pub(super) fn sealing(encryption: &[u8], integrity: &[u8]) -> Sealing {
-    Sealing { encryption_key: encryption.into(), integrity_key: integrity.into() }
-}
-
-pub(super) fn algorithms(suite: &Suite) -> Algorithms {
-    Algorithms { encryption: suite.encryption.name(), integrity: suite.integrity.map(Integrity::name) }
-}
-
 fn prf_of(suite: &Suite) -> Prf {
     suite.prf.expect("suites of IKE SAs have a PRF")
 }
@@ -313,6 +282,7 @@ mod tests {
     use super::*;
     use crate::number::IdKind;
     use keytoll_crypto::Real;
+    use keytoll_engine::trace::revealed::Algorithms;
 
     const NONCES: Nonces<'static> = Nonces { initiator: &[1; 32], responder: &[2; 40] };
 

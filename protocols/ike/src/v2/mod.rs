@@ -3,7 +3,7 @@
 //! * [`proposal`]: negotiation of suites.
 //! * [`keys`]: every key, and the octets that AUTH covers.
 //! * [`protect`] and [`fragment`]: the Encrypted payload, whole or in fragments.
-//! * [`config`] and [`event`]: what an [`Endpoint`] is told, and what it tells.
+//! * [`crate::config`] and [`crate::event`]: what an [`Endpoint`] is told, and what it tells.
 //! * `endpoint` owns the IKE SAs; `sa` is one of them; `initiator`, `responder` and `established` are its waits.
 //!
 //! ```text
@@ -14,11 +14,9 @@
 
 mod auth;
 mod child;
-pub mod config;
 mod cookie;
 mod endpoint;
 mod established;
-pub mod event;
 mod exchange;
 pub mod fragment;
 mod inbound;
@@ -34,6 +32,7 @@ mod sa;
 pub mod signature;
 mod window;
 
+pub use crate::{config, event};
 pub use config::{Config, Mode};
 pub use endpoint::Endpoint;
 pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};

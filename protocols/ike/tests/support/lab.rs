@@ -11,7 +11,7 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_ike::v2::Config;
 use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Connection, Mode, Pool, Prove, Reauthenticate, Retransmission,
+    Believe, ChildConfig, Connection, Mode, Pool, Prove, Reauthenticate, Retransmission, Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
@@ -58,6 +58,7 @@ pub(crate) fn child() -> ChildConfig {
 pub(crate) fn connection(local: &str, remote: &str) -> Connection {
     Connection {
         name: "lab".to_owned(),
+        version: Version::V2,
         local_id: id(local),
         remote_id: Some(id(remote)),
         local: Prove::Psk(secret("correct horse battery staple")),

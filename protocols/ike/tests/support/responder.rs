@@ -24,7 +24,7 @@ use keytoll_engine::trace::NoTrace;
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Time};
 use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Connection, HalfOpen, Mode, Pool, Prove, Reauthenticate,
+    Believe, ChildConfig, Connection, HalfOpen, Mode, Pool, Prove, Reauthenticate, Version,
 };
 use keytoll_ike::v2::{Command, Config, Endpoint, Event, SaId};
 use keytoll_ike::wire::Identity;
@@ -42,6 +42,7 @@ fn config(local: &str, remote: &str) -> Config {
     let secret = || Secret::from(&b"secret"[..]);
     let mut config = Config::new(vec![Connection {
         name: String::new(),
+        version: Version::V2,
         local_id: identity(local),
         remote_id: Some(identity(remote)),
         local: Prove::Psk(secret()),

@@ -19,7 +19,7 @@ use keytoll_hosts::{
     GatewayConfig, Subscribers,
 };
 use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::number::Code;
 use keytoll_radius::wire::PacketBuilder;
@@ -51,6 +51,7 @@ pub(crate) fn certificate(name: &str) -> (Credential, Arc<dyn Trust>) {
 fn endpoint(local: &str, remote: Option<&str>, prove: Prove, believe: Believe) -> Config {
     Config::new(vec![Connection {
         name: String::new(),
+        version: Version::V2,
         local_id: local.parse().unwrap(),
         remote_id: remote.map(|remote| remote.parse().unwrap()),
         local: prove,

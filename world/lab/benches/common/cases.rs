@@ -8,7 +8,9 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
-use keytoll_ike::v2::config::{Believe, ChildConfig, Config, Connection, Mode, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{
+    Believe, ChildConfig, Config, Connection, Mode, Prove, Reauthenticate, Version,
+};
 use keytoll_ike::wire::Identity;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 
@@ -42,6 +44,7 @@ impl Case {
     fn config(&self, (local, remote): (&str, &str), (prove, believe): (Prove, Believe)) -> Config {
         Config::new(vec![Connection {
             name: self.method.to_owned(),
+            version: Version::V2,
             local_id: identity(local),
             remote_id: Some(identity(remote)),
             local: prove,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_ike::v2::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Pool, Prove, Reauthenticate,
-    Retransmission,
+    Retransmission, Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_scenario::ScenarioError;
@@ -23,6 +23,7 @@ pub(super) fn connection(
     let local_id = plan.identity.as_ref().map(files::identity).transpose()?.or(claimed);
     Ok(Connection {
         name: plan.name.clone(),
+        version: Version::V2,
         local_id: local_id.expect("the reader refuses a connection without identity"),
         remote_id: plan.peer.as_ref().map(files::identity).transpose()?,
         local: prove(&plan.prove)?,

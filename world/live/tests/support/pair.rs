@@ -10,7 +10,7 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Trace;
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Config, Mode};
 use keytoll_live::{Driver, Sockets, os_seed};
 
@@ -29,6 +29,7 @@ fn config(own: &str, peer: &str, ports: [u16; 2]) -> Config {
     };
     let connection = Connection {
         name: "loopback".into(),
+        version: Version::V2,
         local_id: own.parse().expect("an identity"),
         remote_id: Some(peer.parse().expect("an identity")),
         local: Prove::Psk(secret()),

@@ -46,8 +46,8 @@ pub(in crate::v2) fn start(
     env: &mut Env<'_, '_>,
 ) -> Option<Box<Sa>> {
     let config = &env.shared.config;
-    let Some(group) = config.connections.get(connection).and_then(|config| config.suites.first()?.group)
-    else {
+    let spoken = config.connections.get(connection).filter(|config| config.version.is_v2());
+    let Some(group) = spoken.and_then(|config| config.suites.first()?.group) else {
         env.discard("no such connection");
         return None;
     };

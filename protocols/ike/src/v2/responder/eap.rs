@@ -126,7 +126,7 @@ impl Relay {
         // RFC 5998 §3: with EAP-only the proof comes at the end, by the key that EAP made.
         let proof = match connection.local {
             Prove::Eap => None,
-            Prove::Psk(_) | Prove::Certificate(_) => {
+            Prove::Psk(_) | Prove::Certificate(_) | Prove::RawKey(_) => {
                 Some(self.settled.prove(&connection, &self.protection, env)?)
             }
         };

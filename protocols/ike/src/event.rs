@@ -8,11 +8,11 @@ use keytoll_engine::Addr;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 
-use super::config::Mode;
+use crate::config::Mode;
 use crate::number::NotifyType;
 use crate::wire::{Identity, TrafficSelector};
 
-/// Names an IKE SA: the SPI we chose for it. Never zero.
+/// Names an IKE SA: the SPI we chose for it, which IKEv1 calls our cookie. Never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SaId(pub u64);
 
@@ -21,7 +21,7 @@ pub struct SaId(pub u64);
 pub enum Command {
     /// Set up an IKE SA and the child its connection describes.
     Initiate {
-        /// Index into [`super::config::Config::connections`].
+        /// Index into [`crate::config::Config::connections`].
         connection: usize,
         /// Our address; the port is chosen by the endpoint.
         local: IpAddr,

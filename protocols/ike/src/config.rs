@@ -1,4 +1,4 @@
-//! What an endpoint is told before its first message: who it is, whom it believes, what it offers.
+//! What an endpoint of either version is told before its first message: who it is, whom it believes, what it offers.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::Secret;
+use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::suite::Suite;
 
 use crate::wire::{Identity, TrafficSelector};
@@ -36,7 +36,7 @@ pub struct Config {
 
 impl Config {
     /// Where responders take IKE, and where IKE and ESP behind a NAT.
-    pub(super) fn responder_ports(&self) -> (u16, u16) {
+    pub(crate) fn responder_ports(&self) -> (u16, u16) {
         self.responder_ports.unwrap_or((self.port, self.nat_port))
     }
 
@@ -122,13 +122,15 @@ impl Default for Fragmentation {
 
 /// How long an authentication by EAP may take in all, on both sides: an EAP server or peer that never answers costs no
 /// more than this.
-pub(super) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
+pub(crate) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
 
 /// One kind of peer and what is set up with it.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// A name for events and logs.
     pub name: String,
+    /// Which IKE it speaks; an endpoint passes over the connections of the other version.
+    pub version: Version,
     /// Who we say we are.
     pub local_id: Identity,
     /// Whom we expect; none: anybody whom `remote` believes.
@@ -155,6 +157,54 @@ pub struct Connection {
     pub liveness_after: Option<Duration>,
 }
 
+/// Which IKE, and what only that version wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    /// IKEv2, RFC 7296.
+    #[default]
+    V2,
+    /// IKEv1, RFC 2409.
+    V1(V1),
+}
+
+impl Version {
+    /// Whether it is IKEv2.
+    pub const fn is_v2(&self) -> bool {
+        matches!(self, Self::V2)
+    }
+}
+
+/// What IKEv1 negotiates and IKEv2 leaves to each side. Perfect forward secrecy is asked for by a group in the suites of
+/// the child, as everywhere; authentication follows from [`Prove`] and [`Believe`], which must be of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V1 {
+    /// How the ISAKMP SA is set up.
+    pub phase1: Phase1,
+    /// Of the ISAKMP SA; the responder's holds if it is shorter. The SA is replaced by a new phase 1 before it ends.
+    pub lifetime: Duration,
+    /// Of the IPsec SAs; the responder's holds if it is shorter. They are replaced by a new quick mode before they end.
+    pub child_lifetime: Duration,
+}
+
+impl V1 {
+    /// The usual lifetimes around a kind of phase 1.
+    // RFC 2407 §4.5: without a lifetime of its own an IPsec SA lives for eight hours.
+    pub const fn new(phase1: Phase1) -> Self {
+        let child_lifetime = Duration::from_secs(28_800);
+        Self { phase1, lifetime: Duration::from_secs(86_400), child_lifetime }
+    }
+}
+
+/// The exchange of phase 1, RFC 2409 §5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase1 {
+    /// Main mode: six messages, identities encrypted.
+    Main,
+    /// Aggressive mode: three messages, identities in the clear; with a shared key anybody who listens, or who asks, may
+    /// guess the key offline.
+    Aggressive,
+}
+
 /// How we prove who we are.
 #[derive(Debug, Clone)]
 pub enum Prove {
@@ -162,6 +212,8 @@ pub enum Prove {
     Psk(Secret),
     /// With a certificate.
     Certificate(Credential),
+    /// With a key that the peer knows already, so that no certificate is sent.
+    RawKey(SigningKey),
     /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16). Responder: with nothing but the key that EAP makes,
     /// and only to initiators that want it so (RFC 5998).
     Eap,
@@ -179,6 +231,8 @@ pub enum Believe {
     },
     /// A certificate with a path to these anchors.
     Certificate(Arc<dyn Trust>),
+    /// A signature by this key, a DER SubjectPublicKeyInfo configured by hand; certificates are not looked at.
+    RawKey(Arc<[u8]>),
     /// Responder: EAP, of which the owner knows the verdict. Initiator: the key that EAP makes is the responder's only
     /// proof (RFC 5998).
     Eap,
@@ -196,6 +250,7 @@ impl std::fmt::Debug for Believe {
         match self {
             Self::Psk { by_identity, .. } => write!(f, "Psk({} identities)", by_identity.len()),
             Self::Certificate(trust) => write!(f, "Certificate({} anchors)", trust.authorities().len()),
+            Self::RawKey(spki) => write!(f, "RawKey({} bytes)", spki.len()),
             Self::Eap => f.write_str("Eap"),
         }
     }

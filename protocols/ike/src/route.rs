@@ -1,0 +1,26 @@
+//! Between which addresses the messages of an SA travel.
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Datagram, Transport};
+
+/// Where an SA's messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) local: Addr,
+    pub(crate) remote: Addr,
+    /// RFC 3948 §2.2: on port 4500 four zero bytes come before the message.
+    pub(crate) marked: bool,
+}
+
+impl Route {
+    /// A packet on its way.
+    pub(crate) fn datagram(self, packet: &[u8]) -> Datagram {
+        let mut bytes = Vec::with_capacity(packet.len() + 4);
+        if self.marked {
+            bytes.extend_from_slice(&[0; 4]);
+        }
+        bytes.extend_from_slice(packet);
+        let Self { local: from, remote: to, .. } = self;
+        Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
+    }
+}
