@@ -3,12 +3,14 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use keytoll_daemons::charon::IkeVersion;
+
 use crate::eap::{
     Binding, CARD_KEY, CARD_OPC, IMSI, Inside, Login, Method, PASSWORD, RADIUS_SECRET, REALM, Version,
 };
 use crate::lab::{GW_TOWARDS_AAA, Node, POOL};
 use crate::pki::Pki;
-use crate::swanctl::{Auth, Terms};
+use crate::swanctl::{Auth, Inner, Terms, peer_of};
 
 /// The file of a node at this address.
 pub fn text(node: Node, address: &IpAddr, terms: &Terms, pki: Option<&Pki>) -> String {
@@ -24,50 +26,69 @@ pub fn text(node: Node, address: &IpAddr, terms: &Terms, pki: Option<&Pki>) -> S
 }
 
 fn device(address: &IpAddr, terms: &Terms, pki: Option<&Pki>) -> String {
-    let auth = match terms.auth {
-        Auth::Psk => format!("connection.auth = {{ psk = {:?} }}\n", terms.secret),
-        Auth::Certificate => format!(
-            "connection.auth = {{ {} }}\nconnection.peer_auth = {{ {} }}\n",
-            credential(Node::Ue, pki),
-            roots(pki)
-        ),
-        Auth::Eap(_) => format!("connection.auth = \"eap\"\nconnection.peer_auth = {{ {} }}\n", roots(pki)),
+    let inner = match terms.inner {
+        Inner::Virtual => "connection.virtual_address = true\n".to_owned(),
+        Inner::Subnet => {
+            format!("inner = \"{}\"\nconnection.local = {:?}\n", Node::Ue.inner(), Node::Ue.inner_net())
+        }
     };
     format!(
         "role = \"device\"\nport = 500\nnat_port = 4500\nlocal = \"{address}\"\ngateway = \"{}\"\n\
-         ping = \"{}\"\nconnection.virtual_address = true\nconnection.remote = {:?}\n{auth}{}",
+         ping = \"{}\"\n{inner}connection.remote = {:?}\n{}{}",
         terms.outer(Node::Gw),
         Node::Gw.inner(),
         Node::Gw.inner_net(),
+        proofs(Node::Ue, terms, pki),
         common(Node::Ue, terms)
     )
 }
 
 fn gateway(terms: &Terms, pki: Option<&Pki>) -> String {
-    let auth = match terms.auth {
-        Auth::Psk => format!("connection.auth = {{ psk = {:?} }}\n", terms.secret),
-        Auth::Certificate => format!(
-            "connection.auth = {{ {} }}\nconnection.peer_auth = {{ {} }}\n",
-            credential(Node::Gw, pki),
-            roots(pki)
-        ),
-        Auth::Eap(_) => {
-            format!("connection.auth = {{ {} }}\nconnection.peer_auth = \"eap\"\n", credential(Node::Gw, pki))
-        }
+    let inner = match terms.inner {
+        Inner::Virtual => format!("connection.pool = {POOL:?}\n"),
+        Inner::Subnet => format!("connection.remote = {:?}\n", Node::Ue.inner_net()),
     };
     format!(
-        "role = \"gateway\"\ninner = \"{}\"\nconnection.pool = {POOL:?}\nconnection.local = {:?}\n{auth}{}",
+        "role = \"gateway\"\ninner = \"{}\"\n{inner}connection.local = {:?}\n{}{}",
         Node::Gw.inner(),
         Node::Gw.inner_net(),
+        proofs(Node::Gw, terms, pki),
         common(Node::Gw, terms)
     )
 }
 
+/// How a node proves itself, and how its peer must.
+fn proofs(node: Node, terms: &Terms, pki: Option<&Pki>) -> String {
+    let by_certificate = || (format!("{{ {} }}", credential(node, pki)), format!("{{ {} }}", roots(pki)));
+    let eap = "\"eap\"".to_owned();
+    let (own, peer) = match (terms.auth, node) {
+        (Auth::Psk, _) => return format!("connection.auth = {{ psk = {:?} }}\n", terms.secret),
+        (Auth::RawKey, _) => raw_keys(node, pki),
+        (Auth::Eap(_), Node::Ue) => (eap, by_certificate().1),
+        (Auth::Eap(_), _) => (by_certificate().0, eap),
+        (Auth::Certificate, _) => by_certificate(),
+    };
+    format!("connection.auth = {own}\nconnection.peer_auth = {peer}\n")
+}
+
+fn raw_keys(node: Node, pki: Option<&Pki>) -> (String, String) {
+    let files = pki.map(|pki| {
+        let (key, public_key) = (pki.key(node), pki.public_key(peer_of(node)));
+        (format!("{{ key = {key:?} }}"), format!("{{ public_key = {public_key:?} }}"))
+    });
+    files.unwrap_or_default()
+}
+
 /// What device and gateway are told alike.
 fn common(node: Node, terms: &Terms) -> String {
-    let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
+    let peer = peer_of(node);
+    let version = match terms.version {
+        IkeVersion::V2 => "",
+        IkeVersion::V1Main => "connection.version = 1\n",
+        IkeVersion::V1Aggressive => "connection.version = 1\nconnection.aggressive = true\n",
+    };
     format!(
-        "connection.identity = {:?}\nconnection.peer = {:?}\nconnection.suites = {:?}\n\
+        "{version}connection.identity = {:?}\nconnection.peer = {:?}\nconnection.suites = {:?}\n\
          connection.esp_suites = {:?}\n{}\n",
         node.id(),
         peer.id(),

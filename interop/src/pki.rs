@@ -66,6 +66,9 @@ impl Pki {
         {
             pki.issue(&authorities, node.name(), &format!("{LEAF}subjectAltName={names}\n"), kind)?;
             pki.append(&authorities, node)?;
+            let name = node.name();
+            let public = format!("openssl pkey -in {name}.key -pubout -out {name}.pub");
+            finish(words(&public).current_dir(&pki.dir))?;
         }
         Ok(pki)
     }
@@ -130,6 +133,11 @@ impl Pki {
     /// A node's certificate, and the intermediate ones.
     pub fn certificate(&self, node: Node) -> PathBuf {
         self.dir.join(format!("{}.crt", node.name()))
+    }
+
+    /// A node's public key, as `SubjectPublicKeyInfo`.
+    pub fn public_key(&self, node: Node) -> PathBuf {
+        self.dir.join(format!("{}.pub", node.name()))
     }
 
     /// A node's private key.

@@ -5,7 +5,9 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-use keytoll_daemons::charon::{Addresses, Child, Config, Credential, Kind, Own, Peer, Radius, Secret};
+use keytoll_daemons::charon::{
+    Addresses, Child, Config, Credential, IkeVersion, Kind, Own, Peer, Radius, Secret,
+};
 
 use crate::eap::{Login, Method, RADIUS_SECRET, USER, Version};
 use crate::lab::{Node, POOL};
@@ -22,6 +24,8 @@ pub enum Auth {
     Psk,
     /// The node's certificate of a [`crate::Pki`].
     Certificate,
+    /// The key of that certificate, which the other side has.
+    RawKey,
     /// The device with EAP, to an AAA server behind the gateway; the gateway with its certificate.
     Eap(Login),
 }
@@ -38,6 +42,8 @@ pub enum Inner {
 /// What both sides shall agree on.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
+    /// Which IKE.
+    pub version: IkeVersion,
     /// Who proves what how.
     pub auth: Auth,
     /// The shared key of both, whether it is used or not.
@@ -62,6 +68,7 @@ impl Terms {
     /// A shared key and a virtual address.
     pub const fn psk(ike: &'static str, esp: &'static str) -> Self {
         Self {
+            version: IkeVersion::V2,
             auth: Auth::Psk,
             secret: SECRET,
             ike,
@@ -79,6 +86,11 @@ impl Terms {
         Self { auth: Auth::Certificate, ..Self::psk(ike, esp) }
     }
 
+    /// IKEv1, between networks: nobody asks for an address.
+    pub const fn v1(version: IkeVersion, auth: Auth, ike: &'static str, esp: &'static str) -> Self {
+        Self { version, auth, inner: Inner::Subnet, ..Self::psk(ike, esp) }
+    }
+
     /// EAP, certificates of the servers, and a virtual address.
     pub const fn eap(login: Login) -> Self {
         Self { auth: Auth::Eap(login), ..Self::psk("aes128-sha256-x25519", "aes128gcm16") }
@@ -91,9 +103,10 @@ impl Terms {
 
     /// What strongSwan is told on this node.
     pub fn charon(&self, node: Node, pki: Option<&Pki>) -> Result<Config, Trouble> {
-        let peer = if node == Node::Ue { Node::Gw } else { Node::Ue };
+        let peer = peer_of(node);
         let login = self.login();
         Ok(Config {
+            version: self.version,
             local: self.outer(node),
             remote: (node == Node::Ue).then(|| self.outer(peer)),
             ike: self.ike.into(),
@@ -108,7 +121,7 @@ impl Terms {
                 child("host", self.host(node), self.host(peer)),
             ],
             secrets: self.secrets(),
-            files: pki.map_or(Ok(Vec::new()), |pki| files(node, pki))?,
+            files: pki.map_or(Ok(Vec::new()), |pki| self.files(node, pki))?,
             radius: login.map(|_| radius()),
             is_tls_1_3: login.is_some_and(|login| login.method.tls() == Some(Version::Tls13)),
             more: self.charon.into(),
@@ -120,7 +133,7 @@ impl Terms {
     const fn login(&self) -> Option<Login> {
         match self.auth {
             Auth::Eap(login) => Some(login),
-            Auth::Psk | Auth::Certificate => None,
+            Auth::Psk | Auth::Certificate | Auth::RawKey => None,
         }
     }
 
@@ -128,6 +141,7 @@ impl Terms {
         let file = format!("{}.crt", node.name());
         match (self.auth, node) {
             (Auth::Psk, _) => Own::Psk,
+            (Auth::RawKey, _) => Own::RawKey { file: public_key(node) },
             (Auth::Eap(login), Node::Ue) => Own::Eap {
                 identity: USER.into(),
                 server: Node::Aaa.id().into(),
@@ -137,9 +151,10 @@ impl Terms {
         }
     }
 
-    const fn peer_auth(&self, node: Node) -> Peer {
+    fn peer_auth(&self, node: Node) -> Peer {
         match (self.auth, node) {
             (Auth::Psk, _) => Peer::Psk,
+            (Auth::RawKey, _) => Peer::RawKey { file: public_key(peer_of(node)) },
             (Auth::Eap(login), Node::Gw) => Peer::Radius { asks_identity: login.asks_identity },
             _ => Peer::Certificate,
         }
@@ -160,6 +175,25 @@ impl Terms {
             (Inner::Virtual, _) => Addresses::Gives(POOL.into()),
             (Inner::Subnet, _) => Addresses::Own,
         }
+    }
+
+    /// What the node shows and trusts.
+    fn files(&self, node: Node, pki: &Pki) -> Result<Vec<Credential>, Trouble> {
+        let name = node.name();
+        let key = credential(Kind::Key, format!("{name}.key"), &pki.key(node))?;
+        if self.auth == Auth::RawKey {
+            let public = |node| credential(Kind::PublicKey, public_key(node), &pki.public_key(node));
+            return Ok(vec![key, public(node)?, public(peer_of(node))?]);
+        }
+        let mut files = vec![
+            credential(Kind::Authority, "root.crt".into(), &pki.root_certificate())?,
+            credential(Kind::Certificate, format!("{name}.crt"), &pki.certificate(node))?,
+            key,
+        ];
+        for (number, path) in pki.intermediate_certificates().iter().enumerate() {
+            files.push(credential(Kind::Authority, format!("authority{number}.crt"), path)?);
+        }
+        Ok(files)
     }
 
     /// The child `host` is for one address of the gateway alone.
@@ -187,18 +221,17 @@ fn radius() -> Radius {
     Radius { address: Node::Aaa.outer().into(), secret: RADIUS_SECRET.into(), accounting: false }
 }
 
-/// What the node shows and trusts.
-fn files(node: Node, pki: &Pki) -> Result<Vec<Credential>, Trouble> {
-    let name = node.name();
-    let mut files = vec![
-        credential(Kind::Authority, "root.crt".into(), &pki.root_certificate())?,
-        credential(Kind::Certificate, format!("{name}.crt"), &pki.certificate(node))?,
-        credential(Kind::Key, format!("{name}.key"), &pki.key(node))?,
-    ];
-    for (number, path) in pki.intermediate_certificates().iter().enumerate() {
-        files.push(credential(Kind::Authority, format!("authority{number}.crt"), path)?);
+/// The other end of the IKE SA.
+pub(crate) const fn peer_of(node: Node) -> Node {
+    match node {
+        Node::Ue => Node::Gw,
+        Node::Gw | Node::Aaa => Node::Ue,
     }
-    Ok(files)
+}
+
+/// The file of a node's public key.
+fn public_key(node: Node) -> String {
+    format!("{}.pub", node.name())
 }
 
 fn credential(kind: Kind, name: String, path: &Path) -> Result<Credential, Trouble> {

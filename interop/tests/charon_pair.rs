@@ -1,7 +1,8 @@
 //! strongSwan against strongSwan. Nothing of keytoll's own is under test here: when this fails, the environment is to
 //! blame, and the failures of the other files need no looking at.
 
-use keytoll_interop::{Charon, Inner, KeyKind, Lab, Node, Pki, Terms, Trouble, lab_or_skip};
+use keytoll_daemons::charon::IkeVersion;
+use keytoll_interop::{Auth, Charon, Inner, KeyKind, Lab, Node, Pki, Terms, Trouble, lab_or_skip};
 
 const IKE: &str = "aes128-sha256-modp2048";
 const ESP: &str = "aes128gcm16";
@@ -37,6 +38,48 @@ fn with_rsa_certificates_between_networks() {
     let Some(lab) = lab_or_skip() else { return };
     let pki = Pki::make(lab.shared_dir(), KeyKind::Rsa2048).unwrap();
     established(&lab, &Terms { inner: Inner::Subnet, ..Terms::certificate(IKE, ESP) }, Some(&pki)).unwrap();
+}
+
+/// How many messages of IKEv1 an authentication takes, phase 2 included and the two deletes left out.
+fn messages_of_version_1(version: IkeVersion, auth: Auth) -> Option<(usize, usize)> {
+    let lab = lab_or_skip()?;
+    let pki = Pki::make(lab.shared_dir(), KeyKind::Rsa2048).unwrap();
+    let terms = Terms { charon: "fragmentation = no", ..Terms::v1(version, auth, IKE, ESP) };
+    established(&lab, &terms, Some(&pki)).unwrap();
+    let logs = [Node::Ue, Node::Gw].map(|node| lab.log(node)).concat();
+    let mut sizes = Vec::new();
+    let mut exchange = "";
+    for line in logs.lines() {
+        if let Some((_, generated)) = line.split_once("] generating ").filter(|_| line.ends_with(" ]")) {
+            exchange = generated;
+        } else if let Some((_, size)) =
+            line.split_once("[NET] sending packet: ").and_then(|(_, rest)| rest.split_once(" ("))
+        {
+            if !exchange.starts_with("INFORMATIONAL") {
+                sizes.push(size.trim_end_matches(" bytes)").parse::<usize>().unwrap());
+            }
+        }
+    }
+    Some((sizes.len(), sizes.iter().sum()))
+}
+
+/// What keytoll is held against: `(messages, octets of IKE)`; those with certificates vary with their serial numbers.
+#[test]
+fn version_1_takes_nine_messages_in_main_mode_and_six_in_aggressive_mode() {
+    use Auth::{Certificate, Psk, RawKey};
+    use IkeVersion::{V1Aggressive, V1Main};
+    for (version, auth, messages, octets) in [
+        (V1Main, Psk, 9, Some(1720)),
+        (V1Main, RawKey, 9, Some(2168)),
+        (V1Main, Certificate, 9, None),
+        (V1Aggressive, Psk, 6, Some(1612)),
+        (V1Aggressive, RawKey, 6, Some(2060)),
+        (V1Aggressive, Certificate, 6, None),
+    ] {
+        let Some(seen) = messages_of_version_1(version, auth) else { return };
+        assert_eq!(seen.0, messages, "{version:?} {auth:?}");
+        assert!(octets.is_none_or(|octets| octets == seen.1), "{version:?} {auth:?}: {seen:?}");
+    }
 }
 
 #[test]

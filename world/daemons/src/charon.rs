@@ -23,6 +23,18 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// strongSwan 5.9.8 drops a response while it works on a request with the same message ID ("already processing").
 const SA_LIMIT: Duration = Duration::from_secs(30);
 
+/// Which IKE a daemon speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IkeVersion {
+    /// RFC 7296.
+    #[default]
+    V2,
+    /// RFC 2409, identities protected.
+    V1Main,
+    /// RFC 2409, three messages. With a shared key anybody may then try passwords offline.
+    V1Aggressive,
+}
+
 /// How a daemon proves itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Own {
@@ -30,6 +42,11 @@ pub enum Own {
     Psk,
     /// With a certificate, by its file's name among [`Config::files`].
     Certificate {
+        /// The name.
+        file: String,
+    },
+    /// With a key pair whose public half the peer has: the public half's file among [`Config::files`].
+    RawKey {
         /// The name.
         file: String,
     },
@@ -45,12 +62,17 @@ pub enum Own {
 }
 
 /// How its peer proves itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Peer {
     /// With the shared key.
     Psk,
     /// With a certificate.
     Certificate,
+    /// With the private half of a key whose public half is this file among [`Config::files`].
+    RawKey {
+        /// The name.
+        file: String,
+    },
     /// With EAP, to the AAA server behind us.
     Radius {
         /// Whether the daemon asks for EAP's identity; otherwise it passes on IKE's.
@@ -145,10 +167,12 @@ pub enum Kind {
     Authority,
     /// A private key.
     Key,
+    /// A public key.
+    PublicKey,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Certificate, Self::Authority, Self::Key];
+    const ALL: [Self; 4] = [Self::Certificate, Self::Authority, Self::Key, Self::PublicKey];
 
     /// The directory that strongSwan wants it in.
     const fn folder(self) -> &'static str {
@@ -156,6 +180,7 @@ impl Kind {
             Self::Certificate => "x509",
             Self::Authority => "x509ca",
             Self::Key => "private",
+            Self::PublicKey => "pubkey",
         }
     }
 }
@@ -163,6 +188,8 @@ impl Kind {
 /// What one daemon is told.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// Which IKE.
+    pub version: IkeVersion,
     /// Its address.
     pub local: IpAddr,
     /// Whom it connects to; none: it answers anybody.

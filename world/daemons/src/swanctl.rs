@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use crate::charon::{Addresses, Config, Own, Peer, Secret};
+use crate::charon::{Addresses, Config, IkeVersion, Own, Peer, Secret};
 
 /// Plugins of Debian's packages that IKEv2 needs; an explicit list keeps the machine's own /etc/strongswan.d out.
 /// `kernel-libipsec` stands before `kernel-netlink`: the first that can do a thing does it.
@@ -19,7 +19,7 @@ pub(crate) fn swanctl_conf(config: &Config) -> String {
     let remote = config.remote.map_or_else(String::new, |address| format!("remote_addrs = {address}"));
     format!(
         "connections {{ c {{
-  version = 2
+  {version}
   local_addrs = {local}
   {remote}
   proposals = {ike}
@@ -35,18 +35,27 @@ pub(crate) fn swanctl_conf(config: &Config) -> String {
 {pools}
 secrets {{ {secrets} }}
 ",
+        version = version(config.version),
         local = config.local,
         ike = config.ike,
         addresses = addresses(&config.addresses),
         more = config.more,
         own = own(&config.own),
         own_id = config.own_id,
-        peer = peer(config.peer),
+        peer = peer(&config.peer),
         peer_id = config.peer_id,
         children = children(config),
         pools = pools(&config.addresses),
         secrets = secrets(&config.secrets),
     )
+}
+
+const fn version(version: IkeVersion) -> &'static str {
+    match version {
+        IkeVersion::V2 => "version = 2",
+        IkeVersion::V1Main => "version = 1",
+        IkeVersion::V1Aggressive => "version = 1\n  aggressive = yes",
+    }
 }
 
 fn addresses(addresses: &Addresses) -> &'static str {
@@ -69,6 +78,7 @@ fn own(own: &Own) -> String {
     match own {
         Own::Psk => "auth = psk".into(),
         Own::Certificate { file } => format!("auth = pubkey\n    certs = {file}"),
+        Own::RawKey { file } => format!("auth = pubkey\n    pubkeys = {file}"),
         Own::Eap { identity, server, certificate } => {
             let own = certificate.as_ref().map_or_else(String::new, |file| format!("certs = {file}"));
             format!("auth = eap\n    eap_id = {identity}\n    aaa_id = {server}\n    {own}")
@@ -76,12 +86,13 @@ fn own(own: &Own) -> String {
     }
 }
 
-const fn peer(peer: Peer) -> &'static str {
+fn peer(peer: &Peer) -> String {
     match peer {
-        Peer::Psk => "auth = psk",
-        Peer::Certificate => "auth = pubkey",
-        Peer::Radius { asks_identity: true } => "auth = eap-radius\n    eap_id = %any",
-        Peer::Radius { asks_identity: false } => "auth = eap-radius",
+        Peer::Psk => "auth = psk".into(),
+        Peer::Certificate => "auth = pubkey".into(),
+        Peer::RawKey { file } => format!("auth = pubkey\n    pubkeys = {file}"),
+        Peer::Radius { asks_identity: true } => "auth = eap-radius\n    eap_id = %any".into(),
+        Peer::Radius { asks_identity: false } => "auth = eap-radius".into(),
     }
 }
 
@@ -126,6 +137,7 @@ pub(crate) fn strongswan_conf(config: &Config, dir: &Path) -> String {
   load = {PLUGINS} {eap_plugins}
   install_virtual_ip_on = lo
   {tls}
+  {aggressive}
   {daemon}
   syslog {{ daemon {{ default = -1 }}
     auth {{ default = -1 }} }}
@@ -137,6 +149,11 @@ charon-systemd {{ journal {{ default = -1 }} }}
 ",
         eap_plugins = if uses_eap(config) { EAP_PLUGINS } else { "" },
         tls = if config.is_tls_1_3 { "tls { version_max = 1.3 }" } else { "" },
+        // Without it a responder refuses aggressive mode with a shared key, whose hash it would show to anybody.
+        aggressive = match config.version {
+            IkeVersion::V1Aggressive => "i_dont_care_about_security_and_use_aggressive_mode_psk = yes",
+            IkeVersion::V1Main | IkeVersion::V2 => "",
+        },
         daemon = config.daemon,
         log = if config.logs { log(&dir.to_string()) } else { String::new() },
         radius = radius(config),

@@ -123,6 +123,7 @@ impl Score<'_> {
     fn charon(&self, node: Node) -> charon::Config {
         let (is_device, sites, options) = (node == Node::Ue, self.sites, &self.row.options);
         charon::Config {
+            version: charon::IkeVersion::V2,
             local: if is_device { sites.ue } else { sites.gw },
             remote: is_device.then_some(sites.gw),
             ike: proposals(&self.row.ike_suites),
