@@ -4,7 +4,9 @@ mod slot;
 
 use std::borrow::Cow;
 
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::clock;
@@ -191,6 +193,10 @@ impl<C: Crypto> Crypto for Metered<C> {
         self.book(Slot::block(cipher), block.len(), |provider| provider.block(cipher, key, block));
     }
 
+    fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
+        self.book(Slot::stream(cipher), data.len(), |provider| provider.stream(cipher, key, data));
+    }
+
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
         self.book(Slot::prf(algorithm), total(parts), |provider| provider.prf(algorithm, key, parts))
     }
@@ -260,6 +266,16 @@ impl<C: Crypto> Crypto for Metered<C> {
     ) -> Result<(), Rejected> {
         self.book(Slot::verify(spki, scheme), total(parts), |provider| {
             provider.verify(spki, scheme, parts, signature)
+        })
+    }
+
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        self.book(Slot::rsa_encrypt(spki), message.len(), |provider| provider.rsa_encrypt(spki, message))
+    }
+
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        self.book(Slot::rsa_decrypt(key.kind), ciphertext.len(), |provider| {
+            provider.rsa_decrypt(key, ciphertext)
         })
     }
 }

@@ -4,7 +4,7 @@
 //! signatures are zeros; encryption leaves the data as it is.
 
 use keytoll_engine::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Rng};
@@ -25,6 +25,8 @@ impl Crypto for Null {
     }
 
     fn block(&mut self, _cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {}
+
+    fn stream(&mut self, _cipher: StreamCipher, _key: &[u8], _data: &mut [u8]) {}
 
     fn prf(&mut self, algorithm: Prf, _key: &[u8], _parts: &[&[u8]]) -> Digest {
         Digest::zeroed(algorithm.output_len())
@@ -93,6 +95,29 @@ impl Crypto for Null {
         let kind = kind_of_spki(spki).ok_or(Rejected)?;
         accept(is_plausible(kind, scheme, signature.len()))
     }
+
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        let bits = kind_of_spki(spki).and_then(KeyKind::rsa_bits).ok_or(Rejected)?;
+        padded(message, bits / 8).ok_or(Rejected)
+    }
+
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        let bits = key.kind.rsa_bits().ok_or(Rejected)?;
+        accept(ciphertext.len() == bits / 8)?;
+        unpadded(ciphertext).map(Secret::from).ok_or(Rejected)
+    }
+}
+
+/// RFC 8017 §7.2.1 step 2: 00 02, padding without zeros, 00, the message; none if it does not fit.
+fn padded(message: &[u8], len: usize) -> Option<Vec<u8>> {
+    let padding = len.checked_sub(message.len() + 3).filter(|&padding| padding >= 8)?;
+    Some([&[0, 2], &vec![0xff; padding][..], &[0], message].concat())
+}
+
+fn unpadded(block: &[u8]) -> Option<&[u8]> {
+    let rest = block.strip_prefix(&[0, 2])?;
+    let end = rest.iter().position(|&byte| byte == 0).filter(|&padding| padding >= 8)?;
+    Some(&rest[end + 1..])
 }
 
 /// Whether a signature of this length can come from this key, real ones in certificates included: in DER each of the

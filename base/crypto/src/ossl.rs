@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
 use keytoll_native::awslc::const_time_eq;
 use keytoll_native::ossl::agreement::{self, Montgomery};
-use keytoll_native::ossl::cipher::Cipher;
+use keytoll_native::ossl::cipher::{Cipher, rc4};
 use keytoll_native::ossl::digest;
 use keytoll_native::ossl::key::{self, PublicKey, Scheme};
 
@@ -76,6 +76,12 @@ impl Crypto for Ossl {
 
     fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
         self::block(cipher, key, block);
+    }
+
+    fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
+        match cipher {
+            StreamCipher::Rc4 => rc4(key, data),
+        }
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -206,6 +212,15 @@ impl Crypto for Ossl {
         let kind = kind_of_spki(spki).unwrap_or(KeyKind::Rsa2048);
         let scheme = native(kind, scheme).ok_or(Rejected)?;
         accept(key.verify(scheme, &parts.concat(), signature))
+    }
+
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        PublicKey::from_spki(spki).and_then(|key| key.encrypt_rsa(message)).ok_or(Rejected)
+    }
+
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        let private: &key::PrivateKey = key.inner().expect("the key was adopted by Ossl::adopt");
+        private.decrypt_rsa(ciphertext).map(Secret::new).ok_or(Rejected)
     }
 }
 

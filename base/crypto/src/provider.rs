@@ -1,6 +1,8 @@
 //! Whichever provider a run was told to use, as one type that needs no box.
 
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 
@@ -61,6 +63,10 @@ impl Crypto for Provider {
 
     fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
         each!(self.block(cipher, key, block));
+    }
+
+    fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
+        each!(self.stream(cipher, key, data));
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -125,5 +131,13 @@ impl Crypto for Provider {
         signature: &[u8],
     ) -> Result<(), Rejected> {
         each!(self.verify(spki, scheme, parts, signature))
+    }
+
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        each!(self.rsa_encrypt(spki, message))
+    }
+
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        each!(self.rsa_decrypt(key, ciphertext))
     }
 }

@@ -1,10 +1,12 @@
 //! The provider that computes, with AWS-LC.
 
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Phase, Rng};
-use keytoll_native::awslc::{const_time_eq, hash, key};
+use keytoll_native::awslc::{const_time_eq, hash, key, rc4};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
@@ -63,6 +65,12 @@ impl Crypto for Real {
 
     fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
         cipher::block(cipher, key, block);
+    }
+
+    fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
+        match cipher {
+            StreamCipher::Rc4 => rc4::apply(key, data),
+        }
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -147,5 +155,14 @@ impl Crypto for Real {
         signature: &[u8],
     ) -> Result<(), Rejected> {
         signature::verify(spki, scheme, parts, signature)
+    }
+
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        key::PublicKey::from_spki(spki).and_then(|key| key.encrypt_rsa(message)).ok_or(Rejected)
+    }
+
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        let private: &key::PrivateKey = key.inner().expect("the key was made by keytoll_crypto::keys");
+        private.decrypt_rsa(ciphertext).map(Secret::new).ok_or(Rejected)
     }
 }

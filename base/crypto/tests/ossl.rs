@@ -4,7 +4,7 @@
 
 use keytoll_crypto::{Exponents, Ossl, Real, Unsupported, keys};
 use keytoll_engine::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Crypto, Rng};
@@ -13,6 +13,12 @@ use proptest::prelude::*;
 
 fn bytes(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), len)
+}
+
+fn ossl_and_real(run: impl Fn(&mut dyn Crypto, &mut [u8]), theirs: &mut [u8], ours: &mut [u8]) {
+    let (mut ossl, mut real) = both();
+    run(&mut ossl, theirs);
+    run(&mut real, ours);
 }
 
 fn both() -> (Ossl, Real) {
@@ -52,6 +58,13 @@ proptest! {
         let block = plain.try_into().unwrap();
         ossl.sha1_compress(&mut theirs, &block);
         real.sha1_compress(&mut ours, &block);
+        prop_assert_eq!(theirs, ours);
+    }
+
+    #[test]
+    fn streams(key in bytes(1..257), plain in bytes(0..400)) {
+        let (mut theirs, mut ours) = (plain.clone(), plain);
+        ossl_and_real(|crypto, data| crypto.stream(StreamCipher::Rc4, &key, data), &mut theirs, &mut ours);
         prop_assert_eq!(theirs, ours);
     }
 
@@ -194,4 +207,24 @@ fn what_is_missing_is_said_beforehand() {
     assert_eq!(Ossl::check(&suite("aes128gcm16-prfsha256-x448")), Ok(()));
     assert_eq!(Real::check(&suite("aes128gcm16-prfsha256-x448")), Err(Unsupported("x448")));
     assert_eq!(Real::check(&suite("aes128-aesxcbc-modp2048")), Ok(()));
+}
+
+#[test]
+fn rsa_encryption() {
+    let (mut ossl, mut real) = both();
+    for kind in [KeyKind::Rsa1024, KeyKind::Rsa2048] {
+        let ours = keys::generate(kind, &mut Rng::named(1, "rsa"));
+        let theirs = Ossl::adopt(&ours).unwrap();
+        for len in [0, 1, 48, kind.rsa_bits().unwrap() / 8 - 11] {
+            let message = vec![7; len];
+            let by_ossl = ossl.rsa_encrypt(&ours.spki, &message).unwrap();
+            let by_real = real.rsa_encrypt(&ours.spki, &message).unwrap();
+            assert_eq!(real.rsa_decrypt(&ours, &by_ossl).unwrap()[..], message[..], "{kind} {len}");
+            assert_eq!(ossl.rsa_decrypt(&theirs, &by_real).unwrap()[..], message[..], "{kind} {len}");
+        }
+        assert!(ossl.rsa_encrypt(&ours.spki, &vec![7; kind.rsa_bits().unwrap() / 8 - 10]).is_err());
+    }
+    let ec = keys::generate(KeyKind::EcdsaP256, &mut Rng::named(1, "ec"));
+    assert!(ossl.rsa_encrypt(&ec.spki, b"message").is_err());
+    assert!(ossl.rsa_decrypt(&Ossl::adopt(&ec).unwrap(), &[0; 128]).is_err());
 }

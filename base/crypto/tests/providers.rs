@@ -6,7 +6,7 @@
 use keytoll_crypto::keys::{self, KeyError};
 use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_engine::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_engine::crypto::{Rejected, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
@@ -321,6 +321,51 @@ fn the_meter_books_every_operation_under_its_phase() {
     assert!(total > 0 && total == metered.crypto_ticks_total());
     metered.reset();
     assert!(metered.snapshot().is_empty() && metered.crypto_ticks_total() == 0);
+}
+
+#[test]
+fn rsa_encryption_comes_back_with_every_provider_and_is_booked() {
+    for provider in providers() {
+        let mut metered = Metered::count_only(provider);
+        for kind in [KeyKind::Rsa1024, KeyKind::Rsa2048] {
+            let (key, len) = (keys::generate(kind, &mut rng()), kind.rsa_bits().unwrap() / 8);
+            for message in [vec![], vec![0; 48], vec![7; len - 11]] {
+                let ciphertext = metered.rsa_encrypt(&key.spki, &message).unwrap();
+                assert_eq!(ciphertext.len(), len);
+                assert_eq!(metered.rsa_decrypt(&key, &ciphertext).unwrap()[..], message[..], "{kind}");
+                assert!(metered.rsa_decrypt(&key, &ciphertext[1..]).is_err(), "{kind}");
+            }
+            assert_eq!(metered.rsa_encrypt(&key.spki, &vec![7; len - 10]), Err(Rejected), "{kind}");
+            assert!(metered.rsa_decrypt(&key, &vec![0; len]).is_err(), "{kind}: no padding");
+        }
+        let books = metered.snapshot();
+        let books: Vec<_> = books.iter().map(|row| (row.operation, &*row.algorithm, row.count)).collect();
+        let expected = [("rsa-encrypt", 4), ("rsa-decrypt", 7)]
+            .map(|(name, count)| [(name, "rsa1024", count), (name, "rsa2048", count)]);
+        assert_eq!(books, expected.concat());
+    }
+}
+
+#[test]
+fn rsa_encryption_wants_an_rsa_key() {
+    let key = keys::generate(KeyKind::EcdsaP256, &mut rng());
+    for mut provider in providers() {
+        assert_eq!(provider.rsa_encrypt(&key.spki, b"message"), Err(Rejected));
+        assert_eq!(provider.rsa_encrypt(b"no key", b"message"), Err(Rejected));
+        assert!(provider.rsa_decrypt(&key, &[0; 128]).is_err());
+    }
+}
+
+#[test]
+fn a_stream_cipher_undoes_itself_and_is_booked() {
+    for provider in providers() {
+        let (mut metered, mut data) = (Metered::count_only(provider), *b"message");
+        metered.stream(StreamCipher::Rc4, b"12345678", &mut data);
+        metered.stream(StreamCipher::Rc4, b"12345678", &mut data);
+        assert_eq!(data, *b"message");
+        let books = metered.snapshot();
+        assert_eq!((books[0].operation, &*books[0].algorithm, books[0].bytes), ("stream", "rc4", 14));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use keytoll_crypto::{Exponents, Real};
 use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
 use keytoll_engine::crypto::{PrivateKey, Secret};
 
 /// The lines of a file, cut into fields; at least as many as the file was written with.
@@ -175,5 +175,15 @@ fn check_refusals(spki: &[u8], scheme: SignatureScheme, message: &[u8], signatur
         let mut wrong = signature.to_vec();
         wrong[at] ^= 1;
         assert!(real().verify(spki, scheme, &[message], &wrong).is_err(), "{scheme}: bit 0 of byte {at}");
+    }
+}
+
+#[test]
+fn rc4() {
+    for [key, offset, stream] in vectors(include_str!("published/rc4.txt"), 19) {
+        let (offset, stream) = (offset.parse::<usize>().unwrap(), bytes(stream));
+        let mut data = vec![0; offset + stream.len()];
+        real().stream(StreamCipher::Rc4, &bytes(key), &mut data);
+        assert_eq!(data[offset..], stream, "{key} at {offset}");
     }
 }

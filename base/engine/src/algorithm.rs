@@ -463,6 +463,23 @@ impl BlockCipher {
 }
 
 algorithms! {
+    /// Stream ciphers that a protocol runs from the beginning of their key stream for every message.
+    StreamCipher {
+        /// RC4 under a key of 1 to 256 bytes; only for WEP (IEEE 802.11-2012 §11.2.2) and for what papers measured.
+        Rc4 = "rc4",
+    }
+}
+
+impl StreamCipher {
+    /// RFC 7465: RC4 can no longer be seen as providing a sufficient level of security.
+    pub const fn standing(self) -> Standing {
+        match self {
+            Self::Rc4 => Standing::Broken,
+        }
+    }
+}
+
+algorithms! {
     /// Kinds of signature keys.
     KeyKind {
         /// RSA, 1024 bits.

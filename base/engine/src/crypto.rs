@@ -7,7 +7,9 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::Rng;
-use crate::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use crate::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+};
 
 /// Every cryptographic primitive that any protocol uses.
 ///
@@ -26,6 +28,9 @@ pub trait Crypto: Send {
 
     /// Encrypts one block in place. `key` has [`BlockCipher::key_len`] bytes, `block` [`BlockCipher::block_len`].
     fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]);
+
+    /// Encrypts or decrypts in place from the beginning of the key stream. `key` has 1 to 256 bytes.
+    fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]);
 
     /// A pseudo-random function; any key length.
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest;
@@ -84,6 +89,17 @@ pub trait Crypto: Send {
         parts: &[&[u8]],
         signature: &[u8],
     ) -> Result<(), Rejected>;
+
+    /// Encrypts for the RSA key of a DER SubjectPublicKeyInfo, RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1). The padding may come
+    /// from the library's own generator. Rejected are other keys and messages within 11 bytes of the modulus.
+    fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected>;
+
+    /// Decrypts what [`Crypto::rsa_encrypt`] made.
+    ///
+    /// RFC 8017 §7.2.2: a peer that learns whether it was the padding that was wrong can decrypt anything (Bleichenbacher).
+    /// So a caller goes on with a random secret of the length it expects, drawn before the call, whenever this is
+    /// rejected or has another length (RFC 5246 §7.4.7.1); some libraries do so themselves and reject nothing.
+    fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected>;
 }
 
 /// The other side's bytes failed a check: a bad tag, signature or public value. Which one, the caller knows.

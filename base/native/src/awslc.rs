@@ -14,6 +14,7 @@ pub mod ec;
 pub mod hash;
 pub mod key;
 pub mod modp;
+pub mod rc4;
 pub mod rsa;
 pub mod x25519;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use keytoll_engine::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 
 use crate::keys::kind_of_spki;
@@ -25,6 +25,12 @@ const VERIFY: usize = SIGN + SIGNATURES;
 
 const BLOCK: usize = VERIFY + SIGNATURES;
 const COMPRESS: usize = BLOCK + BlockCipher::ALL.len();
+const STREAM: usize = COMPRESS + 1;
+const RSA_ENCRYPT: usize = STREAM + StreamCipher::ALL.len();
+const RSA_DECRYPT: usize = RSA_ENCRYPT + KEYS;
+
+/// One more place for keys of unknown kind.
+const KEYS: usize = KeyKind::ALL.len() + 1;
 
 /// RSA and ECDSA sign in two ways over each hash, Ed25519 in one; every pair of kind and way gets a place, so that
 /// looking it up needs no search. One more place for keys of unknown kind.
@@ -33,7 +39,7 @@ const WAYS: usize = 2 * Hash::ALL.len();
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = COMPRESS + 1;
+    pub(super) const COUNT: usize = RSA_DECRYPT + KEYS;
 
     /// Where in the table.
     pub(super) const fn index(self) -> usize {
@@ -89,6 +95,18 @@ impl Slot {
         Self(COMPRESS)
     }
 
+    pub(super) const fn stream(cipher: StreamCipher) -> Self {
+        Self(STREAM + cipher as usize)
+    }
+
+    pub(super) fn rsa_encrypt(spki: &[u8]) -> Self {
+        Self(RSA_ENCRYPT + kind_of_spki(spki).map_or(KEYS - 1, |kind| kind as usize))
+    }
+
+    pub(super) const fn rsa_decrypt(kind: KeyKind) -> Self {
+        Self(RSA_DECRYPT + kind as usize)
+    }
+
     /// Operation and algorithm of every place, in their order.
     pub(super) fn all() -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         simple("hash", Hash::ALL, |a| a.name())
@@ -103,6 +121,9 @@ impl Slot {
             .chain(signatures("verify"))
             .chain(simple("block", BlockCipher::ALL, |a| a.name()))
             .chain(std::iter::once(("compress", Cow::Borrowed(Hash::Sha1.name()))))
+            .chain(simple("stream", StreamCipher::ALL, |a| a.name()))
+            .chain(keys("rsa-encrypt"))
+            .chain(keys("rsa-decrypt"))
     }
 }
 
@@ -130,6 +151,11 @@ fn signatures(operation: &'static str) -> impl Iterator<Item = (&'static str, Co
         .flat_map(|&kind| (0..WAYS).map(move |way| signature_name(kind, way)))
         .chain(std::iter::once(Cow::Borrowed("unknown")))
         .map(move |algorithm| (operation, algorithm))
+}
+
+fn keys(operation: &'static str) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+    let kinds = KeyKind::ALL.iter().map(|kind| kind.name());
+    kinds.chain(["unknown"]).map(move |name| (operation, Cow::Borrowed(name)))
 }
 
 /// E.g. `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
@@ -163,6 +189,10 @@ mod tests {
         assert_eq!(at(Slot::agree(Group::Modp1024)), ("agree", "modp1024"));
         assert_eq!(at(Slot::block(BlockCipher::Des)), ("block", "des"));
         assert_eq!(at(Slot::compress()), ("compress", "sha1"));
+        assert_eq!(at(Slot::stream(StreamCipher::Rc4)), ("stream", "rc4"));
+        assert_eq!(at(Slot::rsa_encrypt(&[0; 162])), ("rsa-encrypt", "rsa1024"));
+        assert_eq!(at(Slot::rsa_encrypt(&[])), ("rsa-encrypt", "unknown"));
+        assert_eq!(at(Slot::rsa_decrypt(KeyKind::Rsa4096)), ("rsa-decrypt", "rsa4096"));
     }
 
     #[test]

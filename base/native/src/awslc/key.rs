@@ -185,6 +185,33 @@ impl PrivateKey {
         succeeded(signed).then_some(signature)
     }
 
+    /// Decrypts with RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2); none if this is no RSA key, or the padding is wrong. The library
+    /// works in constant time up to that answer, which the caller must not let a peer see.
+    pub fn decrypt_rsa(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
+        let Kind::Rsa(bits) = self.kind else { return None };
+        let (mut message, mut written) = (vec![0; bits.div_ceil(8)], 0);
+        // SAFETY: the key is RSA, so get0 is not null; the buffer has the length of the modulus, the ciphertext is
+        // readable for its length.
+        let decrypted = succeeded(unsafe {
+            sys::RSA_decrypt(
+                sys::EVP_PKEY_get0_RSA(self.key.as_ptr()),
+                &raw mut written,
+                message.as_mut_ptr(),
+                message.len(),
+                ciphertext.as_ptr(),
+                ciphertext.len(),
+                sys::RSA_PKCS1_PADDING,
+            )
+        });
+        if !decrypted {
+            wipe(&mut message);
+            return None;
+        }
+        wipe(&mut message[written..]);
+        message.truncate(written);
+        Some(message)
+    }
+
     fn ed25519_private(&self) -> [u8; ED25519_PRIVATE_LEN] {
         let mut private = [0; ED25519_PRIVATE_LEN];
         let (seed, public) = private.split_at_mut(32);
@@ -219,6 +246,26 @@ impl PublicKey {
     /// What kind of key it is.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Encrypts with RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1); none if this is no RSA key, or one too short for the message.
+    pub fn encrypt_rsa(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let Kind::Rsa(bits) = self.kind else { return None };
+        let (mut ciphertext, mut written) = (vec![0; bits.div_ceil(8)], 0);
+        // SAFETY: the key is RSA, so get0 is not null; the buffer has the length of the modulus, the message is readable
+        // for its length.
+        let encrypted = succeeded(unsafe {
+            sys::RSA_encrypt(
+                sys::EVP_PKEY_get0_RSA(self.key.as_ptr()),
+                &raw mut written,
+                ciphertext.as_mut_ptr(),
+                ciphertext.len(),
+                message.as_ptr(),
+                message.len(),
+                sys::RSA_PKCS1_PADDING,
+            )
+        });
+        encrypted.then_some(ciphertext)
     }
 
     /// Checks an RSA signature of a digest.

@@ -52,6 +52,36 @@ const SET_TAG: c_int = 0x11;
 unsafe extern "C" {
     /// openssl/evp.h; openssl-sys does not declare it.
     fn EVP_CipherFinal_ex(context: *mut sys::EVP_CIPHER_CTX, out: *mut u8, len: *mut c_int) -> c_int;
+    /// openssl/rc4.h; by name OpenSSL 3.0 has RC4 in its legacy provider only.
+    fn RC4_set_key(key: *mut Rc4Key, len: c_int, data: *const u8);
+    /// openssl/rc4.h.
+    fn RC4(key: *mut Rc4Key, len: usize, input: *const u8, output: *mut u8);
+}
+
+/// `RC4_KEY` of openssl/rc4.h.
+#[repr(C)]
+struct Rc4Key {
+    x: u32,
+    y: u32,
+    data: [u32; 256],
+}
+
+/// Adds the beginning of a key's RC4 stream to the data.
+///
+/// # Panics
+/// If the key is empty or longer than 256 bytes.
+pub fn rc4(key: &[u8], data: &mut [u8]) {
+    assert!((1..=256).contains(&key.len()), "an RC4 key has 1 to 256 bytes");
+    let (mut state, pointer) = (Rc4Key { x: 0, y: 0, data: [0; 256] }, data.as_mut_ptr());
+    // SAFETY: the key is readable for its length, the data readable and writable for its own, and in-place operation is
+    // allowed; the state is the structure that the library fills.
+    unsafe {
+        RC4_set_key(&raw mut state, int(key.len()), key.as_ptr());
+        RC4(&raw mut state, data.len(), pointer, pointer);
+    }
+    let words = std::ptr::from_mut(&mut state).cast::<u8>();
+    // SAFETY: the pointer is valid for writing the structure's bytes, all of which may be zero.
+    crate::awslc::wipe(unsafe { std::slice::from_raw_parts_mut(words, size_of::<Rc4Key>()) });
 }
 
 owned! {

@@ -1,5 +1,6 @@
 //! Signatures through `EVP_DigestSign` and `EVP_DigestVerify`, with keys from PKCS #8 and SubjectPublicKeyInfo.
 
+use std::ffi::c_int;
 use std::ptr::{null, null_mut};
 
 use openssl_sys as sys;
@@ -25,12 +26,17 @@ owned! {
 }
 
 owned! {
+    /// An encryption or decryption.
+    Operation(sys::EVP_PKEY_CTX), sys::EVP_PKEY_CTX_free
+}
+
+owned! {
     /// A number.
     Bn(sys::BIGNUM), sys::BN_free
 }
 
 /// RSA_PSS_SALTLEN_DIGEST: a salt as long as the hash.
-const SALT_AS_DIGEST: std::ffi::c_int = -1;
+const SALT_AS_DIGEST: c_int = -1;
 
 /// How to sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +96,12 @@ impl PrivateKey {
         }
     }
 
+    /// Decrypts with RSAES-PKCS1-v1_5; none if this is no RSA key or the padding is wrong. OpenSSL 3.2 and what
+    /// distributions take from it make up a message instead.
+    pub fn decrypt_rsa(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
+        apply(&self.0, sys::EVP_PKEY_decrypt_init, sys::EVP_PKEY_decrypt, ciphertext)
+    }
+
     fn start(&self, scheme: Scheme) -> Option<Context> {
         let mut operation = null_mut();
         // SAFETY: context and key are valid; the operation belongs to the context.
@@ -110,6 +122,11 @@ impl PublicKey {
         let key = unsafe { sys::d2i_PUBKEY(null_mut(), &raw mut cursor, der.len().try_into().ok()?) };
         let whole = cursor == der.as_ptr_range().end;
         Pkey::own(key).filter(|_| whole).map(Self)
+    }
+
+    /// Encrypts with RSAES-PKCS1-v1_5; none if this is no RSA key, or one too short for the message.
+    pub fn encrypt_rsa(&self, message: &[u8]) -> Option<Vec<u8>> {
+        apply(&self.0, sys::EVP_PKEY_encrypt_init, sys::EVP_PKEY_encrypt, message)
     }
 
     /// Checks a signature.
@@ -140,6 +157,36 @@ impl PublicKey {
             let ready = sys::EVP_DigestVerifyInit(raw, &raw mut operation, scheme.md(), null_mut(), key);
             (succeeded(ready) && scheme.set_padding(operation)).then_some(context)
         }
+    }
+}
+
+/// `EVP_PKEY_encrypt` or `EVP_PKEY_decrypt`.
+type Apply = unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
+
+/// Encrypts or decrypts with RSAES-PKCS1-v1_5; none if the key cannot, or the library refuses.
+fn apply(
+    key: &Pkey,
+    begin: unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX) -> c_int,
+    run: Apply,
+    input: &[u8],
+) -> Option<Vec<u8>> {
+    // SAFETY: the key is valid; the operation belongs to this function; the buffer has the size the library says it may
+    // need, the input is readable for its length.
+    unsafe {
+        let operation = Operation::own(sys::EVP_PKEY_CTX_new(key.as_ptr(), null_mut()))?;
+        let raw = operation.as_ptr();
+        let ready = succeeded(begin(raw))
+            && succeeded(sys::EVP_PKEY_CTX_set_rsa_padding(raw, sys::RSA_PKCS1_PADDING));
+        let mut output = vec![0; usize::try_from(sys::EVP_PKEY_size(key.as_ptr())).ok()?];
+        let mut len = output.len();
+        let input_len = input.len();
+        if !ready || !succeeded(run(raw, output.as_mut_ptr(), &raw mut len, input.as_ptr(), input_len)) {
+            crate::awslc::wipe(&mut output);
+            return None;
+        }
+        crate::awslc::wipe(&mut output[len..]);
+        output.truncate(len);
+        Some(output)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::awslc::key::PublicKey;
@@ -46,6 +48,10 @@ impl Crypto for Recorder {
 
     fn block(&mut self, cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {
         unreachable!("no suite of the benchmark uses {cipher} by itself")
+    }
+
+    fn stream(&mut self, cipher: StreamCipher, _key: &[u8], _data: &mut [u8]) {
+        unreachable!("no suite of the benchmark uses {cipher}")
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -93,6 +99,14 @@ impl Crypto for Recorder {
         let sealing = Sealing::new(algorithm, key, iv, aad, data);
         self.keep(Primitive::Open(sealing, tag.try_into().expect("whole tags")));
         self.real.decrypt(algorithm, key, iv, aad, data, tag)
+    }
+
+    fn rsa_encrypt(&mut self, _spki: &[u8], _message: &[u8]) -> Result<Vec<u8>, Rejected> {
+        unreachable!("no handshake of the benchmark encrypts with RSA")
+    }
+
+    fn rsa_decrypt(&mut self, _key: &SigningKey, _ciphertext: &[u8]) -> Result<Secret, Rejected> {
+        unreachable!("no handshake of the benchmark encrypts with RSA")
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {

@@ -1,6 +1,8 @@
 //! A crypto provider for hosts that use none: every call is a mistake of the test.
 
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
 use keytoll_engine::{Crypto, Rng};
 
@@ -17,6 +19,10 @@ impl Crypto for NoCrypto {
     }
 
     fn block(&mut self, _: BlockCipher, _: &[u8], _: &mut [u8]) {
+        unreachable!("toy hosts encipher nothing")
+    }
+
+    fn stream(&mut self, _: StreamCipher, _: &[u8], _: &mut [u8]) {
         unreachable!("toy hosts encipher nothing")
     }
 
@@ -45,6 +51,14 @@ impl Crypto for NoCrypto {
         _: &mut [u8],
         _: &[u8],
     ) -> Result<(), Rejected> {
+        unreachable!("toy hosts decrypt nothing")
+    }
+
+    fn rsa_encrypt(&mut self, _: &[u8], _: &[u8]) -> Result<Vec<u8>, Rejected> {
+        unreachable!("toy hosts encrypt nothing")
+    }
+
+    fn rsa_decrypt(&mut self, _: &SigningKey, _: &[u8]) -> Result<Secret, Rejected> {
         unreachable!("toy hosts decrypt nothing")
     }
 
