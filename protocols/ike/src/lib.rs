@@ -4,11 +4,13 @@
 //! * [`number`]: the IANA registries, and which of our algorithms a number means.
 //! * [`wire`]: messages and payloads, read into borrowed views and written into one buffer.
 //! * [`config`] and [`event`]: what an endpoint of either version is told, and what it tells.
+//! * [`Endpoint`]: both versions behind one port, for hosts.
 //! * [`v2`]: what IKEv2 does with them.
 //! * [`v1`]: IKEv1, its messages and what it does with them.
 
 mod certificates;
 pub mod config;
+mod endpoint;
 pub mod event;
 pub mod number;
 mod reveal;
@@ -17,3 +19,5 @@ mod route;
 pub mod v1;
 pub mod v2;
 pub mod wire;
+
+pub use endpoint::Endpoint;

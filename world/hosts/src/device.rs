@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_ike::v2::{self, Endpoint};
+use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
@@ -54,7 +54,7 @@ impl Device {
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
         let childless = config.ike.connections.first().is_none_or(|connection| connection.child.is_none());
         Self {
-            ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            ike: Endpoint::new(config.ike.clone(), seed, name),
             supplicant: config
                 .eap
                 .clone()
@@ -73,7 +73,7 @@ impl Device {
     }
 
     /// How many IKE SAs wait for the gateway to confirm that they are closed.
-    pub const fn closing_count(&self) -> usize {
+    pub fn closing_count(&self) -> usize {
         self.ike.closing_count()
     }
 

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_ike::v2::{self, Endpoint, SaId};
+use keytoll_ike::Endpoint;
+use keytoll_ike::v2::{self, SaId};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
@@ -44,7 +45,7 @@ impl Gateway {
     /// A gateway whose random streams are named `{name}/…`.
     pub fn new(config: GatewayConfig, seed: &Seed, name: &str) -> Self {
         Self {
-            ike: Endpoint::new(config.ike.clone(), seed.stream(&format!("{name}/ike"))),
+            ike: Endpoint::new(config.ike.clone(), seed, name),
             authenticator: config.aaa.clone().map(|access| Authenticator::new(access, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
             config,
@@ -60,7 +61,7 @@ impl Gateway {
     }
 
     /// How many IKE SAs wait for the device to confirm that they are closed.
-    pub const fn closing_count(&self) -> usize {
+    pub fn closing_count(&self) -> usize {
         self.ike.closing_count()
     }
 

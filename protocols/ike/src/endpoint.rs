@@ -1,0 +1,120 @@
+//! IKE of a host, whichever version its connections speak: one endpoint of each, and a clerk who sorts what comes by the
+//! version in its header (RFC 2408 §3.1, RFC 7296 §3.1) and commands by whose SA it is.
+
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
+
+use crate::config::Config;
+use crate::event::{Command, Event, SaId};
+use crate::{v1, v2};
+
+/// An IKE endpoint of both versions.
+#[derive(Debug)]
+pub struct Endpoint {
+    v2: v2::Endpoint,
+    /// There if a connection speaks it; until then its messages are refused as those of an unknown version.
+    v1: Option<Box<v1::Endpoint>>,
+    /// Which connections speak IKEv1, by index.
+    are_v1: Vec<bool>,
+    /// Where four zero octets come before a message.
+    marked_port: Option<u16>,
+}
+
+impl Endpoint {
+    /// An endpoint whose random streams are `{name}/ike` and, for IKEv1, `{name}/ikev1`.
+    pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
+        let are_v1: Vec<_> =
+            config.connections.iter().map(|connection| !connection.version.is_v2()).collect();
+        let v1 = are_v1.contains(&true).then(|| {
+            let rng = seed.stream(&format!("{name}/ikev1"));
+            Box::new(v1::Endpoint::new(config.clone(), rng))
+        });
+        let marked_port = Some(config.nat_port).filter(|port| *port != config.port);
+        Self { v2: v2::Endpoint::new(config, seed.stream(&format!("{name}/ike"))), v1, are_v1, marked_port }
+    }
+
+    /// How many IKE SAs it holds, half-open and closing ones included.
+    pub fn sa_count(&self) -> usize {
+        self.v2.sa_count() + self.v1.as_ref().map_or(0, |v1| v1.sa_count())
+    }
+
+    /// How many IKE SAs wait for the peer to confirm that they are closed.
+    pub fn closing_count(&self) -> usize {
+        self.v2.closing_count() + self.v1.as_ref().map_or(0, |v1| v1.closing_count())
+    }
+
+    /// How many half-open SAs it holds as responder.
+    pub fn half_open_count(&self) -> usize {
+        self.v2.half_open_count() + self.v1.as_ref().map_or(0, |v1| v1.half_open_count())
+    }
+
+    /// Whether a datagram says in its header that it is of major version 1.
+    fn is_v1(&self, port: u16, bytes: &[u8]) -> bool {
+        let is_marked = self.marked_port == Some(port);
+        // RFC 3948 §2.2: four zero octets on the NAT port; RFC 2408 §3.1: the version is the 18th octet of the header.
+        let version = bytes.get(if is_marked { 4 + 17 } else { 17 });
+        version.is_some_and(|version| version >> 4 == 1)
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
+        let Some(v1) = &mut self.v1 else { return self.v2.handle(Input::Command(command), cx) };
+        let is_v1 = match &command {
+            Command::Initiate { connection, .. } => self.are_v1.get(*connection) == Some(&true),
+            Command::Drain => {
+                v1.handle(Input::Command(Command::Drain), cx);
+                false
+            }
+            other => sa_of(other).is_some_and(|sa| v1.holds(sa)),
+        };
+        if is_v1 {
+            v1.handle(Input::Command(command), cx)
+        } else {
+            self.v2.handle(Input::Command(command), cx)
+        }
+    }
+}
+
+/// The SA that a command is for.
+const fn sa_of(command: &Command) -> Option<SaId> {
+    match command {
+        Command::Initiate { .. } | Command::Drain => None,
+        Command::CreateChild(sa)
+        | Command::RekeyChild(sa, _)
+        | Command::RekeyIke(sa)
+        | Command::DeleteChild(sa, _)
+        | Command::Delete(sa)
+        | Command::Probe(sa)
+        | Command::Eap(sa, _) => Some(*sa),
+    }
+}
+
+impl Engine for Endpoint {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { to, bytes, .. } => {
+                let is_v1 = self.is_v1(to.port, bytes);
+                match self.v1.as_mut().filter(|_| is_v1) {
+                    Some(v1) => v1.handle(input, cx),
+                    None => self.v2.handle(input, cx),
+                }
+            }
+            Input::Command(command) => self.on_command(command, cx),
+            Input::Tick => {
+                self.v2.handle(Input::Tick, cx);
+                if let Some(v1) = &mut self.v1 {
+                    v1.handle(Input::Tick, cx);
+                }
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.v2.poll().or_else(|| self.v1.as_mut().and_then(|v1| v1.poll()))
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        Deadline::earlier(self.v2.deadline(), self.v1.as_ref().and_then(|v1| v1.deadline()))
+    }
+}
