@@ -68,7 +68,7 @@ fn list_gives_json_for_every_list() {
     );
     assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
     assert_eq!(lists["networks"][5]["standing"], "calibrated");
-    assert_eq!(lists["groups"][0]["standing"], "weak");
+    assert_eq!(lists["groups"][0]["standing"], "broken");
 }
 
 #[test]

@@ -294,6 +294,7 @@ fn native(kind: KeyKind, scheme: SignatureScheme) -> Option<Scheme> {
     use keytoll_native::awslc::key::Padding;
     Some(match scheme {
         SignatureScheme::RsaPkcs1(hash) => Scheme::Rsa(Padding::Pkcs1, name(hash)?),
+        SignatureScheme::RsaPkcs1Bare => Scheme::RsaBare,
         SignatureScheme::RsaPss(hash) => Scheme::Rsa(Padding::Pss, name(hash)?),
         SignatureScheme::EcdsaDer(hash) => Scheme::EcdsaDer(name(hash)?),
         SignatureScheme::EcdsaRaw(hash) => {

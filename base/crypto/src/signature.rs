@@ -11,6 +11,7 @@ use crate::hmac::hash;
 pub(crate) fn sign(key: &PrivateKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Option<Vec<u8>> {
     match scheme {
         SignatureScheme::RsaPkcs1(h) => key.sign_rsa(Padding::Pkcs1, name(h)?, &hash(h, parts)),
+        SignatureScheme::RsaPkcs1Bare => key.sign_rsa_bare(&parts.concat()),
         SignatureScheme::RsaPss(h) => key.sign_rsa(Padding::Pss, name(h)?, &hash(h, parts)),
         SignatureScheme::EcdsaDer(h) => key.sign_ecdsa_der(&signable(h, parts)?),
         SignatureScheme::EcdsaRaw(h) => key.sign_ecdsa_raw(&signable(h, parts)?),
@@ -33,6 +34,7 @@ fn check(spki: &[u8], scheme: SignatureScheme, parts: &[&[u8]], signature: &[u8]
     let key = PublicKey::from_spki(spki)?;
     Some(match scheme {
         SignatureScheme::RsaPkcs1(h) => key.verify_rsa(Padding::Pkcs1, name(h)?, &hash(h, parts), signature),
+        SignatureScheme::RsaPkcs1Bare => key.verify_rsa_bare(&parts.concat(), signature),
         SignatureScheme::RsaPss(h) => key.verify_rsa(Padding::Pss, name(h)?, &hash(h, parts), signature),
         SignatureScheme::EcdsaDer(h) => key.verify_ecdsa_der(&signable(h, parts)?, signature),
         SignatureScheme::EcdsaRaw(h) => key.verify_ecdsa_raw(&signable(h, parts)?, signature),

@@ -193,6 +193,7 @@ fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
                 SignatureScheme::RsaPkcs1(Hash::Sha1),
                 SignatureScheme::RsaPkcs1(Hash::Sha256),
                 SignatureScheme::RsaPss(Hash::Sha256),
+                SignatureScheme::RsaPkcs1Bare,
             ]
         }
         _ => vec![SignatureScheme::EcdsaDer(Hash::Sha256), SignatureScheme::EcdsaRaw(Hash::Sha512)],

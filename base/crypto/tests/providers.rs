@@ -38,7 +38,10 @@ fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
                     .filter(|&scheme| scheme != SignatureScheme::RsaPss(Hash::Sha512)),
             )
             .collect(),
-        _ => over(SignatureScheme::RsaPkcs1).chain(over(SignatureScheme::RsaPss)).collect(),
+        _ => over(SignatureScheme::RsaPkcs1)
+            .chain(over(SignatureScheme::RsaPss))
+            .chain([SignatureScheme::RsaPkcs1Bare])
+            .collect(),
     }
 }
 
@@ -227,6 +230,24 @@ fn rsa_signatures_open_to_the_padded_digest() {
     let digest = real.hash(Hash::Sha1, &[b"message"]);
     let padding = vec![0xff; 128 - 3 - digest_info.len() - digest.len()];
     assert_eq!(opened.to_bytes_be(), [&[1], &padding[..], &[0], digest_info, &digest].concat());
+}
+
+/// RFC 2409 §5.1: in IKEv1 the signed HASH stands alone in the padding.
+#[test]
+fn a_bare_rsa_signature_opens_to_the_message_alone() {
+    let key = keys::generate(KeyKind::Rsa1024, &mut rng());
+    let mut real = Real::default();
+    let signature = real.sign(&key, SignatureScheme::RsaPkcs1Bare, &[b"HASH", b"_I"]);
+    let modulus = num_bigint::BigUint::from_bytes_be(&key.spki[29..29 + 128]);
+    let opened = num_bigint::BigUint::from_bytes_be(&signature).modpow(&65_537_u32.into(), &modulus);
+    let padding = vec![0xff; 128 - 3 - 6];
+    assert_eq!(opened.to_bytes_be(), [&[1], &padding[..], &[0], b"HASH_I"].concat());
+    assert_eq!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[b"HASH_I"], &signature), Ok(()));
+    assert!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[b"HASH_R"], &signature).is_err());
+    assert!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[b"HASH"], &signature).is_err());
+    let with_digest_info = real.sign(&key, SignatureScheme::RsaPkcs1(Hash::Sha1), &[b"HASH_I"]);
+    let digest = real.hash(Hash::Sha1, &[b"HASH_I"]);
+    assert!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[&digest], &with_digest_info).is_err());
 }
 
 #[test]

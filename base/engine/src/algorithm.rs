@@ -60,6 +60,8 @@ macro_rules! algorithms {
 algorithms! {
     /// Groups for key agreement.
     Group {
+        /// First Oakley group, RFC 2409 §6.1.
+        Modp768 = "modp768",
         /// Second Oakley group, RFC 7296 B.2.
         Modp1024 = "modp1024",
         /// RFC 3526 §2.
@@ -91,6 +93,7 @@ impl Group {
     /// Length of the public value as IKE sends it.
     pub const fn public_len(self) -> usize {
         match self {
+            Self::Modp768 => 96,
             Self::Modp1024 => 128,
             Self::Modp1536 => 192,
             Self::Modp2048 => 256,
@@ -118,7 +121,8 @@ impl Group {
     pub const fn is_modp(self) -> bool {
         matches!(
             self,
-            Self::Modp1024
+            Self::Modp768
+                | Self::Modp1024
                 | Self::Modp1536
                 | Self::Modp2048
                 | Self::Modp3072
@@ -128,9 +132,11 @@ impl Group {
         )
     }
 
-    /// RFC 8247 §2.4: groups 2 and 5 SHOULD NOT be used.
+    /// RFC 8247 §2.4: group 1 MUST NOT be used, groups 2 and 5 SHOULD NOT. A discrete logarithm of 768 bits was computed in
+    /// 2016.
     pub const fn standing(self) -> Standing {
         match self {
+            Self::Modp768 => Standing::Broken,
             Self::Modp1024 | Self::Modp1536 => Standing::Weak,
             _ => Standing::Good,
         }
@@ -527,6 +533,8 @@ impl KeyKind {
 pub enum SignatureScheme {
     /// RSASSA-PKCS1-v1_5, RFC 8017 §8.2.
     RsaPkcs1(Hash),
+    /// The same padding around the message itself, without hash and DigestInfo: RFC 2409 §5.1, which signs a HASH.
+    RsaPkcs1Bare,
     /// RSASSA-PSS with MGF1 of the same hash and a salt of the hash's length, RFC 8017 §8.1.
     RsaPss(Hash),
     /// ECDSA; the signature is an ASN.1 `Ecdsa-Sig-Value` (RFC 3279), as in certificates and RFC 7427.
@@ -541,6 +549,7 @@ impl fmt::Display for SignatureScheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RsaPkcs1(hash) => write!(f, "rsa-pkcs1-{hash}"),
+            Self::RsaPkcs1Bare => f.write_str("rsa-pkcs1-bare"),
             Self::RsaPss(hash) => write!(f, "rsa-pss-{hash}"),
             Self::EcdsaDer(hash) => write!(f, "ecdsa-{hash}"),
             Self::EcdsaRaw(hash) => write!(f, "ecdsa-raw-{hash}"),

@@ -389,6 +389,7 @@ numbered!(Integrity, INTEG {
 });
 
 numbered!(Group, KE {
+    Modp768 = 1,
     Modp1024 = 2,
     Modp1536 = 5,
     Modp2048 = 14,

@@ -32,10 +32,11 @@ const RSA_DECRYPT: usize = RSA_ENCRYPT + KEYS;
 /// One more place for keys of unknown kind.
 const KEYS: usize = KeyKind::ALL.len() + 1;
 
-/// RSA and ECDSA sign in two ways over each hash, Ed25519 in one; every pair of kind and way gets a place, so that
+/// RSA and ECDSA sign in two ways over each hash, RSA in one without, Ed25519 in one; every pair of kind and way gets a place, so that
 /// looking it up needs no search. One more place for keys of unknown kind.
 const SIGNATURES: usize = KeyKind::ALL.len() * WAYS + 1;
-const WAYS: usize = 2 * Hash::ALL.len();
+const WAYS: usize = BARE + 1;
+const BARE: usize = 2 * Hash::ALL.len();
 
 impl Slot {
     /// How many there are.
@@ -132,6 +133,7 @@ const fn signature(kind: Option<KeyKind>, scheme: SignatureScheme) -> usize {
     let way = match scheme {
         SignatureScheme::RsaPkcs1(hash) | SignatureScheme::EcdsaDer(hash) => hash as usize,
         SignatureScheme::RsaPss(hash) | SignatureScheme::EcdsaRaw(hash) => Hash::ALL.len() + hash as usize,
+        SignatureScheme::RsaPkcs1Bare => BARE,
         SignatureScheme::Ed25519 => 0,
     };
     kind as usize * WAYS + way
@@ -163,6 +165,7 @@ fn signature_name(kind: KeyKind, way: usize) -> Cow<'static, str> {
     let (second, hash) = (way >= Hash::ALL.len(), Hash::ALL[way % Hash::ALL.len()]);
     match (kind, second) {
         (KeyKind::Ed25519, _) => Cow::Borrowed(kind.name()),
+        _ if way == BARE => format!("{kind}-pkcs1-bare").into(),
         (_, false) if kind.rsa_bits().is_some() => format!("{kind}-pkcs1-{hash}").into(),
         (_, true) if kind.rsa_bits().is_some() => format!("{kind}-pss-{hash}").into(),
         (_, false) => format!("{kind}-{hash}").into(),
@@ -201,6 +204,7 @@ mod tests {
             Slot::all().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
         let sign = |kind, scheme| names[Slot::sign(kind, scheme).index()].as_str();
         assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1(Hash::Md5)), "sign rsa1024-pkcs1-md5");
+        assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1Bare), "sign rsa1024-pkcs1-bare");
         assert_eq!(sign(KeyKind::Rsa4096, SignatureScheme::RsaPss(Hash::Sha512)), "sign rsa4096-pss-sha512");
         assert_eq!(
             sign(KeyKind::EcdsaP384, SignatureScheme::EcdsaDer(Hash::Sha384)),

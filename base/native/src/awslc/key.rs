@@ -106,6 +106,27 @@ impl PrivateKey {
         signed.then_some(signature)
     }
 
+    /// Signs what is given as it is, in PKCS #1 v1.5 padding of block type 1 without DigestInfo; none if this is no RSA key,
+    /// or one too short.
+    pub fn sign_rsa_bare(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let Kind::Rsa(bits) = self.kind else { return None };
+        let mut signature = vec![0; bits.div_ceil(8)];
+        let mut written = 0;
+        // SAFETY: the key is RSA, so get0 is not null; both buffers have the lengths that are given.
+        let signed = unsafe {
+            sys::RSA_sign_raw(
+                sys::EVP_PKEY_get0_RSA(self.key.as_ptr()),
+                &raw mut written,
+                signature.as_mut_ptr(),
+                signature.len(),
+                message.as_ptr(),
+                message.len(),
+                sys::RSA_PKCS1_PADDING,
+            )
+        };
+        succeeded(signed).then_some(signature)
+    }
+
     fn sign_pkcs1(&self, hash: Name, digest: &[u8], signature: &mut [u8]) -> bool {
         let mut written = 0;
         // SAFETY: the key is RSA, so get0 is not null; the signature buffer has the length of the modulus.
@@ -275,6 +296,26 @@ impl PublicKey {
             Padding::Pkcs1 => self.verify_pkcs1(hash, digest, signature),
             Padding::Pss => self.verify_pss(hash, digest, signature),
         }
+    }
+
+    /// Checks an RSA signature of the message as it is, see [`PrivateKey::sign_rsa_bare`].
+    pub fn verify_rsa_bare(&self, message: &[u8], signature: &[u8]) -> bool {
+        let Kind::Rsa(bits) = self.kind else { return false };
+        let (mut opened, mut len) = (vec![0; bits.div_ceil(8)], 0);
+        // SAFETY: the key is RSA, so get0 is not null; the buffer is as long as the modulus, the signature readable.
+        let valid = unsafe {
+            sys::RSA_verify_raw(
+                sys::EVP_PKEY_get0_RSA(self.key.as_ptr()),
+                &raw mut len,
+                opened.as_mut_ptr(),
+                opened.len(),
+                signature.as_ptr(),
+                signature.len(),
+                sys::RSA_PKCS1_PADDING,
+            )
+        };
+        // All of it is public, so that it may be compared in any time.
+        succeeded(valid) && opened.get(..len) == Some(message)
     }
 
     fn verify_pkcs1(&self, hash: Name, digest: &[u8], signature: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! Exponentiation modulo the primes of RFC 3526 and RFC 7296 appendix B, in time that does not depend on the exponent.
+//! Exponentiation modulo the primes of RFC 3526, RFC 2409 §6.1 and RFC 7296 appendix B, in time that does not depend on the exponent.
 
 use std::sync::OnceLock;
 
@@ -10,6 +10,8 @@ use super::owned::owned;
 /// A safe-prime group with generator 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prime {
+    /// RFC 2409 §6.1.
+    Bits768,
     /// RFC 7296 B.2.
     Bits1024,
     /// RFC 3526 §2.
@@ -48,6 +50,7 @@ impl Prime {
     /// Length of the prime, and of every value written, in bytes.
     pub const fn value_len(self) -> usize {
         match self {
+            Self::Bits768 => 96,
             Self::Bits1024 => 128,
             Self::Bits1536 => 192,
             Self::Bits2048 => 256,
@@ -60,7 +63,7 @@ impl Prime {
 
     /// The prime, big-endian.
     pub fn constant(self) -> &'static [u8] {
-        static BYTES: [OnceLock<Vec<u8>>; 7] = [const { OnceLock::new() }; 7];
+        static BYTES: [OnceLock<Vec<u8>>; 8] = [const { OnceLock::new() }; 8];
         BYTES[self as usize].get_or_init(|| {
             let mut bytes = vec![0; self.value_len()];
             assert!(self.modulus().prime.write_be(&mut bytes), "the prime fits its own length");
@@ -92,7 +95,7 @@ impl Prime {
 
     /// Computed once per process.
     fn modulus(self) -> &'static Modulus {
-        static MODULI: [OnceLock<Modulus>; 7] = [const { OnceLock::new() }; 7];
+        static MODULI: [OnceLock<Modulus>; 8] = [const { OnceLock::new() }; 8];
         MODULI[self as usize].get_or_init(|| Modulus::new(self.number()))
     }
 
@@ -102,6 +105,7 @@ impl Prime {
         // SAFETY: each function writes its constant into the valid number given.
         unsafe {
             match self {
+                Self::Bits768 => return Bn::from_be(&OAKLEY_1),
                 Self::Bits1024 => return Bn::from_be(&OAKLEY_2),
                 Self::Bits1536 => sys::BN_get_rfc3526_prime_1536(into),
                 Self::Bits2048 => sys::BN_get_rfc3526_prime_2048(into),
@@ -153,6 +157,16 @@ impl Modulus {
         assert!(result.write_be(out), "a residue is no longer than its prime");
     }
 }
+
+/// RFC 2409 §6.1, which the library does not have either: 2^768 − 2^704 − 1 + 2^64 · { ⌊2^638 π⌋ + 149686 }.
+const OAKLEY_1: [u8; 96] = [
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xc9, 0x0f, 0xda, 0xa2, 0x21, 0x68, 0xc2, 0x34, 0xc4,
+    0xc6, 0x62, 0x8b, 0x80, 0xdc, 0x1c, 0xd1, 0x29, 0x02, 0x4e, 0x08, 0x8a, 0x67, 0xcc, 0x74, 0x02, 0x0b,
+    0xbe, 0xa6, 0x3b, 0x13, 0x9b, 0x22, 0x51, 0x4a, 0x08, 0x79, 0x8e, 0x34, 0x04, 0xdd, 0xef, 0x95, 0x19,
+    0xb3, 0xcd, 0x3a, 0x43, 0x1b, 0x30, 0x2b, 0x0a, 0x6d, 0xf2, 0x5f, 0x14, 0x37, 0x4f, 0xe1, 0x35, 0x6d,
+    0x6d, 0x51, 0xc2, 0x45, 0xe4, 0x85, 0xb5, 0x76, 0x62, 0x5e, 0x7e, 0xc6, 0xf4, 0x4c, 0x42, 0xe9, 0xa6,
+    0x3a, 0x36, 0x20, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+];
 
 /// RFC 7296 B.2, which the library does not have: 2^1024 − 2^960 − 1 + 2^64 · { ⌊2^894 π⌋ + 129093 }.
 const OAKLEY_2: [u8; 128] = [

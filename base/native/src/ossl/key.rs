@@ -26,7 +26,7 @@ owned! {
 }
 
 owned! {
-    /// An encryption or decryption.
+    /// An encryption or decryption, or a signature without a hash.
     Operation(sys::EVP_PKEY_CTX), sys::EVP_PKEY_CTX_free
 }
 
@@ -43,6 +43,8 @@ const SALT_AS_DIGEST: c_int = -1;
 pub enum Scheme {
     /// RSA with a padding over a hash.
     Rsa(Padding, Name),
+    /// RSA with PKCS #1 v1.5 padding around the message itself.
+    RsaBare,
     /// ECDSA over a hash, in DER.
     EcdsaDer(Name),
     /// ECDSA over a hash, as two numbers of so many bytes each.
@@ -77,6 +79,9 @@ impl PrivateKey {
 
     /// Signs; none if the scheme does not fit the key.
     pub fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>> {
+        if scheme == Scheme::RsaBare {
+            return apply(&self.0, sys::EVP_PKEY_sign_init, sys::EVP_PKEY_sign, message);
+        }
         let context = self.start(scheme)?;
         // SAFETY: a valid key.
         let mut signature = vec![0; usize::try_from(unsafe { sys::EVP_PKEY_size(self.0.as_ptr()) }).ok()?];
@@ -131,6 +136,9 @@ impl PublicKey {
 
     /// Checks a signature.
     pub fn verify(&self, scheme: Scheme, message: &[u8], signature: &[u8]) -> bool {
+        if scheme == Scheme::RsaBare {
+            return self.verify_bare(message, signature);
+        }
         let Some(context) = self.start(scheme) else { return false };
         let converted;
         let signature = match scheme {
@@ -148,6 +156,15 @@ impl PublicKey {
         })
     }
 
+    fn verify_bare(&self, message: &[u8], signature: &[u8]) -> bool {
+        let Some(operation) = padded(&self.0, sys::EVP_PKEY_verify_init) else { return false };
+        // SAFETY: the operation is initialised, signature and message are readable for their lengths.
+        succeeded(unsafe {
+            let (raw, data) = (operation.as_ptr(), message.as_ptr());
+            sys::EVP_PKEY_verify(raw, signature.as_ptr(), signature.len(), data, message.len())
+        })
+    }
+
     fn start(&self, scheme: Scheme) -> Option<Context> {
         let mut operation = null_mut();
         // SAFETY: context and key are valid; the operation belongs to the context.
@@ -160,27 +177,23 @@ impl PublicKey {
     }
 }
 
-/// `EVP_PKEY_encrypt` or `EVP_PKEY_decrypt`.
+/// `EVP_PKEY_encrypt`, `EVP_PKEY_decrypt` or `EVP_PKEY_sign`.
 type Apply = unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
 
-/// Encrypts or decrypts with RSAES-PKCS1-v1_5; none if the key cannot, or the library refuses.
+/// Encrypts, decrypts or signs without a hash in PKCS #1 v1.5 padding; none if the key cannot, or the library refuses.
 fn apply(
     key: &Pkey,
     begin: unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX) -> c_int,
     run: Apply,
     input: &[u8],
 ) -> Option<Vec<u8>> {
-    // SAFETY: the key is valid; the operation belongs to this function; the buffer has the size the library says it may
-    // need, the input is readable for its length.
+    let operation = padded(key, begin)?;
+    // SAFETY: key and operation are valid; the buffer has the size the library says it may need, the input is readable
+    // for its length.
     unsafe {
-        let operation = Operation::own(sys::EVP_PKEY_CTX_new(key.as_ptr(), null_mut()))?;
-        let raw = operation.as_ptr();
-        let ready = succeeded(begin(raw))
-            && succeeded(sys::EVP_PKEY_CTX_set_rsa_padding(raw, sys::RSA_PKCS1_PADDING));
         let mut output = vec![0; usize::try_from(sys::EVP_PKEY_size(key.as_ptr())).ok()?];
-        let mut len = output.len();
-        let input_len = input.len();
-        if !ready || !succeeded(run(raw, output.as_mut_ptr(), &raw mut len, input.as_ptr(), input_len)) {
+        let (raw, mut len) = (operation.as_ptr(), output.len());
+        if !succeeded(run(raw, output.as_mut_ptr(), &raw mut len, input.as_ptr(), input.len())) {
             crate::awslc::wipe(&mut output);
             return None;
         }
@@ -190,11 +203,23 @@ fn apply(
     }
 }
 
+/// Begins an operation in PKCS #1 v1.5 padding; none if the key is not RSA.
+fn padded(key: &Pkey, begin: unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX) -> c_int) -> Option<Operation> {
+    // SAFETY: the key is valid; the operation is initialised before its padding is set.
+    unsafe {
+        let operation = Operation::own(sys::EVP_PKEY_CTX_new(key.as_ptr(), null_mut()))?;
+        let raw = operation.as_ptr();
+        let ready = succeeded(begin(raw))
+            && succeeded(sys::EVP_PKEY_CTX_set_rsa_padding(raw, sys::RSA_PKCS1_PADDING));
+        ready.then_some(operation)
+    }
+}
+
 impl Scheme {
     fn md(self) -> *const sys::EVP_MD {
         match self {
             Self::Rsa(_, hash) | Self::EcdsaDer(hash) | Self::EcdsaRaw(hash, _) => md(hash),
-            Self::Ed25519 => null(),
+            Self::RsaBare | Self::Ed25519 => null(),
         }
     }
 

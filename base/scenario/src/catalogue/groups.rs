@@ -26,6 +26,7 @@ fn summary(group: Group) -> String {
 
 const fn source(group: Group) -> &'static str {
     match group {
+        Group::Modp768 => "RFC 2409 §6.1",
         Group::Modp1024 => "RFC 7296 B.2",
         Group::Modp1536 => "RFC 3526 §2",
         Group::Modp2048 => "RFC 3526 §3",

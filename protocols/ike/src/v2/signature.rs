@@ -46,6 +46,7 @@ pub const fn hash_id(scheme: SignatureScheme) -> Option<HashId> {
         | SignatureScheme::RsaPss(hash)
         | SignatureScheme::EcdsaDer(hash)
         | SignatureScheme::EcdsaRaw(hash) => HashId::of(hash),
+        SignatureScheme::RsaPkcs1Bare => None,
         SignatureScheme::Ed25519 => Some(HashId::IDENTITY),
     }
 }
@@ -57,7 +58,7 @@ pub fn algorithm_identifier(scheme: SignatureScheme) -> Option<Vec<u8>> {
         SignatureScheme::RsaPss(hash) => rsa_pss(hash, Variant { hash_parameters: NULL, trailer: &[] }),
         SignatureScheme::EcdsaDer(hash) => ecdsa(hash),
         SignatureScheme::Ed25519 => Some(ED25519.to_vec()),
-        SignatureScheme::EcdsaRaw(_) => None,
+        SignatureScheme::EcdsaRaw(_) | SignatureScheme::RsaPkcs1Bare => None,
     }
 }
 
