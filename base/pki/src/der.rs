@@ -9,7 +9,8 @@ pub(crate) const OCTET_STRING: u8 = 0x04;
 /// OBJECT IDENTIFIER.
 pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;
 
-const BIT_STRING: u8 = 0x03;
+/// BIT STRING.
+pub(crate) const BIT_STRING: u8 = 0x03;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 

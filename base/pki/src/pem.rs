@@ -45,6 +45,9 @@ pub enum FileProblem {
     /// The private key needs a passphrase.
     #[error("the private key is encrypted; decrypt it first: openssl pkey -in FILE -out PLAIN")]
     Encrypted,
+    /// Not a SubjectPublicKeyInfo.
+    #[error("the public key is malformed")]
+    PublicKey,
     /// Not PKCS #8, PKCS #1 or SEC1.
     #[error("the private key is malformed")]
     Key,
@@ -71,6 +74,16 @@ pub fn load_private_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let failed = |why| FileError::new("read", "a private key from", path, why);
     let bytes = fs::read(path).map(Zeroizing::new).map_err(|error| failed(error.into()))?;
     parse_private_key(&bytes).map_err(failed)
+}
+
+/// Loads the public key of a file, or that of the certificate in it, as `SubjectPublicKeyInfo`.
+///
+/// # Errors
+/// When the file cannot be read, or holds neither.
+pub fn load_public_key(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |why| FileError::new("read", "a public key from", path, why);
+    let bytes = fs::read(path).map_err(|error| failed(error.into()))?;
+    parse_public_key(&bytes).map_err(failed)
 }
 
 /// Writes certificates as PEM, replacing the file.
@@ -108,6 +121,28 @@ pub fn parse_certificates(bytes: &[u8]) -> Result<Vec<Vec<u8>>, FileProblem> {
         Some(at) => Err(FileProblem::Certificate(at + 1)),
         None => Ok(certificates),
     }
+}
+
+/// Reads a public key out of PEM or DER: itself or in a certificate.
+///
+/// # Errors
+/// When there is none.
+pub fn parse_public_key(bytes: &[u8]) -> Result<Vec<u8>, FileProblem> {
+    let kinds = [SectionKind::PublicKey, SectionKind::Certificate];
+    let der = match is_der(bytes) {
+        true => bytes.to_vec(),
+        false => {
+            of_kinds(sections(bytes)?, &kinds).into_iter().next().ok_or(FileProblem::Missing("public key"))?
+        }
+    };
+    if let Ok(certificate) = certificate::describe(&der) {
+        return Ok(certificate.spki);
+    }
+    // RFC 5280 §4.1: SEQUENCE { algorithm SEQUENCE, subjectPublicKey BIT STRING }.
+    let tags: Option<Vec<_>> =
+        Element::only(&der).map(|whole| whole.members().map(|member| member.tag).collect());
+    let is_spki = tags.is_some_and(|tags| tags == [der::SEQUENCE, der::BIT_STRING]);
+    if is_spki { Ok(der) } else { Err(FileProblem::PublicKey) }
 }
 
 /// Reads a private key out of PEM or DER, and gives it as PKCS #8.

@@ -77,6 +77,25 @@ fn a_key_and_certificate_of_openssl_belong_together() {
 }
 
 #[test]
+fn public_keys_come_from_openssl_and_out_of_certificates() {
+    let directory = directory("public");
+    let [key, public, der] = ["key.pem", "public.pem", "public.der"].map(|name| directory.join(name));
+    openssl(&["genrsa", "-out", text(&key), "1024"]);
+    openssl(&["rsa", "-in", text(&key), "-pubout", "-out", text(&public)]);
+    openssl(&["rsa", "-in", text(&key), "-pubout", "-outform", "DER", "-out", text(&der)]);
+    let spki = pem::load_public_key(&public).unwrap();
+    assert_eq!(pem::load_public_key(&der).unwrap(), spki);
+    assert_eq!(*keys::from_pkcs8(&pem::load_private_key(&key).unwrap()).unwrap().spki, spki);
+    let credential = issue(&mut authority(KeyKind::Rsa2048, 1), KeyKind::Rsa2048, 2);
+    assert_eq!(pem::parse_public_key(&credential.chain[0]).unwrap(), *credential.key.spki);
+    assert!(
+        matches!(pem::load_public_key(&key), Err(error) if error.to_string().ends_with("holds no public key"))
+    );
+    assert!(matches!(pem::parse_public_key(&spki[..spki.len() - 1]), Err(FileProblem::Missing(_))));
+    assert!(matches!(pem::parse_public_key(&[0x30, 0]), Err(FileProblem::PublicKey)));
+}
+
+#[test]
 fn parameters_before_an_ec_key_are_passed_over() {
     let directory = directory("parameters");
     let path = directory.join("key.pem");

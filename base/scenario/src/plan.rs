@@ -67,9 +67,9 @@ pub struct RowPlan {
 impl RowPlan {
     /// The standing of the worst algorithm in it, for the mark that goes with its name wherever it is shown.
     pub fn standing(&self) -> Standing {
-        let key = self.method.key_kind().map(KeyKind::standing);
+        let key = self.options.key_kind(self.method).map(KeyKind::standing);
         let suites = self.ike_suites.iter().chain(&self.esp_suites).map(suites::standing);
-        suites.chain(key).max().unwrap_or(Standing::Good)
+        suites.chain(key).chain([self.method.standing()]).max().unwrap_or(Standing::Good)
     }
 }
 
@@ -297,6 +297,12 @@ pub struct Options {
     pub reauth_lifetime: Duration,
     /// Certificate chains; only for methods with certificates.
     pub chain: Chain,
+    /// How long the RSA keys of IKEv1 are.
+    pub rsa_bits: KeyKind,
+    /// Whether both sides of IKEv1 know each other's public key beforehand and send no certificate.
+    pub raw_keys: bool,
+    /// Whether quick mode of IKEv1 agrees a key of its own, in the group of the IKE suite (RFC 2409 §5.5).
+    pub pfs: bool,
     /// What ESP protects.
     pub mode: Mode,
     /// Whether the IKE SA is set up without a child (RFC 6023).
@@ -344,6 +350,9 @@ impl Default for Options {
         Self {
             reauth_lifetime: Duration::from_secs(8),
             chain: Chain { initiator: 2, responder: 2 },
+            rsa_bits: KeyKind::Rsa2048,
+            raw_keys: false,
+            pfs: false,
             mode: Mode::Transport,
             childless: false,
             fragment_bytes: Some(1280),
@@ -372,7 +381,14 @@ impl Options {
     /// With the default for everything that means nothing to the method, so that rows that do not differ are equal.
     pub fn fitted_to(mut self, method: Method) -> Self {
         let default = Self::default();
-        if !method.has_chain() {
+        if !matches!(method, Method::Ikev1Rsa(_)) {
+            let Self { rsa_bits, raw_keys, .. } = default;
+            self = Self { rsa_bits, raw_keys, ..self };
+        }
+        if method.phase1().is_none() {
+            self.pfs = default.pfs;
+        }
+        if !method.has_chain() || self.raw_keys {
             self.chain = default.chain;
         }
         if !method.has_card() {
@@ -393,10 +409,27 @@ impl Options {
         self
     }
 
-    /// Whether the gateway, or in IKE without EAP both sides, shows a certificate in IKE.
+    /// The kinds that `rsa_bits` can name.
+    pub const RSA_KEYS: [KeyKind; 4] =
+        [KeyKind::Rsa1024, KeyKind::Rsa2048, KeyKind::Rsa3072, KeyKind::Rsa4096];
+
+    /// The kind of the keys that sign in IKE; none without signatures.
+    pub const fn key_kind(&self, method: Method) -> Option<KeyKind> {
+        match method {
+            Method::Ikev1Rsa(_) => Some(self.rsa_bits),
+            other => other.key_kind(),
+        }
+    }
+
+    /// Whether the gateway, or in IKE without EAP both sides, signs in IKE.
+    pub fn has_ike_signatures(&self, method: Method) -> bool {
+        let by_signature = method.eap().is_none() || self.gateway_auth == GatewayAuth::Certificate;
+        method.key_kind().is_some() && by_signature
+    }
+
+    /// Whether a certificate goes with the signature.
     pub fn has_ike_certificates(&self, method: Method) -> bool {
-        let by_certificate = method.eap().is_none() || self.gateway_auth == GatewayAuth::Certificate;
-        method.key_kind().is_some() && by_certificate
+        self.has_ike_signatures(method) && !self.raw_keys
     }
 
     /// Whether a fault makes a difference to a method with these options.

@@ -57,7 +57,7 @@ fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {
     writeln!(out, "\n[row.options]")?;
     let settings = Settings {
         options: row.options.clone(),
-        ike_suites: row.ike_suites.clone(),
+        ike_suites: Some(row.ike_suites.clone()),
         esp_suites: row.esp_suites.clone(),
     };
     SETTINGS.iter().try_for_each(|setting| writeln!(out, "{} = {}", setting.key, (setting.print)(&settings)))

@@ -50,6 +50,27 @@ fn unknown_names() {
 }
 
 #[test]
+fn what_ikev1_does_not_have() {
+    let cases = [
+        "[options]\nsuite = \"aes128gcm16-prfsha256-ecp256\"",
+        "[options]\nsuite = \"aes128-sha256-x25519\"",
+        "[options]\nsuite = \"aes128-sha256-prfsha1-modp2048\"",
+        "[options]\nsuite = \"aes128-aesxcbc-modp2048\"",
+        "[options]\nesp_suite = \"chacha20poly1305\"",
+        "[options]\nchildless = true",
+        "[options]\ncookies = \"always\"",
+        "[options]\nfragmentation = \"600 B\"",
+        "[options]\nvirtual_address = true\nmode = \"tunnel\"",
+        "[options]\nrekey_ike = \"1 min\"",
+        "[options]\nrsa_bits = 512",
+        "[options]\nfault = \"unknown-ca\"",
+    ];
+    let screens = cases
+        .map(|more| wrong(&format!("methods = [\"ikev1-main-psk\"]\nnetworks = [\"wifi-11g\"]\n{more}\n")));
+    insta::assert_snapshot!(screens.join("\n\n"));
+}
+
+#[test]
 fn values_of_a_wrong_kind() {
     let cases = [
         good_with("samples = \"30\""),

@@ -10,6 +10,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
+use keytoll_scenario::catalogue::suites::DEFAULT_IKEV1;
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
@@ -158,7 +159,8 @@ fn overrides_replace_and_add() {
         "interval=2 s",
     ];
     let plan = source.plan(&Overrides::parse(&overrides).unwrap()).unwrap();
-    assert_eq!((plan.samples, plan.seed, plan.rows.len()), (5, u64::MAX, Method::ALL.len()));
+    let of_ikev2 = Method::ALL.into_iter().filter(|method| method.phase1().is_none()).count();
+    assert_eq!((plan.samples, plan.seed, plan.rows.len()), (5, u64::MAX, of_ikev2));
     assert_eq!(plan.interval, Duration::from_secs(2));
     assert_eq!(plan.cpus[&Node::Ue].hz, Some(125e6));
     assert_eq!(plan.rows[1].variant, "chain=4,2 mode=tunnel");
@@ -190,15 +192,22 @@ fn other_makers_programs_are_swept_named_and_printed() {
 fn every_name_in_the_catalogue_works_in_a_scenario() {
     let names =
         |list: List| list.entries().into_iter().map(|entry| format!("{:?}", entry.name)).collect::<Vec<_>>();
-    let text = format!(
-        "methods = [{}]\nnetworks = [{}]\nsuites = [{}]",
-        names(List::Methods).join(", "),
-        names(List::Networks).join(", "),
-        names(List::Suites).join(", "),
-    );
-    let plan = parse("all", &text).unwrap();
-    let expected = [List::Methods, List::Networks, List::Suites].map(|list| list.entries().len());
-    assert_eq!(plan.rows.len(), expected.iter().product::<usize>());
+    let (of_v1, of_v2): (Vec<_>, Vec<_>) =
+        names(List::Methods).into_iter().partition(|name| name.starts_with("\"ikev1-"));
+    let all_suites = names(List::Suites);
+    let legacy = [DEFAULT_IKEV1, "aes128-sha1-prfsha1-modp1024", "3des-md5-prfmd5-modp1024"];
+    let legacy = legacy.map(|name| format!("{name:?}")).to_vec();
+    assert!(legacy.iter().all(|name| all_suites.contains(name)));
+    for (methods, suites) in [(of_v1, legacy), (of_v2, all_suites)] {
+        let text = format!(
+            "methods = [{}]\nnetworks = [{}]\nsuites = [{}]",
+            methods.join(", "),
+            names(List::Networks).join(", "),
+            suites.join(", "),
+        );
+        let plan = parse("all", &text).unwrap();
+        assert_eq!(plan.rows.len(), methods.len() * names(List::Networks).len() * suites.len());
+    }
     for topology in names(List::Topologies) {
         parse("topology", &format!("methods='ikev2-psk'\nnetworks='lte'\ntopologies = {topology}")).unwrap();
     }
@@ -283,6 +292,9 @@ fn options() -> impl Strategy<Value = Options> {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
                 chain: Chain { initiator, responder },
+                rsa_bits: Options::RSA_KEYS[usize::from(mode)],
+                raw_keys: mode == 1,
+                pfs: mode == 2,
                 mode: if mode == 0 { Mode::Transport } else { Mode::Tunnel },
                 childless,
                 fragment_bytes,
@@ -320,6 +332,15 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
         |(method, variant, network, ike_suites, esp_suites, options)| {
             let mut options = options.fitted_to(method);
+            let mut ike_suites = ike_suites;
+            if method.phase1().is_some() {
+                let Options { childless, cookies, fragment_bytes, rekey_ike, virtual_address, .. } =
+                    Options::default();
+                options =
+                    Options { childless, cookies, fragment_bytes, rekey_ike, virtual_address, ..options };
+                ike_suites.retain(|suite| !suite.encryption.is_aead());
+                ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
+            }
             options.fault = options.fault.filter(|&fault| options.can_have(fault, method));
             RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
         },

@@ -66,9 +66,9 @@ impl Endpoint {
             other => sa_of(other).is_some_and(|sa| v1.holds(sa)),
         };
         if is_v1 {
-            v1.handle(Input::Command(command), cx)
+            v1.handle(Input::Command(command), cx);
         } else {
-            self.v2.handle(Input::Command(command), cx)
+            self.v2.handle(Input::Command(command), cx);
         }
     }
 }

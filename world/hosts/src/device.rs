@@ -24,6 +24,8 @@ pub struct DeviceConfig {
     pub address: IpAddr,
     /// The gateway's address.
     pub gateway: IpAddr,
+    /// Its address inside the tunnel, if it has one of its own.
+    pub inner: Option<IpAddr>,
     /// Whom it pings: the gateway itself, or an address behind it.
     pub target: IpAddr,
     /// How it proves itself with EAP, if connection 0 does.
@@ -78,7 +80,7 @@ impl Device {
     }
 
     fn source(&self) -> IpAddr {
-        self.assigned.unwrap_or(self.config.address)
+        self.assigned.or(self.config.inner).unwrap_or(self.config.address)
     }
 
     /// An echo request leaves through the SA, or waits for one and asks for it.

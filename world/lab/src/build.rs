@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
 use keytoll_engine::{Rng, Seed};
 use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
-use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission,
+use keytoll_ike::config::{
+    Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,
     Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
@@ -16,7 +17,7 @@ use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 use crate::credentials::{Credentials, GW_ID, UE_ID};
 use crate::eap::{self, Ends};
 use crate::fault;
-use crate::node::half_open;
+use crate::node::{exchange, half_open};
 use crate::sites::Sites;
 
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
@@ -42,11 +43,17 @@ pub(crate) fn device(
     };
     connection.remote_id = Some(identity(GW_ID));
     connection.request_address = row.options.virtual_address;
+    let inner = sites.inner_of_device(row);
+    if let (Some(inner), Some(child)) = (inner, connection.child.as_mut()) {
+        child.local = vec![TrafficSelector::host(inner)];
+        child.remote = vec![TrafficSelector::host(sites.inner)];
+    }
     let config = DeviceConfig {
         ike: endpoint((row, sites), connection),
         address: sites.ue,
         gateway: sites.gw,
-        target: sites.target(&row.options),
+        inner,
+        target: sites.target(row),
         eap: ends.map(|ends| ends.device.clone()),
     };
     Device::new(config, seed, "ue")
@@ -68,6 +75,10 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(sites.inner)];
     }
+    if let (Some(device), Some(child)) = (sites.inner_of_device(row), connection.child.as_mut()) {
+        child.local = vec![TrafficSelector::host(sites.inner)];
+        child.remote = vec![TrafficSelector::host(device)];
+    }
     let config = GatewayConfig {
         ike: endpoint((row, sites), connection),
         address: sites.gw,
@@ -87,7 +98,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
     let options = &row.options;
     Connection {
         name: row.method.name().to_owned(),
-        version: Version::V2,
+        version: version(row),
         local_id: identity(UE_ID),
         remote_id: None,
         local: prove,
@@ -105,7 +116,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
 
 fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
     ChildConfig {
-        suites: row.esp_suites.clone(),
+        suites: esp_suites(row),
         mode: match row.options.mode {
             plan::Mode::Tunnel => Mode::Tunnel,
             plan::Mode::Transport => Mode::Transport,
@@ -114,6 +125,19 @@ fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
         remote: if row.options.virtual_address { any_remote(sites) } else { Vec::new() },
         rekey_after: row.options.rekey_child,
     }
+}
+
+/// Which IKE, and for how long its SAs live: the gateway's word counts if both are ours.
+fn version(row: &RowPlan) -> Version {
+    let Some(phase1) = row.method.phase1() else { return Version::V2 };
+    let lifetime = if row.options.makers.foreign().is_some() { A_DAY } else { row.options.reauth_lifetime };
+    Version::V1(V1 { lifetime, ..V1::new(exchange(phase1)) })
+}
+
+/// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.
+pub(crate) fn esp_suites(row: &RowPlan) -> Vec<Suite> {
+    let group = row.ike_suites.first().and_then(|suite| suite.group).filter(|_| row.options.pfs);
+    row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
 }
 
 /// With an assigned address the device asks for everything and lets the gateway narrow it.

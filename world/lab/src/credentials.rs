@@ -98,6 +98,7 @@ impl Credentials {
     pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) if row.options.raw_keys => raw_keys(&set.ue, &set.gw),
             Some(set) => {
                 (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
             }
@@ -113,6 +114,7 @@ impl Credentials {
     pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) if row.options.raw_keys => raw_keys(&set.gw, &set.ue),
             Some(set) => {
                 (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
             }
@@ -125,10 +127,15 @@ impl Credentials {
     }
 }
 
-/// The certificates a row needs in IKE. With EAP only the gateway's are used, under a root of its own.
+/// With our key, known by hand to a peer whose own we know: the certificates are left out.
+fn raw_keys(own: &Credential, peer: &Credential) -> (Prove, Believe) {
+    (Prove::RawKey(own.key.clone()), Believe::RawKey(Arc::clone(&peer.key.spki)))
+}
+
+/// The certificates a row needs in IKE, or just their keys. With EAP only the gateway's are used, under a root of its own.
 fn ike_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.chain;
-    let kind = row.method.key_kind().filter(|_| row.options.has_ike_certificates(row.method))?;
+    let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
     // Where TLS shows certificates, too, those are the ones that something may be wrong with.
     let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
     Some(match row.method.eap() {

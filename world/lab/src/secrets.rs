@@ -46,7 +46,7 @@ fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
 
 /// Every method with a secret; null crypto would not use them.
 fn plan() -> Plan {
-    let named = |method: &Method| method.eap().is_some() || *method == Method::Ikev2Psk;
+    let named = |method: &Method| method.eap().is_some() || method.is_psk();
     let methods: Vec<_> =
         Method::ALL.iter().filter(|method| named(method)).map(|method| method.name()).collect();
     let methods = format!("methods={methods:?}");

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use keytoll_engine::trace::Node;
 use keytoll_ike::v2::config::Pool;
-use keytoll_scenario::plan::Options;
+use keytoll_scenario::plan::{Options, RowPlan};
 
 /// The addresses and ports of a row's nodes.
 #[derive(Debug, Clone)]
@@ -66,9 +66,17 @@ impl Sites {
         Self { ue: at(1), gw: at(2), core: at(3), aaa: at(4), hss: at(5), ports, encapsulated: true, ..lab }
     }
 
-    /// Whom the device pings: the gateway, or with an assigned address the gateway's inner side.
-    pub(crate) fn target(&self, options: &Options) -> IpAddr {
-        if options.virtual_address { self.inner } else { self.gw }
+    /// Whom the device pings: the gateway, or with an inner address the gateway's inner side.
+    pub(crate) fn target(&self, row: &RowPlan) -> IpAddr {
+        let is_inside = row.options.virtual_address || self.inner_of_device(row).is_some();
+        if is_inside { self.inner } else { self.gw }
+    }
+
+    /// The inner address that the device brings along where IKEv1 has none to assign: other makers' ESP in user space
+    /// wants one.
+    pub(crate) fn inner_of_device(&self, row: &RowPlan) -> Option<IpAddr> {
+        let wanted = row.method.phase1().is_some() && row.options.makers.foreign().is_some();
+        wanted.then_some(self.pool.first)
     }
 
     /// Whose address it is.

@@ -181,6 +181,7 @@ fn device(sockets: Sockets, trust: Arc<dyn Trust>, seed: &Seed) -> Node {
         ike: ike("ue@lab", Some("gw.lab"), Prove::Eap, Believe::Certificate(trust), ports),
         address: DEVICE,
         gateway: GATEWAY,
+        inner: None,
         target: GATEWAY,
         eap: Some(EapCredentials {
             config: Arc::new(methods),

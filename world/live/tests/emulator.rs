@@ -191,7 +191,14 @@ fn ike(own: &str, peer: &str, port: u16) -> Config {
 /// A device and its gateway.
 fn ends(port: u16) -> [Host; 2] {
     let (ike_ue, ike_gw) = (ike("ue@lab", "gw.lab", port), ike("gw.lab", "ue@lab", port));
-    let device = DeviceConfig { ike: ike_ue, address: DEVICE, gateway: GATEWAY, target: GATEWAY, eap: None };
+    let device = DeviceConfig {
+        ike: ike_ue,
+        address: DEVICE,
+        gateway: GATEWAY,
+        inner: None,
+        target: GATEWAY,
+        eap: None,
+    };
     let gateway = GatewayConfig { ike: ike_gw, address: GATEWAY, inner: vec![], aaa: None };
     let seed = Seed::from(1);
     [

@@ -1,8 +1,9 @@
 //! `keytoll check` of a node file: what the node would be, with everything opened that it names, but nothing bound.
 
 use keytoll_lab::node::{Blueprint, Place, Wanted};
+use keytoll_scenario::catalogue::Phase1;
 use keytoll_scenario::node::{
-    AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, EapMethod, GatewayPlan, HssPlan, ProvePlan,
+    AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, EapMethod, GatewayPlan, HssPlan, ProvePlan, VersionPlan,
 };
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use miette::Report;
@@ -104,16 +105,27 @@ fn connection(plan: &ConnectionPlan) -> Vec<Line> {
         ("  IKE suites", suites.join(" ")),
         ("  ESP suites", if plan.childless { "none: childless".to_owned() } else { esp_suites.join(" ") }),
     ];
+    if let VersionPlan::V1 { phase1, .. } = plan.version {
+        lines.insert(1, ("  speaks", format!("IKEv1, {}", mode(phase1))));
+    }
     lines.extend(
         plan.pool.map(|pool| ("  gives away", format!("{} addresses from {}", pool.size, pool.first))),
     );
     lines
 }
 
+const fn mode(phase1: Phase1) -> &'static str {
+    match phase1 {
+        Phase1::Main => "main mode",
+        Phase1::Aggressive => "aggressive mode, which shows identities to everybody",
+    }
+}
+
 const fn prove(plan: &ProvePlan) -> &'static str {
     match plan {
         ProvePlan::Psk(_) => "a shared key",
         ProvePlan::Certificate(_) => "a certificate",
+        ProvePlan::RawKey(_) => "a key that the peer knows",
         ProvePlan::Eap => "EAP",
     }
 }
@@ -122,6 +134,7 @@ const fn believe(plan: &BelievePlan) -> &'static str {
     match plan {
         BelievePlan::Psk { .. } => "a shared key",
         BelievePlan::Roots(_) => "a certificate",
+        BelievePlan::RawKey(_) => "a key that we know",
         BelievePlan::Eap => "EAP",
     }
 }

@@ -114,6 +114,7 @@ impl Outcome {
             peer_auth: match device.connection.believe {
                 BelievePlan::Psk { .. } => "shared key",
                 BelievePlan::Roots(_) => "certificate",
+                BelievePlan::RawKey(_) => "known key",
                 BelievePlan::Eap => "EAP's key",
             },
             attempts: Vec::new(),
@@ -204,6 +205,7 @@ fn auth(device: &DevicePlan) -> String {
     match (&device.connection.prove, &device.eap) {
         (ProvePlan::Psk(_), _) => "shared key".to_owned(),
         (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
+        (ProvePlan::RawKey(_), _) => "known key".to_owned(),
         (ProvePlan::Eap, eap) => {
             let methods = eap.iter().flat_map(|eap| &eap.methods).copied().map(EapMethod::name);
             format!("EAP {}", methods.collect::<Vec<_>>().join(", "))

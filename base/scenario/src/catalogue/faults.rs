@@ -60,7 +60,7 @@ impl Needs {
     const fn met_by(self, method: Method) -> bool {
         use EapKind::{Aka, AkaPrime, Sim, Tls};
         match self {
-            Self::Psk => matches!(method, Method::Ikev2Psk),
+            Self::Psk => method.is_psk(),
             Self::Password => {
                 method.eap().is_some()
                     && !Self::Sim.met_by(method)

@@ -1,6 +1,6 @@
 //! The authentication methods keytoll can run today.
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::algorithm::{KeyKind, Standing};
 
 use super::Entry;
 
@@ -13,6 +13,20 @@ pub enum Method {
     Ikev2Signature(KeyKind),
     /// IKEv2 with EAP for the device, relayed over RADIUS, and an RSA-2048 certificate for the gateway (RFC 7296 §2.16).
     Ikev2Eap(EapKind),
+    /// IKEv1 with a shared key (RFC 2409 §5.4).
+    Ikev1Psk(Phase1),
+    /// IKEv1 with RSA signatures on both sides (RFC 2409 §5.1); how long the keys are and whether certificates carry them
+    /// are options.
+    Ikev1Rsa(Phase1),
+}
+
+/// The exchange of IKEv1's phase 1 (RFC 2409 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase1 {
+    /// Six messages, identities protected.
+    Main,
+    /// Three messages, identities in the clear.
+    Aggressive,
 }
 
 /// What the device and the AAA server run inside EAP.
@@ -38,7 +52,7 @@ pub enum EapKind {
 
 impl Method {
     /// Every method, in the order of the catalogue.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Ikev2Psk,
         Self::Ikev2Signature(KeyKind::Rsa1024),
         Self::Ikev2Signature(KeyKind::Rsa2048),
@@ -56,6 +70,10 @@ impl Method {
         Self::Ikev2Eap(EapKind::Tls),
         Self::Ikev2Eap(EapKind::TtlsMd5),
         Self::Ikev2Eap(EapKind::PeapMschapV2),
+        Self::Ikev1Psk(Phase1::Main),
+        Self::Ikev1Rsa(Phase1::Main),
+        Self::Ikev1Psk(Phase1::Aggressive),
+        Self::Ikev1Rsa(Phase1::Aggressive),
     ];
 
     /// The name used in scenarios, files and on the screen.
@@ -78,6 +96,10 @@ impl Method {
             Self::Ikev2Eap(EapKind::Tls) => "ikev2-eap-tls",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "ikev2-eap-ttls-md5",
             Self::Ikev2Eap(EapKind::PeapMschapV2) => "ikev2-eap-peap-mschapv2",
+            Self::Ikev1Psk(Phase1::Main) => "ikev1-main-psk",
+            Self::Ikev1Rsa(Phase1::Main) => "ikev1-main-rsa",
+            Self::Ikev1Psk(Phase1::Aggressive) => "ikev1-aggressive-psk",
+            Self::Ikev1Rsa(Phase1::Aggressive) => "ikev1-aggressive-rsa",
         }
     }
 
@@ -86,19 +108,41 @@ impl Method {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// The kind of the keys in the certificates; none without certificates.
+    /// The kind of the keys that sign, unless the options say another; none without signatures.
     pub const fn key_kind(self) -> Option<KeyKind> {
         match self {
-            Self::Ikev2Psk => None,
+            Self::Ikev2Psk | Self::Ikev1Psk(_) => None,
             Self::Ikev2Signature(kind) => Some(kind),
-            Self::Ikev2Eap(_) => Some(KeyKind::Rsa2048),
+            Self::Ikev2Eap(_) | Self::Ikev1Rsa(_) => Some(KeyKind::Rsa2048),
         }
     }
 
     /// Whether `chain` means something: certificates of both sides in IKE or in TLS, of the server alone in TTLS and
     /// PEAP.
     pub const fn has_chain(self) -> bool {
-        matches!(self, Self::Ikev2Signature(_)) || self.has_tls()
+        matches!(self, Self::Ikev2Signature(_) | Self::Ikev1Rsa(_)) || self.has_tls()
+    }
+
+    /// The exchange of phase 1, if it is IKEv1.
+    pub const fn phase1(self) -> Option<Phase1> {
+        match self {
+            Self::Ikev1Psk(phase1) | Self::Ikev1Rsa(phase1) => Some(phase1),
+            Self::Ikev2Psk | Self::Ikev2Signature(_) | Self::Ikev2Eap(_) => None,
+        }
+    }
+
+    /// Whether device and gateway share a key and nothing else.
+    pub const fn is_psk(self) -> bool {
+        matches!(self, Self::Ikev2Psk | Self::Ikev1Psk(_))
+    }
+
+    /// How much trust the exchange itself deserves, whatever the algorithms.
+    pub const fn standing(self) -> Standing {
+        match self {
+            // RFC 2409 §5.4 hashes the shared key in the clear: who listens, or asks, may guess it offline (CVE-2002-1623).
+            Self::Ikev1Psk(Phase1::Aggressive) => Standing::Weak,
+            _ => Standing::Good,
+        }
     }
 
     /// Whether TLS runs inside EAP.
@@ -115,7 +159,7 @@ impl Method {
     pub const fn eap(self) -> Option<EapKind> {
         match self {
             Self::Ikev2Eap(kind) => Some(kind),
-            Self::Ikev2Psk | Self::Ikev2Signature(_) => None,
+            Self::Ikev2Psk | Self::Ikev2Signature(_) | Self::Ikev1Psk(_) | Self::Ikev1Rsa(_) => None,
         }
     }
 
@@ -138,6 +182,12 @@ impl Method {
             Self::Ikev2Eap(EapKind::Tls) => "IKEv2, EAP-TLS over RADIUS, RSA 2048 bits",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "IKEv2, EAP-TTLS with MD5 over RADIUS, RSA 2048 bits",
             Self::Ikev2Eap(EapKind::PeapMschapV2) => "IKEv2, PEAP with MSCHAPv2 over RADIUS, RSA 2048 bits",
+            Self::Ikev1Psk(Phase1::Main) => "IKEv1 main mode, shared key",
+            Self::Ikev1Rsa(Phase1::Main) => "IKEv1 main mode, RSA signatures, 2048 bits unless `rsa_bits`",
+            Self::Ikev1Psk(Phase1::Aggressive) => "IKEv1 aggressive mode, shared key",
+            Self::Ikev1Rsa(Phase1::Aggressive) => {
+                "IKEv1 aggressive mode, RSA signatures, 2048 bits unless `rsa_bits`"
+            }
         }
     }
 
@@ -154,6 +204,8 @@ impl Method {
             Self::Ikev2Eap(EapKind::Tls) => "RFC 7296 §2.16, RFC 5216, RFC 9190",
             Self::Ikev2Eap(EapKind::TtlsMd5) => "RFC 7296 §2.16, RFC 5281",
             Self::Ikev2Eap(EapKind::PeapMschapV2) => "RFC 7296 §2.16, [MS-PEAP]",
+            Self::Ikev1Psk(_) => "RFC 2409 §5.4",
+            Self::Ikev1Rsa(_) => "RFC 2409 §5.1",
         }
     }
 
@@ -163,7 +215,10 @@ impl Method {
             name: self.name().to_owned(),
             summary: self.summary().to_owned(),
             source: self.source().to_owned(),
-            standing: self.key_kind().map_or("", |kind| kind.standing().mark()),
+            standing: self
+                .key_kind()
+                .map_or(self.standing(), |kind| kind.standing().max(self.standing()))
+                .mark(),
         }
     }
 }

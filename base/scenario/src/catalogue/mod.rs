@@ -12,7 +12,7 @@ mod topologies;
 use keytoll_engine::algorithm::Group;
 
 pub use faults::Fault;
-pub use methods::{EapKind, Method};
+pub use methods::{EapKind, Method, Phase1};
 pub use topologies::Topology;
 
 /// A line of `keytoll list`.

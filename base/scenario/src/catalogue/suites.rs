@@ -8,6 +8,9 @@ use super::Entry;
 /// The suite of the IKE SA unless the scenario says otherwise.
 pub const DEFAULT_IKE: &str = "aes128gcm16-prfsha256-x25519";
 
+/// The suite of the ISAKMP SA of IKEv1 unless the scenario says otherwise: IKEv1 has no AEAD and no X25519.
+pub const DEFAULT_IKEV1: &str = "aes128-sha256-prfsha256-modp2048";
+
 /// The suite of ESP unless the scenario says otherwise.
 pub const DEFAULT_ESP: &str = "aes128gcm16";
 
@@ -18,7 +21,7 @@ const NAMED: &[(&str, &str)] = &[
     ("aes256gcm16-prfsha384-ecp384", "P-384 as in RFC 6379 §3.2, Suite-B-GCM-256"),
     ("aes256gcm16-prfsha512-ecp521", "the strongest of RFC 5903"),
     ("chacha20poly1305-prfsha256-x25519", "RFC 7634, RFC 8031; no AES hardware needed"),
-    ("aes128-sha256-prfsha256-modp2048", "RFC 8247: all MUST algorithms without AEAD"),
+    (DEFAULT_IKEV1, "keytoll's default for IKEv1; RFC 8247: all MUST algorithms without AEAD"),
     ("aes256-sha256-prfsha256-modp2048", "what many gateways offer by default"),
     ("aes256-sha512-prfsha512-modp4096", "RFC 3526 §5 with SHA-2"),
     ("aes128ccm8-prfsha256-ecp256", "RFC 8247 §2.1: CCM with 8 bytes for small devices"),

@@ -9,10 +9,12 @@ use keytoll_engine::suite::Suite;
 use super::files::Files;
 use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
 use super::{Placed, Role};
-use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
+use crate::catalogue::Phase1;
+use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{CookiePolicy, Mode, Options, Retransmission};
 use crate::quantity::Kind;
+use crate::resolve::ikev1;
 use crate::resolve::values::{esp_fit, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Table, Value};
 
@@ -23,6 +25,8 @@ pub enum ProvePlan {
     Psk(Secret),
     /// With a certificate.
     Certificate(CertificatePlan),
+    /// With a private key whose public half the peer has.
+    RawKey(Placed<PathBuf>),
     /// Device: with EAP. Gateway: with nothing but the key that EAP makes (RFC 5998).
     Eap,
 }
@@ -39,6 +43,8 @@ pub enum BelievePlan {
     },
     /// A certificate with a path to these.
     Roots(Placed<PathBuf>),
+    /// A signature by the key whose public half this is.
+    RawKey(Placed<PathBuf>),
     /// Gateway: EAP, judged by the AAA server. Device: the key that EAP makes is the gateway's only proof.
     Eap,
 }
@@ -52,11 +58,29 @@ pub struct CertificatePlan {
     pub key: Placed<PathBuf>,
 }
 
+/// Which IKE, and what only that version wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VersionPlan {
+    /// IKEv2.
+    V2,
+    /// IKEv1.
+    V1 {
+        /// The exchange of phase 1.
+        phase1: Phase1,
+        /// Of the ISAKMP SA; the responder's holds if it is shorter.
+        lifetime: Duration,
+        /// Of the IPsec SAs; the responder's holds if it is shorter.
+        child_lifetime: Duration,
+    },
+}
+
 /// Terms with one kind of peer.
 #[derive(Debug, Clone)]
 pub struct ConnectionPlan {
     /// For logs.
     pub name: String,
+    /// Which IKE.
+    pub version: VersionPlan,
     /// Who we say we are; none: whom the card or the EAP user says.
     pub identity: Option<Placed<String>>,
     /// Whom we expect; none: anybody we believe.
@@ -171,6 +195,10 @@ pub(super) fn endpoint(
 
 const KEYS: &[&str] = &[
     "name",
+    "version",
+    "aggressive",
+    "lifetime",
+    "child_lifetime",
     "identity",
     "peer",
     "auth",
@@ -199,13 +227,16 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
     let table = item.table()?;
     table.only("a connection", &[KEYS, keys_of(role)].concat())?;
     let prove = prove(table.need("auth", "a connection")?, role, files)?;
+    let version = version(table)?;
+    let usual = if version == VersionPlan::V2 { DEFAULT_IKE } else { DEFAULT_IKEV1 };
     let plan = ConnectionPlan {
         name: table.or("name", role.name().to_owned(), |item| item.text("a name").map(str::to_owned))?,
         identity: table.or("identity", None, |item| placed_text(item).map(Some))?,
         peer: table.or("peer", None, |item| placed_text(item).map(Some))?,
+        version,
         believe: believe(table, &prove, role, files)?,
         prove,
-        suites: table.or("suites", one(Suite::ike(DEFAULT_IKE)), |item| suites(item, Suite::ike, ike_fit))?,
+        suites: table.or("suites", one(Suite::ike(usual)), |item| suites(item, Suite::ike, ike_fit))?,
         esp_suites: table
             .or("esp_suites", one(Suite::esp(DEFAULT_ESP)), |item| suites(item, Suite::esp, esp_fit))?,
         mode: table.or("mode", Mode::Tunnel, |item| item.pick("mode", &Mode::ALL, Mode::name))?,
@@ -223,8 +254,81 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
     Ok(plan)
 }
 
+/// `version = 1`, and the keys that mean something to IKEv1 only.
+fn version(table: &Table) -> Result<VersionPlan, ScenarioError> {
+    if table.or("version", 2, |item| item.integer(1..=2))? == 2 {
+        let of_v1 = ["aggressive", "lifetime", "child_lifetime"];
+        return match of_v1.iter().find_map(|key| table.entry(key)) {
+            None => Ok(VersionPlan::V2),
+            Some(entry) => {
+                let message = format!("`{}` is IKEv1's", entry.key);
+                Err(entry.key_spot.error(message, "in a connection of IKEv2").hint("`version = 1`"))
+            }
+        };
+    }
+    let aggressive = table.or("aggressive", false, Item::boolean)?;
+    Ok(VersionPlan::V1 {
+        phase1: if aggressive { Phase1::Aggressive } else { Phase1::Main },
+        lifetime: table.or("lifetime", A_DAY, whole_seconds)?,
+        // RFC 2407 §4.5: without a lifetime of its own an IPsec SA lives for eight hours.
+        child_lifetime: table.or("child_lifetime", A_DAY / 3, whole_seconds)?,
+    })
+}
+
+const A_DAY: Duration = Duration::from_secs(86_400);
+
+/// What the version has no word for.
+fn check_version(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
+    if plan.version == VersionPlan::V2 {
+        return Ok(());
+    }
+    let of_v2 = ["childless", "virtual_address", "pool", "auth_lifetime", "rekey_ike"];
+    if let Some(entry) = of_v2.iter().find_map(|key| table.entry(key)) {
+        let message = format!("`{}` is IKEv2's", entry.key);
+        return Err(entry.key_spot.error(message, "in a connection of IKEv1").hint(V1_KEYS));
+    }
+    let refuse = |key: &str, message: &str| {
+        let spot = table.get(key).map_or_else(|| table.spot.start(), |item| item.spot.clone());
+        Err(spot.error(message, "in a connection of IKEv1"))
+    };
+    if matches!(plan.prove, ProvePlan::Eap) || matches!(plan.believe, BelievePlan::Eap) {
+        return refuse("auth", "IKEv1 has no EAP");
+    }
+    if plan.prove.is_psk() != plan.believe.is_psk() {
+        return refuse(
+            "peer_auth",
+            "both sides of IKEv1 prove themselves alike: with a key or with signatures",
+        );
+    }
+    let blame = |key: &str| {
+        table.get(key).map_or_else(
+            || Ok(()),
+            |item| match key {
+                "suites" => ikev1::check_suites(&plan.suites, key, ikev1::isakmp_fit, item),
+                _ => ikev1::check_suites(&plan.esp_suites, key, ikev1::ipsec_fit, item),
+            },
+        )
+    };
+    blame("suites").and_then(|()| blame("esp_suites"))
+}
+
+const V1_KEYS: &str = "IKEv1 has `lifetime` and `child_lifetime`, and networks in `local` and `remote`";
+
+impl ProvePlan {
+    const fn is_psk(&self) -> bool {
+        matches!(self, Self::Psk(_))
+    }
+}
+
+impl BelievePlan {
+    const fn is_psk(&self) -> bool {
+        matches!(self, Self::Psk { .. })
+    }
+}
+
 /// An assigned address is the inner one of a tunnel.
 fn check(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
+    check_version(plan, table)?;
     let inner = plan.virtual_address || plan.pool.is_some();
     match table.get("mode") {
         Some(item) if inner && plan.mode == Mode::Transport => {
@@ -248,16 +352,17 @@ fn liveness(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     Ok(Some(Duration::from_nanos(nanos)))
 }
 
-/// `{ psk = … }`, `{ certificate = …, key = … }`, or what stands for EAP in this role.
+/// `{ psk = … }`, `{ certificate = …, key = … }`, `{ key = … }`, or what stands for EAP in this role.
 fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, ScenarioError> {
     let word = if role == Role::Gateway { "eap-only" } else { "eap" };
     let Value::Table(table) = &item.value else {
         return eap_word(item, word, "{ psk = … }", "{ certificate = …, key = … }").map(|()| ProvePlan::Eap);
     };
     table.only("`auth`", &["psk", "certificate", "key"])?;
-    match table.get("psk") {
-        Some(psk) => files.secret(psk).map(ProvePlan::Psk),
-        None => certificate(table, files).map(ProvePlan::Certificate),
+    match (table.get("psk"), table.get("certificate"), table.get("key")) {
+        (Some(psk), ..) => files.secret(psk).map(ProvePlan::Psk),
+        (None, None, Some(key)) => files.private(key).map(ProvePlan::RawKey),
+        (None, ..) => certificate(table, files).map(ProvePlan::Certificate),
     }
 }
 
@@ -270,7 +375,7 @@ fn eap_word(item: &Item, word: &str, one: &str, other: &str) -> Result<(), Scena
     Err(error.hint(format!("`{one}`, `{other}` or `\"{word}\"`")))
 }
 
-/// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, or what stands for EAP. Who shares a key with the
+/// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, `{ public_key = … }`, or what stands for EAP. Who shares a key with the
 /// peer need not say it twice.
 fn believe(
     connection: &Table,
@@ -289,11 +394,16 @@ fn believe(
     let Value::Table(table) = &item.value else {
         return eap_word(item, word, "{ psk = … }", "{ roots = … }").map(|()| BelievePlan::Eap);
     };
-    table.only("`peer_auth`", &["psk", "psks", "roots"])?;
+    table.only("`peer_auth`", &["psk", "psks", "roots", "public_key"])?;
+    if let [entry] = table.entries.as_slice()
+        && entry.key == "public_key"
+    {
+        return files.path(&entry.item).map(BelievePlan::RawKey);
+    }
     match (table.get("roots"), table.get("psk"), table.get("psks")) {
         (Some(roots), None, None) => files.path(roots).map(BelievePlan::Roots),
         (None, None, None) | (Some(_), ..) => {
-            Err(item.spot.error("`peer_auth` needs either `roots` or `psk`", "one of them"))
+            Err(item.spot.error("`peer_auth` needs one of `roots`, `psk` and `public_key`", "one of them"))
         }
         (None, any, own) => Ok(BelievePlan::Psk {
             any: any.map(|item| files.secret(item)).transpose()?,

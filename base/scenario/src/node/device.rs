@@ -26,6 +26,8 @@ pub struct DevicePlan {
     pub endpoint: EndpointPlan,
     /// The terms.
     pub connection: ConnectionPlan,
+    /// Our own address inside the tunnel, if we bring one along.
+    pub inner: Option<IpAddr>,
     /// Whom to send an echo request, if anybody.
     pub ping: Option<IpAddr>,
     /// How we prove ourselves with EAP.
@@ -61,7 +63,7 @@ pub struct CardPlan {
 }
 
 const KEYS: &[&str] =
-    &[ROLE, "gateway", "gateway_nat_port", "local", "connection", "ping", "eap", "tls", "card"];
+    &[ROLE, "gateway", "gateway_nat_port", "local", "inner", "connection", "ping", "eap", "tls", "card"];
 
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, ScenarioError> {
     document.only("a device", &[KEYS, ENDPOINT_KEYS].concat())?;
@@ -74,6 +76,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, Sc
         local: document.or("local", None, |item| address(item).map(Some))?,
         endpoint: connection::endpoint(document, (0, 0))?,
         connection,
+        inner: document.or("inner", None, |item| address(item).map(Some))?,
         ping: document.or("ping", None, |item| address(item).map(Some))?,
         eap,
     };

@@ -23,7 +23,9 @@ mod subscriber;
 use std::path::Path;
 
 pub use aaa::{AaaPlan, HssAccessPlan};
-pub use connection::{BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan};
+pub use connection::{
+    BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, VersionPlan,
+};
 pub use device::{CardPlan, DevicePlan, EapPlan};
 pub use eap::{Cryptobinding, EapMethod, TlsPlan};
 pub use gateway::{GatewayPlan, RadiusPlan};

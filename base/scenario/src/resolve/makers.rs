@@ -11,7 +11,7 @@ use crate::tree::{Item, Table};
 /// Refuses what a program cannot do.
 pub(super) fn check(options: &Options, method: Method, blame: &Item) -> Result<(), ScenarioError> {
     let refusal = device(options, method)
-        .or_else(|| strongswan(options))
+        .or_else(|| strongswan(options, method))
         .or_else(|| gateway(options))
         .or_else(|| aaa(options, method))
         .or_else(|| anybody(options));
@@ -53,10 +53,17 @@ fn device(options: &Options, method: Method) -> Option<Refusal> {
 }
 
 /// strongSwan runs with its ESP in user space.
-fn strongswan(options: &Options) -> Option<Refusal> {
+fn strongswan(options: &Options, method: Method) -> Option<Refusal> {
     let makers = options.makers;
     if makers.ue != Maker::StrongSwan && makers.gw != Maker::StrongSwan {
         return None;
+    }
+    // IKEv1 runs between networks instead.
+    if method.phase1().is_some() {
+        return (options.mode != Mode::Tunnel).then_some(Refusal {
+            message: "strongSwan's user-space ESP needs tunnel mode",
+            hint: "`mode = \"tunnel\"`",
+        });
     }
     if options.mode != Mode::Tunnel || !options.virtual_address {
         return refuse(

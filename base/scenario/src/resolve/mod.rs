@@ -6,6 +6,7 @@
 //! ```
 
 pub(crate) mod cpu;
+pub(crate) mod ikev1;
 mod makers;
 pub(crate) mod network;
 pub(crate) mod settings;
@@ -199,7 +200,8 @@ fn row_plan(
     variant: String,
     settings: Settings,
 ) -> RowPlan {
-    let Settings { options, ike_suites, esp_suites } = settings;
+    let ike_suites = settings.ike_suites(method);
+    let Settings { options, esp_suites, .. } = settings;
     RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }
 }
 

@@ -6,22 +6,23 @@ use std::time::Duration;
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::suite::Suite;
 
-use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE};
+use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EapKind, Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Chain, CookiePolicy, GatewayAuth, Maker, Mode, Network, Options, Tls};
 use crate::quantity;
-use crate::resolve::makers;
 use crate::resolve::values::{
     NEVER, eap_fragment, esp_fit, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
+use crate::resolve::{ikev1, makers};
 use crate::tree::{Item, Table, Value};
 
 /// Options and suites of a row while it is being resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) options: Options,
-    pub(crate) ike_suites: Vec<Suite>,
+    /// None: what is usual for the method.
+    pub(crate) ike_suites: Option<Vec<Suite>>,
     pub(crate) esp_suites: Vec<Suite>,
 }
 
@@ -36,16 +37,31 @@ pub(crate) struct Setting {
 /// Every key, in the order it is printed.
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
-        key: "suite",
-        read: |s, item| set(&mut s.ike_suites, suites(item, Suite::ike, ike_fit)),
-        print: |s| list(&s.ike_suites),
+        key: SUITE,
+        read: |s, item| set(&mut s.ike_suites, suites(item, Suite::ike, ike_fit).map(Some)),
+        print: |s| s.ike_suites.as_deref().map_or_else(|| format!("[\"{DEFAULT_IKE}\"]"), list),
     },
     Setting {
-        key: "esp_suite",
+        key: ESP_SUITE,
         read: |s, item| set(&mut s.esp_suites, suites(item, Suite::esp, esp_fit)),
         print: |s| list(&s.esp_suites),
     },
     Setting { key: CHAIN, read: |s, item| set(&mut s.options.chain, chain(item)), print: print_chain },
+    Setting {
+        key: RSA_BITS,
+        read: |s, item| set(&mut s.options.rsa_bits, rsa_bits(item)),
+        print: |s| rsa_length(s.options.rsa_bits).to_string(),
+    },
+    Setting {
+        key: RAW_KEYS,
+        read: |s, item| set(&mut s.options.raw_keys, item.boolean()),
+        print: |s| s.options.raw_keys.to_string(),
+    },
+    Setting {
+        key: PFS,
+        read: |s, item| set(&mut s.options.pfs, item.boolean()),
+        print: |s| s.options.pfs.to_string(),
+    },
     Setting {
         key: "mode",
         read: |s, item| set(&mut s.options.mode, item.pick("mode", &Mode::ALL, Mode::name)),
@@ -196,6 +212,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// These mean something else, or nothing, to IKEv1.
+const SUITE: &str = "suite";
+const ESP_SUITE: &str = "esp_suite";
+/// These mean nothing to IKEv2, some to few methods of IKEv1.
+const RSA_BITS: &str = "rsa_bits";
+const RAW_KEYS: &str = "raw_keys";
+const PFS: &str = "pfs";
 /// Means nothing to methods without certificates.
 const CHAIN: &str = "chain";
 /// These mean nothing to methods without EAP, some to few of those with it.
@@ -216,6 +239,8 @@ const RESUMPTION: &str = "resumption";
 /// Whether a setting makes a difference to a method.
 fn tells(key: &str, method: Method) -> bool {
     match key {
+        RSA_BITS | RAW_KEYS => matches!(method, Method::Ikev1Rsa(_)),
+        PFS => method.phase1().is_some(),
         CHAIN => method.has_chain(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
         TRIPLETS => method.eap() == Some(EapKind::Sim),
@@ -237,9 +262,8 @@ const NO_FAULT: &str = "none";
 
 impl Default for Settings {
     fn default() -> Self {
-        let ike = Suite::ike(DEFAULT_IKE).expect("a test parses the default suite");
         let esp = Suite::esp(DEFAULT_ESP).expect("a test parses the default suite");
-        Self { options: Options::default(), ike_suites: vec![ike], esp_suites: vec![esp] }
+        Self { options: Options::default(), ike_suites: None, esp_suites: vec![esp] }
     }
 }
 
@@ -268,6 +292,13 @@ impl Settings {
         self
     }
 
+    /// The suites of the IKE SA, the usual one if nobody asked for others.
+    pub(super) fn ike_suites(&self, method: Method) -> Vec<Suite> {
+        let usual = if method.phase1().is_some() { DEFAULT_IKEV1 } else { DEFAULT_IKE };
+        let usual = || vec![Suite::ike(usual).expect("a test parses the default suites")];
+        self.ike_suites.clone().unwrap_or_else(usual)
+    }
+
     /// Refuses what does not go together.
     pub(super) fn check(
         &self,
@@ -288,6 +319,9 @@ impl Settings {
         }
         self.check_identities(blame)?;
         self.check_gateway_auth(method, blame)?;
+        if method.phase1().is_some() {
+            ikev1::check(self, method, blame)?;
+        }
         makers::check(&self.options, method, blame)
     }
 
@@ -438,6 +472,17 @@ fn print_chain(settings: &Settings) -> String {
 
 fn print_rekey(after: Option<Duration>) -> String {
     after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
+}
+
+/// A length of RSA keys that is in the catalogue.
+fn rsa_bits(item: &Item) -> Result<KeyKind, ScenarioError> {
+    let bits = item.integer(1..=65_536)?;
+    let named = Options::RSA_KEYS.into_iter().find(|kind| rsa_length(*kind) as u64 == bits);
+    named.ok_or_else(|| item.spot.error("no such length of RSA keys", "one of 1024, 2048, 3072 and 4096"))
+}
+
+fn rsa_length(kind: KeyKind) -> usize {
+    kind.rsa_bits().expect("only RSA keys can be set")
 }
 
 /// `"none"`, or one of the catalogue.

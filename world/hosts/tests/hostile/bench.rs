@@ -84,6 +84,7 @@ fn device(
         ike,
         address: DEVICE,
         gateway: GATEWAY,
+        inner: None,
         target: GATEWAY,
         eap: Some(EapCredentials { config: Arc::new(methods), identity: EapIdentity::Fixed(USER.into()) }),
     };

@@ -16,12 +16,12 @@ use keytoll_engine::Seed;
 use keytoll_engine::credentials;
 use keytoll_engine::suite::Suite;
 use keytoll_pki::pem;
-use keytoll_scenario::catalogue::{EapKind, Method};
+use keytoll_scenario::catalogue::{EapKind, Method, Phase1};
 use keytoll_scenario::plan::{Maker, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
 use super::stage::{LiveError, Stage};
-use crate::build::row_secret;
+use crate::build::{self, row_secret};
 use crate::credentials::{AAA_ID, Certificates, Credentials, GW_ID, UE_ID};
 use crate::eap::{self, IMSI};
 use crate::sites::Sites;
@@ -123,16 +123,20 @@ impl Score<'_> {
     fn charon(&self, node: Node) -> charon::Config {
         let (is_device, sites, options) = (node == Node::Ue, self.sites, &self.row.options);
         charon::Config {
-            version: charon::IkeVersion::V2,
+            version: version(self.row.method),
             local: if is_device { sites.ue } else { sites.gw },
             remote: is_device.then_some(sites.gw),
             ike: proposals(&self.row.ike_suites),
-            esp: proposals(&self.row.esp_suites),
+            esp: proposals(&build::esp_suites(self.row)),
             own: if is_device { self.device_proves() } else { self.gateway_proves() },
             own_id: if is_device { UE_ID } else { GW_ID }.to_owned(),
             peer: if is_device { self.device_believes() } else { self.gateway_believes() },
             peer_id: self.peer_id(is_device).to_owned(),
-            addresses: if is_device { asks(sites.inner) } else { Addresses::Gives(pool(sites)) },
+            addresses: match (sites.inner_of_device(self.row), is_device) {
+                (Some(_), _) => Addresses::Own,
+                (None, true) => asks(sites.inner),
+                (None, false) => Addresses::Gives(pool(sites)),
+            },
             children: self.children(is_device),
             secrets: self.secrets(),
             files: if is_device { self.device_files() } else { self.gateway_files() },
@@ -146,8 +150,8 @@ impl Score<'_> {
 
     fn device_proves(&self) -> Own {
         match self.row.method {
-            Method::Ikev2Psk => Own::Psk,
-            Method::Ikev2Signature(_) => Own::Certificate { file: CERTIFICATE.to_owned() },
+            Method::Ikev2Psk | Method::Ikev1Psk(_) => Own::Psk,
+            Method::Ikev2Signature(_) | Method::Ikev1Rsa(_) => self.signs(),
             Method::Ikev2Eap(kind) => Own::Eap {
                 identity: UE_ID.to_owned(),
                 server: AAA_ID.to_owned(),
@@ -157,21 +161,31 @@ impl Score<'_> {
     }
 
     fn gateway_proves(&self) -> Own {
-        if self.credentials.of(self.row).is_some() {
-            Own::Certificate { file: CERTIFICATE.to_owned() }
-        } else {
-            Own::Psk
+        if self.credentials.of(self.row).is_some() { self.signs() } else { Own::Psk }
+    }
+
+    fn signs(&self) -> Own {
+        match self.row.options.raw_keys {
+            true => Own::RawKey { file: OWN_PUBLIC_KEY.to_owned() },
+            false => Own::Certificate { file: CERTIFICATE.to_owned() },
         }
     }
 
     fn device_believes(&self) -> Peer {
-        if self.credentials.of(self.row).is_some() { Peer::Certificate } else { Peer::Psk }
+        if self.credentials.of(self.row).is_some() { self.signature_of_peer() } else { Peer::Psk }
+    }
+
+    fn signature_of_peer(&self) -> Peer {
+        match self.row.options.raw_keys {
+            true => Peer::RawKey { file: PEER_PUBLIC_KEY.to_owned() },
+            false => Peer::Certificate,
+        }
     }
 
     fn gateway_believes(&self) -> Peer {
         match self.row.method {
-            Method::Ikev2Psk => Peer::Psk,
-            Method::Ikev2Signature(_) => Peer::Certificate,
+            Method::Ikev2Psk | Method::Ikev1Psk(_) => Peer::Psk,
+            Method::Ikev2Signature(_) | Method::Ikev1Rsa(_) => self.signature_of_peer(),
             Method::Ikev2Eap(_) => Peer::Radius { asks_identity: self.row.options.eap_identity },
         }
     }
@@ -188,9 +202,14 @@ impl Score<'_> {
         if self.row.options.childless {
             return Vec::new();
         }
-        let inner = self.sites.inner;
-        let host = format!("{inner}/{}", if inner.is_ipv6() { 128 } else { 32 });
-        let (local, remote) = if is_device { ("dynamic".to_owned(), host) } else { (host, String::new()) };
+        let host = |ip: IpAddr| format!("{ip}/{}", if ip.is_ipv6() { 128 } else { 32 });
+        let gateway = host(self.sites.inner);
+        let (local, remote) = match (self.sites.inner_of_device(self.row).map(host), is_device) {
+            (Some(device), true) => (device, gateway),
+            (Some(device), false) => (gateway, device),
+            (None, true) => ("dynamic".to_owned(), gateway),
+            (None, false) => (gateway, String::new()),
+        };
         vec![Child { name: CHILD.to_owned(), local, remote, mode: "tunnel" }]
     }
 
@@ -203,7 +222,10 @@ impl Score<'_> {
     /// What it shows in IKE or EAP-TLS, and whom it trusts in either.
     fn device_files(&self) -> Vec<Credential> {
         let (ike, tls) = (self.credentials.of(self.row), self.credentials.tls(self.row));
-        let in_ike = ike.filter(|_| matches!(self.row.method, Method::Ikev2Signature(_)));
+        if let Some(set) = ike.filter(|_| self.row.options.raw_keys) {
+            return known_keys(&set.ue, &set.gw);
+        }
+        let in_ike = ike.filter(|_| self.row.method.eap().is_none());
         let in_tls = tls.filter(|_| self.row.method == Method::Ikev2Eap(EapKind::Tls));
         let own = in_ike.or(in_tls).into_iter().flat_map(|set| shown(&set.ue));
         let trusted = ike.into_iter().chain(tls).enumerate();
@@ -212,6 +234,9 @@ impl Score<'_> {
 
     fn gateway_files(&self) -> Vec<Credential> {
         let Some(set) = self.credentials.of(self.row) else { return Vec::new() };
+        if self.row.options.raw_keys {
+            return known_keys(&set.gw, &set.ue);
+        }
         let own = shown(&set.gw);
         own.into_iter().chain([authority("root.crt", &set.ue_anchor)]).collect()
     }
@@ -313,6 +338,17 @@ impl Score<'_> {
 pub(super) const CHILD: &str = "net";
 /// The name of a daemon's own certificate.
 const CERTIFICATE: &str = "own.crt";
+/// The names of public keys without certificates.
+const OWN_PUBLIC_KEY: &str = "own.pub";
+const PEER_PUBLIC_KEY: &str = "peer.pub";
+
+const fn version(method: Method) -> charon::IkeVersion {
+    match method.phase1() {
+        None => charon::IkeVersion::V2,
+        Some(Phase1::Main) => charon::IkeVersion::V1Main,
+        Some(Phase1::Aggressive) => charon::IkeVersion::V1Aggressive,
+    }
+}
 
 fn write_pem(set: &Certificates, [certificate, key, root]: [&PathBuf; 3]) -> Result<(), pem::FileError> {
     pem::write_certificates(certificate, &set.gw.chain)?;
@@ -322,6 +358,17 @@ fn write_pem(set: &Certificates, [certificate, key, root]: [&PathBuf; 3]) -> Res
 
 fn private_key(credential: &credentials::Credential) -> Vec<u8> {
     keys::to_pkcs8(&credential.key).expect("rows with other makers' programs have real keys").to_vec()
+}
+
+/// A key pair, and the public key of the peer.
+fn known_keys(own: &credentials::Credential, peer: &credentials::Credential) -> Vec<Credential> {
+    let file =
+        |kind, name: &str, bytes: &[u8]| Credential { kind, name: name.to_owned(), bytes: bytes.to_vec() };
+    vec![
+        file(Kind::Key, "own.key", &private_key(own)),
+        file(Kind::PublicKey, OWN_PUBLIC_KEY, &own.key.spki),
+        file(Kind::PublicKey, PEER_PUBLIC_KEY, &peer.key.spki),
+    ]
 }
 
 /// A certificate with its intermediate ones and its key.

@@ -18,6 +18,7 @@ pub struct Blueprint {
     ports: (u16, u16),
     local: Option<IpAddr>,
     gateway: SocketAddr,
+    inner: Option<IpAddr>,
     target: IpAddr,
     eap: Option<EapCredentials>,
 }
@@ -34,6 +35,7 @@ impl Blueprint {
             ports: plan.endpoint.ports,
             local: plan.local,
             gateway: plan.gateway,
+            inner: plan.inner,
             target: plan.ping.unwrap_or_else(|| plan.gateway.ip()),
             eap,
         })
@@ -52,6 +54,7 @@ impl Blueprint {
             ike: v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
             address: locals[0].ip,
             gateway: self.gateway.ip(),
+            inner: self.inner,
             target: self.target,
             eap: self.eap,
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use keytoll_crypto::{Real, keys};
 use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_engine::crypto::SigningKey;
 use keytoll_ike::wire::Identity;
 use keytoll_native::clock::unix_seconds;
 use keytoll_pki::{Anchors, describe, pem};
@@ -16,12 +17,8 @@ use keytoll_scenario::node::{CertificatePlan, Placed};
 pub(super) fn credential(plan: &CertificatePlan) -> Result<Credential, ScenarioError> {
     let (of_certificate, of_key) = (&plan.certificate, &plan.key);
     let chain = certificates(of_certificate)?;
-    let pkcs8 = pem::load_private_key(&of_key.value)
-        .map_err(|error| of_key.error(format!("cannot {error}"), "this file"))?;
+    let key = key(of_key)?;
     let shown = of_key.value.display();
-    let key = keys::from_pkcs8(&pkcs8).map_err(|error| {
-        of_key.error(format!("cannot use the private key in {shown}: {error}"), "this file")
-    })?;
     let described = chain.first().and_then(|leaf| describe(leaf).ok());
     if described.is_none_or(|leaf| leaf.spki != *key.spki) {
         let certificate = of_certificate.value.display();
@@ -31,6 +28,21 @@ pub(super) fn credential(plan: &CertificatePlan) -> Result<Credential, ScenarioE
         return Err(error.hint("the end entity's certificate stands first in its file"));
     }
     Ok(Credential { chain: chain.into(), key })
+}
+
+/// A private key.
+pub(super) fn key(path: &Placed<PathBuf>) -> Result<SigningKey, ScenarioError> {
+    let pkcs8 = pem::load_private_key(&path.value)
+        .map_err(|error| path.error(format!("cannot {error}"), "this file"))?;
+    let shown = path.value.display();
+    keys::from_pkcs8(&pkcs8)
+        .map_err(|error| path.error(format!("cannot use the private key in {shown}: {error}"), "this file"))
+}
+
+/// A public key.
+pub(super) fn public_key(path: &Placed<PathBuf>) -> Result<Arc<[u8]>, ScenarioError> {
+    let spki = pem::load_public_key(&path.value);
+    spki.map(Arc::from).map_err(|error| path.error(format!("cannot {error}"), "this file"))
 }
 
 /// Whoever has a path to the certificates of a file.

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Pool, Prove, Reauthenticate,
-    Retransmission, Version,
+use keytoll_ike::config::{
+    Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Phase1, Pool, Prove,
+    Reauthenticate, Retransmission, V1, Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_scenario::ScenarioError;
+use keytoll_scenario::catalogue;
 use keytoll_scenario::node::{
-    BelievePlan, ConnectionPlan, Encapsulation, EndpointPlan, IpNetwork, PoolPlan, ProvePlan,
+    BelievePlan, ConnectionPlan, Encapsulation, EndpointPlan, IpNetwork, PoolPlan, ProvePlan, VersionPlan,
 };
 use keytoll_scenario::plan::{self, CookiePolicy};
 
@@ -23,7 +24,7 @@ pub(super) fn connection(
     let local_id = plan.identity.as_ref().map(files::identity).transpose()?.or(claimed);
     Ok(Connection {
         name: plan.name.clone(),
-        version: Version::V2,
+        version: version(plan.version),
         local_id: local_id.expect("the reader refuses a connection without identity"),
         remote_id: plan.peer.as_ref().map(files::identity).transpose()?,
         local: prove(&plan.prove)?,
@@ -39,10 +40,28 @@ pub(super) fn connection(
     })
 }
 
+const fn version(plan: VersionPlan) -> Version {
+    match plan {
+        VersionPlan::V2 => Version::V2,
+        VersionPlan::V1 { phase1, lifetime, child_lifetime } => {
+            Version::V1(V1 { phase1: exchange(phase1), lifetime, child_lifetime })
+        }
+    }
+}
+
+/// The exchange that the catalogue means.
+pub(crate) const fn exchange(phase1: catalogue::Phase1) -> Phase1 {
+    match phase1 {
+        catalogue::Phase1::Main => Phase1::Main,
+        catalogue::Phase1::Aggressive => Phase1::Aggressive,
+    }
+}
+
 fn prove(plan: &ProvePlan) -> Result<Prove, ScenarioError> {
     Ok(match plan {
         ProvePlan::Psk(secret) => Prove::Psk(secret.clone()),
         ProvePlan::Certificate(plan) => Prove::Certificate(files::credential(plan)?),
+        ProvePlan::RawKey(key) => Prove::RawKey(files::key(key)?),
         ProvePlan::Eap => Prove::Eap,
     })
 }
@@ -54,6 +73,7 @@ fn believe(plan: &BelievePlan) -> Result<Believe, ScenarioError> {
             Believe::Psk { any: any.clone(), by_identity: own.collect::<Result<_, _>>()? }
         }
         BelievePlan::Roots(roots) => Believe::Certificate(files::trust(roots)?),
+        BelievePlan::RawKey(key) => Believe::RawKey(files::public_key(key)?),
         BelievePlan::Eap => Believe::Eap,
     })
 }

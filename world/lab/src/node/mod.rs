@@ -14,7 +14,7 @@ mod hss;
 mod ike;
 mod subscribers;
 
-pub(crate) use ike::half_open;
+pub(crate) use ike::{exchange, half_open};
 
 use std::net::SocketAddr;
 

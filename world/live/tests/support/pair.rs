@@ -97,6 +97,7 @@ impl Pair {
             ike: config("ue@lab", "gw.lab", ports),
             address: DEVICE,
             gateway: GATEWAY,
+            inner: None,
             target: GATEWAY,
             eap: None,
         };

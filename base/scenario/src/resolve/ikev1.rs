@@ -1,0 +1,103 @@
+//! What IKEv1 cannot do, refused with a sentence each. Read RFC 2409 §4 and Appendix A, RFC 2407 §4.4 and RFC 4106 §8 first.
+
+use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf};
+use keytoll_engine::suite::Suite;
+
+use super::settings::{Settings, value_of};
+use crate::catalogue::Method;
+use crate::diagnostic::ScenarioError;
+use crate::plan::{CookiePolicy, Options};
+use crate::tree::Item;
+
+/// Refuses settings of a row that IKEv1 has no word for.
+pub(super) fn check(settings: &Settings, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+    let ike = settings.ike_suites(method);
+    check_suites(&ike, "suite", isakmp_fit, blame)?;
+    check_suites(&settings.esp_suites, "esp_suite", ipsec_fit, blame)?;
+    match option(&settings.options) {
+        Some((key, message, hint)) => {
+            let label = format!("`{key}` with `{}`", method.name());
+            Err(value_of(blame, key).spot.error(message, label).hint(hint))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses suites that IKEv1 cannot negotiate.
+pub(crate) fn check_suites(
+    suites: &[Suite],
+    key: &str,
+    fit: fn(&Suite) -> Result<(), &'static str>,
+    blame: &Item,
+) -> Result<(), ScenarioError> {
+    suites.iter().try_for_each(|suite| {
+        fit(suite).map_err(|why| {
+            let message = format!("`{suite}` does not fit IKEv1: {why}");
+            value_of(blame, key).spot.error(message, "this suite").hint(EXAMPLE)
+        })
+    })
+}
+
+const EXAMPLE: &str =
+    "suites like `aes256-sha256-modp2048`, `aes128-sha1-modp1024` or `3des-md5-modp1024`; ESP may have GCM";
+
+/// Which option, why not, and what to do.
+type Refusal = (&'static str, &'static str, &'static str);
+
+fn option(options: &Options) -> Option<Refusal> {
+    let usual = Options::default();
+    if options.childless {
+        return Some(("childless", "an SA without a child (RFC 6023) is IKEv2's", "`childless = false`"));
+    }
+    if options.cookies == CookiePolicy::Always {
+        let why = "IKEv1 has no cookies to ask for: what it calls so are the names of its SAs";
+        return Some(("cookies", why, "`cookies = \"auto\"`"));
+    }
+    if options.fragment_bytes.is_some() && options.fragment_bytes != usual.fragment_bytes {
+        return Some(("fragmentation", "IKE fragmentation (RFC 7383) is IKEv2's", "`fragmentation = false`"));
+    }
+    if options.virtual_address {
+        let why = "an inner address (Mode Config) is an extension of IKEv1 that keytoll does not have";
+        return Some(("virtual_address", why, "`virtual_address = false`"));
+    }
+    if options.rekey_ike.is_some() {
+        let why = "IKEv1 gives no new keys to an ISAKMP SA: it authenticates again";
+        return Some(("rekey_ike", why, "`reauth_lifetime` says when"));
+    }
+    None
+}
+
+/// RFC 2409 Appendix A: ciphers in CBC, one hash for everything, groups with a number of RFC 2409's registry.
+pub(crate) fn isakmp_fit(suite: &Suite) -> Result<(), &'static str> {
+    use Encryption::{Aes128Cbc, Aes192Cbc, Aes256Cbc, TripleDesCbc};
+    if !matches!(suite.encryption, TripleDesCbc | Aes128Cbc | Aes192Cbc | Aes256Cbc) {
+        return Err("its messages are encrypted with CBC and nothing else");
+    }
+    let one_hash = match suite.integrity {
+        Some(Integrity::HmacMd5_96) => Prf::HmacMd5,
+        Some(Integrity::HmacSha1_96) => Prf::HmacSha1,
+        Some(Integrity::HmacSha256_128) => Prf::HmacSha256,
+        Some(Integrity::HmacSha384_192) => Prf::HmacSha384,
+        Some(Integrity::HmacSha512_256) => Prf::HmacSha512,
+        _ => return Err("its hash is one of `md5`, `sha1`, `sha256`, `sha384` and `sha512`"),
+    };
+    if suite.prf != Some(one_hash) {
+        return Err("it negotiates one hash, and so has no other for the PRF");
+    }
+    group_fit(suite)
+}
+
+/// RFC 2407 §4.4.4 and its registry: ChaCha20 (RFC 7634) came for IKEv2 only.
+pub(crate) fn ipsec_fit(suite: &Suite) -> Result<(), &'static str> {
+    if suite.encryption == Encryption::ChaCha20Poly1305 {
+        return Err("RFC 7634 gives ChaCha20-Poly1305 a number in IKEv2 only");
+    }
+    group_fit(suite)
+}
+
+fn group_fit(suite: &Suite) -> Result<(), &'static str> {
+    match suite.group {
+        Some(Group::X25519 | Group::X448) => Err("RFC 8031 gives its group a number in IKEv2 only"),
+        _ => Ok(()),
+    }
+}
