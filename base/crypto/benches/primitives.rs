@@ -6,7 +6,8 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use keytoll_crypto::{Exponents, Metered, Null, Real, keys};
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
-use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_engine::{Crypto, Rng};
 use keytoll_native::awslc::aead::{Aead, Key};
 
 fn main() {
@@ -70,16 +71,30 @@ fn encrypt<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption
         .bench_local(|| real.encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag));
 }
 
-/// As `encrypt`, in the phase in which the provider keeps expanded keys.
-#[divan::bench(args = Encryption::ALL.iter().filter(|algorithm| algorithm.is_aead()), consts = LENGTHS)]
+/// As `encrypt`, with a key that was expanded before.
+#[divan::bench(args = Encryption::ALL, consts = LENGTHS)]
 fn encrypt_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption) {
     let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
     let (mut data, mut tag) = (vec![7; LENGTH], vec![0; algorithm.tag_len()]);
     let mut real = Real::default();
-    real.enter(Phase::Traffic);
-    bencher
-        .counter(BytesCount::new(LENGTH))
-        .bench_local(|| real.encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag));
+    let mut key = TrafficKey::new(*algorithm, None, Secret::new(key), Secret::default());
+    let mut seal = || real.encrypt_traffic(&mut key, &iv, black_box(&[1; 8]), &mut data, &mut tag);
+    (0..3).for_each(|_| seal());
+    bencher.counter(BytesCount::new(LENGTH)).bench_local(seal);
+}
+
+/// As `mac`, with a key that was expanded before.
+#[divan::bench(args = Integrity::ALL, consts = LENGTHS)]
+fn mac_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Integrity) {
+    let (key, message) = (vec![3; algorithm.key_len()], vec![7; LENGTH]);
+    let (mut real, mut tag) = (Real::default(), vec![0; algorithm.tag_len()]);
+    let mut key = TrafficKey::new(Encryption::Null, Some(*algorithm), Secret::default(), Secret::new(key));
+    let mut authenticate = || {
+        real.encrypt_traffic(&mut key, &[], &[], &mut [], &mut []);
+        real.mac_traffic(&mut key, &[black_box(&message)], &mut tag);
+    };
+    (0..3).for_each(|_| authenticate());
+    bencher.counter(BytesCount::new(LENGTH)).bench_local(authenticate);
 }
 
 /// The library alone, its key expanded: what `encrypt_traffic` is measured against.

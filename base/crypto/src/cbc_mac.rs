@@ -11,20 +11,51 @@ type Block = [u8; BLOCK];
 /// How much of the message goes to the library at once.
 const STRIDE: usize = 32 * BLOCK;
 
-/// AES-XCBC-MAC with a 16-byte key, RFC 3566 §4.
+/// A key with the masks of its last block.
+pub(crate) struct MaskedKey {
+    chain: EncryptKey,
+    /// For a last block that is complete.
+    whole: Block,
+    /// For one that was padded with 10*.
+    padded: Block,
+}
+
+impl MaskedKey {
+    /// For AES-XCBC-MAC, from a 16-byte key, RFC 3566 §4.
+    pub(crate) fn xcbc(key: &[u8]) -> Self {
+        let masks = EncryptKey::new(key);
+        let derive = |constant| encrypted(&masks, [constant; BLOCK]);
+        Self { chain: EncryptKey::new(&derive(1)), whole: derive(2), padded: derive(3) }
+    }
+
+    /// For AES-CMAC, from a 16-byte key, RFC 4493 §2.3.
+    pub(crate) fn cmac(key: &[u8]) -> Self {
+        let chain = EncryptKey::new(key);
+        let whole = doubled(encrypted(&chain, [0; BLOCK]));
+        Self { padded: doubled(whole), whole, chain }
+    }
+
+    /// The MAC of the parts.
+    pub(crate) fn mac(&self, parts: &[&[u8]]) -> Digest {
+        masked(CbcMac::new(&self.chain), parts, &self.whole, &self.padded)
+    }
+}
+
+impl Drop for MaskedKey {
+    fn drop(&mut self) {
+        wipe(&mut self.whole);
+        wipe(&mut self.padded);
+    }
+}
+
+/// AES-XCBC-MAC with a 16-byte key.
 pub(crate) fn xcbc(key: &[u8], parts: &[&[u8]]) -> Digest {
-    let masks = EncryptKey::new(key);
-    let derive = |constant| encrypted(&masks, [constant; BLOCK]);
-    let chain_key = EncryptKey::new(&derive(1));
-    masked(CbcMac::new(&chain_key), parts, &derive(2), &derive(3))
+    MaskedKey::xcbc(key).mac(parts)
 }
 
 /// AES-CMAC with a 16-byte key, RFC 4493 §2.4.
 pub(crate) fn cmac(key: &[u8], parts: &[&[u8]]) -> Digest {
-    let key = EncryptKey::new(key);
-    let whole = doubled(encrypted(&key, [0; BLOCK]));
-    let padded = doubled(whole);
-    masked(CbcMac::new(&key), parts, &whole, &padded)
+    MaskedKey::cmac(key).mac(parts)
 }
 
 /// AES-XCBC-PRF-128.

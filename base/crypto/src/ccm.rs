@@ -8,14 +8,13 @@ use crate::cbc_mac::CbcMac;
 
 /// Encrypts in place and writes the tag, cut to its length.
 pub(crate) fn seal<const NONCE: usize>(
-    key: &[u8],
+    key: &EncryptKey,
     nonce: &[u8; NONCE],
     aad: &[u8],
     data: &mut [u8],
     tag: &mut [u8],
 ) {
-    let key = EncryptKey::new(key);
-    let key_stream = KeyStream::new(&key, nonce);
+    let key_stream = KeyStream::new(key, nonce);
     let full = authenticate(&key_stream, nonce, aad, data, tag.len());
     key_stream.apply(data);
     tag.copy_from_slice(&full[..tag.len()]);
@@ -23,14 +22,13 @@ pub(crate) fn seal<const NONCE: usize>(
 
 /// Decrypts in place; data that is rejected is wiped.
 pub(crate) fn open<const NONCE: usize>(
-    key: &[u8],
+    key: &EncryptKey,
     nonce: &[u8; NONCE],
     aad: &[u8],
     data: &mut [u8],
     tag: &[u8],
 ) -> Result<(), Rejected> {
-    let key = EncryptKey::new(key);
-    let key_stream = KeyStream::new(&key, nonce);
+    let key_stream = KeyStream::new(key, nonce);
     key_stream.apply(data);
     let full = authenticate(&key_stream, nonce, aad, data, tag.len());
     if const_time_eq(&full[..tag.len()], tag) {
@@ -140,7 +138,7 @@ mod tests {
 
     /// Key C0.., packet 00 01 02 .., of which the first 8 bytes are only authenticated.
     fn check(nonce: [u8; 13], packet_len: u8, expected: &[u8]) {
-        let key: Vec<u8> = (0xc0..0xd0).collect();
+        let key = EncryptKey::new(&(0xc0..0xd0).collect::<Vec<u8>>());
         let packet: Vec<u8> = (0..packet_len).collect();
         let (aad, plain) = packet.split_at(8);
         let (mut data, mut tag) = (plain.to_vec(), [0; 8]);

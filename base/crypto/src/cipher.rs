@@ -1,5 +1,5 @@
 //! Encryption as IKE and ESP key it: where key, salt, IV and nonce sit. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
-//! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 7634 (ChaCha20-Poly1305).
+//! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 4543 (GMAC), RFC 7634 (ChaCha20-Poly1305).
 
 use keytoll_engine::algorithm::{BlockCipher, Encryption};
 use keytoll_engine::crypto::Rejected;
@@ -8,7 +8,6 @@ use keytoll_native::awslc::aes::{self, DecryptKey, EncryptKey};
 use keytoll_native::awslc::des::{self, TripleKey};
 
 use crate::ccm;
-use crate::contexts::Contexts;
 
 /// Encrypts one block in place.
 ///
@@ -23,14 +22,136 @@ pub(crate) fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     }
 }
 
-/// What an algorithm is made of, once its lengths are known.
-enum Mode {
+/// What a key is expanded for; the schedules of AES-CBC differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+/// A cipher with its key expanded.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for one message, or in a box of its own"
+)]
+pub(crate) enum Cipher {
     Null,
-    TripleDesCbc,
-    AesCbc,
-    AesCtr,
-    AesCcm,
-    Evp(Aead),
+    TripleDesCbc(TripleKey),
+    AesCbcEncrypt(EncryptKey),
+    AesCbcDecrypt(DecryptKey),
+    AesCtr(EncryptKey),
+    AesCcm(EncryptKey),
+    Evp(aead::Key),
+    /// And a place to gather what is authenticated, for the library wants it in one piece.
+    AesGmac(aead::Key, Vec<u8>),
+}
+
+impl Cipher {
+    /// Expands a key without its salt.
+    pub(crate) fn new(algorithm: Encryption, key: &[u8], direction: Direction) -> Self {
+        let evp = |aead| aead::Key::new(aead, key, algorithm.tag_len());
+        match algorithm {
+            Encryption::Null => Self::Null,
+            Encryption::TripleDesCbc => Self::TripleDesCbc(TripleKey::new(
+                key.try_into().expect("a 3DES key has 24 bytes, as checked"),
+            )),
+            Encryption::Aes128Cbc | Encryption::Aes192Cbc | Encryption::Aes256Cbc => match direction {
+                Direction::Encrypt => Self::AesCbcEncrypt(EncryptKey::new(key)),
+                Direction::Decrypt => Self::AesCbcDecrypt(DecryptKey::new(key)),
+            },
+            Encryption::Aes128Ctr | Encryption::Aes192Ctr | Encryption::Aes256Ctr => {
+                Self::AesCtr(EncryptKey::new(key))
+            }
+            Encryption::ChaCha20Poly1305 => Self::Evp(evp(Aead::ChaCha20Poly1305)),
+            ccm if ccm.is_ccm() => Self::AesCcm(EncryptKey::new(key)),
+            gmac if gmac.is_gmac() => Self::AesGmac(evp(Aead::AesGcm), Vec::new()),
+            _ => Self::Evp(evp(Aead::AesGcm)),
+        }
+    }
+
+    /// Encrypts in place and writes the tag.
+    pub(crate) fn encrypt(&mut self, salt: &[u8], iv: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
+        match self {
+            Self::Null => {}
+            Self::TripleDesCbc(key) => key.cbc_encrypt(&block_iv(iv), data),
+            Self::AesCbcEncrypt(key) => key.cbc(&mut block_iv(iv), data),
+            Self::AesCbcDecrypt(_) => unreachable!("the key was expanded to encrypt"),
+            Self::AesCtr(key) => key.ctr(&mut first_counter(salt, iv), data),
+            Self::AesCcm(key) => ccm::seal(key, &nonce::<11>(salt, iv), aad, data, tag),
+            Self::Evp(key) => key.seal(&nonce(salt, iv), aad, data, tag),
+            Self::AesGmac(key, gathered) => {
+                gather(gathered, aad, iv, data);
+                key.seal(&nonce(salt, iv), gathered, &mut [], tag);
+            }
+        }
+    }
+
+    /// Decrypts in place, checking the tag; lengths are right.
+    pub(crate) fn decrypt(
+        &mut self,
+        salt: &[u8],
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        let authentic = match self {
+            Self::AesCcm(key) => return ccm::open(key, &nonce::<11>(salt, iv), aad, data, tag),
+            Self::Evp(key) => key.open(&nonce(salt, iv), aad, data, tag),
+            Self::AesGmac(key, gathered) => {
+                gather(gathered, aad, iv, data);
+                key.open(&nonce(salt, iv), gathered, &mut [], tag)
+            }
+            unauthenticated => {
+                unauthenticated.decrypt_only(salt, iv, data);
+                true
+            }
+        };
+        authentic.then_some(()).ok_or(Rejected)
+    }
+
+    fn decrypt_only(&self, salt: &[u8], iv: &[u8], data: &mut [u8]) {
+        match self {
+            Self::TripleDesCbc(key) => key.cbc_decrypt(&block_iv(iv), data),
+            Self::AesCbcDecrypt(key) => key.cbc(&mut block_iv(iv), data),
+            Self::AesCbcEncrypt(_) => unreachable!("the key was expanded to decrypt"),
+            Self::AesCtr(key) => key.ctr(&mut first_counter(salt, iv), data),
+            Self::Null | Self::AesCcm(_) | Self::Evp(_) | Self::AesGmac(..) => {}
+        }
+    }
+}
+
+/// RFC 4543 §3.3, §3.4: what GMAC protects is the AAD of GCM, then the IV, then the payload it leaves readable.
+fn gather(gathered: &mut Vec<u8>, aad: &[u8], iv: &[u8], data: &[u8]) {
+    gathered.clear();
+    [aad, iv, data].into_iter().for_each(|part| gathered.extend_from_slice(part));
+}
+
+fn block_iv<const N: usize>(iv: &[u8]) -> [u8; N] {
+    iv.try_into().expect("the IV is as long as its cipher's block, as checked")
+}
+
+/// RFC 3686 §4: the counter block is nonce(4) IV(8) and a counter that starts at one.
+fn first_counter(salt: &[u8], iv: &[u8]) -> [u8; aes::BLOCK] {
+    let mut counter = [0; aes::BLOCK];
+    counter[..12].copy_from_slice(&nonce::<12>(salt, iv));
+    counter[aes::BLOCK - 1] = 1;
+    counter
+}
+
+/// Salt and IV together (RFC 4106 §4, RFC 4309 §4, RFC 7634 §2).
+fn nonce<const N: usize>(salt: &[u8], iv: &[u8]) -> [u8; N] {
+    let mut nonce = [0; N];
+    let (head, tail) = nonce.split_at_mut(salt.len());
+    head.copy_from_slice(salt);
+    tail.copy_from_slice(iv);
+    nonce
+}
+
+/// What the peer sent must be whole blocks and have a tag of the right length.
+pub(crate) fn check_lengths(algorithm: Encryption, data: &[u8], tag: &[u8]) -> Result<(), Rejected> {
+    let whole = data.len().is_multiple_of(algorithm.block_len());
+    (whole && tag.len() == algorithm.tag_len()).then_some(()).ok_or(Rejected)
 }
 
 /// The keying material of one message.
@@ -54,75 +175,17 @@ impl<'a> Keyed<'a> {
     }
 
     /// Encrypts in place and writes the tag.
-    pub(crate) fn encrypt(&self, contexts: &mut Contexts, aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
+    pub(crate) fn encrypt(&self, aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
         assert_eq!(tag.len(), self.algorithm.tag_len(), "length of the {} tag", self.algorithm);
-        match self.mode() {
-            Mode::Null => {}
-            Mode::TripleDesCbc => self.triple_des().cbc_encrypt(&self.iv_array(), data),
-            Mode::AesCbc => EncryptKey::new(self.key).cbc(&mut self.iv_array(), data),
-            Mode::AesCtr => self.counter_mode(data),
-            Mode::AesCcm => ccm::seal(self.key, &self.nonce::<11>(), aad, data, tag),
-            Mode::Evp(aead) => self.with(contexts, aead, |key| key.seal(&self.nonce(), aad, data, tag)),
-        }
+        let mut cipher = Cipher::new(self.algorithm, self.key, Direction::Encrypt);
+        cipher.encrypt(self.salt, self.iv, aad, data, tag);
     }
 
     /// Decrypts in place, checking lengths and tag.
-    pub(crate) fn decrypt(
-        &self,
-        contexts: &mut Contexts,
-        aad: &[u8],
-        data: &mut [u8],
-        tag: &[u8],
-    ) -> Result<(), Rejected> {
-        self.check_lengths(data, tag)?;
-        match self.mode() {
-            Mode::Null => {}
-            Mode::TripleDesCbc => self.triple_des().cbc_decrypt(&self.iv_array(), data),
-            Mode::AesCbc => DecryptKey::new(self.key).cbc(&mut self.iv_array(), data),
-            Mode::AesCtr => self.counter_mode(data),
-            Mode::AesCcm => return ccm::open(self.key, &self.nonce::<11>(), aad, data, tag),
-            Mode::Evp(aead) => return self.with(contexts, aead, |key| self.open(key, aad, data, tag)),
-        }
-        Ok(())
-    }
-
-    /// What the peer sent must be whole blocks and have a tag of the right length.
-    pub(crate) fn check_lengths(&self, data: &[u8], tag: &[u8]) -> Result<(), Rejected> {
-        let whole = data.len().is_multiple_of(self.algorithm.block_len());
-        (whole && tag.len() == self.algorithm.tag_len()).then_some(()).ok_or(Rejected)
-    }
-
-    fn open(&self, key: &aead::Key, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
-        key.open(&self.nonce(), aad, data, tag).then_some(()).ok_or(Rejected)
-    }
-
-    fn with<T>(&self, contexts: &mut Contexts, aead: Aead, operation: impl FnOnce(&aead::Key) -> T) -> T {
-        contexts.with(self.algorithm, aead, self.key, operation)
-    }
-
-    fn triple_des(&self) -> TripleKey {
-        TripleKey::new(self.key.try_into().expect("a 3DES key has 24 bytes, as checked"))
-    }
-
-    /// RFC 3686 §4: the counter block is nonce(4) IV(8) and a counter that starts at one.
-    fn counter_mode(&self, data: &mut [u8]) {
-        let mut counter = [0; aes::BLOCK];
-        counter[..12].copy_from_slice(&self.nonce::<12>());
-        counter[aes::BLOCK - 1] = 1;
-        EncryptKey::new(self.key).ctr(&mut counter, data);
-    }
-
-    /// Salt and IV together (RFC 4106 §4, RFC 4309 §4, RFC 7634 §2).
-    fn nonce<const N: usize>(&self) -> [u8; N] {
-        let mut nonce = [0; N];
-        let (salt, iv) = nonce.split_at_mut(self.salt.len());
-        salt.copy_from_slice(self.salt);
-        iv.copy_from_slice(self.iv);
-        nonce
-    }
-
-    fn iv_array<const N: usize>(&self) -> [u8; N] {
-        self.iv.try_into().expect("the IV is as long as its cipher's block, as checked")
+    pub(crate) fn decrypt(&self, aad: &[u8], data: &mut [u8], tag: &[u8]) -> Result<(), Rejected> {
+        check_lengths(self.algorithm, data, tag)?;
+        let mut cipher = Cipher::new(self.algorithm, self.key, Direction::Decrypt);
+        cipher.decrypt(self.salt, self.iv, aad, data, tag)
     }
 
     /// The cipher's own key, for another library.
@@ -134,20 +197,10 @@ impl<'a> Keyed<'a> {
     /// IV, nonce or first counter block, for another library.
     #[cfg(feature = "ossl")]
     pub(crate) fn whole_iv(&self) -> Vec<u8> {
-        let counter: &[u8] = if matches!(self.mode(), Mode::AesCtr) { &[0, 0, 0, 1] } else { &[] };
+        use Encryption as E;
+        let counts = matches!(self.algorithm, E::Aes128Ctr | E::Aes192Ctr | E::Aes256Ctr);
+        let counter: &[u8] = if counts { &[0, 0, 0, 1] } else { &[] };
         [self.salt, self.iv, counter].concat()
-    }
-
-    fn mode(&self) -> Mode {
-        match self.algorithm {
-            Encryption::Null => Mode::Null,
-            Encryption::TripleDesCbc => Mode::TripleDesCbc,
-            Encryption::Aes128Cbc | Encryption::Aes192Cbc | Encryption::Aes256Cbc => Mode::AesCbc,
-            Encryption::Aes128Ctr | Encryption::Aes192Ctr | Encryption::Aes256Ctr => Mode::AesCtr,
-            Encryption::ChaCha20Poly1305 => Mode::Evp(Aead::ChaCha20Poly1305),
-            ccm if ccm.is_ccm() => Mode::AesCcm,
-            _ => Mode::Evp(Aead::AesGcm),
-        }
     }
 }
 

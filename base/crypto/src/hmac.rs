@@ -43,15 +43,33 @@ fn finish<H: Md>(mut running: Running<H>, parts: &[&[u8]]) -> Digest {
     digest
 }
 
-/// RFC 2104 §2: H(K ⊕ opad, H(K ⊕ ipad, text)).
 fn keyed<H: Md>(key: &[u8], parts: &[&[u8]]) -> Digest {
-    let mut pad = [0; BLOCK_MAX];
-    let pad = &mut pad[..H::BLOCK];
-    set_key::<H>(key, pad);
-    let inner = finish(padded::<H>(pad, 0x36), parts);
-    let outer = finish(padded::<H>(pad, 0x36 ^ 0x5c), &[&inner]);
-    wipe(pad);
-    outer
+    Pads::<H>::new(key).finish(parts)
+}
+
+/// RFC 2104 §4: both hashes after their first block, which depends on the key alone.
+#[derive(Clone)]
+pub(crate) struct Pads<H: Md> {
+    inner: Running<H>,
+    outer: Running<H>,
+}
+
+impl<H: Md> Pads<H> {
+    /// Hashes the key into both pads.
+    pub(crate) fn new(key: &[u8]) -> Self {
+        let mut pad = [0; BLOCK_MAX];
+        let pad = &mut pad[..H::BLOCK];
+        set_key::<H>(key, pad);
+        let pads = Self { inner: padded(pad, 0x36), outer: padded(pad, 0x36 ^ 0x5c) };
+        wipe(pad);
+        pads
+    }
+
+    /// RFC 2104 §2: H(K ⊕ opad, H(K ⊕ ipad, text)).
+    pub(crate) fn finish(self, parts: &[&[u8]]) -> Digest {
+        let inner = finish(self.inner, parts);
+        finish(self.outer, &[&inner])
+    }
 }
 
 // RFC 2104 §2: keys longer than a block are hashed first, shorter ones padded with zeros.

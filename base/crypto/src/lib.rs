@@ -14,8 +14,8 @@ mod agreement;
 mod cbc_mac;
 mod ccm;
 mod cipher;
-mod contexts;
 mod hmac;
+mod mac;
 mod metered;
 mod null;
 #[cfg(feature = "ossl")]
@@ -23,6 +23,7 @@ mod ossl;
 mod provider;
 mod real;
 mod signature;
+mod traffic;
 
 pub use agreement::Exponents;
 pub use metered::{Metered, Row};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use keytoll_engine::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::clock;
 
@@ -242,6 +242,44 @@ impl<C: Crypto> Crypto for Metered<C> {
     ) -> Result<(), Rejected> {
         self.book(Slot::decrypt(algorithm), data.len() + aad.len(), |provider| {
             provider.decrypt(algorithm, key, iv, aad, data, tag)
+        })
+    }
+
+    fn encrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        self.book(Slot::encrypt(key.encryption), data.len() + aad.len(), |provider| {
+            provider.encrypt_traffic(key, iv, aad, data, tag);
+        });
+    }
+
+    fn decrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        self.book(Slot::decrypt(key.encryption), data.len() + aad.len(), |provider| {
+            provider.decrypt_traffic(key, iv, aad, data, tag)
+        })
+    }
+
+    fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+        self.book(Slot::mac(key.authentication()), total(parts), |provider| {
+            provider.mac_traffic(key, parts, tag);
+        });
+    }
+
+    fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
+        self.book(Slot::verify_mac(key.authentication()), total(parts), |provider| {
+            provider.verify_traffic(key, parts, tag)
         })
     }
 

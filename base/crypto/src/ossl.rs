@@ -3,6 +3,7 @@
 //! It calls what strongSwan calls, so that a difference to charon is either the library's or the engine's. AES-XCBC is
 //! not in OpenSSL (strongSwan has its own): ask [`Ossl::check`] before offering it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::{
@@ -20,7 +21,7 @@ use keytoll_native::ossl::key::{self, PublicKey, Scheme};
 use zeroize::Zeroizing;
 
 use crate::agreement::{Family, draw_scalar, family};
-use crate::cipher::Keyed;
+use crate::cipher::{Keyed, check_lengths};
 use crate::keys::{self, KeyError, kind_of_spki};
 use crate::signature::name;
 use crate::{Exponents, Unsupported};
@@ -134,9 +135,10 @@ impl Crypto for Ossl {
         tag: &mut [u8],
     ) {
         let keyed = Keyed::new(algorithm, key, iv);
-        let aad = if algorithm.is_aead() { aad } else { &[] };
+        let aad = associated(algorithm, iv, aad, data);
         if let Some(cipher) = cipher(algorithm) {
-            cipher.encrypt(keyed.key(), &keyed.whole_iv(), aad, data, tag);
+            let data = if algorithm.is_gmac() { &mut [] } else { data };
+            cipher.encrypt(keyed.key(), &keyed.whole_iv(), &aad, data, tag);
         }
     }
 
@@ -150,11 +152,12 @@ impl Crypto for Ossl {
         tag: &[u8],
     ) -> Result<(), Rejected> {
         let keyed = Keyed::new(algorithm, key, iv);
-        keyed.check_lengths(data, tag)?;
-        let aad = if algorithm.is_aead() { aad } else { &[] };
+        check_lengths(algorithm, data, tag)?;
+        let aad = associated(algorithm, iv, aad, data);
+        let data = if algorithm.is_gmac() { &mut [] } else { data };
         accept(
             cipher(algorithm)
-                .is_none_or(|cipher| cipher.decrypt(keyed.key(), &keyed.whole_iv(), aad, data, tag)),
+                .is_none_or(|cipher| cipher.decrypt(keyed.key(), &keyed.whole_iv(), &aad, data, tag)),
         )
     }
 
@@ -268,6 +271,15 @@ fn montgomery_secret(curve: Montgomery, rng: &mut Rng, public: &mut [u8]) -> Sec
     Secret::new(private)
 }
 
+/// What the cipher authenticates without encrypting it. RFC 4543 §3.3: with GMAC, everything.
+fn associated<'a>(algorithm: Encryption, iv: &[u8], aad: &'a [u8], data: &[u8]) -> Cow<'a, [u8]> {
+    match algorithm {
+        gmac if gmac.is_gmac() => [aad, iv, data].concat().into(),
+        aead if aead.is_aead() => aad.into(),
+        _ => (&[]).into(),
+    }
+}
+
 /// None for no encryption.
 const fn cipher(algorithm: Encryption) -> Option<Cipher> {
     use Encryption as E;
@@ -280,9 +292,9 @@ const fn cipher(algorithm: Encryption) -> Option<Cipher> {
         E::Aes128Ctr => Cipher::Aes128Ctr,
         E::Aes192Ctr => Cipher::Aes192Ctr,
         E::Aes256Ctr => Cipher::Aes256Ctr,
-        E::Aes128Gcm16 | E::Aes128Gcm12 | E::Aes128Gcm8 => Cipher::Aes128Gcm,
-        E::Aes192Gcm16 => Cipher::Aes192Gcm,
-        E::Aes256Gcm16 | E::Aes256Gcm12 | E::Aes256Gcm8 => Cipher::Aes256Gcm,
+        E::Aes128Gcm16 | E::Aes128Gcm12 | E::Aes128Gcm8 | E::Aes128Gmac => Cipher::Aes128Gcm,
+        E::Aes192Gcm16 | E::Aes192Gmac => Cipher::Aes192Gcm,
+        E::Aes256Gcm16 | E::Aes256Gcm12 | E::Aes256Gcm8 | E::Aes256Gmac => Cipher::Aes256Gcm,
         E::Aes128Ccm16 | E::Aes128Ccm12 | E::Aes128Ccm8 => Cipher::Aes128Ccm,
         E::Aes192Ccm16 => Cipher::Aes192Ccm,
         E::Aes256Ccm16 | E::Aes256Ccm12 | E::Aes256Ccm8 => Cipher::Aes256Ccm,

@@ -3,7 +3,7 @@
 use keytoll_engine::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 
 use crate::{Null, Real};
@@ -109,6 +109,36 @@ impl Crypto for Provider {
         tag: &[u8],
     ) -> Result<(), Rejected> {
         each!(self.decrypt(algorithm, key, iv, aad, data, tag))
+    }
+
+    fn encrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        each!(self.encrypt_traffic(key, iv, aad, data, tag));
+    }
+
+    fn decrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        each!(self.decrypt_traffic(key, iv, aad, data, tag))
+    }
+
+    fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+        each!(self.mac_traffic(key, parts, tag));
+    }
+
+    fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
+        each!(self.verify_traffic(key, parts, tag))
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {

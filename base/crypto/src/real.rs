@@ -3,15 +3,14 @@
 use keytoll_engine::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
+use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_engine::{Crypto, Rng};
 use keytoll_native::awslc::{const_time_eq, hash, key, rc4};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
-use crate::contexts::Contexts;
-use crate::{cbc_mac, cipher, hmac, signature};
+use crate::{cbc_mac, cipher, hmac, mac, signature, traffic};
 
 /// An algorithm that the chosen library does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +21,12 @@ pub struct Unsupported(pub &'static str);
 #[derive(Debug, Default)]
 pub struct Real {
     exponents: Exponents,
-    contexts: Contexts,
 }
 
 impl Real {
     /// A provider that draws private MODP exponents of the given length.
-    pub fn new(exponents: Exponents) -> Self {
-        Self { exponents, contexts: Contexts::default() }
+    pub const fn new(exponents: Exponents) -> Self {
+        Self { exponents }
     }
 
     /// Whether the library has the group: all but X448.
@@ -51,10 +49,6 @@ impl Real {
 }
 
 impl Crypto for Real {
-    fn enter(&mut self, phase: Phase) {
-        self.contexts.enter(phase);
-    }
-
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
         hmac::hash(algorithm, parts)
     }
@@ -86,17 +80,7 @@ impl Crypto for Real {
     }
 
     fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
-        let mut tag = match algorithm {
-            Integrity::HmacMd5_96 => hmac::hmac(Hash::Md5, key, parts),
-            Integrity::HmacSha1_96 => hmac::hmac(Hash::Sha1, key, parts),
-            Integrity::HmacSha256_128 => hmac::hmac(Hash::Sha256, key, parts),
-            Integrity::HmacSha384_192 => hmac::hmac(Hash::Sha384, key, parts),
-            Integrity::HmacSha512_256 => hmac::hmac(Hash::Sha512, key, parts),
-            Integrity::AesXcbc96 => cbc_mac::xcbc(key, parts),
-            Integrity::AesCmac96 => cbc_mac::cmac(key, parts),
-        };
-        tag.truncate(algorithm.tag_len());
-        tag
+        mac::mac(algorithm, key, parts)
     }
 
     fn verify_mac(
@@ -118,7 +102,7 @@ impl Crypto for Real {
         data: &mut [u8],
         tag: &mut [u8],
     ) {
-        Keyed::new(algorithm, key, iv).encrypt(&mut self.contexts, aad, data, tag);
+        Keyed::new(algorithm, key, iv).encrypt(aad, data, tag);
     }
 
     fn decrypt(
@@ -130,7 +114,37 @@ impl Crypto for Real {
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        Keyed::new(algorithm, key, iv).decrypt(&mut self.contexts, aad, data, tag)
+        Keyed::new(algorithm, key, iv).decrypt(aad, data, tag)
+    }
+
+    fn encrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        traffic::encrypt(key, iv, aad, data, tag);
+    }
+
+    fn decrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        traffic::decrypt(key, iv, aad, data, tag)
+    }
+
+    fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+        traffic::mac(key, parts, tag);
+    }
+
+    fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
+        traffic::verify(key, parts, tag)
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {

@@ -229,6 +229,11 @@ fn oracle_encrypt(
         "aes192ctr" => (oracle_ctr::<ctr::Ctr32BE<Aes192>>(key, &nonce, plain), vec![]),
         "aes256ctr" => (oracle_ctr::<ctr::Ctr32BE<Aes256>>(key, &nonce, plain), vec![]),
         "chacha20poly1305" => oracle_aead::<chacha20poly1305::ChaCha20Poly1305>(key, &nonce, aad, plain),
+        // RFC 4543 §3.3: all of it is associated data.
+        name if algorithm.is_gmac() => {
+            let (all, name) = ([aad, iv, plain].concat(), name.replace("gmac", "gcm16"));
+            (plain.to_vec(), oracle_aes_aead(&name, key, &nonce, &all, &[], algorithm.tag_len()).1)
+        }
         name => oracle_aes_aead(name, key, &nonce, aad, plain, algorithm.tag_len()),
     }
 }

@@ -8,7 +8,7 @@ use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_engine::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Rejected, SigningKey};
+use keytoll_engine::crypto::{Rejected, Secret, SigningKey, TrafficKey};
 use keytoll_engine::{Crypto, Phase, Rng};
 use proptest::prelude::*;
 
@@ -115,6 +115,51 @@ fn ciphers_come_back_and_refuse_what_is_not_theirs() {
             assert_eq!(again, plain, "{algorithm}");
             check_refusals(&mut provider, algorithm, [&key, &iv], &data, &tag);
         }
+    }
+}
+
+#[test]
+fn the_keys_of_traffic_make_what_keys_of_single_messages_make() {
+    for mut provider in providers() {
+        for &encryption in Encryption::ALL {
+            for &integrity in Integrity::ALL {
+                let mut fresh = [encryption, encryption].map(|_| traffic_key(encryption, integrity));
+                // The third packet is the first that finds an expanded key.
+                (0..4).for_each(|packet| check_packet(&mut provider, &mut fresh, packet));
+            }
+        }
+    }
+}
+
+fn traffic_key(encryption: Encryption, integrity: Integrity) -> TrafficKey {
+    let key = |len| Secret::new((1..).take(len).collect());
+    TrafficKey::new(encryption, Some(integrity), key(encryption.key_len()), key(integrity.key_len()))
+}
+
+fn check_packet(provider: &mut Provider, [sender, receiver]: &mut [TrafficKey; 2], packet: u8) {
+    let (encryption, integrity) = (sender.encryption, sender.authentication());
+    let (iv, plain) = (vec![packet; encryption.iv_len()], [packet; 48]);
+    let mut expected = (plain, vec![0; encryption.tag_len()]);
+    let key = sender.encryption_key.clone();
+    provider.encrypt(encryption, &key, &iv, b"aad", &mut expected.0, &mut expected.1);
+    let mut made = (plain, vec![1; encryption.tag_len()]);
+    provider.encrypt_traffic(sender, &iv, b"aad", &mut made.0, &mut made.1);
+    assert_eq!(made, expected, "{encryption}, packet {packet}");
+    let mut tag = vec![1; integrity.tag_len()];
+    provider.mac_traffic(sender, &[&made.0, b"more"], &mut tag);
+    assert_eq!(
+        tag[..],
+        provider.mac(integrity, &sender.integrity_key, &[&made.0, b"more"])[..],
+        "{integrity}"
+    );
+    assert_eq!(provider.verify_traffic(receiver, &[&made.0, b"more"], &tag), Ok(()), "{integrity}");
+    tag[0] ^= 1;
+    assert!(provider.verify_traffic(receiver, &[&made.0, b"more"], &tag).is_err(), "{integrity}");
+    assert_eq!(provider.decrypt_traffic(receiver, &iv, b"aad", &mut made.0, &made.1), Ok(()), "{encryption}");
+    assert_eq!(made.0, plain, "{encryption}, packet {packet}");
+    if encryption.is_aead() {
+        made.1[0] ^= 1;
+        assert!(provider.decrypt_traffic(receiver, &iv, b"aad", &mut made.0, &made.1).is_err());
     }
 }
 

@@ -192,6 +192,12 @@ algorithms! {
         Aes256Ccm8 = "aes256ccm8",
         /// ChaCha20-Poly1305, RFC 7634.
         ChaCha20Poly1305 = "chacha20poly1305",
+        /// AES-GMAC, RFC 4543: integrity without encryption, for ESP only.
+        Aes128Gmac = "aes128gmac",
+        /// AES-GMAC, RFC 4543.
+        Aes192Gmac = "aes192gmac",
+        /// AES-GMAC, RFC 4543.
+        Aes256Gmac = "aes256gmac",
     }
 }
 
@@ -207,12 +213,14 @@ impl Encryption {
             | Self::Aes128Gcm8
             | Self::Aes128Ccm16
             | Self::Aes128Ccm12
-            | Self::Aes128Ccm8 => 16,
+            | Self::Aes128Ccm8
+            | Self::Aes128Gmac => 16,
             Self::TripleDesCbc
             | Self::Aes192Cbc
             | Self::Aes192Ctr
             | Self::Aes192Gcm16
-            | Self::Aes192Ccm16 => 24,
+            | Self::Aes192Ccm16
+            | Self::Aes192Gmac => 24,
             Self::Aes256Cbc
             | Self::Aes256Ctr
             | Self::Aes256Gcm16
@@ -221,7 +229,8 @@ impl Encryption {
             | Self::Aes256Ccm16
             | Self::Aes256Ccm12
             | Self::Aes256Ccm8
-            | Self::ChaCha20Poly1305 => 32,
+            | Self::ChaCha20Poly1305
+            | Self::Aes256Gmac => 32,
         }
     }
 
@@ -268,7 +277,10 @@ impl Encryption {
             | Self::Aes128Ccm16
             | Self::Aes192Ccm16
             | Self::Aes256Ccm16
-            | Self::ChaCha20Poly1305 => 16,
+            | Self::ChaCha20Poly1305
+            | Self::Aes128Gmac
+            | Self::Aes192Gmac
+            | Self::Aes256Gmac => 16,
             _ => 0,
         }
     }
@@ -292,10 +304,17 @@ impl Encryption {
         )
     }
 
-    /// RFC 8221 §5: NULL hides nothing; 3DES SHOULD NOT (64-bit blocks).
+    /// Whether it is AES-GMAC, which protects what it leaves readable.
+    pub const fn is_gmac(self) -> bool {
+        matches!(self, Self::Aes128Gmac | Self::Aes192Gmac | Self::Aes256Gmac)
+    }
+
+    /// RFC 8221 §5: NULL and GMAC hide nothing; 3DES SHOULD NOT (64-bit blocks).
     pub const fn standing(self) -> Standing {
         match self {
-            Self::Null | Self::TripleDesCbc => Standing::Weak,
+            Self::Null | Self::TripleDesCbc | Self::Aes128Gmac | Self::Aes192Gmac | Self::Aes256Gmac => {
+                Standing::Weak
+            }
             _ => Standing::Good,
         }
     }

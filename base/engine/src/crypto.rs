@@ -70,6 +70,41 @@ pub trait Crypto: Send {
         tag: &[u8],
     ) -> Result<(), Rejected>;
 
+    /// As [`Crypto::encrypt`], with the key of an SA that carries traffic.
+    fn encrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) {
+        self.encrypt(key.encryption, &key.encryption_key, iv, aad, data, tag);
+    }
+
+    /// As [`Crypto::decrypt`], with the key of an SA that carries traffic.
+    fn decrypt_traffic(
+        &mut self,
+        key: &mut TrafficKey,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Rejected> {
+        self.decrypt(key.encryption, &key.encryption_key, iv, aad, data, tag)
+    }
+
+    /// As [`Crypto::mac`], with the key of an SA that carries traffic, which must have an integrity algorithm. `tag` has
+    /// [`Integrity::tag_len`] bytes.
+    fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+        tag.copy_from_slice(&self.mac(key.authentication(), &key.integrity_key, parts));
+    }
+
+    /// As [`Crypto::verify_mac`], with the key of an SA that carries traffic, which must have an integrity algorithm.
+    fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
+        self.verify_mac(key.authentication(), &key.integrity_key, parts, tag)
+    }
+
     /// A fresh key pair for a group, its private part drawn from `rng`.
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair;
 
@@ -243,6 +278,84 @@ impl Eq for Secret {}
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret({} bytes)", self.0.len())
+    }
+}
+
+/// The keys of one direction of an SA that carries traffic.
+///
+/// A provider that computes keeps its expanded form inside, from the second packet on: an SA that carries one ping costs
+/// no memory for it, and one that carries many pays for the expansion once.
+pub struct TrafficKey {
+    /// Encryption.
+    pub encryption: Encryption,
+    /// Integrity; none with an AEAD.
+    pub integrity: Option<Integrity>,
+    /// [`Encryption::key_len`] bytes, salt last.
+    pub encryption_key: Secret,
+    /// [`Integrity::key_len`] bytes, or none.
+    pub integrity_key: Secret,
+    /// What a provider keeps for itself.
+    pub kept: Kept,
+}
+
+/// What a provider keeps in a [`TrafficKey`].
+#[derive(Default)]
+pub enum Kept {
+    /// The key was never used.
+    #[default]
+    Unused,
+    /// It was used, and nothing kept.
+    Used,
+    /// The provider's own representation.
+    Expanded(Box<dyn Any + Send + Sync>),
+}
+
+impl TrafficKey {
+    /// Keys that no packet has seen.
+    pub const fn new(
+        encryption: Encryption,
+        integrity: Option<Integrity>,
+        encryption_key: Secret,
+        integrity_key: Secret,
+    ) -> Self {
+        Self { encryption, integrity, encryption_key, integrity_key, kept: Kept::Unused }
+    }
+
+    /// Length of the integrity check value that the two algorithms make together.
+    pub fn icv_len(&self) -> usize {
+        self.integrity.map_or(self.encryption.tag_len(), Integrity::tag_len)
+    }
+
+    /// The integrity algorithm.
+    ///
+    /// # Panics
+    /// If there is none: with an AEAD nobody may ask.
+    pub fn authentication(&self) -> Integrity {
+        self.integrity.expect("only keys with an integrity algorithm make check values of their own")
+    }
+}
+
+/// The same keys, and nothing that a provider kept.
+impl Clone for TrafficKey {
+    fn clone(&self) -> Self {
+        Self::new(self.encryption, self.integrity, self.encryption_key.clone(), self.integrity_key.clone())
+    }
+}
+
+impl PartialEq for TrafficKey {
+    fn eq(&self, other: &Self) -> bool {
+        (self.encryption, self.integrity) == (other.encryption, other.integrity)
+            && self.encryption_key == other.encryption_key
+            && self.integrity_key == other.integrity_key
+    }
+}
+
+impl Eq for TrafficKey {}
+
+impl fmt::Debug for TrafficKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let integrity = self.integrity.map_or("aead", Integrity::name);
+        write!(f, "TrafficKey({}, {integrity})", self.encryption)
     }
 }
 

@@ -31,6 +31,9 @@ pub enum SuiteError {
     /// An algorithm that must be there is not.
     #[error("no {0}")]
     No(&'static str),
+    /// An algorithm that IKE's own messages may not use.
+    #[error("`{0}` does not encrypt; it is for ESP only")]
+    NotForIke(Encryption),
     /// An AEAD together with a separate integrity algorithm.
     #[error("`{0}` protects integrity itself, `{1}` must go")]
     Superfluous(Encryption, Integrity),
@@ -43,6 +46,10 @@ impl Suite {
         suite.group.ok_or(SuiteError::No("key exchange group"))?;
         suite.prf = suite.prf.or_else(|| suite.integrity.map(prf_of));
         suite.prf.ok_or(SuiteError::No("pseudo-random function"))?;
+        // RFC 4543 §5.4: a suite without confidentiality is for ESP, never for IKE.
+        if suite.encryption.is_gmac() {
+            return Err(SuiteError::NotForIke(suite.encryption));
+        }
         Ok(suite)
     }
 
@@ -136,6 +143,7 @@ mod tests {
         assert_eq!(error("aes128gcm16-x25519"), "no pseudo-random function");
         assert_eq!(error("aes128-sha256"), "no key exchange group");
         assert_eq!(error("aes128-sha256-sha1-x25519"), "a second integrity algorithm: `sha1`");
+        assert_eq!(error("aes128gmac-prfsha256-x25519"), "`aes128gmac` does not encrypt; it is for ESP only");
         assert_eq!(
             error("aes128gcm16-sha1-x25519"),
             "`aes128gcm16` protects integrity itself, `sha1` must go"

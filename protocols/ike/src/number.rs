@@ -430,6 +430,9 @@ pub const fn encryption_number(algorithm: Encryption) -> (u16, Option<u16>) {
         E::Aes128Gcm16 => (20, Some(128)),
         E::Aes192Gcm16 => (20, Some(192)),
         E::Aes256Gcm16 => (20, Some(256)),
+        E::Aes128Gmac => (21, Some(128)),
+        E::Aes192Gmac => (21, Some(192)),
+        E::Aes256Gmac => (21, Some(256)),
         E::ChaCha20Poly1305 => (28, None),
     }
 }

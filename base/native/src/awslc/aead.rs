@@ -19,6 +19,8 @@ pub enum Aead {
 }
 
 /// A key ready to seal and open; wiped when dropped.
+// The library aligns its state within the context when it fills it, to 16 bytes: so a move must keep the alignment.
+#[repr(C, align(16))]
 pub struct Key {
     context: sys::EVP_AEAD_CTX,
     tag_len: usize,

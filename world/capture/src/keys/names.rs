@@ -57,7 +57,10 @@ fn ike_encryption(encryption: Encryption) -> Option<&'static str> {
         Encryption::Aes256Ccm12 => "AES-CCM-256 with 12 octet ICV [RFC5282]",
         Encryption::Aes128Ccm8 => "AES-CCM-128 with 8 octet ICV [RFC5282]",
         Encryption::Aes256Ccm8 => "AES-CCM-256 with 8 octet ICV [RFC5282]",
-        Encryption::ChaCha20Poly1305 => return None,
+        Encryption::ChaCha20Poly1305
+        | Encryption::Aes128Gmac
+        | Encryption::Aes192Gmac
+        | Encryption::Aes256Gmac => return None,
     })
 }
 
@@ -90,7 +93,10 @@ fn esp_encryption(encryption: Encryption) -> Option<&'static str> {
         | Encryption::Aes256Ccm12
         | Encryption::Aes128Ccm8
         | Encryption::Aes256Ccm8
-        | Encryption::ChaCha20Poly1305 => return None,
+        | Encryption::ChaCha20Poly1305
+        | Encryption::Aes128Gmac
+        | Encryption::Aes192Gmac
+        | Encryption::Aes256Gmac => return None,
     })
 }
 

@@ -1,0 +1,106 @@
+//! The keys of an SA that carries traffic, kept expanded inside the [`TrafficKey`] itself.
+//!
+//! Expanding a key costs as much as a short packet, and its form takes half a kilobyte. So the first packet of an SA is
+//! sealed as any message of IKE is, and the second one makes what all later packets use.
+
+use keytoll_engine::algorithm::Encryption;
+use keytoll_engine::crypto::{Kept, Rejected, TrafficKey};
+use keytoll_native::awslc::const_time_eq;
+
+use crate::cipher::{Cipher, Direction, check_lengths};
+use crate::mac::{self, MacKey};
+
+/// What the real provider keeps in a key.
+struct Expanded {
+    direction: Direction,
+    cipher: Cipher,
+    /// In a box of its own: with an AEAD there is none.
+    mac: Option<Box<MacKey>>,
+}
+
+impl Expanded {
+    fn new(key: &TrafficKey, direction: Direction) -> Self {
+        Self {
+            direction,
+            cipher: Cipher::new(key.encryption, split(key.encryption, &key.encryption_key).0, direction),
+            mac: key.integrity.map(|integrity| Box::new(MacKey::new(integrity, &key.integrity_key))),
+        }
+    }
+}
+
+/// Encrypts a packet.
+pub(crate) fn encrypt(key: &mut TrafficKey, iv: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
+    let (encryption, direction) = (key.encryption, Direction::Encrypt);
+    assert_eq!(tag.len(), encryption.tag_len(), "length of the {encryption} tag");
+    let TrafficKey { encryption_key, kept, .. } = key;
+    let (bare, salt) = split(encryption, encryption_key);
+    if let Some(Expanded { cipher, .. }) = expanded(kept, direction) {
+        return cipher.encrypt(salt, iv, aad, data, tag);
+    }
+    Cipher::new(encryption, bare, direction).encrypt(salt, iv, aad, data, tag);
+    used(key, direction);
+}
+
+/// Decrypts a packet.
+pub(crate) fn decrypt(
+    key: &mut TrafficKey,
+    iv: &[u8],
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &[u8],
+) -> Result<(), Rejected> {
+    let (encryption, direction) = (key.encryption, Direction::Decrypt);
+    check_lengths(encryption, data, tag)?;
+    let TrafficKey { encryption_key, kept, .. } = key;
+    let (bare, salt) = split(encryption, encryption_key);
+    if let Some(Expanded { cipher, .. }) = expanded(kept, direction) {
+        return cipher.decrypt(salt, iv, aad, data, tag);
+    }
+    // What a stranger sends must not make us keep anything: only packets that were right count.
+    Cipher::new(encryption, bare, direction).decrypt(salt, iv, aad, data, tag)?;
+    used(key, direction);
+    Ok(())
+}
+
+/// Makes the integrity check value of a packet.
+pub(crate) fn mac(key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+    let kept = match &key.kept {
+        Kept::Expanded(any) => any.downcast_ref::<Expanded>().and_then(|expanded| expanded.mac.as_deref()),
+        Kept::Unused | Kept::Used => None,
+    };
+    match kept {
+        Some(mac) => mac.tag(parts, tag),
+        None => tag.copy_from_slice(&mac::mac(key.authentication(), &key.integrity_key, parts)),
+    }
+}
+
+/// Checks the integrity check value of a packet.
+pub(crate) fn verify(key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
+    let mut right = [0; mac::TAG_LEN_MAX];
+    let right = &mut right[..key.authentication().tag_len()];
+    mac(key, parts, right);
+    const_time_eq(right, tag).then_some(()).ok_or(Rejected)
+}
+
+/// What was kept, if it serves this direction.
+fn expanded(kept: &mut Kept, direction: Direction) -> Option<&mut Expanded> {
+    match kept {
+        Kept::Expanded(any) => any.downcast_mut::<Expanded>().filter(|kept| kept.direction == direction),
+        Kept::Unused | Kept::Used => None,
+    }
+}
+
+/// Notes a packet; the second one leaves the expanded key behind.
+fn used(key: &mut TrafficKey, direction: Direction) {
+    match key.kept {
+        Kept::Unused => key.kept = Kept::Used,
+        Kept::Used => key.kept = Kept::Expanded(Box::new(Expanded::new(key, direction))),
+        Kept::Expanded(_) => {}
+    }
+}
+
+/// The cipher's own key, and the salt.
+fn split(encryption: Encryption, key: &[u8]) -> (&[u8], &[u8]) {
+    assert_eq!(key.len(), encryption.key_len(), "length of the {encryption} key and salt");
+    key.split_at(encryption.cipher_key_len())
+}
