@@ -1,65 +1,34 @@
 //! Packets that arrive, RFC 4303 §3.4.
 
 use keytoll_engine::Crypto;
-use keytoll_engine::crypto::Rejected;
-use keytoll_engine::wire::{DecodeError, Reader};
+use keytoll_engine::crypto::{Rejected, TrafficKey};
+use keytoll_engine::wire::{DecodeError, Problem, Reader};
 
+use crate::lifetime::{Lifetime, Limit, Spent, Usage};
 use crate::replay::Window;
-use crate::{HEADER_LEN, Keys};
+use crate::{Dropped, Frame, HEADER_LEN, Probe, Stage, associated};
 
 /// The receiving half of an SA.
 #[derive(Debug)]
 pub struct Inbound {
     spi: u32,
-    keys: Keys,
+    key: TrafficKey,
+    esn: bool,
     window: Window,
-}
-
-/// A packet that was accepted.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// The type of the payload's first header.
-    pub next_header: u8,
-    /// The payload.
-    pub payload: Vec<u8>,
-}
-
-/// Why a packet was not accepted, in the words of RFC 4301 §4.4.2 and RFC 4303 §3.4.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Dropped {
-    /// Too short or of a length the cipher cannot have made.
-    #[error("malformed: {0}")]
-    Malformed(DecodeError),
-    /// A length that the cipher's blocks do not allow.
-    #[error("ciphertext is not a multiple of the block size")]
-    Blocks,
-    /// Seen before or too old.
-    #[error("replayed packet")]
-    Replay,
-    /// The integrity check value is wrong.
-    #[error("integrity check failed")]
-    Integrity,
-    /// Authentic, but the padding is not what RFC 4303 §2.4 says.
-    #[error("bad padding")]
-    Padding,
-}
-
-impl Dropped {
-    /// The reason as traces name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Malformed(_) | Self::Blocks => "esp: malformed",
-            Self::Replay => "esp: replayed packet",
-            Self::Integrity => "esp: integrity check failed",
-            Self::Padding => "esp: bad padding",
-        }
-    }
+    usage: Usage,
+    /// Somebody should be told that a successor is wanted.
+    is_soft: bool,
 }
 
 impl Inbound {
-    /// A fresh SA under the SPI we chose.
-    pub fn new(spi: u32, keys: Keys) -> Self {
-        Self { spi, keys, window: Window::default() }
+    /// A fresh SA under the SPI we chose, with 32-bit sequence numbers, the usual window and no lifetime.
+    pub fn new(spi: u32, key: TrafficKey) -> Self {
+        Self::with(spi, key, false, Window::default(), Lifetime::NONE)
+    }
+
+    /// A fresh SA with extended sequence numbers, or without, a window and a lifetime.
+    pub const fn with(spi: u32, key: TrafficKey, esn: bool, window: Window, lifetime: Lifetime) -> Self {
+        Self { spi, key, esn, window, usage: Usage::new(lifetime), is_soft: false }
     }
 
     /// The SPI we chose.
@@ -67,55 +36,143 @@ impl Inbound {
         self.spi
     }
 
-    /// Opens a packet whose SPI led to this SA.
-    pub fn open(&mut self, packet: &[u8], crypto: &mut dyn Crypto) -> Result<Opened, Dropped> {
-        let sequence = self.sequence(packet).map_err(Dropped::Malformed)?;
-        // RFC 4303 §3.4.3: the window is looked at first, because it costs nothing.
-        if !self.window.accepts(sequence) {
-            return Err(Dropped::Replay);
+    /// How much it has carried.
+    pub const fn used(&self) -> Limit {
+        self.usage.used()
+    }
+
+    /// The highest sequence number seen.
+    pub const fn highest(&self) -> u64 {
+        self.window.highest()
+    }
+
+    /// Takes all numbers up to this one for seen: for packets that another receiver took before.
+    pub fn resume_after(&mut self, sequence: u64) {
+        self.window.skip_to(sequence);
+    }
+
+    /// Whether the soft lifetime has passed since this was asked last.
+    pub(crate) const fn take_soft(&mut self) -> bool {
+        std::mem::replace(&mut self.is_soft, false)
+    }
+
+    /// Opens the ESP packet in the frame, whose SPI led to this SA: the frame becomes the payload, which begins with a
+    /// header of the type that is returned. Of a packet that is dropped nothing is left in the frame.
+    #[inline]
+    pub fn open<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<u8, Dropped> {
+        let packet = frame.range();
+        let outcome = self.try_open(frame, crypto, probe);
+        if outcome.is_err() {
+            frame.wipe(packet);
         }
-        let body = self.decrypt(packet, crypto)?;
+        outcome
+    }
+
+    #[inline]
+    fn try_open<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<u8, Dropped> {
+        let low = self.check(frame.bytes())?;
+        // RFC 4303 §3.4.3: the window is looked at first, because it costs nothing.
+        let sequence = if self.esn { self.window.extend(low) } else { Some(u64::from(low)) };
+        let sequence = sequence.filter(|&sequence| self.window.accepts(sequence)).ok_or(Dropped::Replay)?;
+        probe.ended(Stage::ReplayCheck);
+        self.decrypt(frame.bytes_mut(), sequence, crypto, probe)?;
         self.window.mark(sequence);
-        Self::unpad(body)
+        probe.ended(Stage::ReplayCheck);
+        let next_header = self.unpad(frame)?;
+        probe.ended(Stage::Decapsulate);
+        self.spend(frame.len())?;
+        // RFC 4303 §2.6: a dummy packet is dropped without further ado, and counts as any other.
+        if next_header == crate::ip::NO_NEXT_HEADER { Err(Dropped::Dummy) } else { Ok(next_header) }
     }
 
-    fn sequence(&self, packet: &[u8]) -> Result<u32, DecodeError> {
-        let mut r = Reader::new(packet);
-        r.skip(4, "SPI")?;
-        let sequence = r.u32("Sequence Number")?;
-        r.skip(self.keys.encryption.iv_len(), "IV")?;
-        r.skip(2 + self.keys.icv_len(), "Pad Length, Next Header, ICV")?;
-        Ok(sequence)
-    }
-
-    fn decrypt(&self, packet: &[u8], crypto: &mut dyn Crypto) -> Result<Vec<u8>, Dropped> {
-        let Keys { encryption, integrity, encryption_key, integrity_key } = &self.keys;
-        let (text, icv) = packet.split_at(packet.len() - self.keys.icv_len());
-        let (head, ciphertext) = text.split_at(HEADER_LEN + encryption.iv_len());
-        if ciphertext.len() % encryption.block_len() != 0 {
+    /// Checks the lengths, and reads the part of the sequence number that was sent.
+    #[inline]
+    fn check(&self, packet: &[u8]) -> Result<u32, Dropped> {
+        let encryption = self.key.encryption;
+        let around = HEADER_LEN + encryption.iv_len() + self.key.icv_len();
+        let body = packet.len().checked_sub(around).filter(|&body| body >= 2);
+        let body = body.ok_or_else(|| Dropped::Malformed(self.too_short(packet)))?;
+        if body % encryption.block_len() != 0 {
             return Err(Dropped::Blocks);
         }
-        let (aad, iv) = head.split_at(HEADER_LEN);
-        let mut body = ciphertext.to_vec();
-        let refused = |Rejected| Dropped::Integrity;
-        if let Some(integrity) = integrity {
-            crypto.verify_mac(*integrity, integrity_key, &[text], icv).map_err(refused)?;
-            crypto.decrypt(*encryption, encryption_key, iv, &[], &mut body, &[]).map_err(refused)?;
-        } else {
-            crypto.decrypt(*encryption, encryption_key, iv, aad, &mut body, icv).map_err(refused)?;
-        }
-        Ok(body)
+        Ok(u32::from_be_bytes([packet[4], packet[5], packet[6], packet[7]]))
     }
 
-    fn unpad(mut body: Vec<u8>) -> Result<Opened, Dropped> {
-        let next_header = body.pop().ok_or(Dropped::Padding)?;
-        let padding = usize::from(body.pop().ok_or(Dropped::Padding)?);
-        let length = body.len().checked_sub(padding).ok_or(Dropped::Padding)?;
+    #[cold]
+    fn too_short(&self, packet: &[u8]) -> DecodeError {
+        let mut r = Reader::new(packet);
+        let mut fields = || {
+            r.skip(4, "SPI")?;
+            r.skip(4, "Sequence Number")?;
+            r.skip(self.key.encryption.iv_len(), "IV")?;
+            r.skip(2 + self.key.icv_len(), "Pad Length, Next Header, ICV")
+        };
+        fields()
+            .err()
+            .unwrap_or_else(|| Reader::new(packet).error("ESP packet", Problem::Length(packet.len() as u64)))
+    }
+
+    #[inline]
+    fn decrypt<P: Probe>(
+        &mut self,
+        packet: &mut [u8],
+        sequence: u64,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<(), Dropped> {
+        let high = self.esn.then_some((sequence >> 32) as u32);
+        let (text, icv) = packet.split_at_mut(packet.len() - self.key.icv_len());
+        let at = HEADER_LEN + self.key.encryption.iv_len();
+        let refused = |Rejected| Dropped::Integrity;
+        if self.key.integrity.is_some() {
+            let high = high.map(u32::to_be_bytes);
+            let parts = [&*text, high.as_ref().map_or(&[][..], |high| &high[..])];
+            crypto.verify_traffic(&mut self.key, &parts, icv).map_err(refused)?;
+            probe.ended(Stage::Verify);
+            let (head, body) = text.split_at_mut(at);
+            crypto.decrypt_traffic(&mut self.key, &head[HEADER_LEN..], &[], body, &[]).map_err(refused)?;
+        } else {
+            probe.ended(Stage::Verify);
+            let (head, body) = text.split_at_mut(at);
+            let mut extended = [0; 12];
+            let (iv, aad) = (&head[HEADER_LEN..], associated(head, high, &mut extended));
+            crypto.decrypt_traffic(&mut self.key, iv, aad, body, icv).map_err(refused)?;
+        }
+        probe.ended(Stage::Decrypt);
+        Ok(())
+    }
+
+    #[inline]
+    fn unpad(&self, frame: &mut Frame<'_>) -> Result<u8, Dropped> {
+        frame.skip(HEADER_LEN + self.key.encryption.iv_len());
+        frame.truncate(frame.len() - self.key.icv_len());
+        let body = frame.bytes();
+        let &[.., padding, next_header] = body else { return Err(Dropped::Padding) };
+        let length = (body.len() - 2).checked_sub(usize::from(padding)).ok_or(Dropped::Padding)?;
         // RFC 4303 §2.4: the receiver SHOULD inspect the padding.
-        if !body[length..].iter().copied().eq((1..).take(padding)) {
+        if !body[length..body.len() - 2].iter().copied().eq((1..=u8::MAX).take(usize::from(padding))) {
             return Err(Dropped::Padding);
         }
-        body.truncate(length);
-        Ok(Opened { next_header, payload: body })
+        frame.truncate(length);
+        Ok(next_header)
+    }
+
+    #[inline]
+    fn spend(&mut self, bytes: usize) -> Result<(), Dropped> {
+        if self.usage.is_over() {
+            return Err(Dropped::Lifetime);
+        }
+        self.is_soft |= self.usage.spend(bytes) == Spent::Soft;
+        Ok(())
     }
 }

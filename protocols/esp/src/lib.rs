@@ -1,47 +1,62 @@
-//! ESP as RFC 4303 defines it: one SA pair seals what leaves and opens what arrives.
+//! IPsec: the architecture of RFC 4301 around ESP (RFC 4303).
 //!
-//! * [`Outbound`] numbers, pads, encrypts and authenticates a packet.
-//! * [`Inbound`] checks, decrypts and refuses replays ([`replay`]).
+//! ```text
+//!   Ipsec ------ Spd        what happens to which packet, and a cache of it
+//!     |--------- Sad        pairs of SAs, by SPI and by what they are for
+//!     |            '-- Outbound, Inbound     one direction each: numbers, window, lifetime, keys
+//!     '--------- Counters   what was dropped, and why
+//! ```
 //!
-//! The caller decides what goes into an SA (selectors, policies) and what carries the packet (IP or UDP 4500).
+//! [`Ipsec`] processes whole IP packets, or what sockets gave of them; [`Outbound`] and [`Inbound`] are ESP alone, for who
+//! knows the SA. Packets stay in the caller's buffer ([`Frame`]); keys are expanded once ([`TrafficKey`]); a [`Probe`] is
+//! told when a stage of processing ends. Fragmentation and reassembly are the caller's: RFC 4303 §3.3.4 and §3.4.1 put
+//! them after and before ESP, and a fragment that asks for ESP in transport mode, or is ESP itself, is dropped.
 
+mod cache;
+mod dropped;
+mod encapsulation;
+mod frame;
 mod inbound;
+pub mod ip;
+mod ipsec;
+pub mod lifetime;
 mod outbound;
+mod probe;
 pub mod replay;
+pub mod sad;
+pub mod selector;
+pub mod spd;
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::Secret;
+use keytoll_engine::algorithm::Encryption;
 
-pub use inbound::{Dropped, Inbound, Opened};
-pub use outbound::{Outbound, SequenceExhausted};
+pub use dropped::{Counters, Dropped};
+pub use frame::{Frame, HEADROOM, TAILROOM};
+pub use inbound::Inbound;
+pub use ipsec::{Arrived, Event, Ipsec, Sent};
+pub use keytoll_engine::crypto::TrafficKey;
+pub use outbound::Outbound;
+pub use probe::{Probe, Stage};
+pub use sad::{Mode, PairConfig};
 
 /// RFC 4303 §2: SPI(4) Sequence Number(4) come first.
 const HEADER_LEN: usize = 8;
 
-/// The algorithms and keys of one direction of an SA.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
-    /// Encryption.
-    pub encryption: Encryption,
-    /// Integrity; none with an AEAD.
-    pub integrity: Option<Integrity>,
-    /// [`Encryption::key_len`] bytes, salt last.
-    pub encryption_key: Secret,
-    /// [`Integrity::key_len`] bytes, or none.
-    pub integrity_key: Secret,
+/// RFC 4303 §2.4: ciphertext ends on a multiple of 4, and of the cipher's block.
+const fn alignment(encryption: Encryption) -> usize {
+    let block = encryption.block_len();
+    if block > 4 { block } else { 4 }
 }
 
-impl Keys {
-    /// Length of the integrity check value at the end of every packet.
-    pub fn icv_len(&self) -> usize {
-        self.integrity.map_or(self.encryption.tag_len(), Integrity::tag_len)
-    }
-
-    /// RFC 4303 §2.4: ciphertext ends on a multiple of 4, and of the cipher's block.
-    const fn alignment(&self) -> usize {
-        let block = self.encryption.block_len();
-        if block > 4 { block } else { 4 }
-    }
+/// What an AEAD authenticates besides the ciphertext: RFC 4106 §5, RFC 4309 §5, RFC 7634 §2.
+///
+/// SPI and sequence number as they are sent, or with the high half of an extended one between them, put together in `room`.
+#[inline]
+fn associated<'a>(head: &'a [u8], high: Option<u32>, room: &'a mut [u8; 12]) -> &'a [u8] {
+    let Some(high) = high else { return &head[..HEADER_LEN] };
+    room[..4].copy_from_slice(&head[..4]);
+    room[4..8].copy_from_slice(&high.to_be_bytes());
+    room[8..].copy_from_slice(&head[4..HEADER_LEN]);
+    room
 }
 
 #[cfg(test)]

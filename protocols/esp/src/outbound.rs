@@ -1,26 +1,36 @@
 //! Packets on their way out, RFC 4303 §3.3.
 
+use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::{Crypto, Rng};
 
-use crate::{HEADER_LEN, Keys};
+use crate::lifetime::{Lifetime, Limit, Spent, Usage};
+use crate::{Dropped, Frame, HEADER_LEN, Probe, Stage, alignment, associated};
 
 /// The sending half of an SA.
 #[derive(Debug)]
 pub struct Outbound {
     spi: u32,
-    keys: Keys,
-    pub(crate) sequence: u32,
+    key: TrafficKey,
+    sequence: u64,
+    sequence_max: u64,
+    usage: Usage,
+    /// Somebody should be told that a successor is wanted.
+    is_soft: bool,
 }
 
-/// The sequence number would repeat: RFC 4303 §3.3.3 forbids sending, the SA must be rekeyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the sequence number is exhausted")]
-pub struct SequenceExhausted;
-
 impl Outbound {
-    /// A fresh SA towards the peer that chose `spi`.
-    pub const fn new(spi: u32, keys: Keys) -> Self {
-        Self { spi, keys, sequence: 0 }
+    /// A fresh SA towards the peer that chose `spi`, with 32-bit sequence numbers and no lifetime.
+    pub fn new(spi: u32, key: TrafficKey) -> Self {
+        Self::with(spi, key, false, Lifetime::NONE)
+    }
+
+    /// A fresh SA with extended sequence numbers, or without, and a lifetime.
+    pub fn with(spi: u32, key: TrafficKey, esn: bool, lifetime: Lifetime) -> Self {
+        let sequence_max = if esn { u64::MAX } else { u64::from(u32::MAX) };
+        // RFC 4303 §3.3.3: the sender sets up a new SA before the numbers are used up.
+        let packets = lifetime.soft.packets.min(sequence_max - sequence_max / 8);
+        let lifetime = Lifetime { soft: Limit { packets, ..lifetime.soft }, ..lifetime };
+        Self { spi, key, sequence: 0, sequence_max, usage: Usage::new(lifetime), is_soft: false }
     }
 
     /// The SPI the peer chose.
@@ -28,61 +38,121 @@ impl Outbound {
         self.spi
     }
 
-    /// Seals a payload that begins with a header of type `next_header`.
-    pub fn seal(
+    /// How much it has carried.
+    pub const fn used(&self) -> Limit {
+        self.usage.used()
+    }
+
+    /// Begins to count at another number than one: for packets that another sender made before.
+    pub const fn resume_after(&mut self, sequence: u64) {
+        self.sequence = sequence;
+    }
+
+    /// Whether the soft lifetime has passed since this was asked last.
+    pub(crate) const fn take_soft(&mut self) -> bool {
+        std::mem::replace(&mut self.is_soft, false)
+    }
+
+    /// Bytes that sealing puts in front of a payload.
+    pub(crate) const fn front_len(&self) -> usize {
+        HEADER_LEN + self.key.encryption.iv_len()
+    }
+
+    /// Bytes that sealing puts behind a payload of so many bytes.
+    pub(crate) fn behind_len(&self, payload: usize) -> usize {
+        self.padding(payload) + 2 + self.key.icv_len()
+    }
+
+    /// RFC 4303 §2.4: payload, padding and the two bytes behind it end on a multiple of 4, and of the cipher's block.
+    const fn padding(&self, payload: usize) -> usize {
+        let alignment = alignment(self.key.encryption);
+        (alignment - 1) - (payload + 1) % alignment
+    }
+
+    /// Seals the payload in the frame, which begins with a header of type `next_header`: the frame becomes the ESP packet.
+    ///
+    /// # Panics
+    /// If the frame lacks [`crate::HEADROOM`] and [`crate::TAILROOM`].
+    #[inline]
+    pub fn seal<P: Probe>(
         &mut self,
+        frame: &mut Frame<'_>,
         next_header: u8,
-        payload: &[u8],
         rng: &mut Rng,
         crypto: &mut dyn Crypto,
-    ) -> Result<Vec<u8>, SequenceExhausted> {
-        self.sequence = self.sequence.checked_add(1).ok_or(SequenceExhausted)?;
-        let mut packet = self.frame(next_header, payload, rng);
-        self.protect(&mut packet, crypto);
-        Ok(packet)
+        probe: &mut P,
+    ) -> Result<(), Dropped> {
+        self.number(frame.len())?;
+        self.frame(frame, next_header, rng);
+        probe.ended(Stage::Header);
+        self.protect(frame, crypto, probe);
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, payload: usize) -> Result<(), Dropped> {
+        if self.usage.is_over() {
+            return Err(Dropped::Lifetime);
+        }
+        // RFC 4303 §3.3.3: the number must not cycle.
+        if self.sequence >= self.sequence_max {
+            return Err(Dropped::SequenceOverflow);
+        }
+        self.sequence += 1;
+        self.is_soft |= self.usage.spend(payload) == Spent::Soft;
+        Ok(())
     }
 
     /// Layout: SPI(4) Sequence(4) IV(*) Payload(*) Padding(*) PadLength(1) NextHeader(1) ICV(*), nothing encrypted yet.
-    fn frame(&self, next_header: u8, payload: &[u8], rng: &mut Rng) -> Vec<u8> {
-        let iv_len = self.keys.encryption.iv_len();
-        let padding = self.keys.alignment() - 1 - (payload.len() + 1) % self.keys.alignment();
-        let length = HEADER_LEN + iv_len + payload.len() + padding + 2 + self.keys.icv_len();
-        let mut packet = Vec::with_capacity(length);
-        packet.extend_from_slice(&self.spi.to_be_bytes());
-        packet.extend_from_slice(&self.sequence.to_be_bytes());
-        self.push_iv(&mut packet, rng);
-        packet.extend_from_slice(payload);
+    #[inline]
+    fn frame(&self, frame: &mut Frame<'_>, next_header: u8, rng: &mut Rng) {
+        let payload = frame.len();
+        let (front, behind, padding) = (self.front_len(), self.behind_len(payload), self.padding(payload));
+        frame.grow(front, behind);
+        let (head, rest) = frame.bytes_mut().split_at_mut(front);
+        head[..4].copy_from_slice(&self.spi.to_be_bytes());
+        head[4..8].copy_from_slice(&(self.sequence as u32).to_be_bytes());
+        self.write_iv(&mut head[8..], rng);
+        let trailer = &mut rest[payload..payload + padding + 2];
         // RFC 4303 §2.4: the padding counts 1, 2, 3, …
-        packet.extend((1..).take(padding));
-        packet.push(u8::try_from(padding).expect("padding is shorter than a cipher block"));
-        packet.push(next_header);
-        packet.resize(length, 0);
-        packet
+        trailer.iter_mut().zip(1..).for_each(|(byte, count)| *byte = count);
+        trailer[padding] = padding as u8;
+        trailer[padding + 1] = next_header;
     }
 
     /// CBC wants an unpredictable IV (RFC 3602 §3); counter modes only a fresh one (RFC 4106 §3.1): the sequence number.
-    fn push_iv(&self, packet: &mut Vec<u8>, rng: &mut Rng) {
-        let iv_len = self.keys.encryption.iv_len();
-        if self.keys.encryption.block_len() > 1 {
-            let start = packet.len();
-            packet.resize(start + iv_len, 0);
-            rng.fill(&mut packet[start..]);
-        } else if iv_len == 8 {
-            packet.extend_from_slice(&u64::from(self.sequence).to_be_bytes());
+    #[inline]
+    fn write_iv(&self, iv: &mut [u8], rng: &mut Rng) {
+        if self.key.encryption.block_len() > 1 {
+            rng.fill(iv);
+        } else if let Ok(iv) = <&mut [u8; 8]>::try_from(iv) {
+            *iv = self.sequence.to_be_bytes();
         }
     }
 
-    fn protect(&self, packet: &mut [u8], crypto: &mut dyn Crypto) {
-        let Keys { encryption, integrity, encryption_key, integrity_key } = &self.keys;
-        let text_at = HEADER_LEN + encryption.iv_len();
-        let (text, icv) = packet.split_at_mut(packet.len() - self.keys.icv_len());
-        let (head, body) = text.split_at_mut(text_at);
-        let (aad, iv) = head.split_at(HEADER_LEN);
-        if let Some(integrity) = integrity {
-            crypto.encrypt(*encryption, encryption_key, iv, &[], body, &mut []);
-            icv.copy_from_slice(&crypto.mac(*integrity, integrity_key, &[text]));
+    #[inline]
+    fn protect<P: Probe>(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto, probe: &mut P) {
+        let (front, icv_len) = (self.front_len(), self.key.icv_len());
+        let high = self.high();
+        let packet = frame.bytes_mut();
+        let (text, icv) = packet.split_at_mut(packet.len() - icv_len);
+        let (head, body) = text.split_at_mut(front);
+        let iv = &head[HEADER_LEN..];
+        if self.key.integrity.is_none() {
+            crypto.encrypt_traffic(&mut self.key, iv, associated(head, high, &mut [0; 12]), body, icv);
+            probe.ended(Stage::Encrypt);
         } else {
-            crypto.encrypt(*encryption, encryption_key, iv, aad, body, icv);
+            crypto.encrypt_traffic(&mut self.key, iv, &[], body, &mut []);
+            probe.ended(Stage::Encrypt);
+            // RFC 4303 §2.2.1: the high half is authenticated behind the packet, and not sent.
+            let high = high.map(u32::to_be_bytes);
+            crypto.mac_traffic(&mut self.key, &[text, high.as_ref().map_or(&[], |high| &high[..])], icv);
         }
+        probe.ended(Stage::Authenticate);
+    }
+
+    /// The half of an extended sequence number that is not sent.
+    const fn high(&self) -> Option<u32> {
+        if self.sequence_max == u64::MAX { Some((self.sequence >> 32) as u32) } else { None }
     }
 }

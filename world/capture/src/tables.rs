@@ -34,7 +34,7 @@ pub struct Keys {
 pub(crate) struct EspKeys {
     /// The receiver as the table has it, `*` or with a mask being anybody.
     pub(crate) destination: Option<std::net::IpAddr>,
-    pub(crate) keys: keytoll_esp::Keys,
+    pub(crate) key: keytoll_esp::TrafficKey,
 }
 
 /// Why keys cannot be read.
@@ -131,14 +131,10 @@ impl Keys {
         if integrity.is_some_and(|integrity: Integrity| integrity.key_len() != integrity_key.len()) {
             return None;
         }
-        let keys = keytoll_esp::Keys {
-            encryption,
-            integrity,
-            encryption_key: Secret::new(encryption_key),
-            integrity_key: Secret::new(integrity_key),
-        };
+        let (encryption_key, integrity_key) = (Secret::new(encryption_key), Secret::new(integrity_key));
+        let key = keytoll_esp::TrafficKey::new(encryption, integrity, encryption_key, integrity_key);
         let spi = u32::from_str_radix(spi.trim_start_matches("0x"), 16).ok()?;
-        self.esp.entry(spi).or_default().push(EspKeys { destination: destination.parse().ok(), keys });
+        self.esp.entry(spi).or_default().push(EspKeys { destination: destination.parse().ok(), key });
         Some(())
     }
 }

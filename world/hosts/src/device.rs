@@ -192,6 +192,8 @@ impl Device {
             self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);
         }
         if self.childless {
+            // What waits has no SA to go through, and needs none.
+            self.waiting.clear();
             self.usable(cx);
         }
         self.tell(v2::Event::Established(established));

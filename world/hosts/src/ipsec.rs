@@ -3,42 +3,22 @@
 use std::net::IpAddr;
 
 use keytoll_engine::crypto::Phase;
-use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Rng, Transport};
-use keytoll_esp::{Inbound, Keys, Outbound};
-use keytoll_ike::v2::{ChildKeys, ChildSa, Mode};
-use keytoll_ike::wire::TrafficSelector;
+use keytoll_esp::lifetime::Lifetime;
+use keytoll_esp::replay::Window;
+use keytoll_esp::sad::{Headers, Path, Start};
+use keytoll_esp::selector::{Addresses, Flow, Selector, Selectors};
+use keytoll_esp::{Arrived, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
+use keytoll_ike::v2::{self, ChildKeys, ChildSa};
+use keytoll_ike::wire::{Ports, TrafficSelector};
 
 use crate::ip;
 
-/// Where an SA's packets go and in which clothes.
-#[derive(Debug)]
-struct Entry {
-    inbound: Inbound,
-    outbound: Outbound,
-    mode: Mode,
-    local: Vec<TrafficSelector>,
-    remote: Vec<TrafficSelector>,
-    path: Path,
-    /// The peer is where its last packet came from.
-    follows_peer: bool,
-}
-
-/// The outer addresses of an SA.
-#[derive(Debug, Clone, Copy)]
-struct Path {
-    transport: Transport,
-    from: Addr,
-    to: Addr,
-}
-
-/// The child SAs of a host, by the SPI it receives on.
+/// The child SAs of a host.
 #[derive(Debug, Default)]
 pub(crate) struct SaTable {
-    entries: FastMap<u32, Box<Entry>>,
-    /// Inbound SPIs by where their traffic goes, oldest first; the newest is used.
-    routes: std::collections::BTreeMap<IpAddr, Vec<u32>>,
+    ipsec: Ipsec,
 }
 
 /// An IP payload that came out of an SA.
@@ -53,137 +33,102 @@ pub(crate) struct Delivered {
 impl SaTable {
     /// Installs a pair of SAs between two outer addresses.
     pub(crate) fn install(&mut self, child: ChildSa, local: IpAddr, remote: IpAddr) {
-        let keys = |keys: ChildKeys| Keys {
-            encryption: child.suite.encryption,
-            integrity: child.suite.integrity,
-            encryption_key: keys.encryption,
-            integrity_key: keys.integrity,
+        let key = |keys: ChildKeys| {
+            TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
         };
-        let path = match child.encapsulation {
-            Some((from, to)) => Path { transport: Transport::Udp, from, to },
-            None => Path { transport: Transport::Ip, from: Addr::new(local, 0), to: Addr::new(remote, 0) },
+        let (transport, local, remote) = match child.encapsulation {
+            Some((from, to)) => (Transport::Udp, from, to),
+            None => (Transport::Ip, Addr::new(local, 0), Addr::new(remote, 0)),
         };
-        let route = child.remote.first().map_or(remote, TrafficSelector::start);
-        self.routes.entry(route).or_default().push(child.inbound_spi);
-        let entry = Entry {
-            inbound: Inbound::new(child.inbound_spi, keys(child.inbound)),
-            outbound: Outbound::new(child.outbound_spi, keys(child.outbound)),
-            mode: child.mode,
-            local: child.local,
-            remote: child.remote,
-            path,
+        self.ipsec.install(PairConfig {
+            inbound_spi: child.inbound_spi,
+            outbound_spi: child.outbound_spi,
+            inbound_key: key(child.inbound),
+            outbound_key: key(child.outbound),
+            esn: child.suite.esn,
+            mode: match child.mode {
+                v2::Mode::Tunnel => Mode::Tunnel,
+                v2::Mode::Transport => Mode::Transport,
+            },
+            selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
+            path: Path { transport, local, remote, headers: Headers::Socket },
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
-        };
-        self.entries.insert(child.inbound_spi, Box::new(entry));
+            replay_window: Window::SIZE_DEFAULT,
+            lifetime: Lifetime::NONE,
+            start: Start::Now,
+        });
     }
 
     /// Forgets the SA that receives on this SPI.
     pub(crate) fn remove(&mut self, inbound_spi: u32) {
-        if self.entries.remove(&inbound_spi).is_some() {
-            self.routes.retain(|_, spis| {
-                spis.retain(|&spi| spi != inbound_spi);
-                !spis.is_empty()
-            });
-        }
+        self.ipsec.remove(inbound_spi);
     }
 
     /// Whether traffic to this address has an SA.
     pub(crate) fn reaches(&self, destination: IpAddr) -> bool {
-        self.route(destination).is_some()
+        self.ipsec.reaches(destination)
     }
 
-    /// RFC 4301 §5.1: the SA for a destination, the newest first.
-    fn route(&self, destination: IpAddr) -> Option<u32> {
-        let exact = self.routes.get(&destination).and_then(|spis| spis.last().copied());
-        exact.or_else(|| {
-            let spis = self.routes.values().filter_map(|spis| spis.last());
-            spis.copied().find(|spi| self.covers(*spi, destination))
-        })
-    }
-
-    fn covers(&self, spi: u32, destination: IpAddr) -> bool {
-        self.entries.get(&spi).is_some_and(|entry| entry.remote.iter().any(|ts| covers(ts, destination)))
-    }
-
-    /// Seals an IP payload into the SA for its destination.
+    /// Seals an IP payload into the SA for its destination; that there is none is traced.
     pub(crate) fn seal(
         &mut self,
         packet: &ip::Packet<'_>,
         rng: &mut Rng,
         cx: &mut Ctx<'_>,
     ) -> Option<Datagram> {
-        let spi = self.route(packet.destination)?;
-        let entry = self.entries.get_mut(&spi)?;
+        let bytes = packet.write()?;
+        let mut buffer = vec![0; HEADROOM + bytes.len() + TAILROOM];
+        let range = HEADROOM..HEADROOM + bytes.len();
+        buffer[range.clone()].copy_from_slice(&bytes);
+        let mut frame = Frame::new(&mut buffer, range);
         cx.crypto.enter(Phase::Traffic);
-        let sealed = match entry.mode {
-            Mode::Transport => entry.outbound.seal(packet.protocol, packet.payload, rng, cx.crypto),
-            Mode::Tunnel => {
-                let next_header = ip::next_header(packet.source);
-                entry.outbound.seal(next_header, &packet.write()?, rng, cx.crypto)
+        match self.ipsec.outbound(&mut frame, rng, cx.crypto, &mut ()) {
+            Ok(Sent::Protected(Path { transport, local: from, remote: to, .. })) => {
+                let bytes = frame.bytes().to_vec();
+                Some(Datagram { protocol: Protocol::Esp, transport, from, to, bytes })
             }
-        };
-        let Ok(bytes) = sealed else {
-            cx.discard(Protocol::Esp, "esp: sequence number exhausted");
-            return None;
-        };
-        let Path { transport, from, to } = entry.path;
-        Some(Datagram { protocol: Protocol::Esp, transport, from, to, bytes })
+            // No policy of a host lets packets pass as they are.
+            Ok(Sent::Bypassed) => None,
+            Err(why) => {
+                cx.discard(Protocol::Esp, why.name());
+                None
+            }
+        }
     }
 
     /// Opens an ESP packet; what is wrong with it is traced.
     pub(crate) fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
-        let spi = bytes.first_chunk().map(|spi| u32::from_be_bytes(*spi));
-        let Some(entry) = spi.and_then(|spi| self.entries.get_mut(&spi)) else {
-            cx.discard(Protocol::Esp, "esp: no SA for this SPI");
-            return None;
-        };
+        let mut bytes = bytes.to_vec();
+        let mut frame = Frame::whole(&mut bytes);
         cx.crypto.enter(Phase::Traffic);
-        let opened = match entry.inbound.open(bytes, cx.crypto) {
-            Ok(opened) => opened,
+        match self.ipsec.inbound(&mut frame, from, to, cx.crypto, &mut ()) {
+            Ok(arrived) => Some(delivered(&arrived, frame.bytes())),
             Err(why) => {
-                cx.discard(Protocol::Esp, why.name());
-                return None;
-            }
-        };
-        // RFC 7296 §2.23: whoever is not behind the NAT sends to where the last authentic packet came from.
-        if entry.follows_peer {
-            entry.path.to = from;
-        }
-        let delivered = entry.deliver(from, to, opened);
-        if delivered.is_none() {
-            cx.discard(Protocol::Esp, "esp: packet outside the SA's selectors");
-        }
-        delivered
-    }
-}
-
-impl Entry {
-    /// RFC 4301 §5.2: what comes out must be what the SA is for.
-    fn deliver(&self, from: Addr, to: Addr, opened: keytoll_esp::Opened) -> Option<Delivered> {
-        let delivered = match self.mode {
-            Mode::Transport => Delivered {
-                source: from.ip,
-                destination: to.ip,
-                protocol: opened.next_header,
-                payload: opened.payload,
-            },
-            Mode::Tunnel => {
-                let packet = ip::Packet::read(&opened.payload).ok()?;
-                Delivered {
-                    source: packet.source,
-                    destination: packet.destination,
-                    protocol: packet.protocol,
-                    payload: packet.payload.to_vec(),
+                if !why.is_silent() {
+                    cx.discard(Protocol::Esp, why.name());
                 }
+                None
             }
-        };
-        let inside = |selectors: &[TrafficSelector], address| selectors.iter().any(|ts| covers(ts, address));
-        (inside(&self.remote, delivered.source) && inside(&self.local, delivered.destination))
-            .then_some(delivered)
+        }
     }
 }
 
-/// Whether an address lies in a selector's range.
-fn covers(selector: &TrafficSelector, address: IpAddr) -> bool {
-    (selector.start()..=selector.end()).contains(&address)
+fn delivered(arrived: &Arrived, packet: &[u8]) -> Delivered {
+    let Flow { source, destination, protocol, .. } = arrived.flow;
+    Delivered { source, destination, protocol, payload: packet[arrived.header_len..].to_vec() }
+}
+
+/// RFC 7296 §3.13.1: the selectors of one side.
+fn side(selectors: &[TrafficSelector]) -> Vec<Selector> {
+    selectors.iter().filter_map(selector).collect()
+}
+
+fn selector(selector: &TrafficSelector) -> Option<Selector> {
+    let addresses = Addresses::new(selector.start(), selector.end())?;
+    let ports = match selector.ports {
+        Ports::Range(first, last) => first..=last,
+        // RFC 4301 §4.4.1.1: packets of which the ports cannot be seen.
+        Ports::Opaque => u16::MAX..=0,
+    };
+    Some(Selector { addresses, protocol: selector.protocol, ports })
 }

@@ -43,6 +43,6 @@ pub use nonce::Nonce;
 pub use notify::Notify;
 pub use payload::{Payload, Unknown};
 pub use sa::{Proposal, ProposalRef, SecurityAssociation, Spi};
-pub use traffic_selector::{TrafficSelector, TrafficSelectors};
+pub use traffic_selector::{Ports, TrafficSelector, TrafficSelectors};
 pub use transform::{Attribute, Transform};
 pub use vendor_id::VendorId;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use keytoll_esp::Inbound;
+use keytoll_esp::{Dropped, Frame, Inbound};
 
 use super::{Content, Dissected, Dissector, OPEN_MAX, Part};
 use crate::packets::Passed;
@@ -29,10 +29,13 @@ impl Dissector {
             None => (None, None),
             Some(_) if passed.cut.is_some() => (None, None),
             Some(mut sa) => {
-                let opened = sa.open(bytes, &mut self.crypto);
+                let mut bytes = bytes.to_vec();
+                let mut frame = Frame::whole(&mut bytes);
+                let opened = sa.open(&mut frame, &mut self.crypto, &mut ());
                 self.inbound.insert((passed.datagram.to.ip, spi), sa);
                 match opened {
-                    Ok(opened) => (Some(inner(opened.next_header, &opened.payload)), None),
+                    Ok(next_header) => (Some(inner(next_header, frame.bytes())), None),
+                    Err(Dropped::Dummy) => (Some("dummy".to_owned()), None),
                     Err(why) => (None, Some(format!("NOT OPENED: {why}"))),
                 }
             }
@@ -60,11 +63,11 @@ impl Dissector {
         let exact = entries.iter().rev().find(|entry| entry.destination == Some(to));
         // Behind NAT the addresses of the table are not those of the capture.
         let entry = exact.or_else(|| entries.last())?;
-        Some(Inbound::new(spi, entry.keys.clone()))
+        Some(Inbound::new(spi, entry.key.clone()))
     }
 }
 
-/// RFC 4303 §2.6: Next Header is an IP protocol number; 4 and 41 are tunnels, 59 is a dummy packet.
+/// RFC 4303 §2.6: Next Header is an IP protocol number; 4 and 41 are tunnels.
 fn inner(next_header: u8, payload: &[u8]) -> String {
     match next_header {
         4 => payload
@@ -74,7 +77,6 @@ fn inner(next_header: u8, payload: &[u8]) -> String {
             || "IPv6".to_owned(),
             |protocol| protocol_of(*protocol, payload.get(40..).unwrap_or_default()),
         ),
-        59 => "dummy".to_owned(),
         other => protocol_of(other, payload),
     }
 }

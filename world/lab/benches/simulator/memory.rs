@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::Crypto;
 use keytoll_engine::trace::Node;
-use keytoll_esp::{Inbound, Keys, Outbound};
+use keytoll_esp::{Inbound, Outbound, TrafficKey};
 use keytoll_ike::v2::{ChildKeys, ChildSa};
 use keytoll_lab::{Cost, Discard, Memory};
 use keytoll_native::heap;
@@ -109,14 +109,11 @@ fn install<C>(seat: &mut Seat<C>) -> Vec<(Inbound, Outbound)> {
 }
 
 fn esp(child: ChildSa) -> (Inbound, Outbound) {
-    let keys = |keys: ChildKeys| Keys {
-        encryption: child.suite.encryption,
-        integrity: child.suite.integrity,
-        encryption_key: keys.encryption,
-        integrity_key: keys.integrity,
+    let key = |keys: ChildKeys| {
+        TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
     };
     (
-        Inbound::new(child.inbound_spi, keys(child.inbound)),
-        Outbound::new(child.outbound_spi, keys(child.outbound)),
+        Inbound::new(child.inbound_spi, key(child.inbound)),
+        Outbound::new(child.outbound_spi, key(child.outbound)),
     )
 }

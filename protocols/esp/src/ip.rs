@@ -1,0 +1,212 @@
+//! What IPsec must know of an IP packet: RFC 791 §3.1, RFC 8200 §3 and §4.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use keytoll_engine::wire::{DecodeError, Problem, Reader};
+
+/// Next header number of an IPv4 packet inside ESP (RFC 4303 §2.6).
+pub const IPV4: u8 = 4;
+/// Next header number of an IPv6 packet inside ESP.
+pub const IPV6: u8 = 41;
+
+/// Next header number of UDP.
+pub(crate) const UDP: u8 = 17;
+/// Next header number of ESP.
+pub const ESP: u8 = 50;
+/// Next header number of AH.
+pub const AH: u8 = 51;
+/// RFC 4303 §2.6: next header number of a packet that is to be thrown away.
+pub const NO_NEXT_HEADER: u8 = 59;
+
+/// Length of an IPv4 header without options.
+pub(crate) const HEADER_V4: usize = 20;
+/// Length of an IPv6 header without extensions.
+pub(crate) const HEADER_V6: usize = 40;
+
+/// RFC 8200 §4: extension headers that may stand in front of what IPsec protects.
+pub(crate) mod extension {
+    pub(crate) const HOP_BY_HOP: u8 = 0;
+    pub(crate) const ROUTING: u8 = 43;
+    pub(crate) const FRAGMENT: u8 = 44;
+    pub(crate) const DESTINATION: u8 = 60;
+}
+
+/// The next header number that announces a packet between addresses of this family.
+pub const fn next_header(ip: IpAddr) -> u8 {
+    match ip {
+        IpAddr::V4(_) => IPV4,
+        IpAddr::V6(_) => IPV6,
+    }
+}
+
+/// Which part of a packet a fragment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fragment {
+    /// The packet is whole.
+    Whole,
+    /// The first of several.
+    First,
+    /// A later one, which has no ports.
+    Later,
+}
+
+/// What IPsec must know of a packet's headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The sender.
+    pub source: IpAddr,
+    /// The receiver.
+    pub destination: IpAddr,
+    /// What follows the headers.
+    pub protocol: u8,
+    /// Bytes of header, extension headers included.
+    pub header_len: usize,
+    /// Bytes of the whole packet.
+    pub total_len: usize,
+    /// Which part of a packet it is.
+    pub fragment: Fragment,
+    /// DSCP and ECN: type of service or traffic class.
+    pub class: u8,
+    /// IPv4: whether routers must not fragment it.
+    pub dont_fragment: bool,
+    /// Where the number of what follows the headers stands.
+    pub(crate) next_header_at: usize,
+}
+
+impl Header {
+    /// Reads the headers; the packet may be shorter than its buffer, not longer.
+    pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        match bytes.first().map_or(0, |first| first >> 4) {
+            4 => Self::read_v4(bytes),
+            6 => Self::read_v6(bytes),
+            other => Err(Reader::new(bytes).error("IP version", Problem::Value(u64::from(other)))),
+        }
+    }
+
+    fn read_v4(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let Some(head) = bytes.first_chunk::<HEADER_V4>() else {
+            return Err(Reader::new(bytes).take(HEADER_V4, "IPv4 header").expect_err("it is shorter"));
+        };
+        let header_len = usize::from(head[0] & 15) * 4;
+        let total_len = usize::from(u16::from_be_bytes([head[2], head[3]]));
+        if header_len < HEADER_V4 || total_len < header_len || total_len > bytes.len() {
+            return Err(Reader::new(bytes).error("IPv4 lengths", Problem::Length(total_len as u64)));
+        }
+        let flags = u16::from_be_bytes([head[6], head[7]]);
+        Ok(Self {
+            source: IpAddr::V4(Ipv4Addr::new(head[12], head[13], head[14], head[15])),
+            destination: IpAddr::V4(Ipv4Addr::new(head[16], head[17], head[18], head[19])),
+            protocol: head[9],
+            header_len,
+            total_len,
+            fragment: fragment(flags & 0x1fff, flags & 0x2000 != 0),
+            class: head[1],
+            dont_fragment: flags & 0x4000 != 0,
+            next_header_at: 9,
+        })
+    }
+
+    fn read_v6(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        let first = r.u32("version, class, flow label")?;
+        let total_len = HEADER_V6 + usize::from(r.u16("payload length")?);
+        let protocol = r.u8("next header")?;
+        r.skip(1, "hop limit")?;
+        let (source, destination) = (r.array::<16>("source")?, r.array::<16>("destination")?);
+        let payload = bytes.get(HEADER_V6..total_len);
+        let too_long = r.error("payload length", Problem::Length(total_len as u64));
+        let mut header = Self {
+            source: Ipv6Addr::from(source).into(),
+            destination: Ipv6Addr::from(destination).into(),
+            protocol,
+            header_len: HEADER_V6,
+            total_len,
+            fragment: Fragment::Whole,
+            class: (first >> 20) as u8,
+            dont_fragment: true,
+            next_header_at: 6,
+        };
+        header.skip_extensions(payload.ok_or(too_long)?)?;
+        Ok(header)
+    }
+
+    // RFC 4303 §3.1.1: what the way of the packet needs stands in front of what IPsec protects.
+    // Destination options may stand on either side; here they are protected, as they are for the receiver alone.
+    fn skip_extensions(&mut self, payload: &[u8]) -> Result<(), DecodeError> {
+        let mut r = Reader::new(payload);
+        while let kind @ (extension::HOP_BY_HOP | extension::ROUTING | extension::FRAGMENT) = self.protocol {
+            self.next_header_at = self.header_len;
+            let next = r.u8("extension header")?;
+            let len = r.u8("extension header length")?;
+            if kind == extension::FRAGMENT {
+                let offset = r.u16("fragment offset")?;
+                r.skip(4, "fragment identification")?;
+                self.fragment = fragment(offset >> 3, offset & 1 != 0);
+                self.header_len += 8;
+            } else {
+                r.skip(6 + usize::from(len) * 8, "extension header")?;
+                self.header_len += 8 + usize::from(len) * 8;
+            }
+            self.protocol = next;
+        }
+        Ok(())
+    }
+}
+
+/// Which part a fragment with this offset is.
+const fn fragment(offset: u16, more: bool) -> Fragment {
+    match (offset, more) {
+        (0, false) => Fragment::Whole,
+        (0, true) => Fragment::First,
+        _ => Fragment::Later,
+    }
+}
+
+/// RFC 791 §3.1: the checksum of a header whose own field is zero, or zero if it is right.
+pub(crate) fn checksum(header: &[u8]) -> u16 {
+    checksum_of(&[header])
+}
+
+/// RFC 1071: the checksum over parts of even length, but for the last.
+pub(crate) fn checksum_of(parts: &[&[u8]]) -> u16 {
+    let mut folded: u64 = parts.iter().map(|part| sum(part)).sum();
+    while folded > 0xffff {
+        folded = (folded & 0xffff) + (folded >> 16);
+    }
+    !u16::try_from(folded).expect("folded to 16 bits")
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    let (pairs, last) = bytes.as_chunks::<2>();
+    let last = last.first().map_or(0, |&byte| u64::from(byte) << 8);
+    pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum::<u64>() + last
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_packet_or_an_error(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..120), version in 4_u8..=6,
+        ) {
+            bytes.iter_mut().take(1).for_each(|first| *first = version << 4 | *first & 15);
+            if let Ok(header) = Header::read(&bytes) {
+                prop_assert!(header.header_len <= header.total_len && header.total_len <= bytes.len());
+                prop_assert!(header.next_header_at < header.header_len);
+                prop_assert_eq!(header.protocol, bytes[header.next_header_at]);
+            }
+        }
+    }
+
+    /// The worked example of the "IPv4 header checksum" article: 4500 0073 … b861 c0a8 0001 c0a8 00c7.
+    #[test]
+    fn the_header_checksum_is_right() {
+        let header =
+            [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
+        assert_eq!(checksum(&header), 0xb861);
+    }
+}

@@ -1,0 +1,428 @@
+//! IPsec processing as RFC 4301 §5 orders it, over the three databases of a host.
+//!
+//! ```text
+//!   out: packet -> SPD (or its cache) -> SAD -> number, pad -> encrypt, authenticate -> headers -> network
+//!   in:  network -> SAD by SPI -> replay? -> verify, decrypt -> unpad, headers -> selectors? -> packet
+//! ```
+//!
+//! Packets are worked on where they lie ([`Frame`]); nothing is allocated for one.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use keytoll_engine::wire::{Problem, Reader};
+use keytoll_engine::{Addr, Crypto, Rng};
+
+use crate::cache::Cache;
+use crate::encapsulation::{self, Inner, Saved};
+use crate::ip::{self, Fragment, Header};
+use crate::lifetime::Limit;
+use crate::sad::{Headers, Mode, Pair, PairConfig, Path, Place, Sad};
+use crate::selector::{Flow, version_of};
+use crate::spd::{Action, Spd};
+use crate::{Counters, Dropped, Frame, Probe, Stage};
+
+/// The IPsec of a host.
+#[derive(Debug, Default)]
+pub struct Ipsec {
+    spd: Spd,
+    cache: Cache,
+    sad: Sad,
+    counters: Counters,
+    events: VecDeque<Event>,
+}
+
+/// What became of a packet that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// It lies sealed in its frame and goes this way.
+    Protected(Path),
+    /// It leaves as it is.
+    Bypassed,
+}
+
+/// What came out of an SA; the frame holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// The SPI it came on.
+    pub spi: u32,
+    /// What it is.
+    pub flow: Flow,
+    /// Bytes of IP header at the front of the frame: none in transport mode, if a socket has kept it.
+    pub header_len: usize,
+}
+
+/// What the key exchange should know. A pair is named by the SPI that we receive on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A soft lifetime has passed: a successor is wanted.
+    RekeyWanted(u32),
+    /// A hard lifetime has passed: the pair carries nothing any more.
+    Expired(u32),
+}
+
+/// How a packet reached us.
+#[derive(Debug, Clone, Copy)]
+struct Outer {
+    from: Addr,
+    to: Addr,
+    /// RFC 3168's field of the outer header; zero if a socket has kept it.
+    ecn: u8,
+}
+
+impl Ipsec {
+    /// IPsec with these policies.
+    pub fn new(spd: Spd) -> Self {
+        Self { spd, ..Self::default() }
+    }
+
+    /// Installs a pair of SAs; one with the same inbound SPI makes way.
+    pub fn install(&mut self, pair: PairConfig) {
+        self.sad.insert(pair);
+    }
+
+    /// Forgets the pair that receives on this SPI; whether there was one.
+    pub fn remove(&mut self, inbound_spi: u32) -> bool {
+        self.sad.remove(inbound_spi)
+    }
+
+    /// How many pairs there are.
+    pub fn len(&self) -> usize {
+        self.sad.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether some pair is for packets to this address.
+    pub fn reaches(&self, destination: IpAddr) -> bool {
+        self.sad.reaches(destination)
+    }
+
+    /// What the pair that receives on this SPI has carried: in, out.
+    pub fn used(&self, inbound_spi: u32) -> Option<(Limit, Limit)> {
+        let pair = self.sad.get(inbound_spi)?;
+        Some((pair.inbound.used(), pair.outbound.used()))
+    }
+
+    /// How many packets were dropped for which reason.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The next thing that the key exchange should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Processes the IP packet in the frame, which leaves: RFC 4301 §5.1.
+    ///
+    /// # Panics
+    /// If the frame lacks [`crate::HEADROOM`] and [`crate::TAILROOM`].
+    #[inline]
+    pub fn outbound<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        rng: &mut Rng,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Sent, Dropped> {
+        let outcome = self.try_outbound(frame, rng, crypto, probe);
+        self.counted(outcome)
+    }
+
+    /// As [`Ipsec::outbound`], for many packets; `each` is told what became of which.
+    pub fn outbound_batch(
+        &mut self,
+        frames: &mut [Frame<'_>],
+        rng: &mut Rng,
+        crypto: &mut dyn Crypto,
+        mut each: impl FnMut(&Frame<'_>, Result<Sent, Dropped>),
+    ) {
+        for frame in frames {
+            let outcome = self.outbound(frame, rng, crypto, &mut ());
+            each(frame, outcome);
+        }
+    }
+
+    /// Processes the ESP packet in the frame, which a socket received: RFC 4301 §5.2.
+    #[inline]
+    pub fn inbound<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        from: Addr,
+        to: Addr,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Arrived, Dropped> {
+        let outcome = self.try_inbound(frame, Outer { from, to, ecn: 0 }, None, crypto, probe);
+        self.counted(outcome)
+    }
+
+    /// As [`Ipsec::inbound`], for many packets between two addresses; `each` is told what became of which.
+    pub fn inbound_batch(
+        &mut self,
+        frames: &mut [Frame<'_>],
+        from: Addr,
+        to: Addr,
+        crypto: &mut dyn Crypto,
+        mut each: impl FnMut(&Frame<'_>, Result<Arrived, Dropped>),
+    ) {
+        for frame in frames {
+            let outcome = self.inbound(frame, from, to, crypto, &mut ());
+            each(frame, outcome);
+        }
+    }
+
+    /// Processes the IP packet in the frame, which carries ESP, itself or in UDP.
+    #[inline]
+    pub fn inbound_packet<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Arrived, Dropped> {
+        let outcome = self.try_inbound_packet(frame, crypto, probe);
+        self.counted(outcome)
+    }
+
+    /// Whether an IP packet that arrived without protection may pass: RFC 4301 §5.2, step 3b.
+    pub fn inbound_unprotected(&mut self, packet: &[u8]) -> Result<Flow, Dropped> {
+        let outcome = Flow::of(packet).map_err(Dropped::Malformed).and_then(|(_, flow)| {
+            match self.spd.inbound(&flow) {
+                Action::Bypass => Ok(flow),
+                Action::Protect => Err(Dropped::Unprotected),
+                Action::Discard => Err(Dropped::Policy),
+            }
+        });
+        self.counted(outcome)
+    }
+
+    #[inline]
+    fn counted<T>(&mut self, outcome: Result<T, Dropped>) -> Result<T, Dropped> {
+        if let Err(why) = outcome {
+            self.counters.count(why);
+        }
+        outcome
+    }
+
+    #[inline]
+    fn try_outbound<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        rng: &mut Rng,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Sent, Dropped> {
+        let (header, flow) = Flow::of(frame.bytes()).map_err(Dropped::Malformed)?;
+        frame.truncate(header.total_len);
+        let Some(place) = self.look_up(&flow, probe)? else { return Ok(Sent::Bypassed) };
+        let pair = self.sad.at(place);
+        probe.ended(Stage::SaLookup);
+        let sealed = seal(pair, frame, &header, rng, crypto, probe);
+        let spi = pair.inbound.spi();
+        if pair.outbound.take_soft() {
+            self.wanted(spi);
+        }
+        if sealed == Err(Dropped::Lifetime) {
+            self.expired(spi);
+        }
+        sealed
+    }
+
+    /// The SA for a flow; none if it needs none.
+    #[inline]
+    fn look_up<P: Probe>(&mut self, flow: &Flow, probe: &mut P) -> Result<Option<Place>, Dropped> {
+        if let Some(known) = self.cache.get(flow, self.sad.generation()) {
+            probe.ended(Stage::PolicyLookup);
+            return Ok(Some(known));
+        }
+        let action = self.spd.outbound(flow);
+        probe.ended(Stage::PolicyLookup);
+        match action {
+            Action::Bypass => Ok(None),
+            Action::Discard => Err(Dropped::Policy),
+            Action::Protect => {
+                let place = self.sad.for_flow(flow).ok_or(Dropped::NoSa)?;
+                self.cache.put(*flow, place, self.sad.generation());
+                Ok(Some(place))
+            }
+        }
+    }
+
+    fn try_inbound_packet<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Arrived, Dropped> {
+        let (header, esp_at) = encapsulation::locate(frame.bytes())?;
+        frame.truncate(header.total_len);
+        let port = |at: usize| match frame.bytes().get(header.header_len + at..) {
+            Some(&[high, low, ..]) if header.protocol == ip::UDP => u16::from_be_bytes([high, low]),
+            _ => 0,
+        };
+        let outer = Outer {
+            from: Addr::new(header.source, port(0)),
+            to: Addr::new(header.destination, port(2)),
+            ecn: header.class & 3,
+        };
+        self.try_inbound(frame, outer, Some((&header, esp_at)), crypto, probe)
+    }
+
+    #[inline]
+    fn try_inbound<P: Probe>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        outer: Outer,
+        carrier: Option<(&Header, usize)>,
+        crypto: &mut dyn Crypto,
+        probe: &mut P,
+    ) -> Result<Arrived, Dropped> {
+        let esp_at = carrier.map_or(0, |(_, at)| at);
+        let spi = spi(&frame.bytes()[esp_at..])?;
+        let pair = self.sad.by_spi(spi).ok_or(Dropped::UnknownSpi)?;
+        probe.ended(Stage::SaLookup);
+        let saved = match carrier {
+            Some((header, _)) if pair.mode == Mode::Transport => Some((Saved::take(frame, header)?, header)),
+            _ => None,
+        };
+        frame.skip(esp_at - saved.as_ref().map_or(0, |(_, header)| header.header_len));
+        let opened = open(pair, frame, outer, saved, crypto, probe);
+        let wants = pair.inbound.take_soft();
+        if opened.is_ok() {
+            // RFC 7296 §2.23: whoever is not behind the NAT sends to where the last authentic packet came from.
+            if pair.follows_peer {
+                pair.path.remote = outer.from;
+            }
+            if !std::mem::replace(&mut pair.is_ready, true) {
+                self.sad.changed();
+            }
+        }
+        if wants {
+            self.wanted(spi);
+        }
+        if matches!(opened, Err(Dropped::Lifetime)) {
+            self.expired(spi);
+        }
+        opened
+    }
+
+    #[cold]
+    fn wanted(&mut self, spi: u32) {
+        self.tell(Event::RekeyWanted(spi));
+    }
+
+    #[cold]
+    fn expired(&mut self, spi: u32) {
+        self.tell(Event::Expired(spi));
+    }
+
+    /// Nobody needs to hear the same twice before it is taken: a flood of packets must not fill the queue.
+    fn tell(&mut self, event: Event) {
+        if !self.events.contains(&event) {
+            self.events.push_back(event);
+        }
+    }
+}
+
+fn spi(packet: &[u8]) -> Result<u32, Dropped> {
+    match packet {
+        &[a, b, c, d, ..] => Ok(u32::from_be_bytes([a, b, c, d])),
+        short => Err(Dropped::Malformed(
+            Reader::new(short).error("SPI", Problem::Short { needed: 4, left: short.len() }),
+        )),
+    }
+}
+
+#[inline]
+fn seal<P: Probe>(
+    pair: &mut Pair,
+    frame: &mut Frame<'_>,
+    header: &Header,
+    rng: &mut Rng,
+    crypto: &mut dyn Crypto,
+    probe: &mut P,
+) -> Result<Sent, Dropped> {
+    let path = pair.path;
+    match pair.mode {
+        Mode::Tunnel => {
+            let next_header = ip::next_header(header.source);
+            pair.outbound.seal(frame, next_header, rng, crypto, probe)?;
+            if let Headers::Here(outer) = path.headers {
+                encapsulation::tunnel(frame, &path, outer, Inner::from(header))?;
+            }
+        }
+        Mode::Transport => {
+            // RFC 4303 §3.3.4: in transport mode ESP is applied to whole packets only.
+            if header.fragment != Fragment::Whole {
+                return Err(Dropped::Fragment);
+            }
+            let saved = Saved::take(frame, header)?;
+            pair.outbound.seal(frame, header.protocol, rng, crypto, probe)?;
+            if let Headers::Here(_) = path.headers {
+                let udp = encapsulation::udp_path(&path);
+                saved.put(frame, udp.map_or(ip::ESP, |_| ip::UDP), udp)?;
+            }
+        }
+    }
+    probe.ended(Stage::Encapsulate);
+    Ok(Sent::Protected(path))
+}
+
+#[inline]
+fn open<P: Probe>(
+    pair: &mut Pair,
+    frame: &mut Frame<'_>,
+    outer: Outer,
+    saved: Option<(Saved, &Header)>,
+    crypto: &mut dyn Crypto,
+    probe: &mut P,
+) -> Result<Arrived, Dropped> {
+    let next_header = pair.inbound.open(frame, crypto, probe)?;
+    let arrived = match pair.mode {
+        Mode::Tunnel => leave_tunnel(frame, next_header, outer.ecn),
+        Mode::Transport => leave_transport(frame, next_header, outer, saved),
+    };
+    probe.ended(Stage::Decapsulate);
+    let checked = arrived.and_then(|(flow, header_len)| {
+        // RFC 4301 §5.2: what comes out must be what the SA is for.
+        let covered = pair.selectors.cover_inbound(&flow);
+        covered.then_some(Arrived { spi: pair.inbound.spi(), flow, header_len }).ok_or(Dropped::Selectors)
+    });
+    probe.ended(Stage::SelectorCheck);
+    if checked.is_err() {
+        frame.wipe(frame.range());
+    }
+    checked
+}
+
+fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow, usize), Dropped> {
+    let version = version_of(next_header).ok_or(Dropped::NextHeader)?;
+    let (header, flow) = Flow::of(frame.bytes()).map_err(Dropped::Malformed)?;
+    if frame.bytes()[0] >> 4 != version {
+        return Err(Dropped::NextHeader);
+    }
+    // RFC 4303 §2.7: what follows the inner packet is there to hide its length.
+    frame.truncate(header.total_len);
+    let inner_ecn = header.class & 3;
+    let ecn = encapsulation::decapsulated_ecn(inner_ecn, ecn)?;
+    if ecn != inner_ecn {
+        encapsulation::set_ecn(frame.bytes_mut(), ecn);
+    }
+    Ok((flow, header.header_len))
+}
+
+fn leave_transport(
+    frame: &mut Frame<'_>,
+    next_header: u8,
+    outer: Outer,
+    saved: Option<(Saved, &Header)>,
+) -> Result<(Flow, usize), Dropped> {
+    let flow = Flow::of_payload(outer.from.ip, outer.to.ip, next_header, frame.bytes());
+    let Some((saved, header)) = saved else { return Ok((flow, 0)) };
+    saved.put(frame, next_header, None)?;
+    Ok((flow, header.header_len))
+}

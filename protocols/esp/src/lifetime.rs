@@ -1,0 +1,101 @@
+//! How long an SA may serve, in bytes and packets: RFC 4301 §4.4.2.1. Time is the key exchange's business.
+
+/// Bytes of plaintext and packets; `u64::MAX` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Bytes that ESP was given or gave.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+}
+
+impl Limit {
+    /// No limit.
+    pub const NONE: Self = Self { bytes: u64::MAX, packets: u64::MAX };
+
+    const fn is_reached(self, used: Self) -> bool {
+        used.bytes >= self.bytes || used.packets >= self.packets
+    }
+}
+
+/// RFC 4301 §4.4.2.1: at the soft limit the SA is to be replaced, at the hard one it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime {
+    /// When a successor is wanted.
+    pub soft: Limit,
+    /// When nothing passes any more.
+    pub hard: Limit,
+}
+
+impl Lifetime {
+    /// No limit.
+    pub const NONE: Self = Self { soft: Limit::NONE, hard: Limit::NONE };
+}
+
+impl Default for Lifetime {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// What an SA has carried, against what it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Usage {
+    lifetime: Lifetime,
+    used: Limit,
+    is_soft_told: bool,
+}
+
+/// What a packet did to an SA's lifetime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spent {
+    /// Nothing to tell.
+    Within,
+    /// It was the one that reached the soft limit.
+    Soft,
+}
+
+impl Usage {
+    pub(crate) const fn new(lifetime: Lifetime) -> Self {
+        Self { lifetime, used: Limit { bytes: 0, packets: 0 }, is_soft_told: false }
+    }
+
+    pub(crate) const fn used(&self) -> Limit {
+        self.used
+    }
+
+    /// Whether nothing may pass any more.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.lifetime.hard.is_reached(self.used)
+    }
+
+    /// Books a packet.
+    pub(crate) const fn spend(&mut self, bytes: usize) -> Spent {
+        self.used.bytes = self.used.bytes.saturating_add(bytes as u64);
+        self.used.packets += 1;
+        if self.is_soft_told || !self.lifetime.soft.is_reached(self.used) {
+            return Spent::Within;
+        }
+        self.is_soft_told = true;
+        Spent::Soft
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_is_told_once_and_the_hard_one_ends() {
+        let lifetime = Lifetime {
+            soft: Limit { bytes: 250, packets: u64::MAX },
+            hard: Limit { bytes: u64::MAX, packets: 4 },
+        };
+        let mut usage = Usage::new(lifetime);
+        let told = [100, 100, 100, 100].map(|bytes| (usage.is_over(), usage.spend(bytes)));
+        let within = (false, Spent::Within);
+        assert_eq!(told, [within, within, (false, Spent::Soft), within]);
+        assert!(usage.is_over());
+        assert_eq!(usage.used(), Limit { bytes: 400, packets: 4 });
+    }
+}

@@ -1,0 +1,269 @@
+//! The security association database, RFC 4301 §4.4.2. SAs come in pairs, as the key exchanges make them.
+//!
+//! A packet that leaves finds its pair by the peer's address, where a pair is for one peer, else among the pairs for whole
+//! networks; the newest that is ready wins. A packet that arrives finds it by its SPI.
+
+use std::net::IpAddr;
+
+use keytoll_engine::crypto::TrafficKey;
+use keytoll_engine::map::FastMap;
+use keytoll_engine::{Addr, Transport};
+
+use crate::lifetime::Lifetime;
+use crate::replay::Window;
+use crate::selector::{Flow, Selectors};
+use crate::{Inbound, Outbound};
+
+/// Tunnel or transport: RFC 4301 §4.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Whole IP packets travel inside.
+    Tunnel,
+    /// Only what is behind the IP header does.
+    Transport,
+}
+
+/// Between which addresses ESP travels, and who writes the headers in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// On IP itself, or in UDP (RFC 3948).
+    pub transport: Transport,
+    /// We.
+    pub local: Addr,
+    /// The peer.
+    pub remote: Addr,
+    /// Who writes IP and UDP headers.
+    pub headers: Headers,
+}
+
+/// Who writes the headers in front of ESP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Headers {
+    /// The socket that a packet goes to: a frame holds ESP and nothing in front of it.
+    Socket,
+    /// We: a frame holds an IP packet.
+    Here(OuterHeader),
+}
+
+/// RFC 4301 §5.1.2: what of the outer header is not copied from the inner one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OuterHeader {
+    /// TTL or hop limit.
+    pub hop_limit: u8,
+    /// Whether routers may fragment what carries an inner packet, IPv4 only (RFC 4301 §8.1).
+    pub dont_fragment: DontFragment,
+}
+
+impl Default for OuterHeader {
+    fn default() -> Self {
+        Self { hop_limit: 64, dont_fragment: DontFragment::Copy }
+    }
+}
+
+/// RFC 4301 §8.1: the DF bit of the outer header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DontFragment {
+    /// As the inner packet has it; set around IPv6.
+    Copy,
+    /// Always set.
+    Set,
+    /// Never set.
+    Clear,
+}
+
+/// When a new pair may carry what leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// At once: the peer has installed it.
+    Now,
+    // RFC 7296 §2.8: who answered a rekeying waits for a sign that the other side has the new SA.
+    /// When the peer has used it, or nothing older is left.
+    WhenHeard,
+}
+
+/// What a pair of SAs is made of.
+#[derive(Debug, Clone)]
+pub struct PairConfig {
+    /// SPI we receive on.
+    pub inbound_spi: u32,
+    /// SPI the peer receives on.
+    pub outbound_spi: u32,
+    /// Keys for what we receive.
+    pub inbound_key: TrafficKey,
+    /// Keys for what we send.
+    pub outbound_key: TrafficKey,
+    /// Extended sequence numbers.
+    pub esn: bool,
+    /// Tunnel or transport.
+    pub mode: Mode,
+    /// What it is for.
+    pub selectors: Selectors,
+    /// Between which addresses.
+    pub path: Path,
+    /// The peer is where its last packet came from (RFC 7296 §2.23).
+    pub follows_peer: bool,
+    /// Packets that the anti-replay window holds: [`Window::SIZES`].
+    pub replay_window: u32,
+    /// How long it may serve, each half by itself.
+    pub lifetime: Lifetime,
+    /// When it may carry what leaves.
+    pub start: Start,
+}
+
+/// A pair of SAs.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) inbound: Inbound,
+    pub(crate) outbound: Outbound,
+    pub(crate) mode: Mode,
+    pub(crate) selectors: Selectors,
+    pub(crate) path: Path,
+    pub(crate) follows_peer: bool,
+    /// It may carry what leaves.
+    pub(crate) is_ready: bool,
+}
+
+impl Pair {
+    fn new(config: PairConfig) -> Self {
+        let PairConfig { inbound_spi, outbound_spi, esn, lifetime, .. } = config;
+        let window = Window::new(config.replay_window);
+        Self {
+            inbound: Inbound::with(inbound_spi, config.inbound_key, esn, window, lifetime),
+            outbound: Outbound::with(outbound_spi, config.outbound_key, esn, lifetime),
+            mode: config.mode,
+            selectors: config.selectors,
+            path: config.path,
+            follows_peer: config.follows_peer,
+            is_ready: config.start == Start::Now,
+        }
+    }
+}
+
+/// Where a pair is in the database, until the database changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+/// The SAD.
+#[derive(Debug, Default)]
+pub(crate) struct Sad {
+    pairs: Vec<Option<Box<Pair>>>,
+    vacant: Vec<Place>,
+    by_spi: FastMap<u32, Place>,
+    /// Pairs for one peer, oldest first.
+    by_peer: FastMap<IpAddr, Vec<Place>>,
+    /// All others, oldest first.
+    others: Vec<Place>,
+    /// Counts the changes, so that what was looked up before one is looked up again.
+    generation: u32,
+}
+
+impl Sad {
+    pub(crate) fn insert(&mut self, config: PairConfig) {
+        self.remove(config.inbound_spi);
+        let (spi, peer) = (config.inbound_spi, config.selectors.peer());
+        let place = self.place(Box::new(Pair::new(config)));
+        self.by_spi.insert(spi, place);
+        self.siblings(peer).push(place);
+        self.changed();
+    }
+
+    fn place(&mut self, pair: Box<Pair>) -> Place {
+        match self.vacant.pop() {
+            Some(place) => {
+                self.pairs[place.0 as usize] = Some(pair);
+                place
+            }
+            None => {
+                self.pairs.push(Some(pair));
+                Place(
+                    u32::try_from(self.pairs.len() - 1)
+                        .expect("SPIs have 32 bits, so there are no more pairs"),
+                )
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, spi: u32) -> bool {
+        let Some(place) = self.by_spi.remove(&spi) else { return false };
+        let pair = self.pairs[place.0 as usize].take().expect("what has an SPI has a place");
+        let peer = pair.selectors.peer();
+        let siblings = self.siblings(peer);
+        siblings.retain(|&other| other != place);
+        if let Some(peer) = peer.filter(|_| siblings.is_empty()) {
+            self.by_peer.remove(&peer);
+        }
+        self.vacant.push(place);
+        self.changed();
+        true
+    }
+
+    /// The pairs with the same peer, or those for networks.
+    fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Vec<Place> {
+        let Some(peer) = peer else { return &mut self.others };
+        if !self.by_peer.contains_key(&peer) {
+            self.by_peer.insert(peer, Vec::new());
+        }
+        self.by_peer.get_mut(&peer).expect("just put there")
+    }
+
+    pub(crate) const fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_spi.len()
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, place: Place) -> &mut Pair {
+        self.pairs[place.0 as usize]
+            .as_deref_mut()
+            .expect("places are asked for again when the database changed")
+    }
+
+    pub(crate) fn get(&self, spi: u32) -> Option<&Pair> {
+        self.pairs[self.by_spi.get(&spi)?.0 as usize].as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn by_spi(&mut self, spi: u32) -> Option<&mut Pair> {
+        let place = *self.by_spi.get(&spi)?;
+        Some(self.at(place))
+    }
+
+    /// Every address, protocol and port: whether some pair is for packets to there.
+    pub(crate) fn reaches(&self, destination: IpAddr) -> bool {
+        let reaches = |place: &Place| {
+            let remote = self.pair(*place).map(|pair| &pair.selectors.remote);
+            remote.is_some_and(|remote| remote.iter().any(|side| side.addresses.contain(destination)))
+        };
+        self.by_peer.get(&destination).is_some_and(|places| places.iter().any(reaches))
+            || self.others.iter().any(reaches)
+    }
+
+    /// The newest pair for a flow that is ready, else the newest of those that are not.
+    // RFC 4301 §5.1: an SA with narrower selectors was made by a policy that came before.
+    pub(crate) fn for_flow(&self, flow: &Flow) -> Option<Place> {
+        let peers = self.by_peer.get(&flow.destination).map_or(&[][..], Vec::as_slice);
+        self.newest(peers, flow).or_else(|| self.newest(&self.others, flow))
+    }
+
+    fn newest(&self, places: &[Place], flow: &Flow) -> Option<Place> {
+        let mut fitting = places.iter().rev().copied().filter(|&place| self.fits(place, flow)).peekable();
+        let newest = fitting.peek().copied();
+        fitting.find(|&place| self.pair(place).is_some_and(|pair| pair.is_ready)).or(newest)
+    }
+
+    fn fits(&self, place: Place, flow: &Flow) -> bool {
+        self.pair(place).is_some_and(|pair| pair.selectors.cover_outbound(flow))
+    }
+
+    fn pair(&self, place: Place) -> Option<&Pair> {
+        self.pairs[place.0 as usize].as_deref()
+    }
+
+    /// What was looked up before must be looked up again.
+    pub(crate) const fn changed(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+    }
+}
