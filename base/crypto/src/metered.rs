@@ -1,5 +1,7 @@
-//! The books: how often, how long and over how many bytes each operation ran, by phase of the protocol.
+//! The books: how often, how long and over how many bytes each operation ran, by phase of the protocol. And, where it is
+//! wanted, a journal that has every single operation, in the order in which they ran.
 
+mod journal;
 mod slot;
 
 use std::borrow::Cow;
@@ -11,6 +13,7 @@ use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, Sign
 use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::clock;
 
+use journal::{Entry, Journal};
 use slot::Slot;
 
 /// A provider whose every operation is booked.
@@ -23,6 +26,7 @@ pub struct Metered<C> {
     ticks_total: u64,
     /// A number for every operation, summed up.
     work_total: u64,
+    journal: Option<Journal>,
 }
 
 /// One line of the books.
@@ -81,6 +85,43 @@ impl<C> Metered<C> {
             books: Default::default(),
             ticks_total: 0,
             work_total: 0,
+            journal: None,
+        }
+    }
+
+    /// Times operations from now on, or only counts them.
+    pub fn keep_time(&mut self, timed: bool) {
+        self.timing = match timed {
+            true => Timing::On { empty_ticks: clock::empty_span_ticks() },
+            false => Timing::Off,
+        };
+    }
+
+    /// Remembers every operation from now on, until [`Metered::clear_journal`] forgets them; without this none is.
+    pub fn keep_journal(&mut self) {
+        self.journal = Some(Journal::default());
+    }
+
+    /// How many operations the journal has.
+    pub fn journal_len(&self) -> usize {
+        self.journal.as_ref().map_or(0, |journal| journal.entries().len())
+    }
+
+    /// The operations of the journal in their order, a row of count 1 each.
+    pub fn journal(&self) -> Vec<Row> {
+        self.journal.as_ref().map_or_else(Vec::new, Journal::rows)
+    }
+
+    /// Empties the journal.
+    pub fn clear_journal(&mut self) {
+        self.journal.iter_mut().for_each(Journal::clear);
+    }
+
+    /// What booking one operation costs around what it books, in ticks: the clock is read twice.
+    pub fn own_ticks(&self) -> u64 {
+        match self.timing {
+            Timing::On { empty_ticks } => 2 * empty_ticks,
+            Timing::Off => 0,
         }
     }
 
@@ -128,6 +169,9 @@ impl<C> Metered<C> {
         sums.bytes += bytes as u64;
         self.ticks_total += ticks;
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
+        if let Some(journal) = &mut self.journal {
+            journal.push(Entry { phase: self.phase, slot, ticks, bytes: bytes as u64 });
+        }
         result
     }
 }

@@ -357,6 +357,37 @@ fn a_pretended_key_cannot_really_sign() {
 }
 
 #[test]
+fn a_journal_has_every_operation_in_its_order_and_is_kept_on_demand() {
+    let mut metered = Metered::new(Real::default());
+    metered.hash(Hash::Sha256, &[b"before"]);
+    assert_eq!((metered.journal_len(), metered.journal().len()), (0, 0), "nobody wanted one");
+    metered.keep_journal();
+    metered.enter(Phase::SaInit);
+    let pair = metered.generate(Group::X25519, &mut rng());
+    metered.prf(Prf::HmacSha256, b"key", &[b"ab", b"c"]);
+    metered.agree(&pair.private, &pair.public).unwrap();
+    metered.enter(Phase::Auth);
+    metered.prf(Prf::HmacSha256, b"key", &[b"abcd"]);
+    let rows = metered.journal();
+    let told: Vec<_> =
+        rows.iter().map(|row| (row.phase, row.operation, &*row.algorithm, row.bytes)).collect();
+    assert_eq!(
+        told,
+        [
+            (Phase::SaInit, "generate", "x25519", 32),
+            (Phase::SaInit, "prf", "prfsha256", 3),
+            (Phase::SaInit, "agree", "x25519", 32),
+            (Phase::Auth, "prf", "prfsha256", 4),
+        ]
+    );
+    assert!(rows.iter().all(|row| row.count == 1 && row.ticks > 0));
+    let journal_total: u64 = rows.iter().map(|row| row.ticks).sum();
+    assert!(journal_total < metered.crypto_ticks_total(), "the books have the hash before it, too");
+    metered.clear_journal();
+    assert_eq!(metered.journal_len(), 0);
+}
+
+#[test]
 fn the_meter_books_every_operation_under_its_phase() {
     let mut metered = Metered::new(Real::default());
     let key = keys::generate(KeyKind::EcdsaP256, &mut rng());

@@ -1,0 +1,58 @@
+//! Every operation of a meter, one by one.
+
+use keytoll_engine::Phase;
+
+use super::Row;
+use super::slot::Slot;
+
+/// More operations than this are not remembered: an authentication has hundreds.
+const ENTRIES_MAX: usize = 1 << 20;
+
+/// Room that a journal has from the beginning, so that it does not grow within what is measured.
+const ENTRIES: usize = 4096;
+
+/// One operation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) phase: Phase,
+    pub(super) slot: Slot,
+    pub(super) ticks: u64,
+    pub(super) bytes: u64,
+}
+
+/// Operations in the order in which they ran.
+#[derive(Debug)]
+pub(super) struct Journal(Vec<Entry>);
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self(Vec::with_capacity(ENTRIES))
+    }
+}
+
+impl Journal {
+    pub(super) fn push(&mut self, entry: Entry) {
+        if self.0.len() < ENTRIES_MAX {
+            self.0.push(entry);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    /// With the names that the books have.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let names: Vec<_> = Slot::all().collect();
+        let row = |entry: &Entry| {
+            let (operation, algorithm) = names[entry.slot.index()].clone();
+            let Entry { phase, ticks, bytes, .. } = *entry;
+            Row { phase, operation, algorithm, count: 1, ticks, bytes }
+        };
+        self.0.iter().map(row).collect()
+    }
+}
