@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Node;
+use crate::{Message, Node, Protocol};
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,51 @@ pub enum Cost {
     Operation(OperationCost),
     /// What one authentication cost a program that is not ours.
     Foreign(ForeignCost),
+    /// What one input cost a node, operation by operation; only profiles have them.
+    Step(StepCost),
+}
+
+/// What one input cost a node: from the moment it was given to the host until that had nothing more to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepCost {
+    /// The authentication.
+    pub sample: u32,
+    /// The node.
+    pub node: Node,
+    /// What arrived.
+    pub stimulus: Stimulus,
+    /// The messages that the node sent because of it.
+    pub sent: Vec<Message>,
+    /// Ticks of the cycle counter, without what the meter itself took.
+    pub ticks: u64,
+    /// The crypto operations in it, in the order in which they ran.
+    pub operations: Vec<StepOperation>,
+}
+
+/// What made a node compute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stimulus {
+    /// A message of a protocol that knows messages.
+    Message(Message),
+    /// Another datagram: IPsec traffic, or nothing that can be read.
+    Datagram(Protocol),
+    /// The node's own wish, or a timer.
+    Own,
+}
+
+/// One crypto operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepOperation {
+    /// The phase of the protocol, e.g. `sa-init`.
+    pub phase: Cow<'static, str>,
+    /// The operation, e.g. `agree`.
+    pub operation: Cow<'static, str>,
+    /// The algorithm, e.g. `x25519`.
+    pub algorithm: Cow<'static, str>,
+    /// Ticks of the cycle counter, without what the meter itself took; 0 where it only counts.
+    pub ticks: u64,
+    /// Bytes worked on.
+    pub bytes: u64,
 }
 
 /// What one authentication cost one node.

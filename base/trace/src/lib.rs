@@ -14,7 +14,7 @@ pub mod manifest;
 pub mod names;
 pub mod revealed;
 
-pub use cost::{Cost, ForeignCost, OperationCost, SampleCost};
+pub use cost::{Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus};
 pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
 pub use revealed::Revealed;
 

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use keytoll_crypto::Metered;
 use keytoll_native::{clock, heap};
-use keytoll_sim::{Meter, NodeIndex};
+use keytoll_sim::{Meter, NodeIndex, Stimulus};
+use keytoll_trace::Fact;
+
+use crate::steps::Steps;
 
 /// A step may take this many times the median of its kind, and [`SLACK_NS`] more, before it is smoothed.
 const FACTOR: u64 = 2;
@@ -87,6 +90,7 @@ pub(crate) struct Gauge {
     empty_ticks: u64,
     slack_ticks: u64,
     smoothed: bool,
+    steps: Steps,
 }
 
 /// The heap role of a node; role 0 is the driver's own.
@@ -104,7 +108,13 @@ impl Gauge {
             empty_ticks: clock::empty_span_ticks(),
             slack_ticks: (SLACK_NS * clock::ticks_hz() / 1e9) as u64,
             smoothed: false,
+            steps: Steps::default(),
         }
+    }
+
+    /// Every step by itself, if anybody wants them.
+    pub(crate) const fn steps_mut(&mut self) -> &mut Steps {
+        &mut self.steps
     }
 
     /// Opens the account of the next node: `scale` is host frequency ÷ profile frequency.
@@ -135,16 +145,18 @@ impl Gauge {
 }
 
 impl<C> Meter<Metered<C>> for Gauge {
-    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>) {
+    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>, stimulus: Stimulus<'_>) {
+        self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         self.begun = Begun { ticks: clock::ticks(), crypto_ticks, work };
     }
 
-    fn end(&mut self, node: NodeIndex, crypto: &Metered<C>) -> Duration {
+    fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {
         let Begun { ticks, crypto_ticks, work } = self.begun;
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         self.role = None;
+        self.steps.end(node, crypto, noted, ticks);
         let mut step = Step { ticks, crypto_ticks: crypto.crypto_ticks_total() - crypto_ticks };
         let account = &mut self.accounts[node.number() as usize];
         if account.charged {

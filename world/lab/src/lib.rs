@@ -17,11 +17,13 @@ mod gauge;
 pub mod keeper;
 pub mod live;
 pub mod node;
+mod profile;
 mod row;
 mod run;
 #[cfg(test)]
 mod secrets;
 mod sites;
+mod steps;
 
 pub use capture::{Captures, Seized, Taken};
 pub use credentials::Credentials;
@@ -30,5 +32,6 @@ pub use keeper::{Discard, Keeper, Memory};
 pub use keytoll_sim::Recorder;
 pub use keytoll_trace::manifest::Manifest;
 pub use keytoll_trace::{Cost, Record};
+pub use profile::{Profile, Subject, profile};
 pub use row::{Row, RowEnd, Stop};
 pub use run::{Keepers, RunError, run};

@@ -12,7 +12,7 @@ use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, World};
-use keytoll_trace::{Cost, Node, OperationCost, SampleCost};
+use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
@@ -69,6 +69,15 @@ pub struct Row {
     core_hz: f64,
     /// A card that is used elsewhere between authentications.
     travelling_card: Option<SharedCard>,
+}
+
+/// One authentication of a profile.
+#[derive(Debug)]
+pub(crate) struct Profiled {
+    /// What each node did.
+    pub(crate) steps: Vec<StepCost>,
+    /// How long the thread was without its CPU meanwhile.
+    pub(crate) away_ns: u64,
 }
 
 /// How one authentication ended.
@@ -132,12 +141,11 @@ impl Row {
     /// Runs every authentication of the row; `progress` is called after each. One that was begun is brought to its end
     /// before the row stops, so that no half of it is on record.
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
-        keeper.cost(Cost::Clock {
-            ticks_hz: clock::ticks_hz(),
-            profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
-        });
+        keeper.cost(self.clock());
         self.connect();
-        self.warm_up();
+        if self.charged {
+            self.warm_up();
+        }
         let mut end = RowEnd::default();
         while end.samples < self.samples {
             if stop.load(Ordering::Relaxed) {
@@ -167,14 +175,15 @@ impl Row {
     }
 
     fn warm_up(&mut self) {
-        if self.charged {
-            (0..WARM_UP).for_each(|_| {
-                self.authenticate(&mut Discard);
-                self.rest(&mut Discard);
-            });
-            self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
-            self.forget();
-        }
+        (0..WARM_UP).for_each(|_| self.rehearse());
+        self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
+        self.forget();
+    }
+
+    /// An authentication that leaves nothing on record.
+    fn rehearse(&mut self) {
+        self.authenticate(&mut Discard);
+        self.rest(&mut Discard);
     }
 
     /// The first authentication on record is a whole one, as with null crypto.
@@ -262,6 +271,55 @@ impl Row {
     fn next_trigger(&self) -> Time {
         let interval = self.interval.as_nanos().max(1) as u64;
         Time::from_nanos((self.world.now().as_nanos() / interval + 1) * interval)
+    }
+
+    /// Makes it ready to be profiled: connected and warm, and from now on every step is noted; with `timed` every
+    /// operation in it, too, and how long it took.
+    pub(crate) fn begin_profile(&mut self, timed: bool) {
+        self.connect();
+        for &(node, ..) in &self.nodes {
+            let crypto = self.world.crypto_mut(node);
+            crypto.keep_time(timed);
+            if timed {
+                crypto.keep_journal();
+            }
+        }
+        self.world.meter_mut().steps_mut().want();
+        self.warm_up();
+    }
+
+    /// One authentication for a profile, a rehearsal right before it; None if it failed.
+    pub(crate) fn profiled(&mut self, sample: u32) -> Option<Profiled> {
+        self.rehearse();
+        self.world.set_sample(sample);
+        self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).clear_journal());
+        self.world.meter_mut().steps_mut().clear();
+        let (ticks, cpu_ns) = (clock::ticks(), clock::thread_cpu_ns());
+        let end = self.authenticate(&mut Discard);
+        let cpu_ns = clock::thread_cpu_ns() - cpu_ns;
+        let away_ns = (clock::ticks_to_ns(clock::ticks() - ticks) as u64).saturating_sub(cpu_ns);
+        let steps = self.steps(sample);
+        self.rest(&mut Discard);
+        (end == End::Done).then_some(Profiled { steps, away_ns })
+    }
+
+    /// Every step since the notes were cleared, node by node.
+    fn steps(&mut self, sample: u32) -> Vec<StepCost> {
+        let steps = std::mem::take(self.world.meter_mut().steps_mut());
+        let of = |&(node, name, _): &(NodeIndex, Node, i64)| {
+            steps.of((node, name), sample, self.world.crypto(node)).collect::<Vec<_>>()
+        };
+        let costs = self.nodes.iter().flat_map(of).collect();
+        *self.world.meter_mut().steps_mut() = steps;
+        costs
+    }
+
+    /// The clocks that the costs of this row are told by.
+    pub(crate) fn clock(&self) -> Cost {
+        Cost::Clock {
+            ticks_hz: clock::ticks_hz(),
+            profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
+        }
     }
 
     fn operations(&mut self, keeper: &mut dyn Keeper) {

@@ -109,7 +109,7 @@ pub fn run<K: Keepers>(
 }
 
 /// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
-fn supported(plan: &Plan) -> Result<(), RunError> {
+pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
     let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
         CryptoMode::Null => return Ok(()),
         CryptoMode::Real => Real::check,

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
+use crate::Stimulus;
+
 /// Which node of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIndex(u32);
@@ -51,6 +53,17 @@ pub(crate) enum Pending<C> {
     Command(C),
     /// A deadline has come.
     Tick,
+}
+
+impl<C> Pending<C> {
+    /// What a meter is told of it.
+    pub(crate) fn stimulus(&self) -> Stimulus<'_> {
+        match self {
+            Self::Packet(datagram) => Stimulus::Packet(datagram),
+            Self::Command(_) => Stimulus::Command,
+            Self::Tick => Stimulus::Tick,
+        }
+    }
 }
 
 /// An input and when it reached the node.

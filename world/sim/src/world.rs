@@ -230,9 +230,9 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
         work.notes.wants_keys = recorder.captures(self.sample);
         let node = &mut self.nodes[index.place()];
-        self.meter.begin(index, &node.crypto);
+        self.meter.begin(index, &node.crypto, arrived.input.stimulus());
         node.handle(arrived.input, self.now, &mut work);
-        let busy = self.meter.end(index, &self.nodes[index.place()].crypto);
+        let busy = self.meter.end(index, &self.nodes[index.place()].crypto, &work.notes.facts);
         self.arm(index, again);
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
         if busy.is_zero() {

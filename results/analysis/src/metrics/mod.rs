@@ -138,6 +138,8 @@ impl<S: FnMut(&Sample)> Meter<S> {
             Cost::Operation(operation) => self.tally.operations.push(operation),
             Cost::Sample(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of(&cost)),
             Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost)),
+            // The sums of its steps are in the sample's own cost.
+            Cost::Step(_) => {}
         }
     }
 
@@ -217,6 +219,7 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
     match cost {
         Cost::Sample(cost) => Some(cost.sample),
         Cost::Foreign(cost) => Some(cost.sample),
+        Cost::Step(cost) => Some(cost.sample),
         Cost::Clock { .. } | Cost::Operation(_) => None,
     }
 }

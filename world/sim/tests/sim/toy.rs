@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Node, Protocol, Record};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
-use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, World};
+use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, Stimulus, World};
 
 use crate::no_crypto::NoCrypto;
 
@@ -74,9 +74,9 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C) {}
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>) {}
 
-    fn end(&mut self, node: NodeIndex, _crypto: &C) -> Duration {
+    fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
     }
 }
