@@ -10,6 +10,7 @@ use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::{Overrides, Plan, Source};
+use keytoll_trace::Node;
 use miette::Report;
 
 use crate::list::STUDIES_LIST;
@@ -44,6 +45,9 @@ pub(crate) enum Verb {
     /// Measure again what a paper measured, and set it beside what it printed.
     #[command(after_help = STUDY_HELP)]
     Study(StudyArgs),
+    /// Say where the time of a node goes, crypto operation by crypto operation.
+    #[command(after_help = PROFILE_HELP)]
+    Profile(ProfileArgs),
     /// Let devices in: IKEv2 on real sockets.
     #[command(after_help = GATEWAY_HELP)]
     Gateway(ServeArgs),
@@ -99,6 +103,18 @@ and study.json into the directory of --out; without it into runs/ and the study'
 figures as tables, and whether what it found holds here, go to stdout.
 Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line is wrong,
 3 the environment does not let us.";
+
+const PROFILE_HELP: &str = "\
+Example:
+  keytoll profile ikev2-rsa2048 --skeleton
+
+Runs authentications of a method (`keytoll list methods`) between nodes in one process, the suites and
+real and null cryptography in turns, and prints each crypto operation of a node in the order of the
+messages: how often, milliseconds with 95 % interval, cycles, share; then what is left of the node.
+With --skeleton also the node with all cryptography left out, and what cryptography costs by
+subtraction and by addition. Reads and writes no files.
+Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment does
+not let us.";
 
 const CHECK_HELP: &str = "\
 Example:
@@ -318,6 +334,62 @@ impl StudyArgs {
     /// The study.
     pub(crate) fn study(&self) -> &'static Study {
         Study::named(&self.name).expect("the command line takes names of studies only")
+    }
+}
+
+/// Arguments of `profile`.
+#[derive(Debug, Args)]
+pub(crate) struct ProfileArgs {
+    /// Method of the catalogue.
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: String,
+    /// The node to look at.
+    #[arg(long, value_parser = ["ue", "gw", "aaa", "hss"], default_value = "gw")]
+    pub(crate) node: String,
+    /// Suite of the IKE SA; can be repeated, each is a column [default: the catalogue's].
+    #[arg(long = "suite", value_name = "SUITE")]
+    pub(crate) suites: Vec<String>,
+    /// Network between device and gateway; `loopback` is none.
+    #[arg(long, value_name = "NAME", default_value = "loopback")]
+    pub(crate) network: String,
+    /// Authentications measured of each column.
+    #[arg(long, value_name = "N", default_value = "25")]
+    pub(crate) count: NonZeroU32,
+    /// Measure the same without cryptography beside it.
+    #[arg(long)]
+    pub(crate) skeleton: bool,
+    /// Set a value as in a scenario, like `options.chain=4`; can be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
+    #[arg(long, value_parser = ["short", "full"])]
+    pub(crate) exponents: Option<String>,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ProfileArgs {
+    /// The node to look at.
+    pub(crate) fn node(&self) -> Node {
+        let named = Node::ALL.into_iter().find(|node| node.name() == self.node);
+        named.expect("the command line takes names of nodes only")
+    }
+
+    /// The plan with a row for each suite.
+    pub(crate) fn plan(&self, crypto: &str) -> Result<Plan, Report> {
+        let mut overrides = Overrides::parse(&self.sets)?;
+        overrides.add("", &format!("methods={}", self.method))?;
+        overrides.add("--network ", &format!("networks={}", self.network))?;
+        if !self.suites.is_empty() {
+            let quoted: Vec<String> = self.suites.iter().map(|suite| format!("{suite:?}")).collect();
+            overrides.add("--suite ", &format!("suites=[{}]", quoted.join(", ")))?;
+        }
+        if let Some(exponents) = &self.exponents {
+            overrides.add("--", &format!("exponents={exponents}"))?;
+        }
+        overrides.add("--", &format!("crypto={crypto}"))?;
+        Ok(Source::text("profile", "").plan(&overrides)?)
     }
 }
 

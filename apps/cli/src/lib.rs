@@ -13,6 +13,7 @@ mod interrupt;
 mod list;
 mod live;
 mod measure;
+mod profile;
 mod report;
 mod run;
 mod screen;
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Study(args) => run::study(&args),
+        Verb::Profile(args) => profile::profile(&args),
         Verb::Gateway(args) => live::serve(&args, Role::Gateway, cli.color),
         Verb::Aaa(args) => live::serve(&args, Role::Aaa, cli.color),
         Verb::Hss(args) => live::serve(&args, Role::Hss, cli.color),

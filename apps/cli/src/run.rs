@@ -97,7 +97,7 @@ impl Run<'_> {
 
     /// Runs all rows under a progress bar; false if it was interrupted.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
-        let bar = progress_bar(self.plan.authentications());
+        let bar = bar(self.plan.authentications());
         let tick = || bar.inc(1);
         let ends = keytoll_lab::run(self.plan, self.threads, keepers, &tick, self.stop);
         bar.finish_and_clear();
@@ -115,8 +115,8 @@ impl Run<'_> {
     }
 }
 
-/// A bar on stderr, if that is a terminal.
-fn progress_bar(length: u64) -> ProgressBar {
+/// A bar on stderr that counts authentications, if that is a terminal.
+pub(crate) fn bar(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -134,7 +134,8 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     }
 }
 
-fn print(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Report> {
+/// Puts what is written to stdout.
+pub(crate) fn print(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Report> {
     let mut text = Vec::new();
     write(&mut text).map_err(|error| miette!("{error}"))?;
     screen::print(&String::from_utf8_lossy(&text))

@@ -126,6 +126,7 @@ fn every_verb_explains_itself() {
         "keytoll --help",
         "keytoll run --help",
         "keytoll study --help",
+        "keytoll profile --help",
         "keytoll gateway --help",
         "keytoll aaa --help",
         "keytoll hss --help",
@@ -167,10 +168,40 @@ fn a_run_says_in_its_exit_code_whether_something_failed_that_should_not_have() {
 }
 
 #[test]
+fn a_profile_names_the_operations_and_agrees_with_its_json() {
+    let arguments = ["profile", "ikev2-psk", "--count", "2", "--suite", "aes128-sha1-modp1024", "--skeleton"];
+    let Output { stdout, stderr, status } = keytoll(&arguments);
+    let table = String::from_utf8(stdout).unwrap();
+    assert!(status.success() && stderr.is_empty(), "{table}\n{}", String::from_utf8_lossy(&stderr));
+    for words in
+        ["IKE_SA_INIT response  D-H generation", "(weak)", "crypto by subtraction", "share of the skeleton"]
+    {
+        assert!(table.contains(words), "no {words} in\n{table}");
+    }
+    let Output { stdout, .. } = keytoll(&[&arguments[..], &["--json", "--node", "ue"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    assert_eq!((&json["node"], &json["columns"][0]["mark"]), (&"ue".into(), &"weak".into()));
+    assert_eq!(json["lines"][0]["cells"][0]["algorithm"], "modp1024");
+    assert_eq!(json["columns"][0]["nodes"][1]["total_ms"]["n"], 2);
+}
+
+#[test]
+fn mistakes_in_a_profile_are_told() {
+    insta::assert_snapshot!(screens(&[
+        "keytoll profile ikev2-pks",
+        "keytoll profile ikev2-psk --suite aes128-sha1",
+        "keytoll profile ikev2-psk --network wfi-11g",
+        "keytoll profile ikev2-psk --node hss",
+        "keytoll profile ikev2-psk --node radius",
+        "keytoll profile ikev2-psk --count 0",
+    ]));
+}
+
+#[test]
 fn completions_know_the_verbs() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
-        for verb in ["run", "study", "check", "list", "report", "completions"] {
+        for verb in ["run", "study", "profile", "check", "list", "report", "completions"] {
             assert!(script.contains(verb), "{shell}: {verb}");
         }
     }

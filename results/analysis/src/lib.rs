@@ -9,12 +9,14 @@
 //! * [`summary`] is the public, versioned `summary.json`.
 //! * [`beside`] sets our nodes beside other makers' programs.
 //! * [`study`] sets a summary beside what a paper printed.
+//! * [`profile`] says where the time of a node goes, operation by operation.
 //! * [`directory`] does all of it for a run directory.
 
 pub mod beside;
 pub mod directory;
 pub mod metrics;
 mod named;
+pub mod profile;
 pub mod stats;
 pub mod study;
 pub mod summary;

@@ -5,6 +5,7 @@
 //! * [`csv`] are the long tables: a row per authentication, per operation, per kind of message.
 //! * [`summary`] is `summary.json`.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
+//! * [`profile`] shows where the time of a node goes, operation by operation.
 //! * [`directory`] writes all files of a run directory from its traces.
 
 pub mod csv;
@@ -13,6 +14,7 @@ mod groups;
 pub mod html;
 mod layout;
 mod number;
+pub mod profile;
 pub mod study;
 pub mod summary;
 mod svg;

@@ -1,0 +1,193 @@
+//! One suite of a profile.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Cost, Node, StepCost};
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use super::lines::{Key, Run, Worked, weave};
+use super::skeleton::Skeleton;
+
+/// What was measured with one suite.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    /// The suite.
+    pub suite: &'a str,
+    /// The standing of its worst algorithm, empty if that is good.
+    pub mark: &'a str,
+    /// With every operation timed.
+    pub timed: &'a [Cost],
+    /// Real and null cryptography side by side, if that was measured.
+    pub skeleton: Option<Beside<'a>>,
+}
+
+/// The same authentications with and without cryptography.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a> {
+    /// Real, timed as a whole.
+    pub full: &'a [Cost],
+    /// Null, timed as a whole.
+    pub skeleton: &'a [Cost],
+    /// Null, with every operation timed.
+    pub skeleton_timed: &'a [Cost],
+}
+
+/// One suite of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// The suite.
+    pub suite: String,
+    /// The standing of its worst algorithm: empty, `weak` or `broken`.
+    pub mark: String,
+    /// Authentications measured.
+    pub n: u64,
+    /// Every node that took part, in the order of the reports.
+    pub nodes: Vec<NodeTotal>,
+    /// With and without cryptography; absent if that was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skeleton: Option<Skeleton>,
+}
+
+/// What an authentication costs a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeTotal {
+    /// The node.
+    pub node: String,
+    /// All of it, in milliseconds.
+    pub total_ms: Estimate,
+    /// The crypto operations in it.
+    pub crypto_ms: Estimate,
+    /// The rest: parsing, state, memory, packets.
+    pub rest_ms: Estimate,
+    /// The part of the total that is cryptography, 0 to 1.
+    pub crypto_share: f64,
+    /// All of it in cycles of the core's own clock.
+    pub total_cycles: f64,
+}
+
+/// What an operation costs with one suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The algorithm.
+    pub algorithm: String,
+    /// How often it runs in a row, mean over the authentications.
+    pub count: f64,
+    /// What all of these cost together, in milliseconds.
+    pub ms: Estimate,
+    /// The same in cycles of the core's own clock.
+    pub cycles: f64,
+    /// The part of the node's total, 0 to 1.
+    pub share: f64,
+}
+
+impl Column {
+    /// Measures a suite: the column, and its lines for one node.
+    pub(super) fn of(node: Node, measured: &Measured<'_>) -> (Self, Vec<(Key, Cell)>) {
+        let timed = Work::of(measured.timed);
+        let column = Self {
+            suite: measured.suite.to_owned(),
+            mark: measured.mark.to_owned(),
+            n: timed.samples.len() as u64,
+            nodes: timed.nodes().filter_map(|node| timed.total(node)).collect(),
+            skeleton: measured.skeleton.and_then(|beside| Skeleton::of(node, &timed, &beside)),
+        };
+        let cells = timed.cells(node);
+        (column, cells)
+    }
+
+    /// The totals of one node.
+    pub fn node(&self, name: &str) -> Option<&NodeTotal> {
+        self.nodes.iter().find(|total| total.node == name)
+    }
+}
+
+/// What every node did, authentication by authentication.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    ms_per_tick: f64,
+    hz: BTreeMap<Node, f64>,
+    pub(super) samples: Vec<BTreeMap<Node, Worked>>,
+}
+
+impl Work {
+    pub(super) fn of(costs: &[Cost]) -> Self {
+        let mut work = Self::default();
+        let mut steps: BTreeMap<u32, BTreeMap<Node, Vec<&StepCost>>> = BTreeMap::new();
+        for cost in costs {
+            match cost {
+                Cost::Clock { ticks_hz, profile_hz } => {
+                    work.ms_per_tick = 1e3 / ticks_hz;
+                    work.hz.extend(profile_hz.iter().copied());
+                }
+                Cost::Step(step) => {
+                    steps.entry(step.sample).or_default().entry(step.node).or_default().push(step);
+                }
+                Cost::Sample(_) | Cost::Operation(_) | Cost::Foreign(_) => {}
+            }
+        }
+        let worked = |nodes: BTreeMap<Node, Vec<&StepCost>>| {
+            nodes.into_iter().map(|(node, steps)| (node, Worked::of(&steps))).collect()
+        };
+        work.samples = steps.into_values().map(worked).collect();
+        work
+    }
+
+    /// Every node that did something.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
+        Node::ALL.into_iter().filter(|node| self.samples.iter().any(|sample| sample.contains_key(node)))
+    }
+
+    pub(super) fn ms(&self, ticks: u64) -> f64 {
+        ticks as f64 * self.ms_per_tick
+    }
+
+    /// Milliseconds of something in each authentication at some nodes together.
+    pub(super) fn each_ms<'a>(
+        &'a self,
+        nodes: &'a [Node],
+        of: impl Fn(&Worked) -> u64 + 'a,
+    ) -> impl Iterator<Item = f64> + 'a {
+        self.samples.iter().map(move |sample| {
+            let ticks = nodes.iter().filter_map(|node| sample.get(node)).map(&of).sum();
+            self.ms(ticks)
+        })
+    }
+
+    fn total(&self, node: Node) -> Option<NodeTotal> {
+        let of = |part: fn(&Worked) -> u64| Estimate::of(self.each_ms(&[node], part));
+        let total_ms = of(Worked::ticks)?;
+        let crypto_ms = of(Worked::crypto_ticks)?;
+        Some(NodeTotal {
+            node: node.name().to_owned(),
+            total_ms,
+            crypto_ms,
+            rest_ms: of(|worked| worked.ticks().saturating_sub(worked.crypto_ticks()))?,
+            crypto_share: crypto_ms.mean / total_ms.mean,
+            total_cycles: self.cycles(node, total_ms.mean),
+        })
+    }
+
+    fn cycles(&self, node: Node, ms: f64) -> f64 {
+        self.hz.get(&node).map_or(0.0, |hz| ms / 1e3 * hz)
+    }
+
+    /// The lines of a node in their order, each over all authentications: where one lacks an operation, it cost nothing.
+    fn cells(&self, node: Node) -> Vec<(Key, Cell)> {
+        let mut keys = Vec::new();
+        let samples: Vec<&Worked> = self.samples.iter().filter_map(|sample| sample.get(&node)).collect();
+        samples.iter().for_each(|worked| weave(&mut keys, worked.runs.iter().map(|run| &run.key)));
+        let total_ms = self.total(node).map_or(0.0, |total| total.total_ms.mean);
+        keys.into_iter().filter_map(|key| self.cell(node, key, &samples, total_ms)).collect()
+    }
+
+    fn cell(&self, node: Node, key: Key, samples: &[&Worked], total_ms: f64) -> Option<(Key, Cell)> {
+        let runs: Vec<Option<&Run>> =
+            samples.iter().map(|worked| worked.runs.iter().find(|run| run.key == key)).collect();
+        let ms = Estimate::of(runs.iter().map(|run| self.ms(run.map_or(0, |run| run.ticks))))?;
+        let count = runs.iter().flatten().map(|run| run.count).sum::<u64>() as f64 / runs.len() as f64;
+        let algorithm = runs.iter().flatten().next()?.algorithm.clone();
+        let (cycles, share) = (self.cycles(node, ms.mean), ms.mean / total_ms);
+        Some((key, Cell { algorithm, count, ms, cycles, share }))
+    }
+}

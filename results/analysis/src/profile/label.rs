@@ -1,0 +1,117 @@
+//! What the messages of an authentication are called. IKEv1's as paper 004 calls them: phase, side, place in the exchange.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Message, Node, Protocol, StepCost, Stimulus, names};
+
+/// The names of what one step received and sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Labels {
+    pub(super) received: Option<String>,
+    pub(super) sent: Option<String>,
+}
+
+/// Where a step neither received nor sent a message.
+const NO_MESSAGE: &str = "no message";
+
+impl Labels {
+    /// The message that an operation belongs to: one for reading to what was received, if anything was, another to what
+    /// was sent.
+    pub(super) fn message(&self, reading: bool) -> String {
+        let (first, second) =
+            if reading { (&self.received, &self.sent) } else { (&self.sent, &self.received) };
+        first.as_ref().or(second.as_ref()).map_or_else(|| NO_MESSAGE.to_owned(), Clone::clone)
+    }
+}
+
+/// The names for each step of one authentication at one node, in their order.
+pub(super) fn labels(steps: &[&StepCost]) -> Vec<Labels> {
+    let mut count = Count::default();
+    let numbered: Vec<_> = steps.iter().map(|step| count.step(step)).collect();
+    let name = |numbered: &Numbered| numbered.name(&count);
+    numbered
+        .iter()
+        .map(|(received, sent)| Labels {
+            received: received.as_ref().map(name),
+            sent: sent.as_ref().map(name),
+        })
+        .collect()
+}
+
+/// RFC 2408 §3.1, RFC 2409 §5 and §5.5: exchange types of IKEv1.
+const MAIN: u8 = 2;
+const AGGRESSIVE: u8 = 4;
+const QUICK: u8 = 32;
+
+/// A message and the how many-th of its kind it is, from 1.
+struct Numbered {
+    kind: Kind,
+    message: Message,
+    place: usize,
+}
+
+/// Messages that are counted together.
+type Kind = (Protocol, u8, bool);
+
+/// How many messages of each kind there were.
+#[derive(Default)]
+struct Count {
+    /// The message ids of a kind, or in IKEv1, where they are the same throughout an exchange, the messages.
+    seen: BTreeMap<Kind, Vec<u32>>,
+}
+
+impl Count {
+    /// What a step received, and the first thing that it sent.
+    fn step(&mut self, step: &StepCost) -> (Option<Numbered>, Option<Numbered>) {
+        let received = match &step.stimulus {
+            Stimulus::Message(message) => Some(self.number(message, of_initiator(step.node, false))),
+            Stimulus::Datagram(_) | Stimulus::Own => None,
+        };
+        let sent = step.sent.iter().map(|message| self.number(message, of_initiator(step.node, true)));
+        // All are counted, so none may be left to a lazy iterator.
+        let sent: Vec<_> = sent.collect();
+        (received, sent.into_iter().next())
+    }
+
+    fn number(&mut self, message: &Message, of_initiator: bool) -> Numbered {
+        let is_v1 = message.protocol == Protocol::Ike && matches!(message.kind, MAIN | AGGRESSIVE | QUICK);
+        let answering = if is_v1 { !of_initiator } else { message.response };
+        let kind = (message.protocol, message.kind, answering);
+        let seen = self.seen.entry(kind).or_default();
+        let known = seen.iter().position(|&id| id == message.id);
+        let place = match known {
+            _ if message.retransmission => known,
+            Some(place) if !is_v1 => Some(place),
+            _ => None,
+        };
+        let place = place.unwrap_or_else(|| {
+            seen.push(message.id);
+            seen.len() - 1
+        });
+        Numbered { kind, message: message.clone(), place: place + 1 }
+    }
+}
+
+/// In IKEv1 nothing in a message says whose it is. The device is the initiator.
+fn of_initiator(node: Node, sent: bool) -> bool {
+    (node == Node::Ue) == sent
+}
+
+impl Numbered {
+    fn name(&self, count: &Count) -> String {
+        let side = if self.kind.2 { 'R' } else { 'I' };
+        match self.message.kind {
+            _ if self.message.protocol != Protocol::Ike => self.plain(count),
+            MAIN | AGGRESSIVE => format!("P1, {side}{}", self.place),
+            QUICK => format!("P2, {side}{}", self.place),
+            _ => self.plain(count),
+        }
+    }
+
+    /// With its number, if there are several.
+    fn plain(&self, count: &Count) -> String {
+        let name = names::message(&self.message);
+        let several = count.seen.get(&self.kind).is_some_and(|seen| seen.len() > 1);
+        if several { format!("{name} {}", self.place) } else { name }
+    }
+}

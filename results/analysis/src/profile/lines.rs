@@ -1,0 +1,176 @@
+//! From the steps of one authentication to runs of equal operations, and the order of runs that several authentications
+//! have in common.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Protocol, StepCost, StepOperation, Stimulus};
+
+use super::label::labels;
+
+/// What makes runs of different authentications, or with different suites, the same line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) message: String,
+    pub(super) phase: String,
+    pub(super) operation: String,
+    /// The how many-th run of this operation for this message in this phase.
+    occurrence: usize,
+}
+
+/// The same operation with the same algorithm, several times in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) key: Key,
+    pub(super) algorithm: String,
+    pub(super) count: u64,
+    pub(super) ticks: u64,
+}
+
+/// What a node did in one authentication, step by step. IPsec traffic is not in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Worked {
+    pub(super) runs: Vec<Run>,
+    /// Ticks of each step, by what it is called.
+    pub(super) steps: Vec<WorkedStep>,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WorkedStep {
+    /// What was received, or else what was sent.
+    pub(super) name: String,
+    pub(super) ticks: u64,
+    /// Those of its operations.
+    pub(super) crypto_ticks: u64,
+}
+
+/// A message with more runs than this, as those of TLS, gets one line for each kind of operation, where the first was.
+const RUNS_MAX: usize = 8;
+/// What has to happen before the rest can be believed.
+const OPENING: [&str; 3] = ["decrypt", "verify-mac", "verify"];
+/// The phase of IPsec traffic, which is no part of an authentication.
+const TRAFFIC: &str = "traffic";
+
+impl Worked {
+    pub(super) fn of(steps: &[&StepCost]) -> Self {
+        let mut worked = Self::default();
+        let mut occurrences = BTreeMap::new();
+        let steps: Vec<&StepCost> = steps.iter().copied().filter(|step| !is_traffic(step)).collect();
+        for (step, labels) in steps.iter().zip(labels(&steps)) {
+            let (inside, crypto_ticks, traffic_ticks) = split(step);
+            let ticks = step.ticks.saturating_sub(traffic_ticks);
+            worked.steps.push(WorkedStep { name: labels.message(true), ticks, crypto_ticks });
+            let message = |reading| labels.message(reading);
+            for (message, operations) in halves(&inside).map(|(reading, part)| (message(reading), part)) {
+                worked.runs.extend(runs(&message, operations, &mut occurrences));
+            }
+        }
+        worked
+    }
+
+    pub(super) fn ticks(&self) -> u64 {
+        self.steps.iter().map(|step| step.ticks).sum()
+    }
+
+    pub(super) fn crypto_ticks(&self) -> u64 {
+        self.steps.iter().map(|step| step.crypto_ticks).sum()
+    }
+}
+
+fn is_traffic(step: &StepCost) -> bool {
+    matches!(step.stimulus, Stimulus::Datagram(Protocol::Esp | Protocol::Icmp))
+}
+
+/// The operations that belong to the authentication, their ticks, and those of IPsec traffic.
+fn split(step: &StepCost) -> (Vec<&StepOperation>, u64, u64) {
+    let (traffic, inside): (Vec<_>, Vec<_>) =
+        step.operations.iter().partition(|operation| operation.phase == TRAFFIC);
+    let ticks = |operations: &[&StepOperation]| operations.iter().map(|operation| operation.ticks).sum();
+    (inside.clone(), ticks(&inside), ticks(&traffic))
+}
+
+/// What comes before the last opening operation serves to read what was received, what comes after it to answer.
+fn halves<'a, 'b>(operations: &'b [&'a StepOperation]) -> [(bool, &'b [&'a StepOperation]); 2] {
+    let last = operations.iter().rposition(|operation| OPENING.contains(&&*operation.operation));
+    let (reading, answering) = operations.split_at(last.map_or(0, |last| last + 1));
+    [(true, reading), (false, answering)]
+}
+
+/// How many runs of an operation there were, by message, phase and operation.
+type Occurrences = BTreeMap<(String, String, String), usize>;
+
+/// The runs of what belongs to one message of a step.
+fn runs(message: &str, operations: &[&StepOperation], occurrences: &mut Occurrences) -> Vec<Run> {
+    let mut groups: Vec<Vec<&StepOperation>> = Vec::new();
+    for &operation in operations {
+        match groups.last_mut().filter(|group| is_same(group[0], operation)) {
+            Some(group) => group.push(operation),
+            None => groups.push(vec![operation]),
+        }
+    }
+    if groups.len() > RUNS_MAX {
+        groups = gathered(&groups);
+    }
+    groups.iter().map(|group| run(message, group, occurrences)).collect()
+}
+
+fn is_same(one: &StepOperation, other: &StepOperation) -> bool {
+    one.phase == other.phase && one.operation == other.operation && one.algorithm == other.algorithm
+}
+
+/// Groups of the same operation in the place of the first.
+fn gathered<'a>(groups: &[Vec<&'a StepOperation>]) -> Vec<Vec<&'a StepOperation>> {
+    let mut gathered: Vec<Vec<&StepOperation>> = Vec::new();
+    for group in groups {
+        match gathered.iter_mut().find(|known| is_same(known[0], group[0])) {
+            Some(known) => known.extend(group),
+            None => gathered.push(group.clone()),
+        }
+    }
+    gathered
+}
+
+fn run(message: &str, group: &[&StepOperation], occurrences: &mut Occurrences) -> Run {
+    let (phase, operation) = (group[0].phase.to_string(), group[0].operation.to_string());
+    let occurrence = occurrences.entry((message.to_owned(), phase.clone(), operation.clone())).or_default();
+    *occurrence += 1;
+    Run {
+        key: Key { message: message.to_owned(), phase, operation, occurrence: *occurrence },
+        algorithm: group[0].algorithm.to_string(),
+        count: group.len() as u64,
+        ticks: group.iter().map(|operation| operation.ticks).sum(),
+    }
+}
+
+/// Puts keys into an order that has them already or not: a new one comes behind the one it follows.
+pub(super) fn weave<'a>(known: &mut Vec<Key>, keys: impl Iterator<Item = &'a Key>) {
+    let mut at = 0;
+    for key in keys {
+        match known.iter().position(|other| other == key) {
+            Some(place) => at = place + 1,
+            None => {
+                known.insert(at, key.clone());
+                at += 1;
+            }
+        }
+    }
+}
+
+/// An operation's name in words.
+pub(super) fn words(operation: &str) -> &str {
+    match operation {
+        "hash" => "hash",
+        "prf" => "PRF",
+        "mac" => "integrity value",
+        "verify-mac" => "integrity check",
+        "encrypt" => "encryption",
+        "decrypt" => "decryption",
+        "generate" => "D-H generation",
+        "agree" => "D-H agreement",
+        "sign" => "signature",
+        "verify" => "signature check",
+        "block" => "block cipher",
+        "compress" => "hash step",
+        other => other,
+    }
+}

@@ -1,0 +1,141 @@
+//! With and without cryptography: what is left when every primitive costs nothing, and whether what goes away with them is
+//! what they were metered to cost.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::Node;
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use super::column::{Beside, Work};
+use super::lines::Worked;
+
+/// Both ways to say what cryptography costs may differ by this part of the subtraction.
+const AGREEMENT: f64 = 0.10;
+/// So many steps are named where they differ.
+const CONTRIBUTIONS: usize = 5;
+
+/// The same authentications with and without cryptography, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Skeleton {
+    /// At the node that the profile is about.
+    pub node: Sides,
+    /// At all nodes together: messages go in lock-step, so this is what an authentication takes without a network.
+    pub all: Sides,
+    /// Where subtraction and addition differ at the node, the step with the largest difference first.
+    pub contributions: Vec<Contribution>,
+}
+
+/// Full and skeleton.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sides {
+    /// With cryptography.
+    pub full_ms: Estimate,
+    /// Without it.
+    pub skeleton_ms: Estimate,
+    /// What cryptography costs: full less skeleton, turn by turn.
+    pub by_subtraction_ms: Estimate,
+    /// What cryptography costs: the metered operations together.
+    pub by_addition_ms: Estimate,
+    /// By how much of the subtraction the addition is more (or less).
+    pub difference: f64,
+    /// Whether that is within 10 %.
+    pub agrees: bool,
+    /// What the null operations cost that are still called.
+    pub skeleton_crypto_ms: Estimate,
+    /// The part of the skeleton that this is, 0 to 1.
+    pub skeleton_crypto_share: f64,
+}
+
+/// How far one step is behind the difference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contribution {
+    /// What arrived, or what was sent.
+    pub step: String,
+    /// Full less skeleton, in milliseconds.
+    pub by_subtraction_ms: f64,
+    /// Its metered operations.
+    pub by_addition_ms: f64,
+}
+
+impl Contribution {
+    /// What the operations leave unexplained, in milliseconds: what cryptography costs the code around it.
+    pub fn unexplained_ms(&self) -> f64 {
+        self.by_subtraction_ms - self.by_addition_ms
+    }
+}
+
+impl Skeleton {
+    pub(super) fn of(node: Node, timed: &Work, beside: &Beside<'_>) -> Option<Self> {
+        let three = Three {
+            timed,
+            full: &Work::of(beside.full),
+            skeleton: &Work::of(beside.skeleton),
+            skeleton_timed: &Work::of(beside.skeleton_timed),
+        };
+        let all: Vec<Node> = timed.nodes().collect();
+        Some(Self {
+            node: three.sides(&[node])?,
+            all: three.sides(&all)?,
+            contributions: three.contributions(node),
+        })
+    }
+}
+
+/// What is compared.
+struct Three<'a> {
+    timed: &'a Work,
+    full: &'a Work,
+    skeleton: &'a Work,
+    skeleton_timed: &'a Work,
+}
+
+impl Three<'_> {
+    fn sides(&self, nodes: &[Node]) -> Option<Sides> {
+        let (full, skeleton) =
+            (self.full.each_ms(nodes, Worked::ticks), self.skeleton.each_ms(nodes, Worked::ticks));
+        let by_subtraction_ms = Estimate::of(full.zip(skeleton).map(|(full, skeleton)| full - skeleton))?;
+        let by_addition_ms = Estimate::of(self.timed.each_ms(nodes, Worked::crypto_ticks))?;
+        let skeleton_ms = Estimate::of(self.skeleton.each_ms(nodes, Worked::ticks))?;
+        let skeleton_crypto_ms = Estimate::of(self.skeleton_timed.each_ms(nodes, Worked::crypto_ticks))?;
+        let difference = by_addition_ms.mean / by_subtraction_ms.mean - 1.0;
+        Some(Sides {
+            full_ms: Estimate::of(self.full.each_ms(nodes, Worked::ticks))?,
+            skeleton_ms,
+            by_subtraction_ms,
+            by_addition_ms,
+            difference,
+            agrees: difference.abs() <= AGREEMENT,
+            skeleton_crypto_ms,
+            skeleton_crypto_share: skeleton_crypto_ms.mean / skeleton_ms.mean,
+        })
+    }
+
+    fn contributions(&self, node: Node) -> Vec<Contribution> {
+        let full = step_means(self.full, node, false);
+        let skeleton = step_means(self.skeleton, node, false);
+        let crypto = step_means(self.timed, node, true);
+        let of = |means: &BTreeMap<String, f64>, step: &str| means.get(step).copied().unwrap_or(0.0);
+        let mut contributions: Vec<Contribution> = full
+            .iter()
+            .map(|(step, ms)| Contribution {
+                step: step.clone(),
+                by_subtraction_ms: ms - of(&skeleton, step),
+                by_addition_ms: of(&crypto, step),
+            })
+            .collect();
+        contributions.sort_by(|a, b| b.unexplained_ms().abs().total_cmp(&a.unexplained_ms().abs()));
+        contributions.truncate(CONTRIBUTIONS);
+        contributions
+    }
+}
+
+/// Mean milliseconds of each step of a node, or of the operations in it.
+fn step_means(work: &Work, node: Node, crypto: bool) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for step in work.samples.iter().filter_map(|sample| sample.get(&node)).flat_map(|worked| &worked.steps) {
+        *sums.entry(step.name.clone()).or_default() += if crypto { step.crypto_ticks } else { step.ticks };
+    }
+    let n = work.samples.len() as f64;
+    sums.into_iter().map(|(step, ticks)| (step, work.ms(ticks) / n)).collect()
+}
