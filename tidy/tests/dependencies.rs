@@ -63,6 +63,11 @@ const ALLOWED: &[Allowed] = &[
     ),
     allow("daemons", &["native"], "third-party programs are started and watched, whatever they speak"),
     allow(
+        "primitives",
+        &["trace", "engine", "native", "crypto"],
+        "single operations are measured through the door, without any protocol",
+    ),
+    allow(
         "lab",
         &[
             "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
@@ -79,8 +84,19 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "cli",
         &[
-            "trace", "engine", "native", "crypto", "scenario", "ike", "hosts", "live", "lab", "capture",
-            "analysis", "report",
+            "trace",
+            "engine",
+            "native",
+            "crypto",
+            "scenario",
+            "ike",
+            "hosts",
+            "live",
+            "primitives",
+            "lab",
+            "capture",
+            "analysis",
+            "report",
         ],
         "the program calls the steps of the straight line, one verb each, and says what hosts on real sockets tell",
     ),

@@ -78,6 +78,9 @@ pub(crate) enum Verb {
     /// Measure the authentications in a capture.
     #[command(after_help = MEASURE_HELP)]
     Measure(MeasureArgs),
+    /// Measure single crypto operations.
+    #[command(after_help = CRYPTO_HELP)]
+    Crypto(CryptoArgs),
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -199,6 +202,19 @@ a capture knows nothing of CPU and memory. With --out writes manifest.json, trac
 samples.csv, operations.csv, messages.csv, summary.json and report.html into a directory.
 Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such
 keys; 3 the environment does not let us.";
+
+const CRYPTO_HELP: &str = "\
+Examples:
+  keytoll crypto modp2048 sign/rsa2048
+  keytoll crypto --table rsa-rc4-sha1
+  keytoll crypto --calibrate costs.json
+
+PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, prfs, hashes,
+kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …);
+parts between slashes must all fit. Without any, everything is measured, in about half a minute.
+--calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are
+written. The table goes to stdout.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us.";
 
 const COMPLETIONS_HELP: &str = "\
 Example:
@@ -575,6 +591,38 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// Arguments of `crypto`.
+#[derive(Debug, Args)]
+pub(crate) struct CryptoArgs {
+    /// What to measure: families, operations, algorithms; everything without it.
+    #[arg(value_name = "PRIMITIVE")]
+    pub(crate) primitives: Vec<String>,
+    /// A paper's table instead: 001's Table 4-1.
+    #[arg(long, value_name = "TABLE", value_parser = [RSA_RC4_SHA1], conflicts_with_all = ["primitives", "sizes", "calibrate"])]
+    pub(crate) table: Option<String>,
+    /// Measure what every operation costs and write it into this file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["primitives", "sizes", "exponents", "json"])]
+    pub(crate) calibrate: Option<PathBuf>,
+    /// Operations of each primitive [default: what fits into 60 ms; as many as the paper in its table].
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<NonZeroU32>,
+    /// Message length in bytes, up to 1 MiB; can be repeated [default: 64, 576 and 1400].
+    #[arg(long = "size", value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) sizes: Vec<u32>,
+    /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
+    #[arg(long, value_parser = ["short", "full", "both"], default_value = "both")]
+    pub(crate) exponents: String,
+    /// Compute with AWS-LC, or with the system's OpenSSL in builds with it.
+    #[arg(long, value_parser = ["real", "openssl"], default_value = "real")]
+    pub(crate) crypto: String,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The table of paper 001.
+pub(crate) const RSA_RC4_SHA1: &str = "rsa-rc4-sha1";
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod args;
 mod capture;
 mod check;
 mod completions;
+mod crypto;
 mod decode;
 mod interrupt;
 mod list;
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
         Verb::Measure(args) => measure::measure(&args),
+        Verb::Crypto(args) => crypto::crypto(&args),
         Verb::Completions(args) => completions::completions(&args),
     };
     done.unwrap_or_else(|report| screen::fail(&report, cli.color))

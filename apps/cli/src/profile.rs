@@ -9,8 +9,8 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::run::{bar, print};
-use crate::screen::Usage;
+use crate::screen;
+use screen::{Usage, progress_bar, written};
 
 /// Exit code when an authentication failed.
 const FAILED: u8 = 1;
@@ -21,9 +21,9 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let profiles = plans.measure(args)?;
     let shown = plans.profile(args, &profiles);
     if args.json {
-        print(|out| keytoll_report::profile::write_json(&shown, out))?;
+        written(|out| keytoll_report::profile::write_json(&shown, out))?;
     } else {
-        print(|out| keytoll_report::profile::write(&shown, out))?;
+        written(|out| keytoll_report::profile::write(&shown, out))?;
     }
     let failed = profiles.iter().flatten().any(|profile| profile.failed > 0 || profile.samples == 0);
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
@@ -57,7 +57,7 @@ impl Plans {
         let each = subjects.first().map_or(1, Vec::len);
         let stop = interrupt::watch(|| {})?;
         let flat = subjects.concat();
-        let bar = bar(flat.len() as u64 * u64::from(args.count.get()));
+        let bar = progress_bar(flat.len() as u64 * u64::from(args.count.get()), "authentications");
         let profiles = keytoll_lab::profile(&flat, args.count.get(), &|| bar.inc(1), &stop);
         bar.finish_and_clear();
         let profiles = profiles.map_err(|error| miette!("{error}"))?;

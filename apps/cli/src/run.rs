@@ -2,12 +2,10 @@
 
 mod streaming;
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_lab::{Captures, Directory, Keepers, RowEnd};
 use keytoll_report::{directory, study, summary, terminal};
@@ -37,7 +35,7 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
     let findings = measure(&plan, &args.execution, &out)?;
     if args.json {
-        print(|out| study::write_json(&study.account(&findings.summary), out))?;
+        screen::written(|out| study::write_json(&study.account(&findings.summary), out))?;
     } else {
         show(&findings, false)?;
     }
@@ -97,7 +95,7 @@ impl Run<'_> {
 
     /// Runs all rows under a progress bar; false if it was interrupted.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
-        let bar = bar(self.plan.authentications());
+        let bar = screen::progress_bar(self.plan.authentications(), "authentications");
         let tick = || bar.inc(1);
         let ends = keytoll_lab::run(self.plan, self.threads, keepers, &tick, self.stop);
         bar.finish_and_clear();
@@ -115,30 +113,13 @@ impl Run<'_> {
     }
 }
 
-/// A bar on stderr that counts authentications, if that is a terminal.
-pub(crate) fn bar(length: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    let template = "{bar:40} {pos}/{len} authentications, {eta} left";
-    bar.with_style(ProgressStyle::with_template(template).expect("a literal template"))
-}
-
 /// Shows a run as the study that it belongs to, or as the table of its rows.
 pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     match &findings.study {
-        _ if json => print(|out| summary::write(&findings.summary, out)),
-        Some(account) => print(|out| study::write(account, out)),
-        None => print(|out| terminal::write(&findings.summary, out)),
+        _ if json => screen::written(|out| summary::write(&findings.summary, out)),
+        Some(account) => screen::written(|out| study::write(account, out)),
+        None => screen::written(|out| terminal::write(&findings.summary, out)),
     }
-}
-
-/// Puts what is written to stdout.
-pub(crate) fn print(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Report> {
-    let mut text = Vec::new();
-    write(&mut text).map_err(|error| miette!("{error}"))?;
-    screen::print(&String::from_utf8_lossy(&text))
 }
 
 /// Where the results are, and the verdict.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_scenario::ScenarioError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
 
@@ -73,6 +74,23 @@ pub(crate) fn print(text: &str) -> Result<(), Report> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints what somebody writes.
+pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<(), Report> {
+    let mut text = Vec::new();
+    write(&mut text).map_err(|error| miette!("{error}"))?;
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// A bar on stderr, if that is a terminal.
+pub(crate) fn progress_bar(length: u64, of: &str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {of}, {{eta}} left");
+    bar.with_style(ProgressStyle::with_template(&template).expect("a literal template"))
 }
 
 /// Says something on stderr that is not data.

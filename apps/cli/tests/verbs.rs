@@ -134,6 +134,7 @@ fn every_verb_explains_itself() {
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
+        "keytoll crypto --help",
         "keytoll completions --help",
     ]));
 }

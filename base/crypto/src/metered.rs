@@ -157,6 +157,11 @@ impl<C> Metered<C> {
             .collect()
     }
 
+    /// Operation and algorithm of everything that can be booked, in the order of [`Metered::snapshot`].
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> + use<C> {
+        Slot::all()
+    }
+
     /// Runs an operation and books it.
     fn book<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
         let start = self.timing.start();

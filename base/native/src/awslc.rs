@@ -20,6 +20,17 @@ pub mod x25519;
 
 use std::ffi::c_int;
 
+/// The library's name and version, e.g. `AWS-LC 1.57.0`.
+pub fn version() -> &'static str {
+    const TEXT: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(aws_lc_sys::OPENSSL_VERSION_TEXT)
+    {
+        Ok(text) => text,
+        Err(_) => panic!("the library's version is a string"),
+    };
+    let text = TEXT.to_str().unwrap_or("AWS-LC");
+    text.rsplit_once("; ").map_or(text, |(_, name)| name.trim_end_matches(')'))
+}
+
 /// Compares two secrets without telling by its duration where they differ; lengths are public.
 pub fn const_time_eq(a: &[u8], b: &[u8]) -> bool {
     // SAFETY: both pointers are valid for `a.len()` bytes, which the first operand has checked to be equal.
@@ -57,6 +68,11 @@ mod tests {
     fn comparison_sees_every_bit_and_the_length() {
         assert!(const_time_eq(b"", b"") && const_time_eq(b"abc", b"abc"));
         assert!(!const_time_eq(b"abc", b"abd") && !const_time_eq(b"abc", b"ab"));
+    }
+
+    #[test]
+    fn the_library_has_a_name() {
+        assert!(version().starts_with("AWS-LC ") && !version().ends_with(')'), "{}", version());
     }
 
     #[test]

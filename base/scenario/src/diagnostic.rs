@@ -123,7 +123,7 @@ pub(crate) fn choice(name: &str, allowed: &[&str]) -> String {
 }
 
 /// The name that a typing error or two away from `name`, if there is one.
-pub(crate) fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
     let best = allowed.iter().copied().min_by_key(|other| distance(other))?;
     // A third of the letters may be wrong; more is another word.

@@ -19,7 +19,7 @@ mod tree;
 
 use std::path::Path;
 
-pub use diagnostic::ScenarioError;
+pub use diagnostic::{ScenarioError, nearest};
 pub use node::{NodeFile, NodePlan};
 pub use overrides::Overrides;
 pub use plan::Plan;

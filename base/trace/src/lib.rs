@@ -8,10 +8,12 @@
 //! [`mod@file`] writes and reads both, versioned. Nothing here knows a protocol beyond the names in [`names`].
 
 pub mod cost;
+pub mod cost_table;
 pub mod fact;
 pub mod file;
 pub mod manifest;
 pub mod names;
+pub mod primitive;
 pub mod revealed;
 
 pub use cost::{Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus};

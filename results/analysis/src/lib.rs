@@ -7,6 +7,7 @@
 //! * [`metrics`] turns the records and costs of a row into one [`Sample`] per authentication, streaming.
 //! * [`stats`] is the arithmetic: Welford, quantiles, Student t.
 //! * [`summary`] is the public, versioned `summary.json`.
+//! * [`primitives`] is about single crypto operations: their statistics, the table of their costs.
 //! * [`beside`] sets our nodes beside other makers' programs.
 //! * [`study`] sets a summary beside what a paper printed.
 //! * [`profile`] says where the time of a node goes, operation by operation.
@@ -16,6 +17,7 @@ pub mod beside;
 pub mod directory;
 pub mod metrics;
 mod named;
+pub mod primitives;
 pub mod profile;
 pub mod stats;
 pub mod study;

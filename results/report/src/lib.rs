@@ -6,6 +6,7 @@
 //! * [`summary`] is `summary.json`.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`profile`] shows where the time of a node goes, operation by operation.
+//! * [`primitives`] is the table of crypto operations.
 //! * [`directory`] writes all files of a run directory from its traces.
 
 pub mod csv;
@@ -14,6 +15,7 @@ mod groups;
 pub mod html;
 mod layout;
 mod number;
+pub mod primitives;
 pub mod profile;
 pub mod study;
 pub mod summary;

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Table};
+use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table};
 
 use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{plain, uncertain};
@@ -24,11 +24,24 @@ pub fn write(account: &Account, mut out: impl Write) -> io::Result<()> {
     if !account.complete {
         writeln!(out, "The run was interrupted: this is what was measured until then.")?;
     }
-    account.tables.iter().try_for_each(|table| figures(table, &mut out))?;
-    writeln!(out, "\nWhat the paper found, and whether it holds here")?;
-    account.findings.iter().try_for_each(|finding| judged(finding, &mut out))?;
+    body(&account.tables, &account.findings, &account.notes, &mut out)
+}
+
+/// Writes a paper's table that needed no run.
+pub fn write_sheet(sheet: &Sheet, mut out: impl Write) -> io::Result<()> {
+    wrapped(&sheet.title, WIDTH, &mut out)?;
+    wrapped(&sheet.source, WIDTH, &mut out)?;
+    body(&sheet.tables, &sheet.findings, &sheet.notes, &mut out)
+}
+
+fn body(tables: &[Table], findings: &[Finding], notes: &[String], out: &mut impl Write) -> io::Result<()> {
+    tables.iter().try_for_each(|table| figures(table, out))?;
+    if !findings.is_empty() {
+        writeln!(out, "\nWhat the paper found, and whether it holds here")?;
+    }
+    findings.iter().try_for_each(|finding| judged(finding, out))?;
     writeln!(out)?;
-    account.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+    notes.iter().try_for_each(|note| wrapped(note, WIDTH, out))
 }
 
 /// What was measured, and how often.

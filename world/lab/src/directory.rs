@@ -122,7 +122,8 @@ pub fn manifest(plan: &Plan) -> Manifest {
     }
 }
 
-fn machine() -> Machine {
+/// The machine this runs on.
+pub fn machine() -> Machine {
     Machine {
         cpu: clock::cpu_model(),
         kernel: clock::kernel(),

@@ -27,7 +27,7 @@ mod steps;
 
 pub use capture::{Captures, Seized, Taken};
 pub use credentials::Credentials;
-pub use directory::{Directory, manifest};
+pub use directory::{Directory, machine, manifest};
 pub use keeper::{Discard, Keeper, Memory};
 pub use keytoll_sim::Recorder;
 pub use keytoll_trace::manifest::Manifest;

@@ -87,7 +87,7 @@ impl From<Published> for Figure {
 
 impl Figure {
     /// A number of this run, with half the width of its interval if that is known.
-    pub(super) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
+    pub(crate) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
         let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
         Self { value, low, high, bound: None, basis, source: None }
     }

@@ -12,12 +12,14 @@
 mod figure;
 mod finding;
 mod ikev2_wireless;
+mod sheet;
 mod table;
 
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Basis, Bound, Figure};
 pub use finding::{Evidence, Finding, Verdict};
+pub use sheet::Sheet;
 pub use table::{Line, Table};
 
 use crate::summary::Summary;

@@ -1,0 +1,165 @@
+//! `keytoll crypto`: single crypto operations, measured; a paper's table of them; a table of their costs.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use keytoll_analysis::primitives::{self, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS};
+use keytoll_analysis::study::Sheet;
+use keytoll_crypto::Exponents;
+use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
+use keytoll_report::{primitives as shown, study};
+use keytoll_scenario::nearest;
+use keytoll_trace::primitive::Timings;
+use miette::{Report, miette};
+
+use crate::args::{CryptoArgs, RSA_RC4_SHA1};
+use crate::{interrupt, screen};
+use screen::Usage;
+
+/// Exit code of what was interrupted before it had anything to show.
+const INTERRUPTED: u8 = 3;
+
+/// Sizes through which the line of a cost goes; a packet and a TLS record lie between them.
+const CALIBRATION_SIZES: [usize; 2] = [64, 4096];
+
+/// CPU time for each point of a calibration: there are several hundred of them.
+const CALIBRATION_TIME: Duration = Duration::from_millis(25);
+
+/// Measures what was asked for and shows it.
+pub(crate) fn crypto(args: &CryptoArgs) -> Result<ExitCode, Report> {
+    match (&args.calibrate, args.table.as_deref()) {
+        (Some(path), _) => calibrate(args, path),
+        (None, Some(table)) => paper(args, table),
+        (None, None) => costs(args),
+    }
+}
+
+fn costs(args: &CryptoArgs) -> Result<ExitCode, Report> {
+    let library = library(args)?;
+    let chosen = chosen(&args.primitives, catalogue::all(&ask(args), library))?;
+    let Some(timings) = timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?
+    else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let measured = primitives::summarise(&timings);
+    if args.json {
+        screen::print_json(&serde_json::to_value(&measured).map_err(|error| miette!("{error}"))?)?;
+    } else {
+        screen::written(|out| shown::write(&measured, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A paper's table.
+fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
+    let (chosen, usual, sheet): (_, _, fn(&Timings) -> Sheet) = match table {
+        RSA_RC4_SHA1 => {
+            (catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES), RSA_RC4_SHA1_OPERATIONS, primitives::rsa_rc4_sha1)
+        }
+        _ => return Err(miette!("no such table")),
+    };
+    let effort = Effort { operations: operations(args).or(Some(usual)), ..Effort::default() };
+    let Some(timings) = timed(args, &chosen, effort)? else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let sheet = sheet(&timings);
+    if args.json {
+        screen::print_json(&serde_json::to_value(&sheet).map_err(|error| miette!("{error}"))?)?;
+    } else {
+        screen::written(|out| study::write_sheet(&sheet, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a cost table.
+fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
+    // A file that cannot be written should not be found out after half a minute.
+    let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+    let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
+    let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
+    let Some(timings) = timed(args, &catalogue::all(&ask, library(args)?), effort)? else {
+        std::fs::remove_file(path).map_err(|error| unwritable(path, &error))?;
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let table = primitives::costs(&timings);
+    let mut out = BufWriter::new(file);
+    let written = table.write(&mut out).and_then(|()| out.flush());
+    written.map_err(|error| unwritable(path, &error))?;
+    let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
+    screen::note(&format!(
+        "{costs} costs of {} on {} in {}; measurements of one vary by up to {:.0} %\n",
+        table.library,
+        table.machine.cpu,
+        path.display(),
+        spread * 100.0
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Report {
+    miette!("cannot write `{}`: {error}", path.display())
+}
+
+/// Measures under a progress bar; none if it was interrupted.
+fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Option<Timings>, Report> {
+    let stop = interrupt::watch(|| {})?;
+    let bar = screen::progress_bar(chosen.len() as u64, "primitives");
+    let timings = measure(chosen, library(args)?, effort, keytoll_lab::machine(), &|| bar.inc(1), &stop);
+    bar.finish_and_clear();
+    if timings.is_none() {
+        screen::note("interrupted: nothing is kept\n");
+    }
+    Ok(timings)
+}
+
+fn operations(args: &CryptoArgs) -> Option<u64> {
+    args.count.map(|count| u64::from(count.get()))
+}
+
+fn ask(args: &CryptoArgs) -> Ask {
+    let usual = Ask::default();
+    let sizes = args.sizes.iter().map(|&size| size as usize).collect::<Vec<_>>();
+    let exponents = match args.exponents.as_str() {
+        "short" => vec![Exponents::Short],
+        "full" => vec![Exponents::Full],
+        _ => usual.exponents.clone(),
+    };
+    Ask { sizes: if sizes.is_empty() { usual.sizes.clone() } else { sizes }, exponents, ..usual }
+}
+
+#[cfg_attr(feature = "ossl", expect(clippy::unnecessary_wraps, reason = "other builds lack a library"))]
+fn library(args: &CryptoArgs) -> Result<Library, Report> {
+    match args.crypto.as_str() {
+        #[cfg(feature = "ossl")]
+        "openssl" => Ok(Library::OpenSsl),
+        #[cfg(not(feature = "ossl"))]
+        "openssl" => Err(miette!("`--crypto openssl` needs a keytoll built with `--features ossl`")),
+        _ => Ok(Library::AwsLc),
+    }
+}
+
+/// What the words name, in the order of the catalogue; everything without words.
+fn chosen(words: &[String], all: Vec<Primitive>) -> Result<Vec<Primitive>, Report> {
+    let names = |word: &str| all.iter().any(|primitive| catalogue::is_named(primitive, word));
+    if let Some(unknown) = words.iter().find(|word| !names(word)) {
+        return Err(no_primitive(unknown));
+    }
+    let is_chosen = |primitive: &Primitive| {
+        words.is_empty() || words.iter().any(|word| catalogue::is_named(primitive, word))
+    };
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
+fn no_primitive(word: &str) -> Report {
+    let names = catalogue::names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let families = keytoll_primitives::Family::ALL.map(keytoll_primitives::Family::name).join(", ");
+    let hint = match nearest(word, &names) {
+        Some(name) => format!("did you mean `{name}`? Families are {families}"),
+        None => format!("families are {families}; `keytoll crypto` without names measures everything"),
+    };
+    Usage::because(format!("no primitive is named `{word}`"), hint).into()
+}

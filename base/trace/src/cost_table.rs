@@ -1,0 +1,209 @@
+//! What every crypto operation costs on one machine: the file that `keytoll crypto --calibrate` writes and
+//! `keytoll run --crypto table` reads.
+
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::manifest::Machine;
+
+/// The format written and the only one read.
+pub const FORMAT: u32 = 1;
+
+/// What the file says it is, so that no other JSON is taken for one.
+const KIND: &str = "keytoll cost table";
+
+/// The costs of a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CostTable {
+    /// Always the same words.
+    pub kind: String,
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of keytoll that measured.
+    pub keytoll_version: String,
+    /// When, in seconds since 1970-01-01T00:00:00Z.
+    pub measured_unix_s: u64,
+    /// The day of it, for people.
+    pub measured: String,
+    /// The machine.
+    pub machine: Machine,
+    /// The crypto library that computed.
+    pub library: String,
+    /// One for each operation and algorithm.
+    pub costs: Vec<OperationPrice>,
+}
+
+/// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationPrice {
+    /// The operation as the meter calls it.
+    pub operation: String,
+    /// The algorithm as the meter calls it.
+    pub algorithm: String,
+    /// `short` or `full`, for groups whose private exponents can be either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponents: Option<String>,
+    /// Nanoseconds of CPU time, whatever the length.
+    pub fixed_ns: f64,
+    /// Nanoseconds of CPU time for each byte worked on.
+    pub ns_per_byte: f64,
+    /// How many measurements are behind it.
+    pub n: u64,
+    /// The largest of their relative standard deviations, as a fraction.
+    pub spread: f64,
+}
+
+/// Why a file is no cost table.
+#[derive(Debug, thiserror::Error)]
+pub enum CostTableError {
+    /// Not JSON, or not with these fields.
+    #[error("is no cost table: {0}")]
+    Json(#[from] serde_json::Error),
+    /// JSON of something else.
+    #[error("is no cost table: it does not say `\"kind\": \"{KIND}\"`")]
+    Foreign,
+    /// Of another version.
+    #[error("is a cost table of format {found}, and this keytoll reads format {FORMAT}")]
+    Format {
+        /// The format it says it has.
+        found: u64,
+    },
+    /// A number that is none.
+    #[error("has a negative or infinite cost of {operation} {algorithm}")]
+    Number {
+        /// The operation.
+        operation: String,
+        /// The algorithm.
+        algorithm: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// No table is longer.
+const BYTES_MAX: u64 = 4 << 20;
+
+impl CostTable {
+    /// A table without costs yet.
+    pub fn new(keytoll_version: &str, measured_unix_s: u64, machine: Machine, library: &str) -> Self {
+        Self {
+            kind: KIND.to_owned(),
+            format: FORMAT,
+            keytoll_version: keytoll_version.to_owned(),
+            measured_unix_s,
+            measured: date(measured_unix_s),
+            machine,
+            library: library.to_owned(),
+            costs: Vec::new(),
+        }
+    }
+
+    /// Writes it with a line for every cost.
+    pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
+        let head = serde_json::to_string_pretty(&Self { costs: Vec::new(), ..self.clone() })?;
+        let head = head.strip_suffix("[]\n}").expect("the costs come last");
+        writeln!(out, "{head}[")?;
+        for (index, cost) in self.costs.iter().enumerate() {
+            let comma = if index + 1 < self.costs.len() { "," } else { "" };
+            writeln!(out, "    {}{comma}", serde_json::to_string(cost)?)?;
+        }
+        writeln!(out, "  ]\n}}")
+    }
+
+    /// Reads it; anything else is refused before its fields are looked at.
+    pub fn read(input: impl Read) -> Result<Self, CostTableError> {
+        let mut text = String::new();
+        input.take(BYTES_MAX).read_to_string(&mut text)?;
+        let value: serde_json::Value = serde_json::from_str(&text)?;
+        if value.get("kind").and_then(serde_json::Value::as_str) != Some(KIND) {
+            return Err(CostTableError::Foreign);
+        }
+        if let Some(found) = value.get("format").and_then(serde_json::Value::as_u64)
+            && found != u64::from(FORMAT)
+        {
+            return Err(CostTableError::Format { found });
+        }
+        let table: Self = serde_json::from_value(value)?;
+        table.sound()
+    }
+
+    fn sound(self) -> Result<Self, CostTableError> {
+        let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
+        match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
+            None => Ok(self),
+            Some(cost) => Err(CostTableError::Number {
+                operation: cost.operation.clone(),
+                algorithm: cost.algorithm.clone(),
+            }),
+        }
+    }
+}
+
+/// A day of the proleptic Gregorian calendar, like 2026-11-22 (Howard Hinnant's `civil_from_days`).
+fn date(unix_s: u64) -> String {
+    let days = unix_s / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> CostTable {
+        let machine =
+            Machine { cpu: "cpu".into(), kernel: "k".into(), cores: 2, ticks_hz: 2e9, core_hz: 3e9 };
+        let cost = |operation: &str, exponents: Option<&str>| OperationPrice {
+            operation: operation.into(),
+            algorithm: "modp2048".into(),
+            exponents: exponents.map(str::to_owned),
+            fixed_ns: 200_000.125,
+            ns_per_byte: 0.0,
+            n: 100,
+            spread: 0.01,
+        };
+        let costs = vec![cost("generate", Some("short")), cost("agree", None)];
+        CostTable { costs, ..CostTable::new("0.1.0", 1_795_305_600, machine, "AWS-LC 1") }
+    }
+
+    fn written(table: &CostTable) -> String {
+        let mut bytes = Vec::new();
+        table.write(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let text = written(&table());
+        assert_eq!(CostTable::read(text.as_bytes()).unwrap(), table());
+        assert_eq!(text.lines().filter(|line| line.contains("fixed_ns")).count(), 2, "{text}");
+        let empty = CostTable { costs: Vec::new(), ..table() };
+        assert_eq!(CostTable::read(written(&empty).as_bytes()).unwrap(), empty);
+    }
+
+    #[test]
+    fn anything_else_is_refused_in_words() {
+        let refusal = |text: &str| CostTable::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(refusal("title = \"quickstart\"").starts_with("is no cost table: expected"));
+        assert_eq!(refusal("{}"), "is no cost table: it does not say `\"kind\": \"keytoll cost table\"`");
+        let text = written(&table());
+        let newer = refusal(&text.replace("\"format\": 1", "\"format\": 7"));
+        assert_eq!(newer, "is a cost table of format 7, and this keytoll reads format 1");
+        let negative = refusal(&text.replace("200000.125", "-1.0"));
+        assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
+        assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
+    }
+
+    #[test]
+    fn days_are_told() {
+        assert_eq!([0, 951_782_400, 1_795_305_600].map(date), ["1970-01-01", "2000-02-29", "2026-11-22"]);
+    }
+}

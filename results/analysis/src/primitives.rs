@@ -1,0 +1,180 @@
+//! Statistics of single primitives, and what becomes of them: a table of costs, the tables of papers.
+//!
+//! No measurement is left out anywhere here: extremes and spread are those of everything that was measured.
+
+mod costs;
+mod rsa_rc4_sha1;
+
+use keytoll_trace::manifest::Machine;
+use keytoll_trace::primitive::{Timing, Timings};
+use serde::{Deserialize, Serialize};
+
+use crate::stats::{Welford, interval95};
+
+pub use costs::table as costs;
+pub use rsa_rc4_sha1::{
+    BYTES as RSA_RC4_SHA1_BYTES, OPERATIONS as RSA_RC4_SHA1_OPERATIONS, sheet as rsa_rc4_sha1,
+};
+
+/// The format of [`Primitives`].
+pub const FORMAT: u32 = 1;
+
+/// What primitives cost on a machine. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Primitives {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of keytoll that measured.
+    pub keytoll_version: String,
+    /// When, in seconds since 1970-01-01T00:00:00Z.
+    pub measured_unix_s: u64,
+    /// What it ran on.
+    pub machine: Machine,
+    /// The crypto library that computed.
+    pub library: String,
+    /// One for each primitive, in the order of the catalogue.
+    pub primitives: Vec<PrimitiveCost>,
+}
+
+/// What one primitive costs: CPU time of one operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrimitiveCost {
+    /// What kind of primitive.
+    pub family: String,
+    /// The operation.
+    pub operation: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// How long private exponents were, if there are any: `short` or `full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponents: Option<String>,
+    /// That length in bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponent_bits: Option<u64>,
+    /// Bytes that one operation worked on, if its cost depends on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// `weak`, `broken`, or empty.
+    pub standing: String,
+    /// How many measurements.
+    pub n: u64,
+    /// Operations in each of them: the extremes and the deviation are of their means.
+    pub batch: u32,
+    /// Mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// Half the width of the mean's 95 % interval, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci95_half_ns: Option<f64>,
+    /// The least.
+    pub min_ns: f64,
+    /// The greatest.
+    pub max_ns: f64,
+    /// Standard deviation of the sample, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stddev_ns: Option<f64>,
+    /// The mean in cycles of the core at the frequency it was seen running at.
+    pub cycles: f64,
+    /// Operations a second on one core.
+    pub operations_per_s: f64,
+    /// Bytes a second on one core, if the cost depends on them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+}
+
+/// Statistics of everything that was measured.
+pub fn summarise(timings: &Timings) -> Primitives {
+    let cost = |timing: &Timing| cost(timing, timings.machine.core_hz);
+    Primitives {
+        format: FORMAT,
+        keytoll_version: timings.keytoll_version.clone(),
+        measured_unix_s: timings.measured_unix_s,
+        machine: timings.machine.clone(),
+        library: timings.library.clone(),
+        primitives: timings.timings.iter().filter_map(cost).collect(),
+    }
+}
+
+/// None if nothing was measured.
+fn cost(timing: &Timing, core_hz: f64) -> Option<PrimitiveCost> {
+    let values = values(timing);
+    let mean_ns = values.mean()?;
+    let operations_per_s = 1e9 / mean_ns;
+    Some(PrimitiveCost {
+        family: timing.family.clone(),
+        operation: timing.operation.clone(),
+        algorithm: timing.algorithm.clone(),
+        exponents: timing.exponents.clone(),
+        exponent_bits: timing.exponent_bits,
+        bytes: timing.bytes,
+        standing: timing.standing.clone(),
+        n: values.n(),
+        batch: timing.batch,
+        mean_ns,
+        ci95_half_ns: interval95(&values).map(|interval| (interval.high - interval.low) / 2.0),
+        min_ns: values.min()?,
+        max_ns: values.max()?,
+        stddev_ns: values.stddev(),
+        cycles: mean_ns * core_hz / 1e9,
+        operations_per_s,
+        bytes_per_s: timing.bytes.map(|bytes| bytes as f64 * operations_per_s),
+    })
+}
+
+fn values(timing: &Timing) -> Welford {
+    let mut values = Welford::default();
+    timing.ns.iter().for_each(|&ns| values.add(ns));
+    values
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn timing(operation: &str, algorithm: &str, bytes: Option<u64>, ns: &[f64]) -> Timing {
+        Timing {
+            family: "family".into(),
+            operation: operation.into(),
+            algorithm: algorithm.into(),
+            exponents: None,
+            exponent_bits: None,
+            bytes,
+            standing: String::new(),
+            batch: 1,
+            ns: ns.to_vec(),
+        }
+    }
+
+    pub(crate) fn timings(timings: Vec<Timing>) -> Timings {
+        Timings {
+            format: keytoll_trace::primitive::FORMAT,
+            keytoll_version: "0.1.0".into(),
+            measured_unix_s: 1_800_000_000,
+            machine: Machine {
+                cpu: "cpu".into(),
+                kernel: "Linux".into(),
+                cores: 2,
+                ticks_hz: 2e9,
+                core_hz: 4e9,
+            },
+            library: "AWS-LC 1".into(),
+            timings,
+        }
+    }
+
+    #[test]
+    fn a_worked_example() {
+        let measured = timings(vec![timing("hash", "sha1", Some(100), &[10.0, 20.0, 30.0])]);
+        let summary = summarise(&measured);
+        let cost = &summary.primitives[0];
+        assert_eq!((cost.n, cost.mean_ns, cost.min_ns, cost.max_ns), (3, 20.0, 10.0, 30.0));
+        assert_eq!((cost.stddev_ns, cost.cycles), (Some(10.0), 80.0));
+        assert_eq!((cost.operations_per_s, cost.bytes_per_s), (5e7, Some(5e9)));
+        // t(0.975; 2) = 4.3026527, half = t · 10 ÷ √3.
+        assert!((cost.ci95_half_ns.unwrap() - 4.302_652_7 * 10.0 / 3.0_f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_left_out() {
+        assert_eq!(summarise(&timings(vec![timing("hash", "sha1", None, &[])])).primitives, []);
+    }
+}

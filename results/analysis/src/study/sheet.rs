@@ -1,0 +1,20 @@
+//! A paper's table that needs no run: primitives alone decide.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Table};
+
+/// What was measured beside what was published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sheet {
+    /// What it is about.
+    pub title: String,
+    /// The paper.
+    pub source: String,
+    /// Its tables, again.
+    pub tables: Vec<Table>,
+    /// Its claims, judged.
+    pub findings: Vec<Finding>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}

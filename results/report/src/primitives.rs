@@ -1,0 +1,150 @@
+//! What primitives cost, on the screen: a table for each family, 120 columns, readable without colour.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::primitives::{PrimitiveCost, Primitives};
+
+use crate::layout::{Head, Line, table, wrapped};
+use crate::number::{known, plain, uncertain};
+
+/// No line is longer.
+const WIDTH: usize = 120;
+
+const HEAD: [Head<'_>; 12] = [
+    ("", false),
+    ("", false),
+    ("bytes", true),
+    ("n", true),
+    ("batch", true),
+    ("mean µs", true),
+    ("min", true),
+    ("max", true),
+    ("stddev", true),
+    ("kcycles", true),
+    ("per second", true),
+    ("MB/s", true),
+];
+
+/// Writes the tables.
+pub fn write(measured: &Primitives, mut out: impl Write) -> io::Result<()> {
+    let Primitives { library, machine, primitives, .. } = measured;
+    let ghz = machine.core_hz / 1e9;
+    wrapped(&format!("{library} on {} at {ghz:.2} GHz", machine.cpu), WIDTH, &mut out)?;
+    let mut rest = &primitives[..];
+    while let Some(first) = rest.first() {
+        let len = rest.iter().take_while(|cost| cost.family == first.family).count();
+        family(&first.family, &rest[..len], &mut out)?;
+        rest = &rest[len..];
+    }
+    writeln!(out)?;
+    NOTES.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+}
+
+const NOTES: [&str; 3] = [
+    "CPU time of one thread, after a warm-up; ± is half the 95 % interval of the mean (Student t, n measurements). No measurement \
+     was left out, interrupted ones included: the maximum shows them.",
+    "Operations too short for the clock are measured in batches; there minimum, maximum and deviation are of the means of batches.",
+    "Keys are set up anew for every message, as IKE does; cycles are CPU time at the frequency that the core was seen running at. \
+     What is marked weak or broken is measured, never offered.",
+];
+
+fn family(name: &str, costs: &[PrimitiveCost], out: &mut impl Write) -> io::Result<()> {
+    let head = Line::Cells(HEAD.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let lines: Vec<Line> =
+        std::iter::once(head).chain(costs.iter().map(|cost| Line::Cells(cells(cost)))).collect();
+    writeln!(out, "\n{name}")?;
+    table(&HEAD, &lines, WIDTH, out)
+}
+
+fn cells(cost: &PrimitiveCost) -> Vec<String> {
+    let microseconds = |ns: f64| plain(ns / 1000.0);
+    let mean = uncertain(cost.mean_ns / 1000.0, cost.ci95_half_ns.map(|half| half / 1000.0));
+    vec![
+        format!("  {}", cost.operation),
+        algorithm(cost),
+        cost.bytes.map_or_else(String::new, |bytes| bytes.to_string()),
+        cost.n.to_string(),
+        if cost.batch > 1 { cost.batch.to_string() } else { String::new() },
+        mean,
+        microseconds(cost.min_ns),
+        microseconds(cost.max_ns),
+        known(cost.stddev_ns.map(|ns| ns / 1000.0)),
+        plain(cost.cycles / 1000.0),
+        format!("{:.0}", cost.operations_per_s),
+        cost.bytes_per_s.map_or_else(String::new, |bytes| plain(bytes / 1e6)),
+    ]
+}
+
+/// With the length of its exponents and its mark.
+fn algorithm(cost: &PrimitiveCost) -> String {
+    let exponents = cost.exponents.as_ref().zip(cost.exponent_bits);
+    let exponents = exponents.map(|(name, bits)| format!(" {name} {bits}"));
+    let mark = Some(&cost.standing).filter(|mark| !mark.is_empty()).map(|mark| format!(" ({mark})"));
+    format!("{}{}{}", cost.algorithm, exponents.unwrap_or_default(), mark.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_analysis::primitives::FORMAT;
+    use keytoll_analysis::trace::manifest::Machine;
+
+    use super::*;
+
+    fn cost(family: &str, operation: &str, algorithm: &str, mean_ns: f64) -> PrimitiveCost {
+        PrimitiveCost {
+            family: family.into(),
+            operation: operation.into(),
+            algorithm: algorithm.into(),
+            exponents: None,
+            exponent_bits: None,
+            bytes: None,
+            standing: String::new(),
+            n: 300,
+            batch: 1,
+            mean_ns,
+            ci95_half_ns: Some(mean_ns / 100.0),
+            min_ns: mean_ns * 0.9,
+            max_ns: mean_ns * 1.4,
+            stddev_ns: Some(mean_ns / 20.0),
+            cycles: mean_ns * 4.0,
+            operations_per_s: 1e9 / mean_ns,
+            bytes_per_s: None,
+        }
+    }
+
+    #[test]
+    fn the_screen_of_an_example() {
+        let short = PrimitiveCost {
+            exponents: Some("short".into()),
+            exponent_bits: Some(160),
+            standing: "weak".into(),
+            ..cost("groups", "generate", "modp1024", 44_000.0)
+        };
+        let hash = PrimitiveCost {
+            bytes: Some(1400),
+            batch: 75,
+            bytes_per_s: Some(1.9e9),
+            standing: "broken".into(),
+            ..cost("hashes", "hash", "sha1", 700.0)
+        };
+        let measured = Primitives {
+            format: FORMAT,
+            keytoll_version: "0.1.0".into(),
+            measured_unix_s: 1_800_000_000,
+            machine: Machine {
+                cpu: "A CPU".into(),
+                kernel: "k".into(),
+                cores: 2,
+                ticks_hz: 2e9,
+                core_hz: 4e9,
+            },
+            library: "AWS-LC 1.57.0".into(),
+            primitives: vec![short, cost("groups", "agree", "x25519", 16_100.0), hash],
+        };
+        let mut out = Vec::new();
+        write(&measured, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,458 @@
+//! Every primitive behind the crypto door, by family, operation and algorithm, in the order of the lists.
+
+use std::iter::once;
+
+use keytoll_crypto::{Exponents, keys};
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, Standing, StreamCipher,
+};
+
+use crate::Library;
+
+/// One operation of the door with one algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A fresh key pair.
+    Generate(Group),
+    /// The shared secret.
+    Agree(Group),
+    /// Both of them: what one side computes in a key exchange.
+    Exchange(Group),
+    /// A signature made.
+    Sign(KeyKind, SignatureScheme),
+    /// A signature checked, the public key parsed anew.
+    Verify(KeyKind, SignatureScheme),
+    /// RSAES-PKCS1-v1_5 with the public key, parsed anew.
+    RsaEncrypt(KeyKind),
+    /// RSAES-PKCS1-v1_5 with the private key.
+    RsaDecrypt(KeyKind),
+    /// A message encrypted, its key expanded anew, as IKE does.
+    Encrypt(Encryption),
+    /// A message decrypted, its key expanded anew.
+    Decrypt(Encryption),
+    /// An integrity check value made, its key set up anew.
+    Mac(Integrity),
+    /// One checked.
+    VerifyMac(Integrity),
+    /// A pseudo-random function.
+    Prf(Prf),
+    /// A digest.
+    Hash(Hash),
+    /// One step of SHA-1.
+    Compress,
+    /// One block enciphered under a fresh key.
+    Block(BlockCipher),
+    /// A message under a fresh key of a stream cipher.
+    Stream(StreamCipher),
+}
+
+/// What kind of primitive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Key agreement.
+    Groups,
+    /// Signatures.
+    Signatures,
+    /// RSA encryption.
+    RsaEncryption,
+    /// Ciphers, with and without integrity.
+    Ciphers,
+    /// Integrity checks.
+    Integrity,
+    /// Pseudo-random functions.
+    Prfs,
+    /// Hashes.
+    Hashes,
+    /// Ciphers block by block, and stream ciphers.
+    Kernels,
+}
+
+impl Family {
+    /// Every family, in the order of the table.
+    pub const ALL: [Self; 8] = [
+        Self::Groups,
+        Self::Signatures,
+        Self::RsaEncryption,
+        Self::Ciphers,
+        Self::Integrity,
+        Self::Prfs,
+        Self::Hashes,
+        Self::Kernels,
+    ];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Groups => "groups",
+            Self::Signatures => "signatures",
+            Self::RsaEncryption => "rsa-encryption",
+            Self::Ciphers => "ciphers",
+            Self::Integrity => "integrity",
+            Self::Prfs => "prfs",
+            Self::Hashes => "hashes",
+            Self::Kernels => "kernels",
+        }
+    }
+}
+
+impl Operation {
+    /// What kind of primitive it is.
+    pub const fn family(self) -> Family {
+        match self {
+            Self::Generate(_) | Self::Agree(_) | Self::Exchange(_) => Family::Groups,
+            Self::Sign(..) | Self::Verify(..) => Family::Signatures,
+            Self::RsaEncrypt(_) | Self::RsaDecrypt(_) => Family::RsaEncryption,
+            Self::Encrypt(_) | Self::Decrypt(_) => Family::Ciphers,
+            Self::Mac(_) | Self::VerifyMac(_) => Family::Integrity,
+            Self::Prf(_) => Family::Prfs,
+            Self::Hash(_) | Self::Compress => Family::Hashes,
+            Self::Block(_) | Self::Stream(_) => Family::Kernels,
+        }
+    }
+
+    /// The operation as the meter calls it; `exchange` is two of the meter's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Generate(_) => "generate",
+            Self::Agree(_) => "agree",
+            Self::Exchange(_) => "exchange",
+            Self::Sign(..) => "sign",
+            Self::Verify(..) => "verify",
+            Self::RsaEncrypt(_) => "rsa-encrypt",
+            Self::RsaDecrypt(_) => "rsa-decrypt",
+            Self::Encrypt(_) => "encrypt",
+            Self::Decrypt(_) => "decrypt",
+            Self::Mac(_) => "mac",
+            Self::VerifyMac(_) => "verify-mac",
+            Self::Prf(_) => "prf",
+            Self::Hash(_) => "hash",
+            Self::Compress => "compress",
+            Self::Block(_) => "block",
+            Self::Stream(_) => "stream",
+        }
+    }
+
+    /// The algorithm as the meter calls it.
+    pub fn algorithm(self) -> String {
+        match self {
+            Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.name().to_owned(),
+            Self::Sign(kind, scheme) | Self::Verify(kind, scheme) => signature(kind, scheme),
+            Self::RsaEncrypt(kind) | Self::RsaDecrypt(kind) => kind.name().to_owned(),
+            Self::Encrypt(encryption) | Self::Decrypt(encryption) => encryption.name().to_owned(),
+            Self::Mac(integrity) | Self::VerifyMac(integrity) => integrity.name().to_owned(),
+            Self::Prf(prf) => prf.name().to_owned(),
+            Self::Hash(hash) => hash.name().to_owned(),
+            Self::Compress => Hash::Sha1.name().to_owned(),
+            Self::Block(cipher) => cipher.name().to_owned(),
+            Self::Stream(cipher) => cipher.name().to_owned(),
+        }
+    }
+
+    /// How much trust the algorithm deserves.
+    pub fn standing(self) -> Standing {
+        match self {
+            Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.standing(),
+            Self::Sign(kind, scheme) | Self::Verify(kind, scheme) => kind.standing().max(of_scheme(scheme)),
+            // RFC 8017 §7.2: RSAES-PKCS1-v1_5 is there for existing applications only.
+            Self::RsaEncrypt(kind) | Self::RsaDecrypt(kind) => kind.standing().max(Standing::Weak),
+            Self::Encrypt(encryption) | Self::Decrypt(encryption) => encryption.standing(),
+            Self::Mac(integrity) | Self::VerifyMac(integrity) => integrity.standing(),
+            Self::Prf(prf) => prf.standing(),
+            Self::Hash(hash) => of_hash(hash),
+            Self::Compress => of_hash(Hash::Sha1),
+            Self::Block(cipher) => cipher.standing(),
+            Self::Stream(cipher) => cipher.standing(),
+        }
+    }
+
+    /// The group, if it is about one.
+    pub const fn group(self) -> Option<Group> {
+        match self {
+            Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Whether its cost is told by message length. A signature's is, too, but hardly.
+    pub const fn is_bulk(self) -> bool {
+        matches!(
+            self,
+            Self::Encrypt(_)
+                | Self::Decrypt(_)
+                | Self::Mac(_)
+                | Self::VerifyMac(_)
+                | Self::Prf(_)
+                | Self::Hash(_)
+                | Self::Stream(_)
+        )
+    }
+}
+
+/// As the meter writes it: `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
+fn signature(kind: KeyKind, scheme: SignatureScheme) -> String {
+    match scheme {
+        SignatureScheme::RsaPkcs1(hash) => format!("{kind}-pkcs1-{hash}"),
+        SignatureScheme::RsaPkcs1Bare => format!("{kind}-pkcs1-bare"),
+        SignatureScheme::RsaPss(hash) => format!("{kind}-pss-{hash}"),
+        SignatureScheme::EcdsaDer(hash) => format!("{kind}-{hash}"),
+        SignatureScheme::EcdsaRaw(hash) => format!("{kind}-raw-{hash}"),
+        SignatureScheme::Ed25519 => kind.name().to_owned(),
+    }
+}
+
+const fn of_scheme(scheme: SignatureScheme) -> Standing {
+    match scheme {
+        SignatureScheme::RsaPkcs1(hash)
+        | SignatureScheme::RsaPss(hash)
+        | SignatureScheme::EcdsaDer(hash)
+        | SignatureScheme::EcdsaRaw(hash) => of_hash(hash),
+        SignatureScheme::RsaPkcs1Bare | SignatureScheme::Ed25519 => Standing::Good,
+    }
+}
+
+/// RFC 6151 and RFC 6150 for MD5 and MD4, RFC 9155 §1 for SHA-1: collisions are made in practice.
+const fn of_hash(hash: Hash) -> Standing {
+    match hash {
+        Hash::Md4 | Hash::Md5 | Hash::Sha1 => Standing::Broken,
+        _ => Standing::Good,
+    }
+}
+
+/// An operation in one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Primitive {
+    /// Which one.
+    pub operation: Operation,
+    /// How long private exponents are, for MODP groups.
+    pub exponents: Option<Exponents>,
+    /// Length of the message; rounded up to whole blocks for ciphers that need them.
+    pub bytes: usize,
+    /// Whether that length is measured beside others.
+    pub sized: bool,
+}
+
+/// Which variants of the primitives to list.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// Message lengths of the bulk operations.
+    pub sizes: Vec<usize>,
+    /// Lengths of private MODP exponents.
+    pub exponents: Vec<Exponents>,
+    /// Every padding and hash that the meter tells apart under signatures, instead of each key's usual ones; and two
+    /// message lengths, so that the hash can be told from the rest.
+    pub every_scheme: bool,
+}
+
+impl Default for Ask {
+    /// A short message, RFC 791's smallest largest packet, and a full packet; both lengths of exponents.
+    fn default() -> Self {
+        Self {
+            sizes: vec![64, 576, 1400],
+            exponents: vec![Exponents::Short, Exponents::Full],
+            every_scheme: false,
+        }
+    }
+}
+
+/// Message length of what is not bulk.
+const MESSAGE: usize = 64;
+/// A message whose hashing is seen beside a signature.
+const LONG_MESSAGE: usize = 8192;
+
+/// The name of an exponent length in scenarios and on the command line.
+pub const fn name_of(exponents: Exponents) -> &'static str {
+    match exponents {
+        Exponents::Short => "short",
+        Exponents::Full => "full",
+    }
+}
+
+/// Everything that the library has.
+pub fn all(ask: &Ask, library: Library) -> Vec<Primitive> {
+    let operations = agreements().chain(signatures(ask.every_scheme)).chain(symmetric());
+    operations
+        .filter(|&operation| library.has(operation))
+        .flat_map(|operation| variants(operation, ask))
+        .collect()
+}
+
+/// One side's whole key exchange, of every group.
+pub fn exchanges(ask: &Ask, library: Library) -> Vec<Primitive> {
+    let operations = Group::ALL.iter().map(|&group| Operation::Exchange(group));
+    operations
+        .filter(|&operation| library.has(operation))
+        .flat_map(|operation| variants(operation, ask))
+        .collect()
+}
+
+/// Paper 001's Table 4-1.
+pub fn rsa_rc4_sha1(bytes: usize) -> Vec<Primitive> {
+    let operations = [
+        Operation::RsaEncrypt(KeyKind::Rsa1024),
+        Operation::RsaDecrypt(KeyKind::Rsa1024),
+        Operation::Stream(StreamCipher::Rc4),
+        Operation::Hash(Hash::Sha1),
+    ];
+    operations
+        .map(|operation| Primitive { operation, exponents: None, bytes, sized: operation.is_bulk() })
+        .to_vec()
+}
+
+fn agreements() -> impl Iterator<Item = Operation> {
+    Group::ALL.iter().flat_map(|&group| [Operation::Generate(group), Operation::Agree(group)])
+}
+
+fn signatures(every_scheme: bool) -> impl Iterator<Item = Operation> {
+    let schemes = move |kind| if every_scheme { schemes(kind) } else { vec![keys::usual_scheme(kind)] };
+    let both = |kind, scheme| [Operation::Sign(kind, scheme), Operation::Verify(kind, scheme)];
+    let signatures = KeyKind::ALL
+        .iter()
+        .flat_map(move |&kind| schemes(kind).into_iter().flat_map(move |it| both(kind, it)));
+    let rsa = KeyKind::ALL.iter().copied().filter(|kind| kind.rsa_bits().is_some());
+    signatures.chain(rsa.flat_map(|kind| [Operation::RsaEncrypt(kind), Operation::RsaDecrypt(kind)]))
+}
+
+fn symmetric() -> impl Iterator<Item = Operation> {
+    let ciphers = Encryption::ALL.iter().filter(|&&it| it != Encryption::Null);
+    let ciphers = ciphers.flat_map(|&it| [Operation::Encrypt(it), Operation::Decrypt(it)]);
+    let macs = Integrity::ALL.iter().flat_map(|&it| [Operation::Mac(it), Operation::VerifyMac(it)]);
+    let prfs = Prf::ALL.iter().map(|&it| Operation::Prf(it));
+    let hashes = Hash::ALL.iter().map(|&it| Operation::Hash(it));
+    let blocks = BlockCipher::ALL.iter().map(|&it| Operation::Block(it));
+    let streams = StreamCipher::ALL.iter().map(|&it| Operation::Stream(it));
+    ciphers
+        .chain(macs)
+        .chain(prfs)
+        .chain(hashes)
+        .chain(once(Operation::Compress))
+        .chain(blocks)
+        .chain(streams)
+}
+
+/// Every scheme that a kind of key signs with.
+fn schemes(kind: KeyKind) -> Vec<SignatureScheme> {
+    let over = |scheme: fn(Hash) -> SignatureScheme| {
+        Hash::ALL.iter().copied().filter(|&hash| hash != Hash::Md4).map(scheme)
+    };
+    match kind {
+        KeyKind::Ed25519 => vec![SignatureScheme::Ed25519],
+        KeyKind::EcdsaP256 | KeyKind::EcdsaP384 | KeyKind::EcdsaP521 => {
+            over(SignatureScheme::EcdsaDer).chain(over(SignatureScheme::EcdsaRaw)).collect()
+        }
+        // RFC 8017 §9.1.1: SHA-512 and a salt as long do not fit into 1024 bits.
+        KeyKind::Rsa1024 => once(SignatureScheme::RsaPkcs1Bare)
+            .chain(over(SignatureScheme::RsaPkcs1))
+            .chain(over(SignatureScheme::RsaPss).filter(|&it| it != SignatureScheme::RsaPss(Hash::Sha512)))
+            .collect(),
+        _ => once(SignatureScheme::RsaPkcs1Bare)
+            .chain(over(SignatureScheme::RsaPkcs1))
+            .chain(over(SignatureScheme::RsaPss))
+            .collect(),
+    }
+}
+
+fn variants(operation: Operation, ask: &Ask) -> Vec<Primitive> {
+    let of = |exponents, bytes| Primitive { operation, exponents, bytes, sized: operation.is_bulk() };
+    let sized = |bytes| Primitive { operation, exponents: None, bytes, sized: true };
+    match operation {
+        _ if operation.group().is_some_and(Group::is_modp) => {
+            ask.exponents.iter().map(|&exponents| of(Some(exponents), 0)).collect()
+        }
+        Operation::Encrypt(it) | Operation::Decrypt(it) => {
+            ask.sizes.iter().map(|size| of(None, size.next_multiple_of(it.block_len()))).collect()
+        }
+        _ if operation.is_bulk() => ask.sizes.iter().map(|&size| of(None, size)).collect(),
+        // RFC 2409 §5.1: what is signed without DigestInfo is a digest.
+        Operation::Sign(_, SignatureScheme::RsaPkcs1Bare)
+        | Operation::Verify(_, SignatureScheme::RsaPkcs1Bare) => vec![of(None, Hash::Sha1.len())],
+        Operation::Sign(..) | Operation::Verify(..) if ask.every_scheme => {
+            vec![sized(MESSAGE), sized(LONG_MESSAGE)]
+        }
+        _ => vec![of(None, MESSAGE)],
+    }
+}
+
+/// Whether a word names it: its family, operation or algorithm, or the first part of its algorithm's name. Parts between
+/// slashes must all name it: `sign/rsa2048`.
+pub fn is_named(primitive: &Primitive, word: &str) -> bool {
+    let (operation, algorithm) = (primitive.operation, primitive.operation.algorithm());
+    let begins = |part: &str| {
+        algorithm.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    word.split('/').all(|part| part == operation.family().name() || part == operation.name() || begins(part))
+}
+
+/// Every word that names something: families, operations, algorithms.
+pub fn names() -> Vec<String> {
+    let all = all(
+        &Ask { sizes: vec![0], exponents: vec![Exponents::Short], every_scheme: false },
+        Library::default(),
+    );
+    let families = Family::ALL.iter().map(|family| family.name().to_owned());
+    let operations = all.iter().map(|primitive| primitive.operation.name().to_owned());
+    let algorithms = all.iter().map(|primitive| primitive.operation.algorithm());
+    let kinds = KeyKind::ALL.iter().map(|kind| kind.name().to_owned());
+    let mut names: Vec<String> = Vec::new();
+    for name in families.chain(operations).chain(kinds).chain(algorithms) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::{Metered, Null};
+
+    use super::*;
+
+    fn named(word: &str) -> Vec<String> {
+        let ask = Ask { sizes: vec![64], exponents: vec![Exponents::Short], every_scheme: false };
+        let all = all(&ask, Library::default());
+        let found = all.iter().filter(|primitive| is_named(primitive, word));
+        found.map(|it| format!("{} {}", it.operation.name(), it.operation.algorithm())).collect()
+    }
+
+    #[test]
+    fn words_name_families_operations_and_algorithms() {
+        assert_eq!(named("modp2048"), ["generate modp2048", "agree modp2048"]);
+        assert_eq!(named("sign/rsa2048"), ["sign rsa2048-pkcs1-sha256"]);
+        assert_eq!(named("rsa1024").len(), 4);
+        assert_eq!(named("sign").len(), KeyKind::ALL.len());
+        assert_eq!(named("hashes").len(), Hash::ALL.len() + 1);
+        assert_eq!(named("modp"), [""; 0]);
+        assert!(names().iter().all(|name| !named(name).is_empty() || name == "x448"), "{:?}", names());
+    }
+
+    #[test]
+    fn weak_ones_are_marked() {
+        let standing = |operation: Operation| operation.standing().mark();
+        assert_eq!(standing(Operation::Stream(StreamCipher::Rc4)), "broken");
+        assert_eq!(standing(Operation::Hash(Hash::Sha1)), "broken");
+        assert_eq!(standing(Operation::Generate(Group::Modp1024)), "weak");
+        assert_eq!(standing(Operation::RsaDecrypt(KeyKind::Rsa2048)), "weak");
+        assert_eq!(standing(Operation::Generate(Group::X25519)), "");
+    }
+
+    /// The cost table is looked up by the meter's names.
+    #[test]
+    fn the_meter_calls_every_primitive_as_the_catalogue_does() {
+        let metered = Metered::count_only(Null);
+        let known: Vec<_> =
+            metered.names().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
+        let ask = Ask { every_scheme: true, ..Ask::default() };
+        for primitive in all(&ask, Library::default()) {
+            let name = format!("{} {}", primitive.operation.name(), primitive.operation.algorithm());
+            assert!(known.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ciphers_get_whole_blocks() {
+        let sizes =
+            |operation| variants(operation, &Ask::default()).iter().map(|it| it.bytes).collect::<Vec<_>>();
+        assert_eq!(sizes(Operation::Encrypt(Encryption::Aes128Cbc)), [64, 576, 1408]);
+        assert_eq!(sizes(Operation::Encrypt(Encryption::TripleDesCbc)), [64, 576, 1400]);
+    }
+}

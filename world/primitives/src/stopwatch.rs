@@ -1,0 +1,146 @@
+//! Repeats a workload under the thread's CPU clock.
+//!
+//! The clock stands still while another thread has the CPU, so nothing has to be thrown away, and nothing is. Reading it
+//! is a system call of a few hundred nanoseconds, which is subtracted, as is the usual time of undoing an operation; what
+//! is shorter than [`SHORTEST_NS`] is repeated in batches as long, and then each measurement is the mean of a batch.
+
+use std::time::Duration;
+
+use keytoll_native::clock;
+
+use crate::workload::Workload;
+
+/// Below this a measurement is too near to the clock's own price.
+const SHORTEST_NS: u64 = 50_000;
+/// Caches and branch predictors have seen the code after this.
+const WARM_UP_NS: u64 = 1_000_000;
+/// Fewer measurements say too little of the spread.
+const MEASUREMENTS_MIN: u64 = 10;
+/// More say nothing new.
+const MEASUREMENTS_MAX: u64 = 1_000;
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// So many operations of each primitive; as many as fit into the time without it.
+    pub operations: Option<u64>,
+    /// CPU time for each primitive, if ten measurements do not take longer.
+    pub time: Duration,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { operations: None, time: Duration::from_millis(60) }
+    }
+}
+
+/// Measures workloads.
+pub(crate) struct Stopwatch {
+    effort: Effort,
+    /// What reading the clock twice with nothing in between says.
+    empty_ns: u64,
+}
+
+impl Stopwatch {
+    pub(crate) fn new(effort: Effort) -> Self {
+        let mut spans = [0; 101];
+        // Twice, because the first round warms the instruction cache.
+        for _ in 0..2 {
+            spans.fill_with(|| {
+                let start = clock::thread_cpu_ns();
+                clock::thread_cpu_ns() - start
+            });
+        }
+        spans.sort_unstable();
+        Self { effort, empty_ns: spans[spans.len() / 2] }
+    }
+
+    /// Operations in a measurement, and nanoseconds of one operation in every measurement.
+    pub(crate) fn time(&self, workload: &mut Workload<'_>) -> (u32, Vec<f64>) {
+        let once_ns = warm_up(&mut workload.run).saturating_sub(self.empty_ns);
+        let (batch, measurements) = self.effort.plan(once_ns);
+        let undo_ns = workload.undo.as_mut().map_or(0.0, |undo| self.usual(undo, batch));
+        let mut one = || self.span(&mut workload.run, batch) as f64 / f64::from(batch) - undo_ns;
+        (batch, (0..measurements).map(|_| one()).collect())
+    }
+
+    /// The median of a few measurements.
+    fn usual(&self, run: &mut dyn FnMut(), batch: u32) -> f64 {
+        let mut spans: Vec<u64> = (0..MEASUREMENTS_MIN + 1).map(|_| self.span(run, batch)).collect();
+        spans.sort_unstable();
+        spans[spans.len() / 2] as f64 / f64::from(batch)
+    }
+
+    fn span(&self, run: &mut dyn FnMut(), batch: u32) -> u64 {
+        let start = clock::thread_cpu_ns();
+        (0..batch).for_each(|_| run());
+        (clock::thread_cpu_ns() - start).saturating_sub(self.empty_ns)
+    }
+}
+
+/// Runs for a while; the shortest time of one run.
+fn warm_up(run: &mut dyn FnMut()) -> u64 {
+    let begun = clock::thread_cpu_ns();
+    let mut shortest = u64::MAX;
+    loop {
+        let start = clock::thread_cpu_ns();
+        run();
+        let end = clock::thread_cpu_ns();
+        shortest = shortest.min(end - start);
+        if end - begun >= WARM_UP_NS {
+            return shortest;
+        }
+    }
+}
+
+impl Effort {
+    /// Operations in a measurement, and how many measurements.
+    fn plan(self, once_ns: u64) -> (u32, u64) {
+        let once_ns = once_ns.max(1);
+        let long_enough = SHORTEST_NS.div_ceil(once_ns);
+        let (batch, measurements) = match self.operations {
+            Some(operations) => {
+                let batch = long_enough.min(operations / MEASUREMENTS_MIN).max(1);
+                (batch, operations / batch)
+            }
+            None => {
+                let fitting = self.time.as_nanos() as u64 / (once_ns * long_enough);
+                (long_enough, fitting.clamp(MEASUREMENTS_MIN, MEASUREMENTS_MAX))
+            }
+        };
+        (u32::try_from(batch).unwrap_or(u32::MAX), measurements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn short_operations_go_in_batches_and_long_ones_alone() {
+        let free = Effort { operations: None, time: Duration::from_millis(60) };
+        assert_eq!(free.plan(100), (500, 1000));
+        assert_eq!(free.plan(60_000), (1, 1000));
+        assert_eq!(free.plan(100_000_000), (1, 10), "never fewer than ten");
+        let counted = |operations| Effort { operations: Some(operations), ..free };
+        assert_eq!(counted(10_000).plan(100), (500, 20));
+        assert_eq!(counted(10).plan(100), (1, 10));
+        assert_eq!(counted(3).plan(100), (1, 3));
+    }
+
+    #[test]
+    fn every_measurement_is_there_and_every_operation_was_run() {
+        let (runs, undone) = (Cell::new(0), Cell::new(0));
+        let mut workload = Workload {
+            run: Box::new(|| runs.set(runs.get() + 1)),
+            undo: Some(Box::new(|| undone.set(undone.get() + 1))),
+        };
+        let effort = Effort { operations: Some(1_000), ..Effort::default() };
+        let (batch, ns) = Stopwatch::new(effort).time(&mut workload);
+        assert_eq!((batch, ns.len()), (100, 10), "an operation this short is measured in batches");
+        assert!(runs.get() > 1_000, "warm-up and measurements: {}", runs.get());
+        assert_eq!(undone.get(), 11 * 100);
+    }
+}

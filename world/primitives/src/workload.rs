@@ -1,0 +1,186 @@
+//! What is repeated under the stopwatch: everything that a primitive needs is made beforehand.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use keytoll_crypto::{Provider, keys};
+use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, KeyKind, SignatureScheme, StreamCipher};
+use keytoll_engine::crypto::SigningKey;
+use keytoll_engine::{Crypto, Rng};
+
+use crate::Library;
+use crate::catalogue::{Operation, Primitive};
+
+/// RFC 6229 begins with keys of 40 bits; WEP and paper 001 have 64.
+const RC4_KEY_LEN: usize = 8;
+
+/// One primitive, ready to be repeated.
+pub(crate) struct Workload<'a> {
+    /// Runs it once.
+    pub(crate) run: Box<dyn FnMut() + 'a>,
+    /// Undoes what it did, where it must be undone; it is part of `run`, and its time is subtracted.
+    pub(crate) undo: Option<Box<dyn FnMut() + 'a>>,
+}
+
+/// Makes workloads; signature keys are made once.
+pub(crate) struct Workloads {
+    library: Library,
+    keys: BTreeMap<KeyKind, SigningKey>,
+}
+
+impl Workloads {
+    pub(crate) fn new(library: Library) -> Self {
+        Self { library, keys: BTreeMap::new() }
+    }
+
+    /// The workload of a primitive.
+    pub(crate) fn of(&mut self, primitive: &Primitive) -> Workload<'static> {
+        let provider = self.library.provider(primitive.exponents.unwrap_or_default());
+        let message = vec![7; primitive.bytes];
+        let run: Box<dyn FnMut()> = match primitive.operation {
+            Operation::Generate(group) => generate(provider, group),
+            Operation::Agree(group) => agree(provider, group),
+            Operation::Exchange(group) => exchange(provider, group),
+            Operation::Sign(kind, scheme) => sign(provider, self.key(kind), scheme, message),
+            Operation::Verify(kind, scheme) => verify(provider, &self.key(kind), scheme, message),
+            Operation::RsaEncrypt(kind) => rsa_encrypt(provider, &self.key(kind), message),
+            Operation::RsaDecrypt(kind) => rsa_decrypt(provider, self.key(kind), &message),
+            Operation::Encrypt(algorithm) => encrypt(provider, algorithm, message),
+            Operation::Decrypt(algorithm) => return decrypt(provider, algorithm, message),
+            Operation::Mac(algorithm) => {
+                let (mut provider, key) = (provider, vec![3; algorithm.key_len()]);
+                Box::new(move || _ = black_box(provider.mac(algorithm, &key, &[black_box(&message)])))
+            }
+            Operation::VerifyMac(algorithm) => {
+                let (mut provider, key) = (provider, vec![3; algorithm.key_len()]);
+                let tag = provider.mac(algorithm, &key, &[&message]);
+                Box::new(move || {
+                    _ = black_box(provider.verify_mac(algorithm, &key, &[black_box(&message)], &tag));
+                })
+            }
+            Operation::Prf(algorithm) => {
+                let (mut provider, key) = (provider, vec![3; algorithm.output_len()]);
+                Box::new(move || _ = black_box(provider.prf(algorithm, &key, &[black_box(&message)])))
+            }
+            Operation::Hash(algorithm) => {
+                let mut provider = provider;
+                Box::new(move || _ = black_box(provider.hash(algorithm, &[black_box(&message)])))
+            }
+            Operation::Compress => compress(provider),
+            Operation::Block(cipher) => block(provider, cipher),
+            Operation::Stream(cipher) => stream(provider, cipher, message),
+        };
+        Workload { run, undo: None }
+    }
+
+    /// A key in the library that is measured.
+    fn key(&mut self, kind: KeyKind) -> SigningKey {
+        let library = self.library;
+        let make = || adopted(library, keys::generate(kind, &mut Rng::named(1, kind.name())));
+        self.keys.entry(kind).or_insert_with(make).clone()
+    }
+}
+
+/// The key in the library that computes.
+fn adopted(library: Library, key: SigningKey) -> SigningKey {
+    match library {
+        Library::AwsLc => key,
+        #[cfg(feature = "ossl")]
+        Library::OpenSsl => keytoll_crypto::Ossl::adopt(&key).expect("both libraries know every kind of key"),
+    }
+}
+
+fn generate(mut provider: Provider, group: Group) -> Box<dyn FnMut()> {
+    let mut rng = Rng::named(1, "generate");
+    Box::new(move || _ = black_box(provider.generate(group, &mut rng)))
+}
+
+fn agree(mut provider: Provider, group: Group) -> Box<dyn FnMut()> {
+    let mut rng = Rng::named(1, "agree");
+    let (ours, theirs) = (provider.generate(group, &mut rng), provider.generate(group, &mut rng));
+    Box::new(move || _ = black_box(provider.agree(&ours.private, black_box(&theirs.public))))
+}
+
+fn exchange(mut provider: Provider, group: Group) -> Box<dyn FnMut()> {
+    let mut rng = Rng::named(1, "exchange");
+    let theirs = provider.generate(group, &mut rng);
+    Box::new(move || {
+        let ours = provider.generate(group, &mut rng);
+        _ = black_box(provider.agree(&ours.private, black_box(&theirs.public)));
+    })
+}
+
+fn sign(
+    mut provider: Provider,
+    key: SigningKey,
+    scheme: SignatureScheme,
+    message: Vec<u8>,
+) -> Box<dyn FnMut()> {
+    Box::new(move || _ = black_box(provider.sign(&key, scheme, &[black_box(&message)])))
+}
+
+fn verify(
+    mut provider: Provider,
+    key: &SigningKey,
+    scheme: SignatureScheme,
+    message: Vec<u8>,
+) -> Box<dyn FnMut()> {
+    let (signature, spki) = (provider.sign(key, scheme, &[&message]), key.spki.clone());
+    Box::new(move || {
+        let good = provider.verify(&spki, scheme, &[black_box(&message)], &signature);
+        assert!(black_box(good).is_ok(), "what was signed here verifies");
+    })
+}
+
+fn rsa_encrypt(mut provider: Provider, key: &SigningKey, message: Vec<u8>) -> Box<dyn FnMut()> {
+    let spki = key.spki.clone();
+    Box::new(move || _ = black_box(provider.rsa_encrypt(&spki, black_box(&message))))
+}
+
+fn rsa_decrypt(mut provider: Provider, key: SigningKey, message: &[u8]) -> Box<dyn FnMut()> {
+    let ciphertext =
+        provider.rsa_encrypt(&key.spki, message).expect("the message is short enough for the key");
+    Box::new(move || _ = black_box(provider.rsa_decrypt(&key, black_box(&ciphertext))))
+}
+
+fn encrypt(mut provider: Provider, algorithm: Encryption, mut data: Vec<u8>) -> Box<dyn FnMut()> {
+    let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
+    let mut tag = vec![0; algorithm.tag_len()];
+    Box::new(move || provider.encrypt(algorithm, &key, &iv, &[], black_box(&mut data), &mut tag))
+}
+
+/// Where there is no tag, what was decrypted can be decrypted again; else the ciphertext must be put back.
+fn decrypt(mut provider: Provider, algorithm: Encryption, message: Vec<u8>) -> Workload<'static> {
+    let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
+    let (mut ciphertext, mut tag) = (message, vec![0; algorithm.tag_len()]);
+    provider.encrypt(algorithm, &key, &iv, &[], &mut ciphertext, &mut tag);
+    let mut data = ciphertext.clone();
+    if !algorithm.is_aead() {
+        let run =
+            move || _ = black_box(provider.decrypt(algorithm, &key, &iv, &[], black_box(&mut data), &tag));
+        return Workload { run: Box::new(run), undo: None };
+    }
+    let (whole, mut copy) = (ciphertext.clone(), ciphertext.clone());
+    let run = move || {
+        black_box(&mut data).copy_from_slice(&ciphertext);
+        let opened = provider.decrypt(algorithm, &key, &iv, &[], black_box(&mut data), &tag);
+        assert!(black_box(opened).is_ok(), "what was sealed here opens");
+    };
+    let undo = move || black_box(&mut copy).copy_from_slice(&whole);
+    Workload { run: Box::new(run), undo: Some(Box::new(undo)) }
+}
+
+fn compress(mut provider: Provider) -> Box<dyn FnMut()> {
+    let (mut state, block) = ([1; 5], [7; 64]);
+    Box::new(move || provider.sha1_compress(black_box(&mut state), &block))
+}
+
+fn block(mut provider: Provider, cipher: BlockCipher) -> Box<dyn FnMut()> {
+    let (key, mut block) = (vec![3; cipher.key_len()], vec![7; cipher.block_len()]);
+    Box::new(move || provider.block(cipher, &key, black_box(&mut block)))
+}
+
+fn stream(mut provider: Provider, cipher: StreamCipher, mut data: Vec<u8>) -> Box<dyn FnMut()> {
+    let key = [3; RC4_KEY_LEN];
+    Box::new(move || provider.stream(cipher, &key, black_box(&mut data)))
+}
