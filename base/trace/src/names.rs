@@ -31,9 +31,22 @@ pub const fn ike_exchange(number: u8) -> &'static str {
     }
 }
 
-/// IKEv2 payload types as RFC 7296 §3.2 abbreviates them.
+/// IKE payload types as RFC 7296 §3.2 abbreviates them, and those of IKEv1 as RFC 2408 §3.1 and RFC 3947 do.
 pub const fn ike_payload(number: u8) -> &'static str {
     match number {
+        1 => "SA",
+        4 => "KE",
+        5 => "ID",
+        6 => "CERT",
+        7 => "CR",
+        8 => "HASH",
+        9 => "SIG",
+        10 => "NONCE",
+        11 => "N",
+        12 => "D",
+        13 => "VID",
+        20 => "NAT-D",
+        21 => "NAT-OA",
         33 => "SA",
         34 => "KE",
         35 => "IDi",

@@ -12,6 +12,8 @@ mod certificates;
 pub mod config;
 mod endpoint;
 pub mod event;
+mod half_open;
+mod nat;
 pub mod number;
 mod reveal;
 mod role;

@@ -1,8 +1,6 @@
 //! The IANA registry "Internet Key Exchange Version 2 (IKEv2) Parameters" (RFC 7296 §3), and which of the engine's
 //! algorithms a number in it means. Unknown numbers stay what they are, so that they survive being passed on.
 
-use std::fmt;
-
 use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf};
 use keytoll_engine::trace::names;
 
@@ -40,19 +38,22 @@ macro_rules! registry {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 if self.is_registered() { f.pad(self.name()) } else { write!(f, "{}({})", stringify!($name), self.0) }
             }
         }
     };
 }
+
+// The registries of IKEv1 are declared by it too.
+pub(crate) use registry;
 
 registry! {
     /// Exchange types, RFC 7296 §3.1.
@@ -167,7 +168,8 @@ registry! {
 }
 
 registry! {
-    /// Notify message types, RFC 7296 §3.10.1 and the registry; below 16384 they are errors.
+    /// Notify message types, RFC 7296 §3.10.1 and the registry; below 16384 they are errors. IKEv1's (RFC 2408 §3.14.1,
+    /// RFC 2407 §4.6.3, RFC 3706 §5.3) are among them where IKEv2 left their numbers alone.
     NotifyType(u16) {
         UNSUPPORTED_CRITICAL_PAYLOAD = 1,
         INVALID_IKE_SPI = 4,
@@ -176,8 +178,17 @@ registry! {
         INVALID_MESSAGE_ID = 9,
         INVALID_SPI = 11,
         NO_PROPOSAL_CHOSEN = 14,
+        BAD_PROPOSAL_SYNTAX = 15,
+        PAYLOAD_MALFORMED = 16,
         INVALID_KE_PAYLOAD = 17,
+        INVALID_ID_INFORMATION = 18,
+        INVALID_CERT_ENCODING = 19,
+        INVALID_CERTIFICATE = 20,
+        CERT_TYPE_UNSUPPORTED = 21,
+        INVALID_CERT_AUTHORITY = 22,
+        INVALID_HASH_INFORMATION = 23,
         AUTHENTICATION_FAILED = 24,
+        INVALID_SIGNATURE = 25,
         SINGLE_PAIR_REQUIRED = 34,
         NO_ADDITIONAL_SAS = 35,
         INTERNAL_ADDRESS_FAILURE = 36,
@@ -252,6 +263,11 @@ registry! {
         ADDITIONAL_KEY_EXCHANGE = 16441,
         USE_AGGFRAG = 16442,
         SUPPORTED_AUTH_METHODS = 16443,
+        RESPONDER_LIFETIME = 24576,
+        REPLAY_STATUS = 24577,
+        IPSEC_INITIAL_CONTACT = 24578,
+        R_U_THERE = 36136,
+        R_U_THERE_ACK = 36137,
     }
 }
 
@@ -458,7 +474,7 @@ mod tests {
             assert_eq!(encryption(number, key_length), Some(algorithm));
             assert!(key_length.is_none_or(|bits| usize::from(bits) == 8 * algorithm.cipher_key_len()));
         }
-        fn check<N: Numbered + fmt::Debug>(all: &[N]) {
+        fn check<N: Numbered + std::fmt::Debug>(all: &[N]) {
             all.iter().for_each(|&one| assert_eq!(N::from_number(one.number()), Some(one)));
         }
         check(Prf::ALL);

@@ -1,60 +1,418 @@
 //! All ISAKMP SAs of a host: routes messages by cookies, guards the door against floods, keeps the timers.
-//! Read RFC 2408 §3.1, §5.2 first.
+//! Read RFC 2408 §2.5.3 (cookies), §3.1, §5.2 first.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
 
-use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng};
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::map::FastMap;
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::wire::Reader;
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
-use crate::config::Config;
-use crate::event::{Command, Event, SaId};
+use super::established::{Child, Task};
+use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
+use super::phase1::Step;
+use super::sa::{Sa, State};
+use super::transmission::{Fingerprint, Packet};
+use super::{initiator, responder};
+use crate::config::{Config, Connection};
+use crate::event::{Command, Event, Reason, SaId};
+use crate::half_open::HalfOpenTable;
+use crate::route::Route;
+use crate::wire::{Header, Identity};
 
 /// An IKEv1 endpoint, initiator and responder at once.
 #[derive(Debug)]
 pub struct Endpoint {
+    shared: Shared,
+    sas: FastMap<u64, Box<Sa>>,
+    count: usize,
+    /// What each SA waits for until when; the host asks often, so it is not worked out again.
+    timers: BTreeMap<(Time, u64), &'static str>,
+    half_open: HalfOpenTable,
+    /// Whether no new ones are let in.
+    draining: bool,
+}
+
+/// What every SA of an endpoint may use.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    connections: Vec<Arc<Connection>>,
+    pub(super) rng: Rng,
+    /// Stands in for the shared key of whom we do not know, so that an answer does not tell whom we do.
+    pub(super) decoy: Secret,
     out: VecDeque<Output<Event>>,
+    /// SAs that another one began: the next phase 1.
+    #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
+    pub(super) born: Vec<Box<Sa>>,
+    /// What SAs want done to others.
+    pub(super) deeds: VecDeque<Deed>,
+    /// Established SAs by their peer's address.
+    peers: BTreeSet<(IpAddr, u64)>,
+}
+
+/// What one SA wants done to others.
+#[derive(Debug)]
+pub(super) enum Deed {
+    /// It is established in place of this one: children move over, and the old one is closed.
+    TakeOver { old: u64, new: u64 },
+    /// It is established; whether in place of another one, what comes next tells.
+    Announce { new: u64, identity: Identity },
+    /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
+    InitialContact { new: u64, identity: Identity },
+    /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
+    Inherit { old: u64, identity: Identity, ip: IpAddr, children: Vec<Child> },
+}
+
+/// What an SA works with while it handles one input.
+pub(super) struct Env<'a, 'b> {
+    pub(super) shared: &'a mut Shared,
+    pub(super) cx: &'a mut Ctx<'b>,
+}
+
+impl Env<'_, '_> {
+    pub(super) const fn now(&self) -> Time {
+        self.cx.now
+    }
+
+    pub(super) fn emit(&mut self, event: Event) {
+        self.shared.out.push_back(Output::Event(event));
+    }
+
+    pub(super) fn discard(&mut self, why: &'static str) {
+        self.cx.discard(Protocol::Ike, why);
+    }
+
+    /// Sends a message and leaves the fact.
+    pub(super) fn transmit(&mut self, route: Route, packet: &Packet, again: bool) {
+        self.cx.trace.record(Fact::Sent(packet.fact(again)));
+        self.shared.out.push_back(Output::Packet(route.datagram(&packet.bytes)));
+    }
+}
+
+impl Shared {
+    fn new(config: Config, mut rng: Rng) -> Self {
+        Self {
+            connections: config.connections.iter().cloned().map(Arc::new).collect(),
+            config: Arc::new(config),
+            decoy: Secret::from(&rng.bytes::<32>()[..]),
+            rng,
+            out: VecDeque::new(),
+            born: Vec::new(),
+            deeds: VecDeque::new(),
+            peers: BTreeSet::new(),
+        }
+    }
+
+    /// A connection by its index.
+    pub(super) fn connection(&self, index: usize) -> Arc<Connection> {
+        Arc::clone(&self.connections[index])
+    }
+
+    /// All connections that speak IKEv1, by index.
+    pub(super) fn connections(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
+        self.connections.iter().enumerate().filter(|(_, connection)| !connection.version.is_v2())
+    }
+
+    /// A fresh cookie; RFC 2408 §2.5.3: unpredictable, and not zero, which stands for none.
+    pub(super) fn fresh_cookie(&mut self) -> u64 {
+        self.rng.u64().max(1)
+    }
+
+    /// A fresh message id; RFC 2408 §3.1: unpredictable, and not zero, which is phase 1's.
+    pub(super) fn fresh_message_id(&mut self) -> u32 {
+        u32::from_be_bytes(self.rng.bytes()).max(1)
+    }
+
+    /// A fresh SPI for an IPsec SA; RFC 4303 §2.1: 0 to 255 are reserved.
+    pub(super) fn fresh_child_spi(&mut self) -> u32 {
+        u32::from_be_bytes(self.rng.bytes()).max(256)
+    }
+
+    /// Whether there is an established SA with this address.
+    pub(super) fn knows(&self, ip: IpAddr) -> bool {
+        self.peers.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
+    }
+
+    fn others(&self, ip: IpAddr, not: u64) -> Vec<u64> {
+        self.peers
+            .range((ip, 0)..=(ip, u64::MAX))
+            .map(|&(_, cookie)| cookie)
+            .filter(|it| *it != not)
+            .collect()
+    }
 }
 
 impl Endpoint {
     /// An endpoint that draws everything random from `rng`.
-    pub fn new(_config: Config, _rng: Rng) -> Self {
-        Self { out: VecDeque::new() }
+    pub fn new(config: Config, rng: Rng) -> Self {
+        Self {
+            shared: Shared::new(config, rng),
+            sas: FastMap::default(),
+            count: 0,
+            timers: BTreeMap::new(),
+            half_open: HalfOpenTable::default(),
+            draining: false,
+        }
     }
 
-    /// Whether an ISAKMP SA is this endpoint's, half-open and closing ones included.
-    pub fn holds(&self, _sa: SaId) -> bool {
-        false
+    /// Whether an ISAKMP SA is this endpoint's, half-open ones included.
+    pub fn holds(&self, sa: SaId) -> bool {
+        self.sas.contains_key(&sa.0)
     }
 
-    /// How many ISAKMP SAs it holds, half-open and closing ones included.
-    pub fn sa_count(&self) -> usize {
-        0
+    /// How many ISAKMP SAs it holds, half-open ones included.
+    pub const fn sa_count(&self) -> usize {
+        self.count
     }
 
-    /// How many ISAKMP SAs are being closed.
+    /// How many ISAKMP SAs are being closed: none ever, for nobody confirms a DELETE (RFC 2408 §5.15).
     pub const fn closing_count(&self) -> usize {
         0
     }
 
     /// How many half-open SAs it holds as responder.
     pub const fn half_open_count(&self) -> usize {
-        0
+        self.half_open.count()
     }
+
+    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let marked = to.port == self.shared.config.nat_port && to.port != self.shared.config.port;
+        let message = if marked { bytes.strip_prefix(&[0; 4]) } else { Some(bytes) };
+        let Some(message) = message else { return cx.discard(Protocol::Ike, "no non-ESP marker") };
+        let Ok(header) = Header::read(&mut Reader::new(message)) else {
+            return cx.discard(Protocol::Ike, "malformed header");
+        };
+        if header.major() != 1 {
+            return cx.discard(Protocol::Ike, "INVALID_MAJOR_VERSION");
+        }
+        let route = Route { local: to, remote: from, marked };
+        let step = Step { header: &header, route, message, fingerprint: Fingerprint::of(message) };
+        if header.responder_spi == 0 && is_phase1(&header) {
+            return self.on_first_message(&step, cx);
+        }
+        // Both cookies are in every header, whoever sends: ours is the one we know.
+        let ours =
+            [header.initiator_spi, header.responder_spi].into_iter().find(|it| self.sas.contains_key(it));
+        let known = ours.is_some_and(|cookie| self.with_sa(cookie, cx, |sa, env| sa.on_message(&step, env)));
+        if !known {
+            cx.discard(Protocol::Ike, "unknown cookies");
+        }
+    }
+
+    /// The first message as the responder meets it: repeated, to be refused, or welcome.
+    fn on_first_message(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) {
+        let header = step.header;
+        if header.message_id != 0 || header.initiator_spi == 0 || header.flags.is_encrypted() {
+            return cx.discard(Protocol::Ike, "malformed header");
+        }
+        let key = (step.route.remote, header.initiator_spi);
+        let mut candidates = self.half_open.candidates(key).iter().copied();
+        // The whole message tells a retransmission from another peer behind the same NAT.
+        let repeated = candidates
+            .find(|cookie| self.sas.get(cookie).is_some_and(|sa| sa.was_begun_by(step.fingerprint)));
+        if let Some(cookie) = repeated {
+            self.with_sa(cookie, cx, |sa, env| sa.repeat(step, env));
+            return;
+        }
+        if self.draining {
+            return cx.discard(Protocol::Ike, "draining");
+        }
+        let limits = self.shared.config.half_open;
+        let from = self.half_open.from(step.route.remote.ip);
+        if self.half_open.count() >= limits.max || from >= limits.per_address_max {
+            return cx.discard(Protocol::Ike, "too many half-open SAs");
+        }
+        if let Some(sa) = responder::answer(step, &mut Env { shared: &mut self.shared, cx }) {
+            self.half_open.insert(key, sa.cookie());
+            self.keep(sa.half_open(key));
+        }
+    }
+
+    fn on_command(&mut self, command: &Command, cx: &mut Ctx<'_>) {
+        let (sa, task) = match *command {
+            Command::Initiate { connection, local, remote } => {
+                let env = &mut Env { shared: &mut self.shared, cx };
+                let sa = initiator::start(connection, local, remote, None, env);
+                return sa.map_or((), |sa| self.keep(sa));
+            }
+            Command::CreateChild(sa) => (sa, Task::NewChild),
+            Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
+            Command::RekeyIke(sa) => (sa, Task::RekeyIke),
+            Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
+            Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
+            Command::Probe(sa) => (sa, Task::Probe),
+            Command::Drain => {
+                self.draining = true;
+                return;
+            }
+            Command::Eap(..) => return cx.discard(Protocol::Ike, "no EAP in IKEv1"),
+        };
+        self.with_sa(sa.0, cx, |sa, env| sa.on_task(task, env));
+    }
+
+    fn on_tick(&mut self, cx: &mut Ctx<'_>) {
+        while let Some((&(at, cookie), _)) = self.timers.first_key_value() {
+            if at > cx.now {
+                break;
+            }
+            self.with_sa(cookie, cx, Sa::on_tick);
+        }
+    }
+
+    /// Lends an SA to `act` and sees to its timer, its place in the tables and what it wants done afterwards; false if
+    /// there is no such SA.
+    fn with_sa(
+        &mut self,
+        cookie: u64,
+        cx: &mut Ctx<'_>,
+        act: impl FnOnce(&mut Sa, &mut Env<'_, '_>),
+    ) -> bool {
+        let Some(mut sa) = self.take(cookie) else { return false };
+        act(&mut sa, &mut Env { shared: &mut self.shared, cx });
+        self.keep(sa);
+        while let Some(born) = self.shared.born.pop() {
+            self.keep(born);
+        }
+        while let Some(deed) = self.shared.deeds.pop_front() {
+            self.act(deed, cx);
+        }
+        true
+    }
+
+    fn act(&mut self, deed: Deed, cx: &mut Ctx<'_>) {
+        match deed {
+            Deed::TakeOver { old, new } => {
+                let children = self.retire(old, cx);
+                self.move_in(old, new, children, cx);
+            }
+            Deed::Announce { new, identity } => self.announce(new, &identity, cx),
+            Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
+            Deed::Inherit { old, identity, ip, children } => {
+                let others = self.shared.others(ip, old);
+                let is_heir = |it: &u64| self.sas.get(it).is_some_and(|sa| sa.may_inherit_from(&identity));
+                match others.into_iter().find(is_heir) {
+                    Some(new) => self.move_in(old, new, children, cx),
+                    None => close(
+                        SaId(old),
+                        &children,
+                        Reason::Deleted,
+                        &mut Env { shared: &mut self.shared, cx },
+                    ),
+                }
+            }
+        }
+    }
+
+    fn is_with(&self, cookie: u64, identity: &Identity) -> bool {
+        self.sas.get(&cookie).and_then(|sa| sa.peer()) == Some(identity)
+    }
+
+    fn announce(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
+        let alone = !self.shared.others(ip, new).into_iter().any(|it| self.is_with(it, identity));
+        self.with_sa(new, cx, |sa, env| sa.announce(alone, env));
+    }
+
+    /// Closes an SA that was replaced, and gives its children.
+    fn retire(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> Vec<Child> {
+        let Some(mut sa) = self.take(cookie) else { return Vec::new() };
+        let children = sa.retire(&mut Env { shared: &mut self.shared, cx });
+        self.keep(sa);
+        children
+    }
+
+    fn move_in(&mut self, old: u64, new: u64, children: Vec<Child>, cx: &mut Ctx<'_>) {
+        let mut env = Env { shared: &mut self.shared, cx };
+        env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
+        self.with_sa(new, cx, |sa, env| sa.adopt(children, env));
+    }
+
+    fn forget_others(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
+        for old in self.shared.others(ip, new) {
+            if self.is_with(old, identity) {
+                self.with_sa(old, cx, Sa::forget);
+            }
+        }
+    }
+
+    /// An SA out of the tables; [`Self::keep`] puts it back.
+    fn take(&mut self, cookie: u64) -> Option<Box<Sa>> {
+        let sa = self.sas.remove(&cookie)?;
+        self.count -= 1;
+        if let Some(at) = sa.armed {
+            self.timers.remove(&(at, cookie));
+        }
+        Some(sa)
+    }
+
+    fn keep(&mut self, mut sa: Box<Sa>) {
+        if !sa.is_half_open()
+            && let Some(key) = sa.half_open.take()
+        {
+            self.half_open.remove(key, sa.cookie());
+        }
+        self.list(&mut sa);
+        if matches!(sa.state, State::Gone) {
+            return;
+        }
+        let deadline = sa.deadline();
+        sa.armed = deadline.map(|deadline| deadline.at);
+        if let Some(Deadline { at, why }) = deadline {
+            self.timers.insert((at, sa.cookie()), why);
+        }
+        self.count += 1;
+        self.sas.insert(sa.cookie(), sa);
+    }
+
+    /// Keeps the list of established SAs by address.
+    fn list(&mut self, sa: &mut Sa) {
+        let ip = sa.peer().map(|_| sa.core.route.remote.ip);
+        if sa.listed == ip {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut sa.listed, ip) {
+            self.shared.peers.remove(&(before, sa.cookie()));
+        }
+        if let Some(ip) = ip {
+            self.shared.peers.insert((ip, sa.cookie()));
+        }
+    }
+}
+
+/// Tells the owner that an SA is gone with these children.
+pub(super) fn close(sa: SaId, children: &[Child], reason: Reason, env: &mut Env<'_, '_>) {
+    for child in children {
+        env.emit(Event::ChildDown(sa, child.inbound_spi()));
+    }
+    env.emit(Event::Closed(sa, reason));
+}
+
+fn is_phase1(header: &Header) -> bool {
+    header.exchange == IDENTITY_PROTECTION || header.exchange == AGGRESSIVE
 }
 
 impl Engine for Endpoint {
     type Command = Command;
     type Event = Event;
 
-    fn handle(&mut self, _input: Input<'_, Command>, cx: &mut Ctx<'_>) {
-        cx.discard(Protocol::Ike, "no IKEv1 yet");
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Command(command) => self.on_command(&command, cx),
+            Input::Tick => self.on_tick(cx),
+        }
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
-        self.out.pop_front()
+        self.shared.out.pop_front()
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        None
+        self.timers.first_key_value().map(|(&(at, _), &why)| Deadline { at, why })
     }
 }

@@ -2,7 +2,6 @@
 //! Read RFC 7296 §2.1, §2.5, §2.6 and §3.1 first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::map::FastMap;
@@ -20,6 +19,7 @@ use super::pool::Pools;
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
+use crate::half_open::HalfOpenTable;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
 use crate::wire::{Flags, Header, Notify, Payload};
@@ -165,51 +165,6 @@ impl Shared {
     }
 }
 
-/// SAs of responders that have not seen an IKE_AUTH yet.
-#[derive(Debug, Default)]
-struct HalfOpenTable {
-    /// Our SPIs by the initiator's address and SPI. Whether an IKE_SA_INIT is a repeated one, its bytes decide: peers
-    /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
-    by_initiator: FastMap<(Addr, u64), Vec<u64>>,
-    by_address: BTreeMap<IpAddr, usize>,
-    count: usize,
-}
-
-impl HalfOpenTable {
-    /// Our SPIs for this initiator.
-    fn candidates(&self, key: (Addr, u64)) -> &[u64] {
-        self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
-    }
-
-    fn from(&self, ip: IpAddr) -> usize {
-        self.by_address.get(&ip).copied().unwrap_or(0)
-    }
-
-    fn insert(&mut self, key: (Addr, u64), spi: u64) {
-        match self.by_initiator.get_mut(&key) {
-            Some(spis) => spis.push(spi),
-            None => drop(self.by_initiator.insert(key, vec![spi])),
-        }
-        *self.by_address.entry(key.0.ip).or_default() += 1;
-        self.count += 1;
-    }
-
-    fn remove(&mut self, key: (Addr, u64), spi: u64) {
-        let Some(spis) = self.by_initiator.get_mut(&key) else { return };
-        spis.retain(|known| *known != spi);
-        if spis.is_empty() {
-            self.by_initiator.remove(&key);
-        }
-        self.count -= 1;
-        if let Some(count) = self.by_address.get_mut(&key.0.ip) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_address.remove(&key.0.ip);
-            }
-        }
-    }
-}
-
 impl Endpoint {
     /// An endpoint that draws everything random from `rng`.
     pub fn new(config: Config, mut rng: Rng) -> Self {
@@ -242,7 +197,7 @@ impl Endpoint {
 
     /// How many half-open SAs it holds as responder.
     pub fn half_open_count(&self) -> usize {
-        self.half_open.count
+        self.half_open.count()
     }
 
     fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -327,7 +282,7 @@ impl Endpoint {
     ) -> bool {
         let limits = self.shared.config.half_open;
         let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
-        if self.half_open.count >= limits.cookies_from {
+        if self.half_open.count() >= limits.cookies_from {
             let shown =
                 request.cookie.is_some_and(|cookie| self.cookies.accepts(cookie, nonce, from, spi, cx));
             if !shown {
@@ -337,7 +292,7 @@ impl Endpoint {
             }
         }
         let full =
-            self.half_open.count >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
+            self.half_open.count() >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
         if full {
             cx.discard(Protocol::Ike, "too many half-open SAs");
         }

@@ -6,6 +6,8 @@ use keytoll_engine::{Addr, Ctx};
 
 use std::net::IpAddr;
 
+pub(super) use crate::nat::Nat;
+
 /// SHA-1(SPIi | SPIr | IP | port); RFC 7296 §2.23 fixes the hash, it protects nothing.
 pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Addr, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (initiator_spi.to_be_bytes(), responder_spi.to_be_bytes());
@@ -13,20 +15,5 @@ pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Addr, cx: &mut 
     match addr.ip {
         IpAddr::V4(ip) => cx.crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
         IpAddr::V6(ip) => cx.crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
-    }
-}
-
-/// Where a NAT stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Nat {
-    /// We are behind one: what the peer saw us send from is not what we sent from.
-    pub(super) here: bool,
-    /// The peer is behind one.
-    pub(super) there: bool,
-}
-
-impl Nat {
-    pub(super) const fn found(self) -> bool {
-        self.here || self.there
     }
 }

@@ -21,12 +21,12 @@ impl<'a> Certificate<'a> {
         Self { encoding: CertEncoding::X509_SIGNATURE, data: der }
     }
 
-    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let encoding = CertEncoding(r.u8("certificate encoding")?);
         Ok(Self { encoding, data: r.rest() })
     }
 
-    pub(super) fn write(&self, w: &mut Writer) {
+    pub(crate) fn write(&self, w: &mut Writer) {
         w.u8(self.encoding.0);
         w.bytes(self.data);
     }

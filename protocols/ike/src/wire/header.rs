@@ -36,6 +36,12 @@ impl Flags {
     pub const NONE: Self = Self(0);
     /// Sent by the original initiator of the IKE SA.
     pub const INITIATOR: Self = Self(0x08);
+    /// IKEv1: everything behind the header is encrypted (RFC 2408 §3.1).
+    pub const ENCRYPTION: Self = Self(0x01);
+    /// IKEv1: the sender waits for a CONNECTED notification (RFC 2408 §3.1).
+    pub const COMMIT: Self = Self(0x02);
+    /// IKEv1: authentic but not encrypted (RFC 2408 §3.1).
+    pub const AUTHENTICATION_ONLY: Self = Self(0x04);
     /// The sender can speak a higher major version.
     pub const VERSION: Self = Self(0x10);
     /// A response.
@@ -52,6 +58,11 @@ impl Flags {
         self.0 & Self::INITIATOR.0 != 0
     }
 
+    /// Whether an IKEv1 message is encrypted.
+    pub const fn is_encrypted(self) -> bool {
+        self.0 & Self::ENCRYPTION.0 != 0
+    }
+
     /// Whether it is a response.
     pub const fn is_response(self) -> bool {
         self.0 & Self::RESPONSE.0 != 0
@@ -61,6 +72,8 @@ impl Flags {
 impl Header {
     /// Bytes of the header.
     pub const LEN: usize = 28;
+    /// RFC 2408 §3.1: major version 1, minor version 0.
+    pub const VERSION_1: u8 = 0x10;
     /// RFC 7296 §3.1: major version 2, minor version 0.
     pub const VERSION_2: u8 = 0x20;
 

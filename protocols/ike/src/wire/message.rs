@@ -147,13 +147,24 @@ impl MessageBuilder {
         self.writer.finish()
     }
 
+    /// What was written so far, to fill in what depends on it.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        self.writer.as_mut_slice()
+    }
+
+    /// What was written so far: the length in the header is not patched yet.
+    pub(crate) fn into_writer(self) -> Writer {
+        self.writer
+    }
+
     /// What was written, where the payloads to encrypt begin, and the payload types.
     pub(crate) fn into_parts(self) -> (Writer, usize, Payloads) {
         let inner_from = self.inner_from.expect("only messages begun as protected are sealed");
         (self.writer, inner_from, self.kinds)
     }
 
-    fn append(&mut self, kind: PayloadType, critical: bool, body: impl FnOnce(&mut Writer)) {
+    /// Appends a payload whose body somebody else writes.
+    pub(crate) fn append(&mut self, kind: PayloadType, critical: bool, body: impl FnOnce(&mut Writer)) {
         let start = self.begin(kind, critical);
         body(&mut self.writer);
         let length =

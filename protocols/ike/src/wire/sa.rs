@@ -125,7 +125,7 @@ fn is_last(r: &Reader<'_>) -> bool {
 }
 
 /// Reads the Last and Reserved fields, which must say what is known: `more` if another one follows, otherwise 0.
-pub(super) fn read_more(
+pub(crate) fn read_more(
     r: &mut Reader<'_>,
     more: u8,
     last: bool,
@@ -140,7 +140,7 @@ pub(super) fn read_more(
 }
 
 /// Reads a length field that counts `fixed_len` bytes of header too; gives the length of what follows them.
-pub(super) fn read_length(
+pub(crate) fn read_length(
     r: &mut Reader<'_>,
     fixed_len: usize,
     field: &'static str,

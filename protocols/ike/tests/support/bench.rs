@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Message};
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
-use keytoll_ike::v2::{ChildSa, Command, Config, Endpoint, Event, SaId};
+use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_ike::Endpoint;
+use keytoll_ike::v2::{ChildSa, Command, Config, Event, SaId};
 
 use super::books::Books;
 use super::ladder::Ladder;
@@ -107,8 +108,8 @@ pub(crate) struct Bench {
 }
 
 impl Seat {
-    fn new(config: Config, crypto: Box<dyn Crypto>, stream: &str, seed: u64) -> Self {
-        let endpoint = Endpoint::new(config, Rng::named(seed, stream));
+    fn new(config: Config, crypto: Box<dyn Crypto>, name: &str, seed: u64) -> Self {
+        let endpoint = Endpoint::new(config, &Seed::from(seed), name);
         Self { endpoint, crypto, events: Vec::new(), books: Books::default() }
     }
 }
@@ -127,8 +128,8 @@ impl Bench {
     pub(crate) fn with(i: Config, r: Config, crypto: impl Fn() -> Box<dyn Crypto>, seed: u64) -> Self {
         Self {
             now: Time::ZERO,
-            i: Seat::new(i, crypto(), "i/ike", seed),
-            r: Seat::new(r, crypto(), "r/ike", seed),
+            i: Seat::new(i, crypto(), "i", seed),
+            r: Seat::new(r, crypto(), "r", seed),
             ladder: Ladder::default(),
             sent: Vec::new(),
             keep_sent: true,

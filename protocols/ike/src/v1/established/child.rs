@@ -1,0 +1,141 @@
+//! IPsec SAs as quick mode makes them. Read RFC 2409 §5.5 (KEYMAT), RFC 2407 §4.5 (lifetimes), RFC 3948 first.
+
+use std::time::Duration;
+
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::{Deadline, Time};
+
+use super::super::endpoint::Env;
+use super::super::keys::{self, ChildSeeds, Keys};
+use super::super::sa::Core;
+use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent};
+use crate::config::{ChildConfig, Mode};
+use crate::event::{ChildKeys, ChildSa};
+use crate::number::ProtocolId;
+use crate::wire::TrafficSelector;
+
+/// A pair of IPsec SAs, as far as IKE must remember them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::v1) struct Child {
+    inbound_spi: u32,
+    outbound_spi: u32,
+    traffic: Traffic,
+    rekey_at: Option<Time>,
+    expires_at: Time,
+    /// Another child has taken over.
+    replaced: bool,
+}
+
+/// The two sides of the traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Traffic {
+    pub(super) mode: Mode,
+    pub(super) local: TrafficSelector,
+    pub(super) remote: TrafficSelector,
+}
+
+/// A pair of IPsec SAs both sides agree on, without keys yet.
+#[derive(Debug)]
+pub(super) struct Agreed {
+    pub(super) inbound_spi: u32,
+    pub(super) outbound_spi: u32,
+    pub(super) suite: Suite,
+    pub(super) traffic: Traffic,
+    pub(super) lifetime: Duration,
+    /// We asked for it.
+    pub(super) ours: bool,
+    /// The child it takes the place of.
+    pub(super) rekeys: Option<u32>,
+}
+
+impl Child {
+    pub(super) fn up(agreed: &Agreed, config: &ChildConfig, now: Time) -> Self {
+        let share = if agreed.ours { REKEY_PERCENT } else { REKEY_PERCENT_OF_RESPONDER };
+        let rekey_after = config.rekey_after.unwrap_or_else(|| percent(agreed.lifetime, share));
+        Self {
+            inbound_spi: agreed.inbound_spi,
+            outbound_spi: agreed.outbound_spi,
+            traffic: agreed.traffic,
+            rekey_at: Some(now + rekey_after),
+            expires_at: now + agreed.lifetime,
+            replaced: false,
+        }
+    }
+
+    pub(in crate::v1) const fn inbound_spi(&self) -> u32 {
+        self.inbound_spi
+    }
+
+    pub(super) const fn outbound_spi(&self) -> u32 {
+        self.outbound_spi
+    }
+
+    pub(super) const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    pub(super) const fn is_replaced(&self) -> bool {
+        self.replaced
+    }
+
+    /// Another child has taken over; this one still receives for a while.
+    pub(super) fn replace(&mut self, now: Time) {
+        self.replaced = true;
+        self.rekey_at = None;
+        self.expires_at = self.expires_at.min(now + OVERLAP);
+    }
+
+    /// Another child has taken over, and who asked for it will delete this one.
+    pub(super) fn stop_rekeying(&mut self) {
+        self.replaced = true;
+        self.rekey_at = None;
+    }
+
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.expires_at <= now
+    }
+
+    /// Its SPI, if it is due to be replaced, which it will not be again.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
+        self.rekey_at.take_if(|at| *at <= now).map(|_| self.inbound_spi)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let rekey = self.rekey_at.map(|at| Deadline { at, why: "child rekey" });
+        Deadline::earlier(rekey, Some(Deadline { at: self.expires_at, why: "child lifetime" }))
+    }
+}
+
+impl Agreed {
+    /// RFC 2409 §5.5: keys for both directions, each from the SPI of its receiver.
+    pub(super) fn keyed(
+        &self,
+        keys: &Keys,
+        nonces: [&[u8]; 2],
+        shared: Option<&Secret>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> ChildSa {
+        let shared = shared.map(|secret| &**secret);
+        let mut of = |spi| {
+            let seeds = ChildSeeds { shared, protocol: ProtocolId::ESP.0, spi, nonces };
+            let (encryption, integrity) = keys::child_keys(env.cx.crypto, keys, &self.suite, &seeds);
+            ChildKeys { encryption, integrity }
+        };
+        let child = ChildSa {
+            inbound_spi: self.inbound_spi,
+            outbound_spi: self.outbound_spi,
+            suite: self.suite,
+            mode: self.traffic.mode,
+            inbound: of(self.inbound_spi),
+            outbound: of(self.outbound_spi),
+            local: vec![self.traffic.local],
+            remote: vec![self.traffic.remote],
+            encapsulation: core.nat.found().then_some((core.route.local, core.route.remote)),
+            peer_may_move: core.nat.there,
+        };
+        child.reveal(core.route, env.cx.trace);
+        child
+    }
+}

@@ -1,0 +1,181 @@
+//! Informational exchanges under an ISAKMP SA: DELETE, notifications, dead peer detection.
+//! Read RFC 2408 §5.14, §5.15, RFC 3706 §5 first.
+
+use std::time::Duration;
+
+use keytoll_engine::crypto::Phase;
+use keytoll_engine::wire::Reader;
+
+use super::super::endpoint::{Deed, Env};
+use super::super::inbound::Inbound;
+use super::super::keys;
+use super::super::phase1::Step;
+use super::super::protect;
+use super::super::sa::{Core, State};
+use super::super::transmission::Sent;
+use super::super::wire::message::push;
+use super::super::wire::{Delete, Notify, Payload};
+use super::quick::authentic;
+use super::{Established, Exchange, REKEY_PERCENT, Wait, percent};
+use crate::event::{Event, Reason};
+use crate::number::{NotifyType, ProtocolId};
+
+impl Established {
+    pub(super) fn on_informational(
+        mut self: Box<Self>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Informational);
+        let id = step.header.message_id;
+        let iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
+        let Some(opened) = self.open(step, iv, env) else {
+            env.discard("not decryptable");
+            return State::Established(self);
+        };
+        let inbound = authentic(&opened, |rest| keys::hash_1(env.cx.crypto, &self.keys, id, rest));
+        let Some(inbound) = inbound else {
+            env.discard("not authentic");
+            return State::Established(self);
+        };
+        self.heard_from(step, core, env.now());
+        self.on_authentic(&inbound, core, env)
+    }
+
+    fn on_authentic(
+        mut self: Box<Self>,
+        inbound: &Inbound<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        for delete in inbound.deletes() {
+            if delete.cookies().any(|cookies| cookies == core.cookie_bytes()) {
+                return self.deleted(core, env);
+            }
+            self.children_deleted(&delete, core, env);
+        }
+        for notify in inbound.notifies() {
+            match notify.kind {
+                NotifyType::R_U_THERE => self.on_probe(&notify, core, env),
+                NotifyType::R_U_THERE_ACK => self.on_probe_answer(&notify, env),
+                NotifyType::IPSEC_INITIAL_CONTACT => {
+                    let identity = self.peer.clone();
+                    env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, identity });
+                }
+                NotifyType::RESPONDER_LIFETIME if notify.protocol == ProtocolId::IKE => {
+                    if let Some(lifetime) = super::told_lifetime(inbound) {
+                        self.shorten(lifetime, env);
+                    }
+                }
+                // The peer does not believe us after all: aggressive mode's last message has no answer.
+                NotifyType::AUTHENTICATION_FAILED => {
+                    return self.lost(Reason::Refused(notify.kind.0), core, env);
+                }
+                error if error.is_error() => self.on_error(&notify, core, env),
+                _ => {}
+            }
+        }
+        State::Established(self)
+    }
+
+    /// RFC 2408 §5.15: the peer has closed the SA. Its children live on if another SA with the peer takes them over.
+    fn deleted(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> State {
+        if self.children.is_empty() {
+            return self.lost(Reason::Deleted, core, env);
+        }
+        let Self { peer: identity, children, .. } = *self;
+        let ip = core.route.remote.ip;
+        env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, identity, ip, children });
+        State::Gone
+    }
+
+    /// The peer does not receive on these any more.
+    fn children_deleted(&mut self, delete: &Delete<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        if delete.protocol != ProtocolId::ESP {
+            return;
+        }
+        for spi in delete.child_spis() {
+            if let Some(at) = self.children.iter().position(|child| child.outbound_spi() == spi) {
+                let child = self.children.remove(at);
+                env.emit(Event::ChildDown(core.id(), child.inbound_spi()));
+            }
+        }
+    }
+
+    /// The responder of a quick mode says why there will be no child; in an exchange of its own, so that with several
+    /// under way it is taken for the oldest.
+    fn on_error(&mut self, notify: &Notify<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        let refused = self.exchanges.iter().position(|exchange| matches!(exchange.wait, Wait::Offer(_)));
+        let waiting = self.exchanges.iter().position(|exchange| matches!(exchange.wait, Wait::Answer(_)));
+        match refused.or(waiting) {
+            Some(at) => {
+                self.exchanges.remove(at);
+                env.emit(Event::ChildFailed(core.id(), Reason::Refused(notify.kind.0)));
+            }
+            None => env.discard("notification about nothing"),
+        }
+    }
+
+    /// RFC 3706 §5.3: R-U-THERE, which its receiver must answer.
+    fn on_probe(&mut self, notify: &Notify<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        let Some(sequence) = sequence(notify, core) else { return env.discard("malformed R-U-THERE") };
+        // RFC 3706 §6.1: an old number is a replay; the last one again is a repetition.
+        let last = self.sequences.1.replace(sequence);
+        if last.is_some_and(|last| sequence.wrapping_sub(last) > u32::MAX / 2) {
+            self.sequences.1 = last;
+            return env.discard("old R-U-THERE");
+        }
+        self.say(NotifyType::R_U_THERE_ACK, sequence, core, env);
+    }
+
+    fn on_probe_answer(&mut self, notify: &Notify<'_>, env: &mut Env<'_, '_>) {
+        let said = Reader::new(notify.data).u32("sequence number").ok();
+        if said.is_none() || said != self.sequences.0 {
+            return env.discard("R-U-THERE-ACK of nothing");
+        }
+        self.exchanges.retain(|exchange| !matches!(exchange.wait, Wait::Probe));
+    }
+
+    fn say(&self, kind: NotifyType, sequence: u32, core: &Core, env: &mut Env<'_, '_>) {
+        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
+        self.inform(&Payload::Notify(Notify::isakmp(kind, &cookies, &data)), core, env);
+    }
+
+    /// Sends R-U-THERE, and again until it is answered.
+    pub(super) fn probe(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        if !self.extensions.dpd {
+            return env.discard("the peer does not know R-U-THERE");
+        }
+        if self.exchanges.iter().any(|exchange| matches!(exchange.wait, Wait::Probe)) {
+            return;
+        }
+        env.cx.crypto.enter(Phase::Informational);
+        // RFC 3706 §6.1: the first number is random, below 2^31.
+        let sequence = match self.sequences.0 {
+            Some(last) => last.wrapping_add(1),
+            None => env.shared.fresh_message_id() >> 1,
+        };
+        self.sequences.0 = Some(sequence);
+        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
+        let notify = Payload::Notify(Notify::isakmp(NotifyType::R_U_THERE, &cookies, &data));
+        let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, &notify), env);
+        env.transmit(core.route, &packet, false);
+        let id = packet.id;
+        let sent = Sent::awaiting(packet, None, env.now(), &env.shared.config.retransmission);
+        self.exchanges.push(Exchange { id, iv: self.iv, sent, wait: Wait::Probe });
+    }
+
+    /// The peer's lifetime for the ISAKMP SA holds if it is shorter.
+    pub(super) fn shorten(&mut self, lifetime: Duration, env: &Env<'_, '_>) {
+        let now = env.now();
+        self.expires_at = self.expires_at.min(now + lifetime);
+        self.rekey_at = self.rekey_at.map(|at| at.min(now + percent(lifetime, REKEY_PERCENT)));
+    }
+}
+
+/// The number of an R-U-THERE for this SA.
+fn sequence(notify: &Notify<'_>, core: &Core) -> Option<u32> {
+    let ours = notify.protocol == ProtocolId::IKE && notify.spi == core.cookie_bytes();
+    <[u8; 4]>::try_from(notify.data).ok().filter(|_| ours).map(u32::from_be_bytes)
+}

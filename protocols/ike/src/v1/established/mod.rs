@@ -1,0 +1,424 @@
+//! An ISAKMP SA in use: quick modes and informational exchanges, side by side, until one end closes it or it has lived
+//! long enough. Read RFC 2409 §5.5, §5.7, RFC 3706 first.
+
+mod child;
+mod informational;
+mod quick;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use keytoll_engine::crypto::Phase;
+use keytoll_engine::{Deadline, Time};
+
+use super::endpoint::{self, Deed, Env};
+use super::inbound::Inbound;
+use super::initiator;
+use super::keys::Keys;
+use super::number::{Phase1Attribute, QUICK_MODE};
+use super::phase1::{Extensions, Step};
+use super::proposal;
+use super::protect::{self, Iv};
+use super::sa::{Core, State};
+use super::transmission::{Due, Sent};
+use super::wire::message::push;
+use super::wire::{Delete, Payload};
+use crate::event::{self, Event, Reason};
+use crate::number::NotifyType;
+use crate::wire::Identity;
+
+pub(super) use child::Child;
+
+use quick::{Answer, Offer};
+
+/// A peer may have so many quick modes begun and not finished.
+const ANSWERS_MAX: usize = 8;
+
+/// So many message ids of quick modes are remembered, that none can be played again.
+const SEEN_MAX: usize = 64;
+
+/// How long IPsec SAs that were replaced still receive: time for the last message of quick mode to arrive, or to be
+/// repeated.
+const OVERLAP: Duration = Duration::from_secs(5);
+
+/// So long the owner hears nothing of an SA that may have come in another one's place: whoever authenticated again closes
+/// the old one at once, whoever wants one more SA begins a quick mode.
+const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
+
+/// Who begins replaces its SAs after this part of their lifetime; who answered only if nobody has by the other part.
+const REKEY_PERCENT: u32 = 90;
+const REKEY_PERCENT_OF_RESPONDER: u32 = 95;
+
+/// An ISAKMP SA in use.
+#[derive(Debug)]
+pub(super) struct Established {
+    keys: Keys,
+    /// The last block of phase 1.
+    iv: Iv,
+    peer: Identity,
+    extensions: Extensions,
+    /// Ours is shorter than the peer knows (RFC 2407 §4.6.3.1).
+    untold_lifetime: Option<Duration>,
+    children: Vec<Child>,
+    exchanges: Vec<Exchange>,
+    seen: VecDeque<u32>,
+    rekey_at: Option<Time>,
+    expires_at: Time,
+    /// When the peer last proved that it lives, and after how much silence it is asked to.
+    heard: Time,
+    liveness_after: Option<Duration>,
+    lifetime: Duration,
+    /// The owner does not know of it yet, until then at the latest.
+    announced_at: Option<Time>,
+    /// RFC 3706 §5.4: of our last R-U-THERE, and of the peer's.
+    sequences: (Option<u32>, Option<u32>),
+}
+
+/// What phase 1 leaves behind.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) keys: Keys,
+    pub(super) iv: Iv,
+    pub(super) peer: Identity,
+    pub(super) lifetime: Duration,
+    pub(super) tells_lifetime: bool,
+    pub(super) extensions: Extensions,
+}
+
+/// An exchange that is not over, or may have to be repeated.
+#[derive(Debug)]
+struct Exchange {
+    id: u32,
+    /// Of its next message.
+    iv: Iv,
+    sent: Sent,
+    wait: Wait,
+}
+
+/// What an exchange waits for.
+#[derive(Debug)]
+enum Wait {
+    /// Message 2 of quick mode.
+    Offer(Box<Offer>),
+    /// Message 3 of quick mode.
+    Answer(Box<Answer>),
+    /// Nothing: message 3 is repeated until then, if message 2 is.
+    Confirmed(Time),
+    /// R-U-THERE-ACK.
+    Probe,
+}
+
+/// Something the owner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    NewChild,
+    RekeyChild(u32),
+    RekeyIke,
+    DeleteChild(u32),
+    Delete(Reason),
+    Probe,
+}
+
+/// What RESPONDER-LIFETIME says about the ISAKMP SA.
+pub(super) fn told_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
+    let notify = inbound.notify(NotifyType::RESPONDER_LIFETIME)?;
+    let (life_type, duration) = (Phase1Attribute::LIFE_TYPE.0, Phase1Attribute::LIFE_DURATION.0);
+    proposal::read_lifetime(notify.data, life_type, duration)
+}
+
+fn percent(lifetime: Duration, percent: u32) -> Duration {
+    lifetime * percent / 100
+}
+
+impl Established {
+    /// The SA both sides have just authenticated; tells the owner.
+    pub(super) fn begin(begun: Begun, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        let connection = core.connection(env);
+        // An initiator of main mode has nothing to repeat any more.
+        core.last.take_if(|last| last.deadline().is_some());
+        core.refusal = None;
+        let (now, initiator) = (env.now(), core.role.is_initiator());
+        let Begun { keys, iv, peer, lifetime, tells_lifetime, extensions } = begun;
+        let own = initiator.then_some(percent(lifetime, REKEY_PERCENT));
+        let mut sa = Box::new(Self {
+            keys,
+            iv,
+            peer,
+            extensions,
+            untold_lifetime: tells_lifetime.then_some(lifetime),
+            children: Vec::with_capacity(1),
+            exchanges: Vec::with_capacity(1),
+            seen: VecDeque::new(),
+            rekey_at: connection.rekey_after.or(own).map(|after| now + after),
+            expires_at: now + lifetime,
+            heard: now,
+            liveness_after: connection.liveness_after.filter(|_| extensions.dpd),
+            lifetime,
+            announced_at: Some(now),
+            sequences: (None, None),
+        });
+        match core.replaces.take() {
+            Some(old) => env.shared.deeds.push_back(Deed::TakeOver { old, new: core.cookie }),
+            None if initiator => {
+                sa.announce(true, core, env);
+                if connection.child.is_some() {
+                    sa.offer(None, core, env);
+                }
+            }
+            None => {
+                let identity = sa.peer.clone();
+                env.shared.deeds.push_back(Deed::Announce { new: core.cookie, identity });
+            }
+        }
+        State::Established(sa)
+    }
+
+    /// Tells the owner of it, now or later.
+    pub(super) fn announce(&mut self, now: bool, core: &Core, env: &mut Env<'_, '_>) {
+        if now {
+            self.announce_now(core, env);
+        } else {
+            self.announced_at = Some(env.now() + ANNOUNCEMENT_WAIT);
+        }
+    }
+
+    /// Tells the owner of it, if nobody has.
+    fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        if self.announced_at.take().is_none() {
+            return;
+        }
+        env.emit(Event::Established(event::Established {
+            sa: core.id(),
+            peer_spi: core.peer_cookie,
+            connection: core.connection,
+            initiator: core.role.is_initiator(),
+            peer: self.peer.clone(),
+            remote: core.route.remote,
+            suite: *self.keys.suite(),
+            auth_lifetime: Some(self.lifetime),
+            address: None,
+        }));
+    }
+
+    pub(super) const fn peer(&self) -> &Identity {
+        &self.peer
+    }
+
+    /// Whether the owner does not know of it.
+    pub(super) const fn is_unannounced(&self) -> bool {
+        self.announced_at.is_some()
+    }
+
+    /// It takes the place of another SA, as the owner was told, with its children.
+    pub(super) fn adopt(&mut self, children: Vec<Child>) {
+        self.announced_at = None;
+        self.children.extend(children);
+    }
+
+    /// A message under the SA: of an exchange we know, or the first of a new one.
+    pub(super) fn on_message(
+        mut self: Box<Self>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let id = step.header.message_id;
+        if let Some(at) = self.exchanges.iter().position(|exchange| exchange.id == id) {
+            let exchange = &self.exchanges[at];
+            if exchange.sent.answers(step.fingerprint) {
+                env.transmit(core.route, &exchange.sent.packet, true);
+                return State::Established(self);
+            }
+            self.on_next(at, step, core, env);
+            return State::Established(self);
+        }
+        if step.header.exchange == QUICK_MODE {
+            self.on_offer(step, core, env);
+            return State::Established(self);
+        }
+        self.on_informational(step, core, env)
+    }
+
+    /// The next message of a quick mode.
+    fn on_next(&mut self, at: usize, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
+        if step.header.exchange != QUICK_MODE {
+            return env.discard("unexpected exchange");
+        }
+        match &self.exchanges[at].wait {
+            Wait::Offer(_) => self.on_answer(at, step, core, env),
+            Wait::Answer(_) => self.on_confirmation(at, step, core, env),
+            Wait::Confirmed(_) | Wait::Probe => env.discard("unexpected message"),
+        }
+    }
+
+    /// An authentic message came.
+    fn heard_from(&mut self, step: &Step<'_>, core: &mut Core, now: Time) {
+        self.heard = now;
+        // The peer is done with phase 1.
+        core.last = None;
+        // RFC 3947 §7: behind a NAT the peer's address may have changed.
+        if core.nat.there {
+            core.route.remote = step.route.remote;
+        }
+    }
+
+    /// The owner wants something.
+    pub(super) fn on_task(mut self: Box<Self>, task: Task, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        match task {
+            Task::NewChild => self.offer(None, core, env),
+            Task::RekeyChild(spi) => self.rekey_child(spi, core, env),
+            Task::RekeyIke => self.reauthenticate(core, env),
+            Task::DeleteChild(spi) => self.delete_child(spi, core, env),
+            Task::Delete(reason) => return self.delete(reason, core, env),
+            Task::Probe => self.probe(core, env),
+        }
+        State::Established(self)
+    }
+
+    fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
+        if self.children.iter().any(|child| child.inbound_spi() == spi && !child.is_replaced()) {
+            self.offer(Some(spi), core, env);
+        } else {
+            env.discard("no such child SA");
+        }
+    }
+
+    /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
+    fn reauthenticate(&self, core: &Core, env: &mut Env<'_, '_>) {
+        let (local, remote) = (core.route.local.ip, core.route.remote.ip);
+        let born = initiator::start(core.connection, local, remote, Some(core.cookie), env);
+        env.shared.born.extend(born);
+    }
+
+    /// Tells the peer that we do not receive on this SPI any more.
+    fn delete_child(&mut self, spi: u32, core: &Core, env: &mut Env<'_, '_>) {
+        let Some(at) = self.children.iter().position(|child| child.inbound_spi() == spi) else {
+            return env.discard("no such child SA");
+        };
+        self.children.remove(at);
+        self.inform(&Payload::Delete(Delete::child(&spi.to_be_bytes())), core, env);
+        env.emit(Event::ChildDown(core.id(), spi));
+    }
+
+    /// RFC 2408 §5.15: nobody confirms a DELETE, so that the SA ends with it.
+    fn delete(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
+        self.announce_now(core, env);
+        for child in &self.children {
+            self.inform(&Payload::Delete(Delete::child(&child.inbound_spi().to_be_bytes())), core, env);
+        }
+        self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
+        endpoint::close(core.id(), &self.children, reason, env);
+        State::Gone
+    }
+
+    /// Another SA takes its place: it is closed without its children.
+    pub(super) fn retire(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Vec<Child> {
+        self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
+        self.children
+    }
+
+    /// Sends an informational exchange.
+    fn inform(&self, payload: &Payload<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::Informational);
+        let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, payload), env);
+        env.transmit(core.route, &packet, false);
+    }
+
+    /// The peer is dead or closed it: nothing more is said.
+    pub(super) fn lost(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
+        self.announce_now(core, env);
+        endpoint::close(core.id(), &self.children, reason, env);
+        State::Gone
+    }
+
+    /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
+    fn liveness_at(&self) -> Option<Time> {
+        let busy = self.exchanges.iter().any(|exchange| exchange.sent.deadline().is_some());
+        self.liveness_after.filter(|_| !busy).map(|after| self.heard + after)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let at = |at: Option<Time>, why| at.map(|at| Deadline { at, why });
+        let exchanges = self.exchanges.iter().filter_map(Exchange::deadline);
+        let children = self.children.iter().filter_map(Child::deadline);
+        [
+            at(self.announced_at, "a new SA"),
+            at(self.rekey_at, "ike rekey"),
+            at(Some(self.expires_at), "ISAKMP SA lifetime"),
+            at(self.liveness_at(), "liveness"),
+        ]
+        .into_iter()
+        .chain(exchanges.map(Some))
+        .chain(children.map(Some))
+        .fold(None, Deadline::earlier)
+    }
+
+    pub(super) fn on_tick(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        let now = env.now();
+        if self.expires_at <= now {
+            return self.delete(Reason::Lifetime, core, env);
+        }
+        if self.announced_at.is_some_and(|at| at <= now) {
+            self.announce_now(core, env);
+        }
+        if self.tick_exchanges(core, env) {
+            return self.lost(Reason::Timeout, core, env);
+        }
+        if self.rekey_at.take_if(|at| *at <= now).is_some() {
+            self.reauthenticate(core, env);
+        }
+        self.tick_children(core, env);
+        if self.liveness_at().is_some_and(|at| at <= now) {
+            self.heard = now;
+            self.probe(core, env);
+        }
+        State::Established(self)
+    }
+
+    /// Repeats and forgets; true if the peer is dead.
+    fn tick_exchanges(&mut self, core: &Core, env: &mut Env<'_, '_>) -> bool {
+        let (now, timers) = (env.now(), env.shared.config.retransmission);
+        let mut dead = false;
+        self.exchanges.retain_mut(|exchange| {
+            if matches!(exchange.wait, Wait::Confirmed(until) if until <= now) {
+                return false;
+            }
+            match exchange.sent.tick(now, &timers) {
+                Due::NotYet => return true,
+                Due::Again => {
+                    env.transmit(core.route, &exchange.sent.packet, true);
+                    return true;
+                }
+                Due::GiveUp => {}
+            }
+            // RFC 2409 §5.5: an initiator that never confirms has no SA, and may be alive.
+            match exchange.wait {
+                Wait::Answer(_) => env.emit(Event::ChildFailed(core.id(), Reason::Timeout)),
+                _ => dead = true,
+            }
+            false
+        });
+        if self.exchanges.is_empty() {
+            self.exchanges.shrink_to_fit();
+        }
+        dead
+    }
+
+    fn tick_children(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        let now = env.now();
+        let over: Vec<u32> =
+            self.children.iter().filter(|child| child.is_over(now)).map(Child::inbound_spi).collect();
+        over.into_iter().for_each(|spi| self.delete_child(spi, core, env));
+        let due: Vec<u32> = self.children.iter_mut().filter_map(|child| child.take_due(now)).collect();
+        due.into_iter().for_each(|spi| self.offer(Some(spi), core, env));
+    }
+}
+
+impl Exchange {
+    fn deadline(&self) -> Option<Deadline> {
+        match self.wait {
+            Wait::Confirmed(at) => Some(Deadline { at, why: "quick mode is forgotten" }),
+            _ => self.sent.deadline().map(|at| Deadline { at, why: "ike retransmission" }),
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! Quick mode, on both sides. Read RFC 2409 §5.5, RFC 2407 §4.5, §4.6.2, RFC 3947 §5 first.
+//!
+//! ```text
+//!   1  HASH(1) SA NONCE [KE] [IDci IDcr] [NAT-OA NAT-OA]  -->
+//!   2                      <--  HASH(2) SA NONCE [KE] [IDci IDcr] [NAT-OA NAT-OA] [N]
+//!   3  HASH(3)             -->
+//! ```
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_engine::crypto::{KeyPair, Phase, Secret};
+use keytoll_engine::suite::Suite;
+
+use super::super::endpoint::Env;
+use super::super::inbound::Inbound;
+use super::super::keys;
+use super::super::number::{Phase1Attribute, Phase2Attribute, QUICK_MODE, payload};
+use super::super::phase1::{Step, wishes};
+use super::super::proposal::{self, Choice, Phase2Transform};
+use super::super::protect::{self, Iv, Kind, Opened};
+use super::super::sa::Core;
+use super::super::selectors::{ClientId, selector};
+use super::super::transmission::Sent;
+use super::super::wire::message::push;
+use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
+use super::child::{Agreed, Child, Traffic};
+use super::{ANSWERS_MAX, Established, Exchange, SEEN_MAX, Wait};
+use crate::config::{ChildConfig, Mode};
+use crate::event::{Event, Reason};
+use crate::number::{NotifyType, ProtocolId};
+use crate::wire::{MessageBuilder, TrafficSelector};
+
+/// Waits for message 2.
+#[derive(Debug)]
+pub(super) struct Offer {
+    suites: Vec<Suite>,
+    spi: u32,
+    nonce: [u8; 32],
+    pair: Option<KeyPair>,
+    traffic: Traffic,
+    lifetime: Duration,
+    rekeys: Option<u32>,
+}
+
+/// Waits for message 3.
+#[derive(Debug)]
+pub(super) struct Answer {
+    agreed: Agreed,
+    nonces: [Vec<u8>; 2],
+    shared: Option<Secret>,
+}
+
+/// RFC 3947 §5.2: the addresses before any NAT, the initiator's first.
+fn push_original_addresses(m: &mut MessageBuilder, mode: Mode, core: &Core, initiator: bool) {
+    if mode == Mode::Transport && core.nat.found() {
+        let (ours, theirs) = (core.route.local.ip, core.route.remote.ip);
+        let order = if initiator { [ours, theirs] } else { [theirs, ours] };
+        order.iter().for_each(|ip| push(m, &Payload::OriginalAddress(OriginalAddress(*ip))));
+    }
+}
+
+/// The first selector of a configuration; where none is configured, the address itself.
+// RFC 2407 §4.6.2: an identity is one address, subnet or range.
+fn first(configured: &[TrafficSelector], dynamic: IpAddr) -> TrafficSelector {
+    configured.first().copied().unwrap_or_else(|| TrafficSelector::host(dynamic))
+}
+
+impl Offer {
+    fn new(
+        config: &ChildConfig,
+        rekeyed: Option<&Child>,
+        lifetime: Duration,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Option<Self> {
+        let suites = proposal::offerable(config);
+        let group = suites.first()?.group;
+        let traffic = rekeyed.map_or_else(
+            || Traffic {
+                mode: config.mode,
+                local: first(&config.local, core.route.local.ip),
+                remote: first(&config.remote, core.route.remote.ip),
+            },
+            |child| *child.traffic(),
+        );
+        Some(Self {
+            suites,
+            spi: env.shared.fresh_child_spi(),
+            nonce: env.shared.rng.bytes(),
+            pair: group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng)),
+            traffic,
+            lifetime,
+            rekeys: rekeyed.map(Child::inbound_spi),
+        })
+    }
+
+    fn push(&self, m: &mut MessageBuilder, core: &Core) {
+        let mode = (self.traffic.mode, core.nat.found());
+        let proposal = proposal::propose_child(&self.suites, self.spi, mode, self.lifetime);
+        m.append(payload::SA, false, |w| proposal.write_sa(w));
+        push(m, &Payload::Nonce(&self.nonce));
+        if let Some(pair) = &self.pair {
+            push(m, &Payload::KeyExchange(&pair.public));
+        }
+        for side in [&self.traffic.local, &self.traffic.remote] {
+            push(m, &Payload::Identification(ClientId::of(side).as_payload()));
+        }
+        push_original_addresses(m, self.traffic.mode, core, true);
+    }
+
+    /// What the responder made of it.
+    fn settle(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Settled, Reason> {
+        let (sa, _) = inbound.need_sa()?;
+        let choice = proposal::answered(&sa, ProtocolId::ESP).ok_or(Reason::NoProposalChosen)?;
+        let chosen = Phase2Transform::read(&choice.1).ok_or(Reason::NoProposalChosen)?;
+        let suite = chosen.suite(&self.suites).ok_or(Reason::NoProposalChosen)?;
+        if (chosen.mode, chosen.encapsulated) != (self.traffic.mode, core.nat.found()) {
+            return Err(Reason::NoProposalChosen);
+        }
+        let outbound_spi = choice.0.child_spi().ok_or(Reason::Syntax("child SPI"))?;
+        let nonce = inbound.need_nonce()?.to_vec();
+        let shared = match &self.pair {
+            Some(pair) => {
+                let shared = env.cx.crypto.agree(&pair.private, inbound.need_ke()?);
+                Some(shared.map_err(|_| Reason::Syntax("public value"))?)
+            }
+            None => None,
+        };
+        // RFC 2407 §4.6.3.1: who answers may have told that the SAs will not live that long.
+        let told = inbound
+            .notify(NotifyType::RESPONDER_LIFETIME)
+            .filter(|notify| notify.protocol == ProtocolId::ESP);
+        let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
+        let told = told.and_then(|notify| proposal::read_lifetime(notify.data, life_type, duration));
+        let shortest = [chosen.lifetime, told].into_iter().flatten().fold(self.lifetime, Duration::min);
+        let agreed = Agreed {
+            inbound_spi: self.spi,
+            outbound_spi,
+            suite,
+            traffic: self.narrowed(inbound)?,
+            lifetime: shortest,
+            ours: true,
+            rekeys: self.rekeys,
+        };
+        Ok(Settled { agreed, nonce, shared })
+    }
+
+    /// The traffic the responder repeated, or a part of it.
+    fn narrowed(&self, inbound: &Inbound<'_>) -> Result<Traffic, Reason> {
+        let ids: Vec<Identification<'_>> = inbound.identities().collect();
+        let [local, remote] = match ids[..] {
+            [] => return Ok(self.traffic),
+            [ours, theirs] => [selector(&ours), selector(&theirs)],
+            _ => return Err(Reason::Syntax("ID")),
+        };
+        let part = |whole: &TrafficSelector, part: Option<TrafficSelector>| {
+            part.filter(|part| whole.contains(part)).ok_or(Reason::TrafficSelectors)
+        };
+        let (local, remote) = (part(&self.traffic.local, local)?, part(&self.traffic.remote, remote)?);
+        Ok(Traffic { local, remote, ..self.traffic })
+    }
+}
+
+/// What message 2 settles.
+struct Settled {
+    agreed: Agreed,
+    nonce: Vec<u8>,
+    shared: Option<Secret>,
+}
+
+impl Established {
+    /// Sends message 1, for a new child or one that takes the place of another.
+    pub(super) fn offer(&mut self, rekeys: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let connection = core.connection(env);
+        let rekeyed = self.children.iter().find(|child| Some(child.inbound_spi()) == rekeys);
+        let lifetime = wishes(&connection).child_lifetime;
+        let offer =
+            connection.child.as_ref().and_then(|config| Offer::new(config, rekeyed, lifetime, core, env));
+        let Some(offer) = offer else {
+            return env.emit(Event::ChildFailed(core.id(), Reason::NoProposalChosen));
+        };
+        let id = env.shared.fresh_message_id();
+        let mut iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
+        let keys = &self.keys;
+        let packet = protect::protected(
+            core,
+            Kind { exchange: QUICK_MODE, response: false, id },
+            keys,
+            &mut iv,
+            |m| offer.push(m, core),
+            |crypto, rest| keys::hash_1(crypto, keys, id, rest),
+            env,
+        );
+        env.transmit(core.route, &packet, false);
+        let sent = Sent::awaiting(packet, None, env.now(), &env.shared.config.retransmission);
+        self.exchanges.push(Exchange { id, iv, sent, wait: Wait::Offer(Box::new(offer)) });
+    }
+
+    /// Message 2.
+    pub(super) fn on_answer(&mut self, at: usize, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let exchange = &self.exchanges[at];
+        let Wait::Offer(offer) = &exchange.wait else { unreachable!("whoever calls has looked") };
+        let id = exchange.id;
+        let opened = self.open(step, exchange.iv, env);
+        let Some(opened) = opened else { return env.discard("not decryptable") };
+        let inbound =
+            authentic(&opened, |rest| keys::hash_2(env.cx.crypto, &self.keys, id, &offer.nonce, rest));
+        let Some(inbound) = inbound else { return env.discard("not authentic") };
+        let settled = offer.settle(&inbound, core, env);
+        let nonce = offer.nonce;
+        let lifetime = super::told_lifetime(&inbound)
+            .filter(|_| inbound.notifies().any(|notify| notify.protocol == ProtocolId::IKE));
+        self.heard_from(step, core, env.now());
+        if let Some(lifetime) = lifetime {
+            self.shorten(lifetime, env);
+        }
+        match settled {
+            Ok(settled) => {
+                self.confirm(at, step, opened.next_iv, nonce, &settled, core, env);
+                self.child_up(&settled.agreed, [&nonce, &settled.nonce], settled.shared.as_ref(), core, env);
+            }
+            Err(reason) => {
+                self.exchanges.remove(at);
+                self.refuse(reason, core, env);
+                env.emit(Event::ChildFailed(core.id(), reason));
+            }
+        }
+    }
+
+    /// Sends message 3.
+    #[expect(clippy::too_many_arguments, reason = "all of it is of this one message")]
+    fn confirm(
+        &mut self,
+        at: usize,
+        step: &Step<'_>,
+        mut iv: Iv,
+        nonce: [u8; 32],
+        settled: &Settled,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let (keys, id) = (&self.keys, self.exchanges[at].id);
+        let packet = protect::protected(
+            core,
+            Kind { exchange: QUICK_MODE, response: false, id },
+            keys,
+            &mut iv,
+            |_| {},
+            |crypto, _| keys::hash_3(crypto, keys, id, [&nonce, &settled.nonce]),
+            env,
+        );
+        env.transmit(core.route, &packet, false);
+        let until = env.now() + env.shared.config.retransmission.total();
+        let sent = Sent::on_demand(packet, step.fingerprint);
+        self.exchanges[at] = Exchange { id, iv, sent, wait: Wait::Confirmed(until) };
+    }
+
+    /// Message 1.
+    pub(super) fn on_offer(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let id = step.header.message_id;
+        // RFC 2409 §5.5: the message id is unique to the exchange; an old one is a replay.
+        if self.seen.contains(&id) {
+            return env.discard("message id used before");
+        }
+        let begun = self.exchanges.iter().filter(|exchange| matches!(exchange.wait, Wait::Answer(_))).count();
+        if begun >= ANSWERS_MAX {
+            return env.discard("too many quick modes");
+        }
+        let iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
+        let Some(opened) = self.open(step, iv, env) else { return env.discard("not decryptable") };
+        let Some(inbound) = authentic(&opened, |rest| keys::hash_1(env.cx.crypto, &self.keys, id, rest))
+        else {
+            return env.discard("not authentic");
+        };
+        self.heard_from(step, core, env.now());
+        self.announce_now(core, env);
+        self.remember(id);
+        match self.choose(&inbound, core, env) {
+            Ok(reply) => self.reply(id, opened.next_iv, reply, step, core, env),
+            Err(reason) => {
+                self.refuse(reason, core, env);
+                env.emit(Event::ChildFailed(core.id(), reason));
+            }
+        }
+    }
+
+    fn remember(&mut self, id: u32) {
+        if self.seen.len() == SEEN_MAX {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(id);
+    }
+
+    /// What we answer to an offer.
+    fn choose(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Reply, Reason> {
+        let connection = core.connection(env);
+        let config = connection.child.as_ref().ok_or(Reason::NoProposalChosen)?;
+        let (sa, _) = inbound.need_sa()?;
+        let chosen = proposal::choices(&sa, ProtocolId::ESP).find_map(|choice| {
+            acceptable(&choice, config, core).map(|(transform, suite)| (choice, transform, suite))
+        });
+        let (choice, transform, suite) = chosen.ok_or(Reason::NoProposalChosen)?;
+        let outbound_spi = choice.0.child_spi().ok_or(Reason::Syntax("child SPI"))?;
+        let ids: Vec<Identification<'_>> = inbound.identities().collect();
+        let traffic = covered(&ids, config, core)?;
+        let theirs = inbound.need_nonce()?;
+        let nonce: [u8; 32] = env.shared.rng.bytes();
+        let (public, shared) = agree(suite, inbound, env)?;
+        let ours = wishes(&connection).child_lifetime;
+        let lifetime = transform.lifetime.map_or(ours, |theirs| theirs.min(ours));
+        let inbound_spi = env.shared.fresh_child_spi();
+        // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
+        let rekeys = self.children.iter().find(|child| *child.traffic() == traffic && !child.is_replaced());
+        let rekeys = rekeys.map(Child::inbound_spi);
+        let agreed = Agreed { inbound_spi, outbound_spi, suite, traffic, lifetime, ours: false, rekeys };
+        Ok(Reply {
+            sa_body: proposal::sa_body(&proposal::answer(&choice, Some(inbound_spi))),
+            public,
+            ids: ids.iter().map(id_body).collect(),
+            tells_lifetime: transform.lifetime.is_some_and(|theirs| lifetime < theirs),
+            answer: Answer { agreed, nonces: [theirs.to_vec(), nonce.to_vec()], shared },
+        })
+    }
+
+    /// Sends message 2.
+    fn reply(
+        &mut self,
+        id: u32,
+        mut iv: Iv,
+        reply: Reply,
+        step: &Step<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let (keys, untold) = (&self.keys, self.untold_lifetime.take());
+        let packet = protect::protected(
+            core,
+            Kind { exchange: QUICK_MODE, response: true, id },
+            keys,
+            &mut iv,
+            |m| reply.push(m, untold, core),
+            |crypto, rest| keys::hash_2(crypto, keys, id, &reply.answer.nonces[0], rest),
+            env,
+        );
+        env.transmit(core.route, &packet, false);
+        let timers = env.shared.config.retransmission;
+        let sent = Sent::awaiting(packet, Some(step.fingerprint), env.now(), &timers);
+        self.exchanges.push(Exchange { id, iv, sent, wait: Wait::Answer(Box::new(reply.answer)) });
+    }
+
+    /// Message 3.
+    pub(super) fn on_confirmation(
+        &mut self,
+        at: usize,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        env.cx.crypto.enter(Phase::CreateChild);
+        let exchange = &self.exchanges[at];
+        let Wait::Answer(answer) = &exchange.wait else { unreachable!("whoever calls has looked") };
+        let Some(opened) = self.open(step, exchange.iv, env) else { return env.discard("not decryptable") };
+        let [nonce_i, nonce_r] = &answer.nonces;
+        let inbound =
+            authentic(&opened, |_| keys::hash_3(env.cx.crypto, &self.keys, exchange.id, [nonce_i, nonce_r]));
+        if inbound.is_none() {
+            return env.discard("not authentic");
+        }
+        let Exchange { wait: Wait::Answer(answer), .. } = self.exchanges.swap_remove(at) else {
+            unreachable!("it was one a moment ago")
+        };
+        self.heard_from(step, core, env.now());
+        let [nonce_i, nonce_r] = &answer.nonces;
+        self.child_up(&answer.agreed, [nonce_i, nonce_r], answer.shared.as_ref(), core, env);
+    }
+
+    /// Keys for a child, and the news for the owner.
+    fn child_up(
+        &mut self,
+        agreed: &Agreed,
+        nonces: [&[u8]; 2],
+        shared: Option<&Secret>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let connection = core.connection(env);
+        let config = connection.child.as_ref().expect("a child was agreed on because one is configured");
+        let new = Box::new(agreed.keyed(&self.keys, nonces, shared, core, env));
+        let old = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == agreed.rekeys);
+        let sa = core.id();
+        match old {
+            Some(child) => {
+                // Who asked deletes it, once the other side has certainly heard; the other then hears of that.
+                if agreed.ours {
+                    child.replace(env.now());
+                } else {
+                    child.stop_rekeying();
+                }
+                let old = child.inbound_spi();
+                env.emit(Event::ChildRekeyed { sa, old, new });
+            }
+            None => env.emit(Event::ChildUp(sa, new)),
+        }
+        self.children.push(Child::up(agreed, config, env.now()));
+    }
+
+    /// Tells the peer why it gets no child, or why we cannot use its answer.
+    fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        let kind = match reason {
+            Reason::NoProposalChosen => NotifyType::NO_PROPOSAL_CHOSEN,
+            Reason::TrafficSelectors => NotifyType::INVALID_ID_INFORMATION,
+            _ => NotifyType::PAYLOAD_MALFORMED,
+        };
+        self.inform(&Payload::Notify(Notify::error(kind, ProtocolId::ESP)), core, env);
+    }
+
+    pub(super) fn open(&self, step: &Step<'_>, iv: Iv, env: &mut Env<'_, '_>) -> Option<Opened> {
+        protect::open(step.header, step.message, &self.keys, iv, env.cx.crypto).ok()
+    }
+}
+
+/// The payloads, if HASH comes first and is what it should be.
+pub(super) fn authentic<'o>(
+    opened: &'o Opened,
+    expected: impl FnOnce(&[u8]) -> keytoll_engine::crypto::Digest,
+) -> Option<Inbound<'o>> {
+    let inbound = Inbound::new(opened.payloads()).ok()?;
+    let (hash, covered) = inbound.leading_hash()?;
+    let rest = opened.plaintext().get(covered)?;
+    expected(rest).matches(hash).then_some(inbound)
+}
+
+/// A transform we would choose, and the suite it is.
+fn acceptable(choice: &Choice<'_>, config: &ChildConfig, core: &Core) -> Option<(Phase2Transform, Suite)> {
+    let transform = Phase2Transform::read(&choice.1)?;
+    let suite = transform.suite(&config.suites)?;
+    let fits = transform.mode == config.mode && transform.encapsulated == core.nat.found();
+    fits.then_some((transform, suite))
+}
+
+/// RFC 2409 §5.5: with perfect forward secrecy both sides send a public value, without it neither does.
+fn agree(
+    suite: Suite,
+    inbound: &Inbound<'_>,
+    env: &mut Env<'_, '_>,
+) -> Result<(Option<Vec<u8>>, Option<Secret>), Reason> {
+    let Some(group) = suite.group else { return Ok((None, None)) };
+    let theirs = inbound.need_ke()?;
+    let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
+    let shared = env.cx.crypto.agree(&pair.private, theirs).map_err(|_| Reason::Syntax("public value"))?;
+    Ok((Some(pair.public), Some(shared)))
+}
+
+/// The traffic of an offer, if our policy covers it.
+// RFC 2409 §5.5: without identities it is that of the peers themselves.
+fn covered(ids: &[Identification<'_>], config: &ChildConfig, core: &Core) -> Result<Traffic, Reason> {
+    let (ours, theirs) = (core.route.local.ip, core.route.remote.ip);
+    let [mut remote, mut local] = match ids {
+        [] => [TrafficSelector::host(theirs), TrafficSelector::host(ours)],
+        [initiator, responder] => {
+            let both = [selector(initiator), selector(responder)];
+            both.map(|one| one.ok_or(Reason::TrafficSelectors)).into_iter().collect::<Result<Vec<_>, _>>()?[..]
+                .try_into()
+                .expect("two went in")
+        }
+        _ => return Err(Reason::Syntax("ID")),
+    };
+    // RFC 3947 §5.2: behind a NAT a host names itself by an address that only it knows.
+    if config.mode == Mode::Transport && core.nat.there {
+        remote = TrafficSelector::host(theirs).only(remote.protocol, remote.ports);
+    }
+    if config.mode == Mode::Transport && core.nat.here {
+        local = TrafficSelector::host(ours).only(local.protocol, local.ports);
+    }
+    let allowed = |configured: &[TrafficSelector], dynamic: IpAddr, offered: &TrafficSelector| {
+        configured.iter().any(|policy| policy.contains(offered))
+            || configured.is_empty() && TrafficSelector::host(dynamic).contains(offered)
+    };
+    let fits = allowed(&config.local, ours, &local) && allowed(&config.remote, theirs, &remote);
+    fits.then_some(Traffic { mode: config.mode, local, remote }).ok_or(Reason::TrafficSelectors)
+}
+
+fn id_body(id: &Identification<'_>) -> Vec<u8> {
+    let mut w = keytoll_engine::wire::Writer::with_capacity(16);
+    id.write(&mut w);
+    w.finish()
+}
+
+/// What message 2 says, and what we wait for after it.
+struct Reply {
+    sa_body: Vec<u8>,
+    public: Option<Vec<u8>>,
+    ids: Vec<Vec<u8>>,
+    tells_lifetime: bool,
+    answer: Answer,
+}
+
+impl Reply {
+    fn push(&self, m: &mut MessageBuilder, untold: Option<Duration>, core: &Core) {
+        let Agreed { inbound_spi, lifetime, traffic, .. } = &self.answer.agreed;
+        m.append(payload::SA, false, |w| w.bytes(&self.sa_body));
+        push(m, &Payload::Nonce(&self.answer.nonces[1]));
+        if let Some(public) = &self.public {
+            push(m, &Payload::KeyExchange(public));
+        }
+        for id in &self.ids {
+            m.append(payload::ID, false, |w| w.bytes(id));
+        }
+        push_original_addresses(m, traffic.mode, core, false);
+        // RFC 2407 §4.6.3.1: our lifetimes, where they are shorter than what was offered.
+        if self.tells_lifetime {
+            let kinds = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
+            let data = proposal::lifetime_attributes(kinds.0, kinds.1, *lifetime);
+            let spi = inbound_spi.to_be_bytes();
+            let kind = NotifyType::RESPONDER_LIFETIME;
+            push(m, &Payload::Notify(Notify { protocol: ProtocolId::ESP, spi: &spi, kind, data: &data }));
+        }
+        if let Some(lifetime) = untold {
+            let kinds = (Phase1Attribute::LIFE_TYPE.0, Phase1Attribute::LIFE_DURATION.0);
+            let data = proposal::lifetime_attributes(kinds.0, kinds.1, lifetime);
+            let cookies = core.cookie_bytes();
+            push(m, &Payload::Notify(Notify::isakmp(NotifyType::RESPONDER_LIFETIME, &cookies, &data)));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Phase 1 as the initiator lives it.
+
+mod aggressive;
+mod main;
+
+use std::net::IpAddr;
+
+use keytoll_engine::Addr;
+use keytoll_engine::algorithm::Group;
+use keytoll_engine::crypto::{KeyPair, Phase};
+use keytoll_engine::suite::Suite;
+
+use super::auth;
+use super::endpoint::Env;
+use super::inbound::Inbound;
+use super::number::AuthenticationMethod;
+use super::phase1::{Extensions, Terms, wishes};
+use super::proposal::{self, Phase1Transform};
+use super::sa::{Core, Sa};
+use crate::config::{Connection, Phase1};
+use crate::event::{Event, Reason};
+use crate::nat::Nat;
+use crate::number::ProtocolId;
+use crate::role::Role;
+use crate::route::Route;
+
+pub(super) use aggressive::Introduced;
+pub(super) use main::{IdentitySent, KeysSent, Offered};
+
+/// Begins an ISAKMP SA; None if there is no such connection, or nothing that IKEv1 could offer for it.
+pub(super) fn start(
+    connection: usize,
+    local: IpAddr,
+    remote: IpAddr,
+    replaces: Option<u64>,
+    env: &mut Env<'_, '_>,
+) -> Option<Box<Sa>> {
+    let config = &env.shared.config;
+    if config.connections.get(connection).is_none_or(|connection| connection.version.is_v2()) {
+        env.discard("no such connection");
+        return None;
+    }
+    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
+    let mut core = Core {
+        cookie: env.shared.fresh_cookie(),
+        peer_cookie: 0,
+        role: Role::Initiator,
+        route: Route { local, remote, marked: false },
+        connection,
+        nat: Nat::default(),
+        last: None,
+        refusal: None,
+        replaces,
+    };
+    let wanted = core.connection(env);
+    let Some(offer) = Offer::new(&wanted) else {
+        env.emit(Event::Failed(core.id(), Reason::NoProposalChosen));
+        return None;
+    };
+    let state = match wishes(&wanted).phase1 {
+        Phase1::Main => main::begin(offer, &mut core, env),
+        Phase1::Aggressive => aggressive::begin(offer, &wanted, &mut core, env),
+    };
+    Some(Sa::new(core, state))
+}
+
+/// What we offer.
+#[derive(Debug)]
+struct Offer {
+    suites: Vec<Suite>,
+    method: AuthenticationMethod,
+    /// SAi_b.
+    sa_body: Vec<u8>,
+}
+
+impl Offer {
+    /// None if IKEv1 can do nothing of what the connection wants.
+    fn new(connection: &Connection) -> Option<Self> {
+        let method = auth::method(connection)?;
+        let wishes = wishes(connection);
+        let named = connection.suites.iter().copied().filter(proposal::can_negotiate);
+        let mut suites: Vec<Suite> = named.collect();
+        let group = suites.first()?.group;
+        // RFC 2409 §5.2: in aggressive mode the group cannot be negotiated: the public value is in the first message.
+        suites.retain(|suite| wishes.phase1 == Phase1::Main || suite.group == group);
+        let proposal = proposal::propose(&suites, method, wishes.lifetime);
+        Some(Self { suites, method, sa_body: proposal::sa_body(&proposal) })
+    }
+
+    fn group(&self) -> Group {
+        self.suites.first().and_then(|suite| suite.group).expect("there is an offer, and it has a group")
+    }
+
+    /// What the responder has chosen of it.
+    fn chosen(self, connection: &Connection, inbound: &Inbound<'_>) -> Result<Terms, Reason> {
+        let (sa, _) = inbound.need_sa()?;
+        let (_, transform) = proposal::answered(&sa, ProtocolId::IKE).ok_or(Reason::NoProposalChosen)?;
+        let chosen = Phase1Transform::read(&transform).filter(|chosen| chosen.method == self.method);
+        let chosen = chosen.ok_or(Reason::NoProposalChosen)?;
+        let suite = chosen.suite(&self.suites).ok_or(Reason::NoProposalChosen)?;
+        let ours = wishes(connection).lifetime;
+        Ok(Terms {
+            suite,
+            method: self.method,
+            lifetime: chosen.lifetime.map_or(ours, |theirs| theirs.min(ours)),
+            tells_lifetime: false,
+            sa_body: self.sa_body,
+            peer: Extensions::read(inbound),
+        })
+    }
+}
+
+fn generate(group: Group, env: &mut Env<'_, '_>) -> KeyPair {
+    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.generate(group, &mut env.shared.rng)
+}

@@ -1,0 +1,51 @@
+//! NAT detection, RFC 3947 §3.2: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
+
+use std::net::IpAddr;
+
+use keytoll_engine::algorithm::Hash;
+use keytoll_engine::crypto::Digest;
+use keytoll_engine::{Addr, Ctx};
+
+use super::inbound::Inbound;
+use crate::nat::Nat;
+use crate::route::Route;
+
+/// HASH(CKY-I | CKY-R | IP | Port), with the hash that was negotiated.
+fn hash(algorithm: Hash, cookies: (u64, u64), addr: Addr, cx: &mut Ctx<'_>) -> Digest {
+    let (initiator, responder) = (cookies.0.to_be_bytes(), cookies.1.to_be_bytes());
+    let port = addr.port.to_be_bytes();
+    match addr.ip {
+        IpAddr::V4(ip) => cx.crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
+        IpAddr::V6(ip) => cx.crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
+    }
+}
+
+/// The NAT-D payloads we send: RFC 3947 §3.2: the other side's address first. `forced`: an address nobody can have seen us
+/// at makes the peer believe in a NAT.
+pub(super) fn ours(
+    algorithm: Hash,
+    cookies: (u64, u64),
+    route: Route,
+    forced: bool,
+    cx: &mut Ctx<'_>,
+) -> [Digest; 2] {
+    let source = if forced { route.local.at_port(0) } else { route.local };
+    [hash(algorithm, cookies, route.remote, cx), hash(algorithm, cookies, source, cx)]
+}
+
+/// Compares what the peer says it used with what we see; without NAT-D payloads there is no NAT.
+pub(super) fn detect(
+    algorithm: Hash,
+    cookies: (u64, u64),
+    route: Route,
+    inbound: &Inbound<'_>,
+    cx: &mut Ctx<'_>,
+) -> Nat {
+    let mut said = inbound.nat_detections();
+    let Some(about_us) = said.next() else { return Nat::default() };
+    let seen_here = hash(algorithm, cookies, route.local, cx);
+    let seen_there = hash(algorithm, cookies, route.remote, cx);
+    // RFC 3947 §3.2: a peer with several addresses sends one hash for each.
+    let there = !said.any(|hash| *hash == *seen_there);
+    Nat { here: *about_us != *seen_here, there }
+}

@@ -1,0 +1,300 @@
+//! What main and aggressive mode have in common, on both sides. Read RFC 2409 §5 first.
+
+use std::time::Duration;
+
+use keytoll_engine::algorithm::Hash;
+use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_engine::suite::Suite;
+use keytoll_engine::wire::{Reader, Writer};
+
+use super::endpoint::Env;
+use super::inbound::Inbound;
+use super::keys::{self, Keys, ProofInput, Seeds};
+use super::number::{AuthenticationMethod, INFORMATIONAL, hash_number};
+use super::protect::{self, Iv};
+use super::sa::{Core, State};
+use super::transmission::{Fingerprint, Packet, Sent};
+use super::wire::message::push;
+use super::wire::payload::read_chain;
+use super::wire::{CertificateRequest, Identification, Notify, Payload};
+use super::{auth, nat};
+use crate::config::{Believe, Connection, V1, Version};
+use crate::event::{Event, Reason};
+use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::role::Role;
+use crate::route::Route;
+use crate::wire::{Flags, Header, Identity, MessageBuilder};
+
+/// A message that came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step<'a> {
+    pub(super) header: &'a Header,
+    pub(super) route: Route,
+    pub(super) message: &'a [u8],
+    pub(super) fingerprint: Fingerprint,
+}
+
+impl<'a> Step<'a> {
+    /// The payloads of a message in the clear.
+    pub(super) fn read(&self) -> Result<Inbound<'a>, Reason> {
+        let mut r = Reader::new(self.message);
+        let payloads = r.skip(Header::LEN, "header").and_then(|()| {
+            let payloads = read_chain(self.header.next_payload, &mut r)?;
+            r.end("message").map(|()| payloads)
+        });
+        Inbound::new(payloads)
+    }
+}
+
+/// RFC 3706 §5.1: "we can do DPD, version 1.0".
+const DPD: [u8; 16] =
+    [0xaf, 0xca, 0xd7, 0x13, 0x68, 0xa1, 0xf1, 0xc9, 0x6b, 0x86, 0x96, 0xfc, 0x77, 0x57, 0x01, 0x00];
+/// RFC 3947 §3.1: the MD5 hash of "RFC 3947".
+const NAT_TRAVERSAL: [u8; 16] =
+    [0x4a, 0x13, 0x1c, 0x81, 0x07, 0x03, 0x58, 0x45, 0x5c, 0x57, 0x28, 0xf2, 0x0e, 0x95, 0x45, 0x2f];
+
+/// What the peer can do beyond RFC 2409.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Extensions {
+    pub(super) dpd: bool,
+    pub(super) nat_traversal: bool,
+}
+
+impl Extensions {
+    pub(super) fn read(inbound: &Inbound<'_>) -> Self {
+        let says = |id: [u8; 16]| inbound.vendor_ids().any(|said| said == id);
+        Self { dpd: says(DPD), nat_traversal: says(NAT_TRAVERSAL) }
+    }
+
+    /// VID payloads: all that we can do.
+    pub(super) fn push(m: &mut MessageBuilder) {
+        push(m, &Payload::VendorId(&DPD));
+        push(m, &Payload::VendorId(&NAT_TRAVERSAL));
+    }
+}
+
+/// What a connection wants of IKEv1.
+pub(super) fn wishes(connection: &Connection) -> V1 {
+    match connection.version {
+        Version::V1(wishes) => wishes,
+        Version::V2 => unreachable!("connections of IKEv2 never get an SA here"),
+    }
+}
+
+/// What both sides agree on before there are keys.
+#[derive(Debug)]
+pub(super) struct Terms {
+    pub(super) suite: Suite,
+    pub(super) method: AuthenticationMethod,
+    pub(super) lifetime: Duration,
+    /// We live shorter than was offered, which the initiator must be told (RFC 2407 §4.6.3.1).
+    pub(super) tells_lifetime: bool,
+    /// SAi_b.
+    pub(super) sa_body: Vec<u8>,
+    pub(super) peer: Extensions,
+}
+
+impl Terms {
+    pub(super) fn hash(&self) -> Hash {
+        let prf = self.suite.prf.expect("suites of ISAKMP SAs have a PRF");
+        hash_number(prf).expect("only suites with numbers are chosen").0
+    }
+}
+
+/// Public values and nonces, the initiator's first.
+#[derive(Debug)]
+pub(super) struct Values {
+    pub(super) publics: [Vec<u8>; 2],
+    pub(super) nonces: [Vec<u8>; 2],
+}
+
+/// Phase 1 with keys.
+#[derive(Debug)]
+pub(super) struct Keyed {
+    pub(super) terms: Terms,
+    pub(super) keys: Keys,
+    pub(super) iv: Iv,
+    skeyid: Digest,
+    publics: [Vec<u8>; 2],
+}
+
+impl Keyed {
+    /// RFC 2409 §5: SKEYID from the shared key if there is one, else from the nonces.
+    pub(super) fn derive(
+        terms: Terms,
+        values: Values,
+        shared: &[u8],
+        psk: Option<&Secret>,
+        cookies: (u64, u64),
+        env: &mut Env<'_, '_>,
+    ) -> Self {
+        let [nonce_i, nonce_r] = &values.nonces;
+        let seeds = Seeds { cookie_i: cookies.0, cookie_r: cookies.1, nonce_i, nonce_r };
+        let prf = terms.suite.prf.expect("suites of ISAKMP SAs have a PRF");
+        let crypto = &mut *env.cx.crypto;
+        let skeyid = match psk {
+            Some(psk) => keys::skeyid_of_shared_key(crypto, prf, psk, seeds),
+            None => keys::skeyid_of_signatures(crypto, prf, shared, seeds),
+        };
+        let keys = Keys::derive(crypto, &terms.suite, &skeyid, shared, seeds);
+        let [public_i, public_r] = &values.publics;
+        let iv = Iv::first(crypto, &keys, public_i, public_r);
+        keys.reveal(cookies, env.cx.trace);
+        Self { terms, keys, iv, skeyid, publics: values.publics }
+    }
+
+    /// HASH_I or HASH_R.
+    pub(super) fn hash(&self, of: Role, id_body: &[u8], core: &Core, env: &mut Env<'_, '_>) -> Digest {
+        let [public_i, public_r] = &self.publics;
+        let input =
+            ProofInput { public_i, public_r, cookies: core.cookies(), sa_body: &self.terms.sa_body, id_body };
+        keys::proof(env.cx.crypto, self.keys.prf(), &self.skeyid, of, &input)
+    }
+
+    /// Our proof under our identity.
+    pub(super) fn prove(&self, connection: &Connection, core: &Core, env: &mut Env<'_, '_>) -> auth::Proof {
+        let hash = self.hash(core.role, &id_body(&connection.local_id), core, env);
+        auth::Proof::make(connection, hash, env.cx)
+    }
+
+    /// Judges the peer's proof under the identity it claims.
+    pub(super) fn verify(
+        &self,
+        connection: &Connection,
+        (id, id_body): (&Identification<'_>, &[u8]),
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<(), Reason> {
+        let expected = self.hash(core.role.peer(), id_body, core, env);
+        auth::verify(connection, &expected, id, inbound, env.cx)
+    }
+
+    /// Tells the peer why there will be no SA, under the keys there are (RFC 2409 §5.7).
+    pub(super) fn tell(&self, core: &Core, kind: NotifyType, env: &mut Env<'_, '_>) {
+        let notify = Payload::Notify(Notify::error(kind, ProtocolId::IKE));
+        let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, &notify), env);
+        env.transmit(core.route, &packet, false);
+    }
+
+    /// Encrypts a message of phase 1.
+    pub(super) fn seal(
+        &mut self,
+        exchange: ExchangeType,
+        m: MessageBuilder,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Packet {
+        let (response, payloads) = (!core.role.is_initiator(), m.payloads());
+        let bytes = protect::seal(m, &self.keys, &mut self.iv, env.cx.crypto);
+        Packet { exchange, response, id: 0, payloads, bytes }
+    }
+}
+
+/// IDii_b or IDir_b.
+pub(super) fn id_body(identity: &Identity) -> Vec<u8> {
+    let mut w = Writer::with_capacity(64);
+    Identification::of(identity).write(&mut w);
+    w.finish()
+}
+
+/// A message of phase 1 about to be built.
+pub(super) fn begin(core: &Core, exchange: ExchangeType, encrypted: bool) -> MessageBuilder {
+    MessageBuilder::plain(&header(core, exchange, encrypted, 0))
+}
+
+/// The header of a message under these cookies.
+pub(super) const fn header(core: &Core, exchange: ExchangeType, encrypted: bool, id: u32) -> Header {
+    let flags = if encrypted { Flags::ENCRYPTION } else { Flags::NONE };
+    Header { version: Header::VERSION_1, ..Header::new(core.cookies(), exchange, flags, id) }
+}
+
+/// A message of phase 1 in the clear.
+pub(super) fn plain(core: &Core, exchange: ExchangeType, m: MessageBuilder) -> Packet {
+    let (response, payloads) = (!core.role.is_initiator(), m.payloads());
+    Packet { exchange, response, id: 0, payloads, bytes: m.finish() }
+}
+
+/// NAT-D payloads, if the peer knows them.
+pub(super) fn push_nat_detection(m: &mut MessageBuilder, terms: &Terms, core: &Core, env: &mut Env<'_, '_>) {
+    if terms.peer.nat_traversal {
+        let forced = env.shared.config.force_encapsulation;
+        let hashes = nat::ours(terms.hash(), core.cookies(), core.route, forced, env.cx);
+        hashes.iter().for_each(|hash| push(m, &Payload::NatDetection(hash)));
+    }
+}
+
+/// CR payload: with certificates we want to see the peer's.
+pub(super) fn push_request(m: &mut MessageBuilder, connection: &Connection) {
+    if matches!(connection.remote, Believe::Certificate(_)) {
+        push(m, &Payload::CertificateRequest(CertificateRequest::ANY));
+    }
+}
+
+/// RFC 3947 §3.2, §4: where NATs stand; an initiator that knows of one goes on at port 4500.
+pub(super) fn settle_nat(
+    terms: &Terms,
+    route: Route,
+    inbound: &Inbound<'_>,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) {
+    if !terms.peer.nat_traversal {
+        return;
+    }
+    let config = &env.shared.config;
+    let (forced, ports) = (config.force_encapsulation, (config.nat_port, config.responder_ports().1));
+    core.nat = nat::detect(terms.hash(), core.cookies(), route, inbound, env.cx);
+    // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
+    core.nat.here |= forced;
+    if core.role.is_initiator() && core.nat.found() && !core.route.marked {
+        core.route = Route {
+            local: core.route.local.at_port(ports.0),
+            remote: core.route.remote.at_port(ports.1),
+            marked: true,
+        };
+    }
+}
+
+impl Core {
+    /// Sends a message of phase 1, and again until the next one comes.
+    pub(super) fn send(&mut self, packet: Packet, answers: Option<Fingerprint>, env: &mut Env<'_, '_>) {
+        env.transmit(self.route, &packet, false);
+        self.last = Some(Sent::awaiting(packet, answers, env.now(), &env.shared.config.retransmission));
+        self.refusal = None;
+    }
+
+    /// Sends a message of phase 1, and again if what it answers comes again.
+    pub(super) fn answer(&mut self, packet: Packet, answers: Fingerprint, env: &mut Env<'_, '_>) {
+        env.transmit(self.route, &packet, false);
+        self.last = Some(Sent::on_demand(packet, answers));
+        self.refusal = None;
+    }
+}
+
+/// The end of an SA that never came up.
+pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
+    env.emit(Event::Failed(core.id(), reason));
+    State::Gone
+}
+
+/// Tells the peer why, in the clear: it has no keys yet, or other ones.
+pub(super) fn tell_in_clear(core: &Core, kind: NotifyType, env: &mut Env<'_, '_>) {
+    let id = env.shared.fresh_message_id();
+    let mut m = MessageBuilder::plain(&header(core, INFORMATIONAL, false, id));
+    push(&mut m, &Payload::Notify(Notify::error(kind, ProtocolId::IKE)));
+    let packet =
+        Packet { exchange: INFORMATIONAL, response: false, id, payloads: m.payloads(), bytes: m.finish() };
+    env.transmit(core.route, &packet, false);
+}
+
+/// The notification that tells a failure of ours.
+pub(super) const fn notify_of(reason: Reason) -> NotifyType {
+    match reason {
+        Reason::WrongIdentity => NotifyType::INVALID_ID_INFORMATION,
+        Reason::Certificate(_) => NotifyType::INVALID_CERTIFICATE,
+        Reason::NoProposalChosen => NotifyType::NO_PROPOSAL_CHOSEN,
+        Reason::Syntax(_) => NotifyType::PAYLOAD_MALFORMED,
+        _ => NotifyType::AUTHENTICATION_FAILED,
+    }
+}

@@ -1,0 +1,301 @@
+//! Negotiation: transforms from suites and back. Read RFC 2409 §4, appendix A (phase 1), RFC 2407 §4.5 (phase 2) first.
+//!
+//! A transform of IKEv1 is a whole suite, so that an offer is one proposal with a transform for each suite.
+
+use std::time::Duration;
+
+use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf};
+use keytoll_engine::suite::Suite;
+use keytoll_engine::wire::Writer;
+
+use super::number::{
+    AuthenticationMethod, EncapsulationMode, KEY_IKE, Phase1Attribute, Phase2Attribute, SECONDS,
+    encryption_number, hash_number, integrity_number,
+};
+use super::wire::{
+    Attribute, Attributes, Proposal, ProposalRef, SecurityAssociation, Transform, TransformRef,
+};
+use crate::config::{ChildConfig, Mode};
+use crate::number::{Numbered, ProtocolId};
+
+/// A transform of phase 1, understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase1Transform {
+    /// Encryption, PRF and group.
+    algorithms: (Encryption, Prf, Group),
+    /// How both sides prove themselves.
+    pub method: AuthenticationMethod,
+    /// How long the ISAKMP SA lives, if it says.
+    pub lifetime: Option<Duration>,
+}
+
+/// A transform of phase 2, understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase2Transform {
+    /// Encryption, integrity and group.
+    algorithms: (Encryption, Option<Integrity>, Option<Group>),
+    /// Tunnel or transport.
+    pub mode: Mode,
+    /// In UDP.
+    pub encapsulated: bool,
+    /// How long the SAs live, if it says.
+    pub lifetime: Option<Duration>,
+}
+
+/// Encryption, PRF and group of a suite; none if IKEv1 cannot name them.
+fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
+    let (prf, group) = (suite.prf?, suite.group?);
+    encryption_number(suite.encryption)?;
+    hash_number(prf)?;
+    Some((suite.encryption, prf, group))
+}
+
+fn phase2_algorithms(suite: &Suite) -> Option<(Encryption, Option<Integrity>, Option<Group>)> {
+    // RFC 2407 §4.5: there is no attribute for extended sequence numbers.
+    let named = !suite.esn && suite.integrity.is_none_or(|integrity| integrity_number(integrity).is_some());
+    named.then_some((suite.encryption, suite.integrity, suite.group))
+}
+
+/// Whether IKEv1 can negotiate a suite for its ISAKMP SA.
+pub fn can_negotiate(suite: &Suite) -> bool {
+    phase1_algorithms(suite).is_some()
+}
+
+/// Whether IKEv1 can negotiate a suite for IPsec.
+pub fn can_negotiate_child(suite: &Suite) -> bool {
+    phase2_algorithms(suite).is_some()
+}
+
+/// The body of an SA payload.
+pub(super) fn sa_body(proposal: &Proposal) -> Vec<u8> {
+    let mut w = Writer::with_capacity(128);
+    proposal.write_sa(&mut w);
+    w.finish()
+}
+
+/// The offer of phase 1.
+pub fn propose(suites: &[Suite], method: AuthenticationMethod, lifetime: Duration) -> Proposal {
+    let named = suites.iter().filter_map(phase1_algorithms);
+    let transforms = (1..=u8::MAX).zip(named).map(|(number, algorithms)| {
+        Transform::new(number, KEY_IKE, &phase1_attributes(algorithms, method, lifetime))
+    });
+    Proposal { number: 1, protocol: ProtocolId::IKE, spi: None, transforms: transforms.collect() }
+}
+
+fn phase1_attributes(
+    (encryption, prf, group): (Encryption, Prf, Group),
+    method: AuthenticationMethod,
+    lifetime: Duration,
+) -> Vec<Attribute> {
+    use Phase1Attribute as A;
+    let (cipher, key_length) = encryption_number(encryption).expect("only suites with numbers are offered");
+    let (_, hash) = hash_number(prf).expect("only suites with numbers are offered");
+    let attribute = |kind: A, value| Attribute::new(kind.0, value);
+    let mut attributes = vec![attribute(A::ENCRYPTION_ALGORITHM, cipher.into())];
+    attributes.extend(key_length.map(|bits| attribute(A::KEY_LENGTH, bits.into())));
+    attributes.extend([
+        attribute(A::HASH_ALGORITHM, hash.into()),
+        attribute(A::GROUP_DESCRIPTION, group.number().into()),
+        attribute(A::AUTHENTICATION_METHOD, method.0.into()),
+        attribute(A::LIFE_TYPE, SECONDS),
+        attribute(A::LIFE_DURATION, lifetime.as_secs()),
+    ]);
+    attributes
+}
+
+/// Numbers of attributes by type, and a lifetime in seconds.
+struct Values<const N: usize> {
+    numbers: [Option<u16>; N],
+    lifetime: Option<Duration>,
+}
+
+impl<const N: usize> Values<N> {
+    /// None if there is an attribute that is not among `kinds`, occurs twice, or has no such value.
+    fn read(
+        attributes: Attributes<'_>,
+        kinds: [u16; N],
+        (life_type, life_duration): (u16, u16),
+    ) -> Option<Self> {
+        let mut values = Self { numbers: [None; N], lifetime: None };
+        let mut unit = None;
+        for Attribute { kind, value } in attributes.iter() {
+            let value = value?;
+            if kind == life_type {
+                unit = Some(value);
+            } else if kind == life_duration {
+                // RFC 2407 §4.5: a duration belongs to the type in front of it. Kilobytes are the peer's to count.
+                if unit.take()? == SECONDS {
+                    values.lifetime = Some(Duration::from_secs(value));
+                }
+            } else {
+                let slot = kinds.iter().position(|known| *known == kind)?;
+                let before = values.numbers[slot].replace(u16::try_from(value).ok()?);
+                before.is_none().then_some(())?;
+            }
+        }
+        Some(values)
+    }
+}
+
+impl Phase1Transform {
+    /// None if it is not one we could ever choose.
+    pub fn read(transform: &TransformRef<'_>) -> Option<Self> {
+        use Phase1Attribute as A;
+        if transform.id != KEY_IKE {
+            return None;
+        }
+        let kinds = [
+            A::ENCRYPTION_ALGORITHM.0,
+            A::KEY_LENGTH.0,
+            A::HASH_ALGORITHM.0,
+            A::GROUP_DESCRIPTION.0,
+            A::AUTHENTICATION_METHOD.0,
+        ];
+        let life = (A::LIFE_TYPE.0, A::LIFE_DURATION.0);
+        let Values { numbers: [cipher, key_length, hash, group, method], lifetime } =
+            Values::read(transform.attributes, kinds, life)?;
+        let encryption = *Encryption::ALL
+            .iter()
+            .find(|&&algorithm| encryption_number(algorithm) == cipher.map(|cipher| (cipher, key_length)))?;
+        let prf = *Prf::ALL.iter().find(|&&prf| hash_number(prf).map(|(_, number)| number) == hash)?;
+        let algorithms = (encryption, prf, Group::from_number(group?)?);
+        Some(Self { algorithms, method: AuthenticationMethod(method?), lifetime })
+    }
+
+    /// The suite it is, if it is one of these.
+    pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
+        suites.iter().copied().find(|suite| phase1_algorithms(suite) == Some(self.algorithms))
+    }
+}
+
+impl Phase2Transform {
+    /// None if it is not one we could ever choose.
+    pub fn read(transform: &TransformRef<'_>) -> Option<Self> {
+        use Phase2Attribute as A;
+        let kinds =
+            [A::KEY_LENGTH.0, A::AUTHENTICATION_ALGORITHM.0, A::GROUP_DESCRIPTION.0, A::ENCAPSULATION_MODE.0];
+        let life = (A::SA_LIFE_TYPE.0, A::SA_LIFE_DURATION.0);
+        let Values { numbers: [key_length, integrity, group, mode], lifetime } =
+            Values::read(transform.attributes, kinds, life)?;
+        // RFC 2407 §4.4.4: the transforms of ESP, whose numbers IKEv2 took over.
+        let encryption = crate::number::encryption(transform.id.into(), key_length)?;
+        let integrity = match integrity {
+            Some(number) => Some(*Integrity::ALL.iter().find(|&&one| integrity_number(one) == Some(number))?),
+            None => None,
+        };
+        let group = match group {
+            Some(number) => Some(Group::from_number(number)?),
+            None => None,
+        };
+        let (mode, encapsulated) = read_mode(mode)?;
+        Some(Self { algorithms: (encryption, integrity, group), mode, encapsulated, lifetime })
+    }
+
+    /// The suite it is, if it is one of these.
+    pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
+        suites.iter().copied().find(|suite| phase2_algorithms(suite) == Some(self.algorithms))
+    }
+}
+
+// RFC 2407 §4.5: without the attribute the mode is the host's choice; tunnel mode is everybody's.
+const fn read_mode(number: Option<u16>) -> Option<(Mode, bool)> {
+    let Some(number) = number else { return Some((Mode::Tunnel, false)) };
+    match EncapsulationMode(number) {
+        EncapsulationMode::TUNNEL => Some((Mode::Tunnel, false)),
+        EncapsulationMode::TRANSPORT => Some((Mode::Transport, false)),
+        EncapsulationMode::UDP_ENCAPSULATED_TUNNEL => Some((Mode::Tunnel, true)),
+        EncapsulationMode::UDP_ENCAPSULATED_TRANSPORT => Some((Mode::Transport, true)),
+        _ => None,
+    }
+}
+
+const fn mode_number(mode: Mode, encapsulated: bool) -> EncapsulationMode {
+    match (mode, encapsulated) {
+        (Mode::Tunnel, false) => EncapsulationMode::TUNNEL,
+        (Mode::Transport, false) => EncapsulationMode::TRANSPORT,
+        (Mode::Tunnel, true) => EncapsulationMode::UDP_ENCAPSULATED_TUNNEL,
+        (Mode::Transport, true) => EncapsulationMode::UDP_ENCAPSULATED_TRANSPORT,
+    }
+}
+
+/// What phase 2 may offer: the suites that IKEv1 can name, with the group of the first one, for there is one KE payload
+/// for all of them.
+pub fn offerable(config: &ChildConfig) -> Vec<Suite> {
+    let mut named = config.suites.iter().copied().filter(can_negotiate_child).peekable();
+    let group = named.peek().and_then(|suite| suite.group);
+    named.filter(|suite| suite.group == group).collect()
+}
+
+/// The offer of phase 2.
+pub fn propose_child(
+    suites: &[Suite],
+    spi: u32,
+    (mode, encapsulated): (Mode, bool),
+    lifetime: Duration,
+) -> Proposal {
+    let transforms = (1..=u8::MAX).zip(suites).map(|(number, suite)| {
+        let (id, _) = crate::number::encryption_number(suite.encryption);
+        let id = u8::try_from(id).expect("the transforms of ESP have small numbers");
+        Transform::new(number, id, &phase2_attributes(suite, mode_number(mode, encapsulated), lifetime))
+    });
+    Proposal { number: 1, protocol: ProtocolId::ESP, spi: Some(spi), transforms: transforms.collect() }
+}
+
+fn phase2_attributes(suite: &Suite, mode: EncapsulationMode, lifetime: Duration) -> Vec<Attribute> {
+    use Phase2Attribute as A;
+    let attribute = |kind: A, value| Attribute::new(kind.0, value);
+    let (_, key_length) = crate::number::encryption_number(suite.encryption);
+    let mut attributes = vec![attribute(A::ENCAPSULATION_MODE, mode.0.into())];
+    attributes.extend(key_length.map(|bits| attribute(A::KEY_LENGTH, bits.into())));
+    let integrity = suite.integrity.and_then(integrity_number);
+    attributes.extend(integrity.map(|number| attribute(A::AUTHENTICATION_ALGORITHM, number.into())));
+    attributes.extend(suite.group.map(|group| attribute(A::GROUP_DESCRIPTION, group.number().into())));
+    attributes.push(attribute(A::SA_LIFE_TYPE, SECONDS));
+    attributes.push(attribute(A::SA_LIFE_DURATION, lifetime.as_secs()));
+    attributes
+}
+
+/// A proposal and one of its transforms.
+pub(super) type Choice<'a> = (ProposalRef<'a>, TransformRef<'a>);
+
+/// Every choice an SA payload leaves to its receiver for this protocol, best first.
+// RFC 2408 §4.2: proposals with one number are to be had together only, which nothing here can.
+pub(super) fn choices<'a>(
+    sa: &SecurityAssociation<'a>,
+    protocol: ProtocolId,
+) -> impl Iterator<Item = Choice<'a>> {
+    let all = sa.proposals();
+    let alone = move |proposal: &ProposalRef<'a>| {
+        all.clone().filter(|other| other.number == proposal.number).count() == 1
+    };
+    let fitting = sa.proposals().filter(move |proposal| proposal.protocol == protocol && alone(proposal));
+    fitting.flat_map(|proposal| proposal.transforms().map(move |transform| (proposal, transform)))
+}
+
+/// The one choice an answer makes; none if it makes more or none.
+pub(super) fn answered<'a>(sa: &SecurityAssociation<'a>, protocol: ProtocolId) -> Option<Choice<'a>> {
+    let mut all = choices(sa, protocol);
+    let first = all.next()?;
+    (all.next().is_none() && sa.proposals().count() == 1).then_some(first)
+}
+
+/// RFC 2409 §5: the answer is the chosen transform as it was offered.
+pub(super) fn answer((proposal, transform): &Choice<'_>, spi: Option<u32>) -> Proposal {
+    let attributes = transform.attributes.as_bytes().to_vec();
+    let transforms = vec![Transform { number: transform.number, id: transform.id, attributes }];
+    Proposal { number: proposal.number, protocol: proposal.protocol, spi, transforms }
+}
+
+/// The data of RESPONDER-LIFETIME (RFC 2407 §4.6.3.1).
+pub(super) fn lifetime_attributes(life_type: u16, life_duration: u16, lifetime: Duration) -> Vec<u8> {
+    let mut w = Writer::with_capacity(12);
+    let attributes = [Attribute::new(life_type, SECONDS), Attribute::new(life_duration, lifetime.as_secs())];
+    Attributes::write_all(&attributes, &mut w);
+    w.finish()
+}
+
+/// What RESPONDER-LIFETIME says in seconds.
+pub(super) fn read_lifetime(data: &[u8], life_type: u16, life_duration: u16) -> Option<Duration> {
+    let attributes = Attributes::read(&mut keytoll_engine::wire::Reader::new(data)).ok()?;
+    Values::read(attributes, [], (life_type, life_duration))?.lifetime
+}

@@ -1,0 +1,204 @@
+//! Aggressive mode as the responder lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the
+//! messages.
+//!
+//! Whoever asks gets our identity and, with a shared key, something to guess the key with: that is the mode, not its
+//! implementation. Whom we know is not told: an unknown identity is answered with a key nobody has.
+
+use keytoll_engine::Time;
+use keytoll_engine::crypto::Phase;
+
+use super::super::auth;
+use super::super::endpoint::Env;
+use super::super::established::{Begun, Established};
+use super::super::inbound::Inbound;
+use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
+use super::super::phase1::{self, Extensions, Keyed, Step, Values, fail, notify_of};
+use super::super::protect::{self, Opened};
+use super::super::sa::{Core, State};
+use super::super::wire::message::push;
+use super::super::wire::{Identification, Payload};
+use super::{Chosen, choose};
+use crate::config::{Connection, Phase1};
+use crate::event::Reason;
+use crate::wire::Identity;
+
+/// Waits for message 3.
+#[derive(Debug)]
+pub(in crate::v1) struct AwaitingProof {
+    pub(in crate::v1) expires: Time,
+    pub(in crate::v1) keyed: Keyed,
+    identity: Identity,
+    /// IDii_b as it came.
+    id_body: Vec<u8>,
+    /// Nobody of this identity is known here.
+    stranger: bool,
+}
+
+/// Answers message 1.
+pub(super) fn begin(
+    inbound: &Inbound<'_>,
+    step: &Step<'_>,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> Result<State, Reason> {
+    let (public, nonce) = (inbound.need_ke()?, inbound.need_nonce()?);
+    let (id, id_body) = inbound.need_id()?;
+    let identity = id.to_identity();
+    let (chosen, stranger) = choose_for(&identity, step, inbound, env)?;
+    let group = chosen.terms.suite.group.expect("only suites with a group are chosen");
+    if public.len() != group.public_len() {
+        return Err(Reason::Syntax("public value"));
+    }
+    core.connection = chosen.index;
+    env.cx.crypto.enter(Phase::SaInit);
+    let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
+    let own_nonce: [u8; 32] = env.shared.rng.bytes();
+    let shared = env.cx.crypto.agree(&pair.private, public).map_err(|_| Reason::Syntax("public value"))?;
+    let sa_body = chosen.sa_body();
+    let Chosen { terms, connection, .. } = chosen;
+    let psk = match terms.method {
+        AuthenticationMethod::PRE_SHARED_KEY if stranger => Some(env.shared.decoy.clone()),
+        AuthenticationMethod::PRE_SHARED_KEY => {
+            auth::shared_key(&connection, Some(&identity), step.route.remote.ip).cloned()
+        }
+        _ => None,
+    };
+    let values = Values {
+        publics: [public.to_vec(), pair.public.clone()],
+        nonces: [nonce.to_vec(), own_nonce.to_vec()],
+    };
+    let keyed = Keyed::derive(terms, values, &shared, psk.as_ref(), core.cookies(), env);
+    let answer = Answer { sa_body, public: pair.public, nonce: own_nonce };
+    answer.send(&keyed, &connection, step, core, env);
+    let expires = env.now() + env.shared.config.half_open.lifetime;
+    Ok(State::AwaitingProof(Box::new(AwaitingProof {
+        expires,
+        keyed,
+        identity,
+        id_body: id_body.to_vec(),
+        stranger,
+    })))
+}
+
+/// A transform and a connection for this identity; for one that no connection takes, any connection, and true.
+fn choose_for<'a>(
+    identity: &Identity,
+    step: &Step<'_>,
+    inbound: &Inbound<'a>,
+    env: &Env<'_, '_>,
+) -> Result<(Chosen<'a>, bool), Reason> {
+    let ip = step.route.remote.ip;
+    let knows = |connection: &Connection| {
+        let expected = connection.remote_id.as_ref().is_none_or(|expected| expected == identity);
+        let has_key = auth::method(connection) != Some(AuthenticationMethod::PRE_SHARED_KEY)
+            || auth::shared_key(connection, Some(identity), ip).is_some();
+        expected && has_key
+    };
+    match choose(inbound, Phase1::Aggressive, knows, env) {
+        Ok(chosen) => Ok((chosen, false)),
+        Err(_) => choose(inbound, Phase1::Aggressive, |_| true, env).map(|chosen| (chosen, true)),
+    }
+}
+
+/// What message 2 says.
+struct Answer {
+    sa_body: Vec<u8>,
+    public: Vec<u8>,
+    nonce: [u8; 32],
+}
+
+impl Answer {
+    fn send(
+        &self,
+        keyed: &Keyed,
+        connection: &Connection,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        env.cx.crypto.enter(Phase::Auth);
+        let proof = keyed.prove(connection, core, env);
+        let mut m = phase1::begin(core, AGGRESSIVE, false);
+        m.append(payload::SA, false, |w| w.bytes(&self.sa_body));
+        push(&mut m, &Payload::KeyExchange(&self.public));
+        push(&mut m, &Payload::Nonce(&self.nonce));
+        push(&mut m, &Payload::Identification(Identification::of(&connection.local_id)));
+        proof.push(&mut m, connection);
+        phase1::push_request(&mut m, connection);
+        Extensions::push(&mut m);
+        phase1::push_nat_detection(&mut m, &keyed.terms, core, env);
+        // RFC 2408 §5.1: the initiator says nothing more if its last message is lost, so that it is us who ask again.
+        core.send(phase1::plain(core, AGGRESSIVE, m), Some(step.fingerprint), env);
+    }
+}
+
+impl AwaitingProof {
+    pub(in crate::v1) fn on_message(
+        self: Box<Self>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        env.cx.crypto.enter(Phase::Auth);
+        let mut next_iv = self.keyed.iv;
+        let opened: Opened;
+        // RFC 2409 §5.4: the last message may be encrypted or not.
+        let inbound = if step.header.flags.is_encrypted() {
+            match protect::open(step.header, step.message, &self.keyed.keys, self.keyed.iv, env.cx.crypto) {
+                Ok(message) => opened = message,
+                Err(_) => {
+                    env.discard("not decryptable");
+                    return State::AwaitingProof(self);
+                }
+            }
+            next_iv = opened.next_iv;
+            Inbound::new(opened.payloads())
+        } else {
+            step.read()
+        };
+        let Ok(inbound) = inbound else {
+            env.discard("malformed");
+            return State::AwaitingProof(self);
+        };
+        self.finish(next_iv, &inbound, step, core, env)
+    }
+
+    fn finish(
+        mut self: Box<Self>,
+        next_iv: protect::Iv,
+        inbound: &Inbound<'_>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let connection = core.connection(env);
+        self.keyed.iv = next_iv;
+        core.route = step.route;
+        if let Err(reason) = self.judge(&connection, inbound, core, env) {
+            self.keyed.tell(core, notify_of(reason), env);
+            return fail(core, reason, env);
+        }
+        phase1::settle_nat(&self.keyed.terms, step.route, inbound, core, env);
+        if let Some(last) = &mut core.last {
+            last.settle();
+        }
+        super::initial_contact(&self.identity, inbound, core, env);
+        let Self { keyed: Keyed { terms, keys, iv, .. }, identity: peer, .. } = *self;
+        let tells_lifetime = terms.tells_lifetime;
+        let begun =
+            Begun { keys, iv, peer, lifetime: terms.lifetime, tells_lifetime, extensions: terms.peer };
+        Established::begin(begun, core, env)
+    }
+
+    fn judge(
+        &self,
+        connection: &Connection,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<(), Reason> {
+        let id = Identification::of(&self.identity);
+        let verdict = self.keyed.verify(connection, (&id, &self.id_body), inbound, core, env);
+        if self.stranger { Err(Reason::AuthenticationFailed) } else { verdict }
+    }
+}

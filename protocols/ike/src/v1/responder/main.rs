@@ -1,0 +1,241 @@
+//! Main mode as the responder lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the
+//! messages.
+//!
+//! Nothing costly is done for an address that has not shown that it receives: keys are generated for message 3, and agreed
+//! upon when message 5 comes.
+
+use std::sync::Arc;
+
+use keytoll_engine::Time;
+use keytoll_engine::crypto::{Phase, PrivateKey};
+
+use super::super::auth;
+use super::super::endpoint::Env;
+use super::super::established::{Begun, Established};
+use super::super::inbound::Inbound;
+use super::super::number::{AuthenticationMethod, IDENTITY_PROTECTION, Phase1Attribute, payload};
+use super::super::phase1::{self, Extensions, Keyed, Step, Terms, Values, fail, notify_of, tell_in_clear};
+use super::super::proposal;
+use super::super::protect;
+use super::super::sa::{Core, State};
+use super::super::wire::message::push;
+use super::super::wire::{Identification, Notify, Payload};
+use super::choose;
+use crate::config::{Connection, Phase1};
+use crate::event::Reason;
+use crate::number::NotifyType;
+use crate::wire::Identity;
+
+/// Waits for message 3.
+#[derive(Debug)]
+pub(in crate::v1) struct AwaitingKeys {
+    pub(in crate::v1) expires: Time,
+    terms: Terms,
+}
+
+/// Waits for message 5.
+#[derive(Debug)]
+pub(in crate::v1) struct AwaitingIdentity {
+    pub(in crate::v1) expires: Time,
+    agreement: Agreement,
+}
+
+/// The key agreement; done when the first encrypted message comes.
+#[derive(Debug)]
+enum Agreement {
+    Pending { terms: Terms, values: Values, private: PrivateKey },
+    Done(Box<Keyed>),
+    Impossible,
+}
+
+/// Answers message 1.
+pub(super) fn begin(
+    inbound: &Inbound<'_>,
+    step: &Step<'_>,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> Result<State, Reason> {
+    // RFC 2409 §5.4: with shared keys only the address tells whose it is.
+    let ip = step.route.remote.ip;
+    let has_key = |connection: &Connection| {
+        auth::method(connection) != Some(AuthenticationMethod::PRE_SHARED_KEY)
+            || auth::shared_key(connection, None, ip).is_some()
+    };
+    let chosen = choose(inbound, Phase1::Main, has_key, env)?;
+    core.connection = chosen.index;
+    let mut m = phase1::begin(core, IDENTITY_PROTECTION, false);
+    m.append(payload::SA, false, |w| w.bytes(&chosen.sa_body()));
+    Extensions::push(&mut m);
+    let packet = phase1::plain(core, IDENTITY_PROTECTION, m);
+    core.answer(packet, step.fingerprint, env);
+    let expires = env.now() + env.shared.config.half_open.lifetime;
+    Ok(State::AwaitingKeys(Box::new(AwaitingKeys { expires, terms: chosen.terms })))
+}
+
+impl AwaitingKeys {
+    pub(in crate::v1) fn on_message(
+        self: Box<Self>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let group = self.terms.suite.group.expect("only suites with a group are chosen");
+        let parsed = step.read().and_then(|inbound| {
+            let (public, nonce) = (inbound.need_ke()?.to_vec(), inbound.need_nonce()?.to_vec());
+            Ok((inbound, public, nonce))
+        });
+        let (inbound, public, nonce) = match parsed {
+            Ok(parsed) if parsed.1.len() == group.public_len() => parsed,
+            _ => {
+                env.discard("malformed");
+                return State::AwaitingKeys(self);
+            }
+        };
+        env.cx.crypto.enter(Phase::SaInit);
+        let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
+        let own_nonce: [u8; 32] = env.shared.rng.bytes();
+        core.route = step.route;
+        phase1::settle_nat(&self.terms, step.route, &inbound, core, env);
+        let connection = core.connection(env);
+        let mut m = phase1::begin(core, IDENTITY_PROTECTION, false);
+        push(&mut m, &Payload::KeyExchange(&pair.public));
+        push(&mut m, &Payload::Nonce(&own_nonce));
+        phase1::push_request(&mut m, &connection);
+        phase1::push_nat_detection(&mut m, &self.terms, core, env);
+        core.answer(phase1::plain(core, IDENTITY_PROTECTION, m), step.fingerprint, env);
+        let values = Values { publics: [public, pair.public], nonces: [nonce, own_nonce.to_vec()] };
+        let agreement = Agreement::Pending { terms: self.terms, values, private: pair.private };
+        let expires = env.now() + env.shared.config.half_open.lifetime;
+        State::AwaitingIdentity(Box::new(AwaitingIdentity { expires, agreement }))
+    }
+}
+
+impl AwaitingIdentity {
+    /// The keys; agreed upon now if this is the first time somebody asks.
+    fn keyed(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&mut Keyed> {
+        let agreement = std::mem::replace(&mut self.agreement, Agreement::Impossible);
+        self.agreement = match agreement {
+            Agreement::Pending { terms, values, private } => agree(terms, values, &private, core, env),
+            other => other,
+        };
+        match &mut self.agreement {
+            Agreement::Done(keyed) => Some(keyed),
+            Agreement::Pending { .. } | Agreement::Impossible => None,
+        }
+    }
+
+    pub(in crate::v1) fn on_message(
+        mut self: Box<Self>,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let Some(keyed) = self.keyed(core, env) else {
+            return fail(core, Reason::Syntax("public value"), env);
+        };
+        env.cx.crypto.enter(Phase::Auth);
+        let Ok(opened) = protect::open(step.header, step.message, &keyed.keys, keyed.iv, env.cx.crypto)
+        else {
+            // With another shared key everything looks like this: the initiator is told, though not so that it could
+            // believe it, and may try again.
+            env.discard("not decryptable");
+            tell_in_clear(core, NotifyType::PAYLOAD_MALFORMED, env);
+            return State::AwaitingIdentity(self);
+        };
+        let Ok(inbound) = Inbound::new(opened.payloads()) else {
+            env.discard("malformed");
+            return State::AwaitingIdentity(self);
+        };
+        // RFC 3947 §4: the initiator may have moved to port 4500.
+        core.route = step.route;
+        keyed.iv = opened.next_iv;
+        let Agreement::Done(keyed) = self.agreement else { unreachable!("a message was decrypted with it") };
+        match judge(&keyed, &inbound, core, env) {
+            Ok((peer, connection)) => finish(*keyed, peer, &connection, &inbound, step, core, env),
+            Err(reason) => {
+                keyed.tell(core, notify_of(reason), env);
+                fail(core, reason, env)
+            }
+        }
+    }
+}
+
+fn agree(
+    terms: Terms,
+    values: Values,
+    private: &PrivateKey,
+    core: &Core,
+    env: &mut Env<'_, '_>,
+) -> Agreement {
+    env.cx.crypto.enter(Phase::SaInit);
+    let Ok(shared) = env.cx.crypto.agree(private, &values.publics[0]) else { return Agreement::Impossible };
+    let connection = core.connection(env);
+    let psk = auth::shared_key(&connection, None, core.route.remote.ip);
+    Agreement::Done(Box::new(Keyed::derive(terms, values, &shared, psk, core.cookies(), env)))
+}
+
+/// Finds the connection the initiator's identity belongs to, and judges its proof.
+fn judge(
+    keyed: &Keyed,
+    inbound: &Inbound<'_>,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> Result<(Identity, Arc<Connection>), Reason> {
+    let (id, body) = inbound.need_id()?;
+    let identity = id.to_identity();
+    let (index, connection) = connection_for(keyed, &identity, core, env).ok_or(Reason::WrongIdentity)?;
+    keyed.verify(&connection, (&id, body), inbound, core, env)?;
+    core.connection = index;
+    Ok((identity, connection))
+}
+
+/// The first connection that takes this identity with what was agreed before it was known.
+fn connection_for(
+    keyed: &Keyed,
+    identity: &Identity,
+    core: &Core,
+    env: &Env<'_, '_>,
+) -> Option<(usize, Arc<Connection>)> {
+    let before = core.connection(env);
+    let ip = core.route.remote.ip;
+    let key = auth::shared_key(&before, None, ip);
+    let fits = |connection: &Connection| {
+        phase1::wishes(connection).phase1 == Phase1::Main
+            && auth::method(connection) == Some(keyed.terms.method)
+            && connection.suites.contains(&keyed.terms.suite)
+            && connection.remote_id.as_ref().is_none_or(|expected| expected == identity)
+            // An identity with a key of its own must have used that one.
+            && auth::shared_key(connection, Some(identity), ip) == key
+    };
+    let found = env.shared.connections().find(|(_, connection)| fits(connection));
+    found.map(|(index, connection)| (index, Arc::clone(connection)))
+}
+
+/// Sends message 6, the last one.
+fn finish(
+    mut keyed: Keyed,
+    peer: Identity,
+    connection: &Connection,
+    inbound: &Inbound<'_>,
+    step: &Step<'_>,
+    core: &mut Core,
+    env: &mut Env<'_, '_>,
+) -> State {
+    let proof = keyed.prove(connection, core, env);
+    let mut m = phase1::begin(core, IDENTITY_PROTECTION, true);
+    push(&mut m, &Payload::Identification(Identification::of(&connection.local_id)));
+    proof.push(&mut m, connection);
+    if keyed.terms.tells_lifetime {
+        let kinds = (Phase1Attribute::LIFE_TYPE.0, Phase1Attribute::LIFE_DURATION.0);
+        let data = proposal::lifetime_attributes(kinds.0, kinds.1, keyed.terms.lifetime);
+        let cookies = core.cookie_bytes();
+        push(&mut m, &Payload::Notify(Notify::isakmp(NotifyType::RESPONDER_LIFETIME, &cookies, &data)));
+    }
+    let packet = keyed.seal(IDENTITY_PROTECTION, m, core, env);
+    core.answer(packet, step.fingerprint, env);
+    super::initial_contact(&peer, inbound, core, env);
+    let Keyed { terms, keys, iv, .. } = keyed;
+    let begun =
+        Begun { keys, iv, peer, lifetime: terms.lifetime, tells_lifetime: false, extensions: terms.peer };
+    Established::begin(begun, core, env)
+}

@@ -1,0 +1,129 @@
+//! Phase 1 as the responder lives it.
+
+mod aggressive;
+mod main;
+
+use std::sync::Arc;
+
+use super::auth;
+use super::endpoint::{Deed, Env};
+use super::inbound::Inbound;
+use super::number::IDENTITY_PROTECTION;
+use super::phase1::{Extensions, Step, Terms, wishes};
+use super::proposal::{self, Choice, Phase1Transform};
+use super::sa::{Core, Sa};
+use crate::config::{Connection, Phase1};
+use crate::event::Reason;
+use crate::nat::Nat;
+use crate::number::{NotifyType, ProtocolId};
+use crate::role::Role;
+use crate::wire::Identity;
+
+pub(super) use aggressive::AwaitingProof;
+pub(super) use main::{AwaitingIdentity, AwaitingKeys};
+
+/// Answers a first message; None if it gets no SA.
+pub(super) fn answer(step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
+    let inbound = match step.read() {
+        Ok(inbound) => inbound,
+        Err(reason) => {
+            env.discard(reason.name());
+            return None;
+        }
+    };
+    let mut core = new_core(step, env);
+    let begun = if step.header.exchange == IDENTITY_PROTECTION {
+        main::begin(&inbound, step, &mut core, env)
+    } else {
+        aggressive::begin(&inbound, step, &mut core, env)
+    };
+    match begun {
+        Ok(state) => Some(Sa::new(core, state)),
+        Err(reason) => {
+            env.discard(reason.name());
+            if reason == Reason::NoProposalChosen {
+                refuse(step, env);
+            }
+            None
+        }
+    }
+}
+
+fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
+    Core {
+        cookie: env.shared.fresh_cookie(),
+        peer_cookie: step.header.initiator_spi,
+        role: Role::Responder,
+        route: step.route,
+        connection: 0,
+        nat: Nat::default(),
+        last: None,
+        refusal: None,
+        replaces: None,
+    }
+}
+
+/// RFC 2408 §5.4: NO-PROPOSAL-CHOSEN, of which nothing is remembered.
+fn refuse(step: &Step<'_>, env: &mut Env<'_, '_>) {
+    let mut core = new_core(step, env);
+    core.cookie = 0;
+    super::phase1::tell_in_clear(&core, NotifyType::NO_PROPOSAL_CHOSEN, env);
+}
+
+/// A transform of the initiator's, and a connection that takes it.
+struct Chosen<'a> {
+    choice: Choice<'a>,
+    terms: Terms,
+    index: usize,
+    connection: Arc<Connection>,
+}
+
+/// The initiator's best transform that a connection takes, among connections that `fits` likes.
+fn choose<'a>(
+    inbound: &Inbound<'a>,
+    phase1: Phase1,
+    fits: impl Fn(&Connection) -> bool,
+    env: &Env<'_, '_>,
+) -> Result<Chosen<'a>, Reason> {
+    let (sa, sa_body) = inbound.need_sa()?;
+    let takes = |offered: &Phase1Transform, connection: &Connection| {
+        let method = auth::method(connection) == Some(offered.method);
+        let suite = offered.suite(&connection.suites)?;
+        (method && wishes(connection).phase1 == phase1 && fits(connection)).then_some(suite)
+    };
+    for choice in proposal::choices(&sa, ProtocolId::IKE) {
+        let Some(offered) = Phase1Transform::read(&choice.1) else { continue };
+        let found = env.shared.connections().find_map(|(index, connection)| {
+            takes(&offered, connection).map(|suite| (suite, index, Arc::clone(connection)))
+        });
+        if let Some((suite, index, connection)) = found {
+            let ours = wishes(&connection).lifetime;
+            // RFC 2407 §4.5.4: the shorter lifetime holds, and the initiator is told if it is ours.
+            let lifetime = offered.lifetime.map_or(ours, |theirs| theirs.min(ours));
+            let terms = Terms {
+                suite,
+                method: offered.method,
+                lifetime,
+                tells_lifetime: offered.lifetime.is_some_and(|theirs| lifetime < theirs),
+                sa_body: sa_body.to_vec(),
+                peer: Extensions::read(inbound),
+            };
+            return Ok(Chosen { choice, terms, index, connection });
+        }
+    }
+    Err(Reason::NoProposalChosen)
+}
+
+impl Chosen<'_> {
+    /// The body of the SA payload that answers.
+    fn sa_body(&self) -> Vec<u8> {
+        proposal::sa_body(&proposal::answer(&self.choice, None))
+    }
+}
+
+/// RFC 2407 §4.6.3.3: the initiator knows of no other SA with us; ours with it can go.
+fn initial_contact(peer: &Identity, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) {
+    if inbound.notify(NotifyType::IPSEC_INITIAL_CONTACT).is_some() {
+        env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, identity: peer.clone() });
+    }
+}

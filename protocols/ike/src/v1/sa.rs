@@ -1,0 +1,341 @@
+//! One ISAKMP SA: what all its states share, and the routing of messages to the state that waits for them.
+//! Read RFC 2408 §4 (exchanges), §5 (processing) first.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use keytoll_engine::{Addr, Deadline, Time};
+
+use super::endpoint::{self, Env};
+use super::established::{Child, Established, Task};
+use super::inbound::Inbound;
+use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
+use super::keys::{self, Keys};
+use super::number::{AGGRESSIVE, IDENTITY_PROTECTION, INFORMATIONAL, QUICK_MODE};
+use super::phase1::{Step, fail};
+use super::protect::{self, Iv};
+use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
+use super::transmission::{Due, Fingerprint, Sent};
+use crate::config::Connection;
+use crate::event::{Reason, SaId};
+use crate::nat::Nat;
+use crate::role::Role;
+use crate::route::Route;
+use crate::wire::{Header, Identity};
+
+/// An ISAKMP SA, from its first message to its last.
+#[derive(Debug)]
+pub(super) struct Sa {
+    pub(super) core: Core,
+    pub(super) state: State,
+    /// When the endpoint's timer for it is set.
+    pub(super) armed: Option<Time>,
+    /// Its place in the endpoint's table of half-open SAs.
+    pub(super) half_open: Option<(Addr, u64)>,
+    /// Its place in the endpoint's list of peers.
+    pub(super) listed: Option<IpAddr>,
+}
+
+/// What does not change from state to state.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) cookie: u64,
+    /// 0 until the responder has chosen it.
+    pub(super) peer_cookie: u64,
+    pub(super) role: Role,
+    pub(super) route: Route,
+    pub(super) connection: usize,
+    pub(super) nat: Nat,
+    /// Our last message of phase 1.
+    pub(super) last: Option<Sent>,
+    /// Somebody refused us in the clear, perhaps not the peer: until when we wait for a better answer.
+    pub(super) refusal: Option<(Time, Reason)>,
+    /// The SA whose place it takes.
+    pub(super) replaces: Option<u64>,
+}
+
+/// What the SA waits for.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Initiator, main mode: the chosen proposal.
+    Offered(Box<Offered>),
+    /// Initiator, main mode: the responder's public value.
+    KeysSent(Box<KeysSent>),
+    /// Initiator, main mode: the responder's identity and proof.
+    IdentitySent(Box<IdentitySent>),
+    /// Initiator, aggressive mode: everything of the responder.
+    Introduced(Box<Introduced>),
+    /// Responder, main mode: the initiator's public value.
+    AwaitingKeys(Box<AwaitingKeys>),
+    /// Responder, main mode: the initiator's identity and proof.
+    AwaitingIdentity(Box<AwaitingIdentity>),
+    /// Responder, aggressive mode: the initiator's proof.
+    AwaitingProof(Box<AwaitingProof>),
+    /// Both: anything.
+    Established(Box<Established>),
+    /// To be forgotten.
+    Gone,
+}
+
+impl State {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Gone)
+    }
+
+    /// Keys of a phase 1 that is not over, and the IV its exchanges begin from.
+    fn keyed(&self) -> Option<(&Keys, Iv)> {
+        match self {
+            Self::IdentitySent(wait) => Some((&wait.keyed.keys, wait.keyed.iv)),
+            Self::AwaitingProof(wait) => Some((&wait.keyed.keys, wait.keyed.iv)),
+            _ => None,
+        }
+    }
+
+    /// When a responder gives an initiator up.
+    fn expires(&self) -> Option<Time> {
+        match self {
+            Self::AwaitingKeys(wait) => Some(wait.expires),
+            Self::AwaitingIdentity(wait) => Some(wait.expires),
+            Self::AwaitingProof(wait) => Some(wait.expires),
+            _ => None,
+        }
+    }
+}
+
+impl Core {
+    pub(super) const fn id(&self) -> SaId {
+        SaId(self.cookie)
+    }
+
+    /// CKY-I and CKY-R.
+    pub(super) const fn cookies(&self) -> (u64, u64) {
+        match self.role {
+            Role::Initiator => (self.cookie, self.peer_cookie),
+            Role::Responder => (self.peer_cookie, self.cookie),
+        }
+    }
+
+    /// The same as the SPI of notifications.
+    pub(super) fn cookie_bytes(&self) -> [u8; 16] {
+        let (initiator, responder) = self.cookies();
+        (u128::from(initiator) << 64 | u128::from(responder)).to_be_bytes()
+    }
+
+    pub(super) fn connection(&self, env: &Env<'_, '_>) -> Arc<Connection> {
+        env.shared.connection(self.connection)
+    }
+
+    /// Whether both cookies of a header are ours; an initiator learns the responder's from its first answer.
+    fn fits(&self, header: &Header) -> bool {
+        let (ours, theirs) = match self.role {
+            Role::Initiator => (header.initiator_spi, header.responder_spi),
+            Role::Responder => (header.responder_spi, header.initiator_spi),
+        };
+        ours == self.cookie && (self.peer_cookie == theirs || self.peer_cookie == 0)
+    }
+}
+
+impl Sa {
+    pub(super) fn new(core: Core, state: State) -> Box<Self> {
+        Box::new(Self { core, state, armed: None, half_open: None, listed: None })
+    }
+
+    pub(super) const fn cookie(&self) -> u64 {
+        self.core.cookie
+    }
+
+    /// Marks it as half open under this key.
+    pub(super) fn half_open(mut self: Box<Self>, key: (Addr, u64)) -> Box<Self> {
+        self.half_open = Some(key);
+        self
+    }
+
+    pub(super) const fn is_half_open(&self) -> bool {
+        matches!(self.state, State::AwaitingKeys(_) | State::AwaitingIdentity(_) | State::AwaitingProof(_))
+    }
+
+    /// Whose it is, once that is proved.
+    pub(super) fn peer(&self) -> Option<&Identity> {
+        match &self.state {
+            State::Established(sa) => Some(sa.peer()),
+            _ => None,
+        }
+    }
+
+    /// Whether the first message with this fingerprint began it, and nothing has come since.
+    pub(super) fn was_begun_by(&self, fingerprint: Fingerprint) -> bool {
+        self.core.last.as_ref().is_some_and(|last| last.answers(fingerprint))
+    }
+
+    /// What we have answered came again.
+    pub(super) fn repeat(&self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        if let Some(last) = &self.core.last {
+            env.transmit(Route { remote: step.route.remote, ..self.core.route }, &last.packet, true);
+        }
+    }
+
+    /// A message whose header carries our cookie.
+    pub(super) fn on_message(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        let header = step.header;
+        if !self.core.fits(header) {
+            return env.discard("unknown cookies");
+        }
+        match (header.exchange, header.flags.is_encrypted()) {
+            (IDENTITY_PROTECTION | AGGRESSIVE, _) if header.message_id == 0 => self.on_phase1(step, env),
+            (INFORMATIONAL, false) => self.on_clear_informational(step, env),
+            // RFC 2409 §5.5, §5.7: everything under an ISAKMP SA is encrypted.
+            (QUICK_MODE, false) => env.discard("not encrypted"),
+            (QUICK_MODE | INFORMATIONAL, true) if header.message_id != 0 => self.on_protected(step, env),
+            _ => env.discard("unexpected exchange"),
+        }
+    }
+
+    fn on_phase1(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        if self.core.last.as_ref().is_some_and(|last| last.answers(step.fingerprint)) {
+            return self.repeat(step, env);
+        }
+        let main = step.header.exchange == IDENTITY_PROTECTION;
+        let encrypted = step.header.flags.is_encrypted();
+        let core = &mut self.core;
+        self.state = match self.state.take() {
+            State::Offered(wait) if main && !encrypted => wait.on_message(step, core, env),
+            State::KeysSent(wait) if main && !encrypted => wait.on_message(step, core, env),
+            State::IdentitySent(wait) if main && encrypted => wait.on_message(step, core, env),
+            State::Introduced(wait) if !main && !encrypted => wait.on_message(step, core, env),
+            State::AwaitingKeys(wait) if main && !encrypted => wait.on_message(step, core, env),
+            State::AwaitingIdentity(wait) if main && encrypted => wait.on_message(step, core, env),
+            State::AwaitingProof(wait) if !main => wait.on_message(step, core, env),
+            state => {
+                env.discard("unexpected message");
+                state
+            }
+        };
+    }
+
+    /// RFC 2408 §5.14: nobody has authenticated it, so that it may be no more than a hint while there are no keys.
+    fn on_clear_informational(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        let error = step.read().ok().and_then(|inbound| inbound.error());
+        match error {
+            Some(error) if !matches!(self.state, State::Established(_)) => {
+                let until = env.now() + env.shared.config.retransmission.first;
+                self.core.refusal.get_or_insert((until, Reason::Refused(error.0)));
+            }
+            _ => env.discard("not encrypted"),
+        }
+    }
+
+    fn on_protected(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        let core = &mut self.core;
+        self.state = match self.state.take() {
+            State::Established(sa) => sa.on_message(step, core, env),
+            state => match refusal(&state, step, env) {
+                Some(reason) => fail(core, reason, env),
+                None => {
+                    env.discard("no keys");
+                    state
+                }
+            },
+        };
+    }
+
+    /// The owner wants something.
+    pub(super) fn on_task(&mut self, task: Task, env: &mut Env<'_, '_>) {
+        self.state = match self.state.take() {
+            State::Established(sa) => sa.on_task(task, &mut self.core, env),
+            state => {
+                env.discard("the SA is not established");
+                state
+            }
+        };
+    }
+
+    /// Tells the owner that it is there; or only later, if it may have come in another one's place.
+    pub(super) fn announce(&mut self, alone: bool, env: &mut Env<'_, '_>) {
+        if let State::Established(sa) = &mut self.state {
+            sa.announce(alone, &self.core, env);
+        }
+    }
+
+    /// Whether it may have come in the place of another SA with this peer.
+    pub(super) fn may_inherit_from(&self, identity: &Identity) -> bool {
+        matches!(&self.state, State::Established(sa) if sa.is_unannounced() && sa.peer() == identity)
+    }
+
+    /// Another SA takes its place: closes it and gives its children.
+    pub(super) fn retire(&mut self, env: &mut Env<'_, '_>) -> Vec<Child> {
+        match self.state.take() {
+            State::Established(sa) => sa.retire(&self.core, env),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The peer knows it no more.
+    pub(super) fn forget(&mut self, env: &mut Env<'_, '_>) {
+        if let State::Established(sa) = self.state.take() {
+            sa.lost(Reason::Replaced, &self.core, env);
+        }
+    }
+
+    /// Children move in from another SA.
+    pub(super) fn adopt(&mut self, children: Vec<Child>, env: &mut Env<'_, '_>) {
+        match &mut self.state {
+            State::Established(sa) => sa.adopt(children),
+            _ => endpoint::close(self.core.id(), &children, Reason::Deleted, env),
+        }
+    }
+
+    /// What it waits for next, and until when.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let at = |at: Option<Time>, why| at.map(|at| Deadline { at, why });
+        if let State::Established(sa) = &self.state {
+            return sa.deadline();
+        }
+        let refused = at(self.core.refusal.map(|(at, _)| at), "phase 1 was refused");
+        let again = self.core.last.as_ref().and_then(Sent::deadline).filter(|_| refused.is_none());
+        let own = at(self.state.expires(), "half-open SA expires");
+        [refused, at(again, "ike retransmission"), own].into_iter().fold(None, Deadline::earlier)
+    }
+
+    /// A deadline has come.
+    pub(super) fn on_tick(&mut self, env: &mut Env<'_, '_>) {
+        let now = env.now();
+        if let State::Established(_) = &self.state {
+            let State::Established(sa) = self.state.take() else { return };
+            self.state = sa.on_tick(&mut self.core, env);
+            return;
+        }
+        if let Some((_, reason)) = self.core.refusal.filter(|(at, _)| *at <= now) {
+            self.state = fail(&self.core, reason, env);
+        } else if self.state.expires().is_some_and(|at| at <= now) {
+            env.discard("half-open SA expired");
+            self.state = State::Gone;
+        } else if self.core.refusal.is_none() {
+            self.retransmit(env);
+        }
+    }
+
+    fn retransmit(&mut self, env: &mut Env<'_, '_>) {
+        let half_open = self.is_half_open();
+        let Some(last) = &mut self.core.last else { return };
+        match last.tick(env.now(), &env.shared.config.retransmission) {
+            Due::NotYet => {}
+            Due::Again => env.transmit(self.core.route, &last.packet, true),
+            // A responder waits for as long as half-open SAs live.
+            Due::GiveUp if half_open => last.settle(),
+            Due::GiveUp => self.state = fail(&self.core, Reason::Timeout, env),
+        }
+    }
+}
+
+/// RFC 2409 §5.7: an authentic notification in phase 1 that there will be no SA.
+fn refusal(state: &State, step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Reason> {
+    let (keys, iv) = state.keyed()?;
+    let iv = iv.of_exchange(env.cx.crypto, keys, step.header.message_id);
+    let opened = protect::open(step.header, step.message, keys, iv, env.cx.crypto).ok()?;
+    let inbound = Inbound::new(opened.payloads()).ok()?;
+    let (hash, covered) = inbound.leading_hash()?;
+    let rest = opened.plaintext().get(covered)?;
+    let expected = keys::hash_1(env.cx.crypto, keys, step.header.message_id, rest);
+    let error = inbound.error().filter(|_| expected.matches(hash))?;
+    Some(Reason::Refused(error.0))
+}

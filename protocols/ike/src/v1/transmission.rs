@@ -1,0 +1,117 @@
+//! What is sent again, and when. Read RFC 2408 §5.1 first.
+//!
+//! IKEv1 has neither requests nor responses: whoever waits for the next message of an exchange repeats its own last one,
+//! and whoever sees the message again that it has answered sends its answer again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use keytoll_engine::Time;
+use keytoll_engine::trace::{Message, Payloads, Protocol};
+
+use crate::config::Retransmission;
+use crate::number::ExchangeType;
+
+/// A message as it goes on the wire.
+#[derive(Debug)]
+pub(super) struct Packet {
+    pub(super) exchange: ExchangeType,
+    /// It goes from the exchange's responder to its initiator.
+    pub(super) response: bool,
+    pub(super) id: u32,
+    pub(super) payloads: Payloads,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Packet {
+    /// The fact that it is sent.
+    pub(super) fn fact(&self, retransmission: bool) -> Message {
+        Message {
+            protocol: Protocol::Ike,
+            kind: self.exchange.0,
+            response: self.response,
+            id: self.id,
+            bytes: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
+            retransmission,
+            fragment: 0,
+            payloads: self.payloads,
+        }
+    }
+}
+
+/// By what a repeated message is recognized; who makes two messages alike gains nothing but an answer again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fingerprint(u64);
+
+impl Fingerprint {
+    pub(super) fn of(message: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        message.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+/// Our last message of an exchange.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) packet: Packet,
+    /// The message it answers.
+    answers: Option<Fingerprint>,
+    times: u32,
+    /// None: the exchange is over for us, or the other side will ask.
+    again_at: Option<Time>,
+}
+
+/// What the retransmission timer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Nothing yet.
+    NotYet,
+    /// Send it again.
+    Again,
+    /// The peer is dead.
+    GiveUp,
+}
+
+impl Sent {
+    /// Sent now, and again until something comes.
+    pub(super) fn awaiting(
+        packet: Packet,
+        answers: Option<Fingerprint>,
+        now: Time,
+        timers: &Retransmission,
+    ) -> Self {
+        Self { packet, answers, times: 1, again_at: timers.wait(1).map(|wait| now + wait) }
+    }
+
+    /// Sent now, and again if what it answers comes again.
+    pub(super) const fn on_demand(packet: Packet, answers: Fingerprint) -> Self {
+        Self { packet, answers: Some(answers), times: 1, again_at: None }
+    }
+
+    /// Whether it answers the message with this fingerprint.
+    pub(super) fn answers(&self, fingerprint: Fingerprint) -> bool {
+        self.answers == Some(fingerprint)
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Time> {
+        self.again_at
+    }
+
+    /// What was awaited has come, or never will.
+    pub(super) const fn settle(&mut self) {
+        self.again_at = None;
+    }
+
+    /// Moves the retransmission timer on.
+    pub(super) fn tick(&mut self, now: Time, timers: &Retransmission) -> Due {
+        if self.again_at.is_none_or(|at| at > now) {
+            return Due::NotYet;
+        }
+        if self.times > timers.tries {
+            return Due::GiveUp;
+        }
+        self.times += 1;
+        self.again_at = timers.wait(self.times).map(|wait| now + wait);
+        Due::Again
+    }
+}

@@ -1,0 +1,316 @@
+//! Security Association payload with its proposals and transforms, RFC 2408 §3.3–§3.6, RFC 2407 §4.6.1.
+//!
+//!   DOI(4) Situation(4) proposals
+//!   proposal:  Next(1) Reserved(1) Length(2) Number(1) Protocol ID(1) SPI Size(1) Num Transforms(1) SPI(*) Transforms(*)
+//!   transform: Next(1) Reserved(1) Length(2) Number(1) ID(1) Reserved(2) Attributes(*)
+//!   attribute: AF(1b) Type(15b)  AF=1: Value(2)   AF=0: Length(2) Value(*)
+
+use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+
+use crate::number::ProtocolId;
+use crate::v1::number::{IDENTITY_ONLY, IPSEC_DOI};
+use crate::wire::sa::{PROPOSALS_MAX, read_length, read_more};
+
+/// An SA payload as it was read: checked, and walked again on demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecurityAssociation<'a> {
+    doi: u32,
+    proposals: &'a [u8],
+}
+
+impl<'a> SecurityAssociation<'a> {
+    /// The proposals, in the order of preference of their sender; those with one number are to be had together only.
+    pub fn proposals(&self) -> impl Iterator<Item = ProposalRef<'a>> + Clone + use<'a> {
+        let mut r = Reader::new(self.proposals);
+        std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
+    }
+
+    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let at = *r;
+        let doi = r.u32("DOI")?;
+        // RFC 2407 §4.2: 0 is ISAKMP's own, which phase 1 may be negotiated under.
+        if doi > IPSEC_DOI {
+            return Err(at.error("DOI", Problem::Value(doi.into())));
+        }
+        let at = *r;
+        let situation = r.u32("situation")?;
+        if situation != IDENTITY_ONLY {
+            return Err(at.error("situation", Problem::Value(situation.into())));
+        }
+        Self::check(*r)?;
+        Ok(Self { doi, proposals: r.rest() })
+    }
+
+    fn check(mut r: Reader<'_>) -> Result<(), DecodeError> {
+        let mut proposals = 0;
+        while !r.is_empty() {
+            proposals += 1;
+            if proposals > PROPOSALS_MAX {
+                return Err(r.error("proposal count", Problem::Length(proposals as u64)));
+            }
+            ProposalRef::read(&mut r)?;
+        }
+        if proposals == 0 { Err(r.error("proposal", Problem::Missing)) } else { Ok(()) }
+    }
+
+    pub(super) fn write(&self, w: &mut Writer) {
+        w.u32(self.doi);
+        w.u32(IDENTITY_ONLY);
+        w.bytes(self.proposals);
+    }
+}
+
+/// A proposal as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProposalRef<'a> {
+    /// Its number, which the answer repeats.
+    pub number: u8,
+    /// The protocol it is for.
+    pub protocol: ProtocolId,
+    /// The SPI its sender receives on; of ISAKMP none or the cookie, which says nothing new.
+    pub spi: &'a [u8],
+    transforms: &'a [u8],
+}
+
+impl<'a> ProposalRef<'a> {
+    /// Next, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
+    const FIXED_LEN: usize = 8;
+    /// In the Next field: another proposal follows.
+    const MORE: u8 = 2;
+
+    /// The transforms, in the order of preference of their sender.
+    pub fn transforms(&self) -> impl Iterator<Item = TransformRef<'a>> + Clone + use<'a> {
+        let mut r = Reader::new(self.transforms);
+        std::iter::from_fn(move || {
+            let last = is_last(&r);
+            if r.is_empty() { None } else { TransformRef::read(&mut r, last).ok() }
+        })
+    }
+
+    /// The SPI of a proposal for ESP or AH.
+    pub fn child_spi(&self) -> Option<u32> {
+        self.spi.try_into().ok().map(u32::from_be_bytes)
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut fixed = r.sub(Self::FIXED_LEN, "proposal")?;
+        let at_next = fixed;
+        let last = fixed.u8("last proposal")? == 0;
+        fixed.skip(1, "proposal reserved")?;
+        let rest_len = read_length(&mut fixed, Self::FIXED_LEN, "proposal length")?;
+        let number = fixed.u8("proposal number")?;
+        let protocol = ProtocolId(fixed.u8("proposal protocol ID")?);
+        let at_spi_size = fixed;
+        let spi_size = fixed.u8("proposal SPI size")?;
+        let transform_count = fixed.u8("number of transforms")?;
+        let mut rest = r.sub(rest_len, "proposal")?;
+        if last != r.is_empty() {
+            let said = if last { 0 } else { Self::MORE };
+            return Err(at_next.error("last proposal", Problem::Value(said.into())));
+        }
+        if !fits(protocol, spi_size) {
+            return Err(at_spi_size.error("proposal SPI size", Problem::Length(spi_size.into())));
+        }
+        let spi = rest.take(usize::from(spi_size), "proposal SPI")?;
+        check_transforms(rest, transform_count)?;
+        Ok(Self { number, protocol, spi, transforms: rest.rest() })
+    }
+}
+
+// RFC 2408 §3.5: 0 to 16 octets for ISAKMP; RFC 2407 §4.6.1: 4 for ESP and AH.
+const fn fits(protocol: ProtocolId, spi_size: u8) -> bool {
+    match protocol {
+        ProtocolId::IKE => spi_size <= 16,
+        ProtocolId::AH | ProtocolId::ESP => spi_size == 4,
+        _ => true,
+    }
+}
+
+/// Insists on exactly `count` transforms.
+fn check_transforms(mut r: Reader<'_>, count: u8) -> Result<(), DecodeError> {
+    for index in 1..=count {
+        TransformRef::read(&mut r, index == count)?;
+    }
+    r.end("transforms")
+}
+
+/// Whether the substructure that begins here says it is the last one.
+fn is_last(r: &Reader<'_>) -> bool {
+    let mut peek = *r;
+    peek.u8("last transform") == Ok(0)
+}
+
+/// A transform as it was read: one combination of algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransformRef<'a> {
+    /// Its number, which the answer repeats.
+    pub number: u8,
+    /// Which transform of its protocol.
+    pub id: u8,
+    /// What else it says.
+    pub attributes: Attributes<'a>,
+}
+
+impl<'a> TransformRef<'a> {
+    /// Next, Reserved, Length, Number, ID, Reserved.
+    const FIXED_LEN: usize = 8;
+    /// In the Next field: another transform follows.
+    const MORE: u8 = 3;
+
+    fn read(r: &mut Reader<'a>, last: bool) -> Result<Self, DecodeError> {
+        let mut fixed = r.sub(Self::FIXED_LEN, "transform")?;
+        read_more(&mut fixed, Self::MORE, last, "last transform")?;
+        let attributes_len = read_length(&mut fixed, Self::FIXED_LEN, "transform length")?;
+        let number = fixed.u8("transform number")?;
+        let id = fixed.u8("transform ID")?;
+        let attributes = Attributes::read(&mut r.sub(attributes_len, "transform attributes")?)?;
+        Ok(Self { number, id, attributes })
+    }
+}
+
+/// Attributes as they were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes<'a>(&'a [u8]);
+
+/// An attribute whose value is a number, in either form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its type; the registry depends on the phase.
+    pub kind: u16,
+    /// Its value; none if it does not fit 64 bits.
+    pub value: Option<u64>,
+}
+
+impl Attribute {
+    /// Attribute Format: set if the value is two bytes in place of the length.
+    const SHORT: u16 = 0x8000;
+
+    /// An attribute of our own.
+    pub const fn new(kind: u16, value: u64) -> Self {
+        Self { kind, value: Some(value) }
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let format_and_type = r.u16("attribute type")?;
+        let value = r.u16("attribute value")?;
+        let kind = format_and_type & !Self::SHORT;
+        if format_and_type & Self::SHORT != 0 {
+            return Ok(Self::new(kind, value.into()));
+        }
+        let bytes = r.take(usize::from(value), "attribute value")?;
+        Ok(Self { kind, value: number(bytes) })
+    }
+
+    // RFC 2408 §3.3: values of two bytes go in the short form, which RFC 2407 §4.5 insists on for all but durations.
+    fn write(self, w: &mut Writer) {
+        let value = self.value.expect("attributes of our own are numbers");
+        if let Ok(short) = u16::try_from(value) {
+            w.u16(Self::SHORT | self.kind);
+            return w.u16(short);
+        }
+        let bytes = value.to_be_bytes();
+        let bytes = if value > u32::MAX.into() { &bytes[..] } else { &bytes[4..] };
+        w.u16(self.kind);
+        w.u16(u16::try_from(bytes.len()).expect("8 or 4 bytes"));
+        w.bytes(bytes);
+    }
+}
+
+/// A big-endian number of any length whose value fits.
+fn number(bytes: &[u8]) -> Option<u64> {
+    let (head, tail) = bytes.split_at(bytes.len().saturating_sub(8));
+    let fits = !bytes.is_empty() && head.iter().all(|&byte| byte == 0);
+    fits.then(|| tail.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+impl<'a> Attributes<'a> {
+    /// Attributes outside a transform: those of RESPONDER-LIFETIME.
+    pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut check = *r;
+        while !check.is_empty() {
+            Attribute::read(&mut check)?;
+        }
+        Ok(Self(r.rest()))
+    }
+
+    /// The bytes of all, which an answer repeats.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Each of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Attribute> + Clone + use<'a> {
+        let mut r = Reader::new(self.0);
+        std::iter::from_fn(move || if r.is_empty() { None } else { Attribute::read(&mut r).ok() })
+    }
+
+    /// Writes attributes of our own.
+    pub fn write_all(attributes: &[Attribute], w: &mut Writer) {
+        attributes.iter().for_each(|attribute| attribute.write(w));
+    }
+}
+
+/// A proposal of our own: one for each SA payload, with all that we can do as its transforms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its number.
+    pub number: u8,
+    /// The protocol it is for.
+    pub protocol: ProtocolId,
+    /// The SPI we receive on; of ISAKMP none.
+    pub spi: Option<u32>,
+    /// The transforms, best first.
+    pub transforms: Vec<Transform>,
+}
+
+/// A transform of our own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transform {
+    /// Its number.
+    pub number: u8,
+    /// Which transform of its protocol.
+    pub id: u8,
+    /// What else it says, as it goes on the wire.
+    pub attributes: Vec<u8>,
+}
+
+impl Proposal {
+    /// Writes the body of an SA payload with this proposal alone.
+    pub fn write_sa(&self, w: &mut Writer) {
+        w.u32(IPSEC_DOI);
+        w.u32(IDENTITY_ONLY);
+        let start = w.len();
+        let count = u8::try_from(self.transforms.len()).expect("a proposal has at most 255 transforms");
+        let spi_size = if self.spi.is_some() { 4 } else { 0 };
+        w.bytes(&[0, 0, 0, 0, self.number, self.protocol.0, spi_size, count]);
+        if let Some(spi) = self.spi {
+            w.u32(spi);
+        }
+        for (index, transform) in self.transforms.iter().enumerate() {
+            transform.write(index + 1 == self.transforms.len(), w);
+        }
+        patch_length(start, w);
+    }
+}
+
+impl Transform {
+    /// A transform of our own.
+    pub fn new(number: u8, id: u8, attributes: &[Attribute]) -> Self {
+        let mut w = Writer::with_capacity(40);
+        Attributes::write_all(attributes, &mut w);
+        Self { number, id, attributes: w.finish() }
+    }
+
+    fn write(&self, last: bool, w: &mut Writer) {
+        let start = w.len();
+        let more = if last { 0 } else { TransformRef::MORE };
+        w.bytes(&[more, 0, 0, 0, self.number, self.id, 0, 0]);
+        w.bytes(&self.attributes);
+        patch_length(start, w);
+    }
+}
+
+fn patch_length(start: usize, w: &mut Writer) {
+    let length = w.len() - start;
+    w.patch_u16(start + 2, u16::try_from(length).expect("255 transforms of 50 bytes fit a 16-bit length"));
+}

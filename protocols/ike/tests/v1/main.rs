@@ -1,0 +1,15 @@
+//! Every exchange two peers of IKEv1 can have, drawn as ladders, and what befalls them on the way.
+//! Read RFC 2409 §5, RFC 2408 §5, RFC 3706 and RFC 3947 first.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a test: it may fail and say why"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod configs;
+mod phase1;
+mod quick;
