@@ -1,5 +1,8 @@
 //! `keytoll profile`: where the time of a node goes in an authentication, operation by operation.
 
+mod packets;
+
+use std::num::NonZeroU32;
 use std::process::ExitCode;
 
 use keytoll_analysis::profile::{Beside, Measured, Profile, Subject};
@@ -9,14 +12,23 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen;
-use screen::{Usage, progress_bar, written};
+use crate::screen::{Usage, progress_bar, written};
+
+/// As many as in paper 004.
+const AUTHENTICATIONS: u32 = 25;
 
 /// Exit code when an authentication failed.
 const FAILED: u8 = 1;
 
 /// Profiles a method and shows what came of it.
 pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
+    if args.method == packets::ESP {
+        return packets::profile(args);
+    }
+    if args.packet.is_some() {
+        let message = format!("`--packet` means nothing to `{}`", args.method);
+        return Err(Usage::hint(message, "`keytoll profile esp --packet 736`; or leave it out").into());
+    }
     let plans = Plans::of(args)?;
     let profiles = plans.measure(args)?;
     let shown = plans.profile(args, &profiles);
@@ -44,7 +56,7 @@ impl Plans {
             _ => true,
         };
         if !real.rows.iter().all(there) {
-            let message = format!("`{}` has no node `{}`", args.method, args.node);
+            let message = format!("`{}` has no node `{}`", args.method, args.node().name());
             return Err(Usage::hint(message, "`--node ue` and `--node gw` are always there").into());
         }
         Ok(Self { real, null })
@@ -57,8 +69,9 @@ impl Plans {
         let each = subjects.first().map_or(1, Vec::len);
         let stop = interrupt::watch(|| {})?;
         let flat = subjects.concat();
-        let bar = progress_bar(flat.len() as u64 * u64::from(args.count.get()), "authentications");
-        let profiles = keytoll_lab::profile(&flat, args.count.get(), &|| bar.inc(1), &stop);
+        let count = args.count.map_or(AUTHENTICATIONS, NonZeroU32::get);
+        let bar = progress_bar(flat.len() as u64 * u64::from(count), "authentications");
+        let profiles = keytoll_lab::profile(&flat, count, &|| bar.inc(1), &stop);
         bar.finish_and_clear();
         let profiles = profiles.map_err(|error| miette!("{error}"))?;
         Ok(profiles.chunks(each).map(<[_]>::to_vec).collect())

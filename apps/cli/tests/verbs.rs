@@ -187,6 +187,20 @@ fn a_profile_names_the_operations_and_agrees_with_its_json() {
 }
 
 #[test]
+fn a_packet_is_profiled_stage_by_stage() {
+    let arguments = ["profile", "esp", "--packet", "736", "--count", "3", "--suite", "3des-md5"];
+    let Output { stdout, status, .. } = keytoll(&arguments);
+    let table = String::from_utf8(stdout).unwrap();
+    assert!(status.success(), "{table}");
+    for words in ["3des-md5 (broken)", "selector check", "policy lookup", "encapsulate", "echo"] {
+        assert!(table.contains(words), "no {words} in\n{table}");
+    }
+    let Output { stdout, .. } = keytoll(&[&arguments[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    assert_eq!((&json["packet_bytes"], &json["native_us"]["n"]), (&736.into(), &3.into()));
+}
+
+#[test]
 fn mistakes_in_a_profile_are_told() {
     insta::assert_snapshot!(screens(&[
         "keytoll profile ikev2-pks",
@@ -195,6 +209,10 @@ fn mistakes_in_a_profile_are_told() {
         "keytoll profile ikev2-psk --node hss",
         "keytoll profile ikev2-psk --node radius",
         "keytoll profile ikev2-psk --count 0",
+        "keytoll profile ikev2-psk --packet 736",
+        "keytoll profile esp --node ue",
+        "keytoll profile esp --packet 20",
+        "keytoll profile esp --suite aes128gcm17",
     ]));
 }
 

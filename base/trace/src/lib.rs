@@ -13,11 +13,13 @@ pub mod fact;
 pub mod file;
 pub mod manifest;
 pub mod names;
+mod packet;
 pub mod primitive;
 pub mod revealed;
 
 pub use cost::{Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus};
 pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
+pub use packet::{PacketCost, StageCost};
 pub use revealed::Revealed;
 
 /// Where engines leave facts; the driver adds time, node and sample.

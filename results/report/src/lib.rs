@@ -5,7 +5,7 @@
 //! * [`csv`] are the long tables: a row per authentication, per operation, per kind of message.
 //! * [`summary`] is `summary.json`.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
-//! * [`profile`] shows where the time of a node goes, operation by operation.
+//! * [`profile`] shows where the time of a node goes, operation by operation, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
 //! * [`directory`] writes all files of a run directory from its traces.
 
@@ -15,6 +15,7 @@ mod groups;
 pub mod html;
 mod layout;
 mod number;
+pub mod packets;
 pub mod primitives;
 pub mod profile;
 pub mod study;

@@ -10,11 +10,13 @@
 mod column;
 mod label;
 mod lines;
+mod packets;
 mod skeleton;
 
 use serde::{Deserialize, Serialize};
 
 pub use column::{Beside, Cell, Column, Measured, NodeTotal};
+pub use packets::{MeasuredPackets, MeasuredSuite, PacketColumn, Packets, Processing, Stage};
 pub use skeleton::{Contribution, Sides, Skeleton};
 
 use crate::stats::{Welford, interval95};

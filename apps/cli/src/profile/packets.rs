@@ -1,0 +1,134 @@
+//! `keytoll profile esp`: where the time of a packet goes at the end of a tunnel.
+
+use std::num::NonZeroU32;
+use std::process::ExitCode;
+
+use keytoll_analysis::profile::{MeasuredPackets, MeasuredSuite, Packets};
+use keytoll_crypto::Real;
+use keytoll_engine::suite::Suite;
+use keytoll_lab::{PACKET_BYTES, Way, profile_packets};
+use keytoll_native::clock;
+use keytoll_scenario::catalogue::suites;
+use miette::{Report, miette};
+
+use crate::args::ProfileArgs;
+use crate::interrupt;
+use crate::screen::{Usage, progress_bar, written};
+
+/// The name in place of a method.
+pub(super) const ESP: &str = "esp";
+
+/// Paper 004 pings with as many.
+const PACKET: u16 = 736;
+/// A packet takes microseconds, so there can be more of them than of the paper's 25.
+const PACKETS: u32 = 1000;
+/// Those of paper 004, and two that are used today.
+const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16", "chacha20poly1305"];
+
+/// Profiles packets and shows what came of it.
+pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
+    without_method(args)?;
+    let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
+    let shown = measure(packet_bytes, &suites, args.count.map_or(PACKETS, NonZeroU32::get))?;
+    if args.json {
+        written(|out| keytoll_report::packets::write_json(&shown, out))?;
+    } else {
+        written(|out| keytoll_report::packets::write(&shown, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Arguments that only authentications have.
+fn without_method(args: &ProfileArgs) -> Result<(), Report> {
+    let given = [
+        ("--node", args.node.is_some()),
+        ("--network", args.network.is_some()),
+        ("--set", !args.sets.is_empty()),
+        ("--exponents", args.exponents.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => {
+            Err(Usage::hint(format!("`{name}` means nothing to `esp`"), "leave it out").into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn length(args: &ProfileArgs) -> Result<u16, Report> {
+    let bytes = args.packet.unwrap_or(PACKET);
+    if PACKET_BYTES.contains(&bytes) {
+        return Ok(bytes);
+    }
+    let hint = format!("{} to {} bytes, IP header included", PACKET_BYTES.start(), PACKET_BYTES.end());
+    Err(Usage::because(format!("an echo request of {bytes} bytes cannot be sent"), hint).into())
+}
+
+fn suites_of(args: &ProfileArgs) -> Result<Vec<Suite>, Report> {
+    let names: Vec<&str> = match &args.suites[..] {
+        [] => SUITES.to_vec(),
+        given => given.iter().map(String::as_str).collect(),
+    };
+    names.into_iter().map(suite).collect()
+}
+
+fn suite(name: &str) -> Result<Suite, Report> {
+    let suite = Suite::esp(name).map_err(|error| {
+        let message = format!("`{name}` is no suite for ESP: {error}");
+        Usage::hint(message, "written like `aes128gcm16` or `aes128-sha256`; see `keytoll list suites`")
+    })?;
+    Real::check(&suite).map_err(|lacking| {
+        let message = format!("`{name}` needs {}, which this build cannot compute", lacking.0);
+        Usage::hint(message, "`keytoll list suites` shows what there is")
+    })?;
+    Ok(suite)
+}
+
+fn measure(packet_bytes: u16, chosen: &[Suite], count: u32) -> Result<Packets, Report> {
+    let ways: Vec<Way> = std::iter::once(Way::Native)
+        .chain(chosen.iter().flat_map(|&suite| [Way::Full(suite), Way::Skeleton(suite)]))
+        .collect();
+    let stop = interrupt::watch(|| {})?;
+    let bar = progress_bar(ways.len() as u64 * u64::from(count), "packets");
+    let core_hz = clock::core_hz();
+    let measured = profile_packets(&ways, packet_bytes, count, &|| bar.inc(1), &stop);
+    bar.finish_and_clear();
+    let (repeated, disturbed): (u32, u32) = (
+        measured.iter().map(|packets| packets.repeated).sum(),
+        measured.iter().map(|packets| packets.disturbed).sum(),
+    );
+    let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+    let (native, tunnels) = measured.split_first().expect("the native way is always measured");
+    let of_suites = chosen.iter().zip(&names).zip(tunnels.chunks(2));
+    let of_suites: Vec<MeasuredSuite<'_>> = of_suites
+        .map(|((suite, name), both)| MeasuredSuite {
+            suite: name,
+            mark: suites::standing(suite).mark(),
+            full: &both[0].costs,
+            skeleton: &both[1].costs,
+        })
+        .collect();
+    let all = MeasuredPackets {
+        packet_bytes,
+        ticks_hz: clock::ticks_hz(),
+        core_hz,
+        native: &native.costs,
+        suites: &of_suites,
+    };
+    Packets::new(&all, notes(repeated, disturbed))
+        .ok_or_else(|| miette!("interrupted before anything was measured"))
+}
+
+/// What a reader must know.
+fn notes(repeated: u32, disturbed: u32) -> Vec<String> {
+    let ways = "Native is the echo alone: IP and ICMP read, checked and written. Skeleton is the same tunnel with null \
+                cryptography; initialization vectors are drawn in both, which is part of `header`. An AEAD does integrity in \
+                `decrypt` and `encrypt`. Tunnel mode, IPv4 in IPv4.";
+    let clocks = "Stages are measured on packets of their own, because reading the clock between them takes time (which is \
+                  subtracted); totals are of packets without. Half-widths are 95 % intervals of the mean (Student t).";
+    let quiet = format!(
+        "{repeated} packets during which the thread lost its CPU were measured again; {disturbed} that are counted were \
+         disturbed all the same."
+    );
+    let bars = "The bars are the first suite's; with one `--suite` it is that one's.";
+    [ways, clocks, bars].map(str::to_owned).into_iter().chain((repeated > 0).then_some(quiet)).collect()
+}

@@ -1,0 +1,245 @@
+//! What IPsec adds to an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
+
+use keytoll_trace::{PacketCost, StageCost};
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+
+/// The format of [`Packets`].
+const FORMAT: u32 = 1;
+
+/// What `keytoll profile esp --json` prints. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Packets {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Length of the echo request and of its answer with their IP headers, before the tunnel is put around them.
+    pub packet_bytes: u16,
+    /// Frequency of the core that cycles are of.
+    pub core_hz: f64,
+    /// Without IPsec, in microseconds.
+    pub native_us: Estimate,
+    /// One for each suite.
+    pub columns: Vec<PacketColumn>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// One suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PacketColumn {
+    /// The suite.
+    pub suite: String,
+    /// The standing of its worst algorithm: empty, `weak` or `broken`.
+    pub mark: String,
+    /// With cryptography.
+    pub full: Processing,
+    /// Without it.
+    pub skeleton: Processing,
+    /// What cryptography costs, full less skeleton packet by packet, in microseconds.
+    pub crypto_us: Estimate,
+    /// The part of what IPsec adds to the native processing that is cryptography, 0 to 1.
+    pub crypto_share: f64,
+}
+
+/// The time of a packet and its answer at the server, in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Processing {
+    /// All of it.
+    pub total_us: Estimate,
+    /// From the packet on the wire to the request.
+    pub inbound_us: Estimate,
+    /// From the request to the answer.
+    pub echo_us: Estimate,
+    /// From the answer to the packet on the wire.
+    pub outbound_us: Estimate,
+    /// The stages of the way in.
+    pub inbound: Vec<Stage>,
+    /// The stages of the way out.
+    pub outbound: Vec<Stage>,
+}
+
+/// One stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its name.
+    pub stage: String,
+    /// Its time in microseconds.
+    pub us: Estimate,
+    /// The same in cycles of the core's own clock.
+    pub cycles: f64,
+    /// The part of all stages of its way, 0 to 1.
+    pub share: f64,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasuredPackets<'a> {
+    /// Length of the echo request with its IP header.
+    pub packet_bytes: u16,
+    /// Ticks of the cycle counter per second.
+    pub ticks_hz: f64,
+    /// The frequency that the core ran at.
+    pub core_hz: f64,
+    /// Without IPsec.
+    pub native: &'a [PacketCost],
+    /// With each suite.
+    pub suites: &'a [MeasuredSuite<'a>],
+}
+
+/// What was measured with one suite.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasuredSuite<'a> {
+    /// The suite.
+    pub suite: &'a str,
+    /// The standing of its worst algorithm, empty if that is good.
+    pub mark: &'a str,
+    /// With cryptography.
+    pub full: &'a [PacketCost],
+    /// Without it.
+    pub skeleton: &'a [PacketCost],
+}
+
+impl Packets {
+    /// Measures what was measured; None if there is no packet.
+    pub fn new(measured: &MeasuredPackets<'_>, notes: Vec<String>) -> Option<Self> {
+        let clock = Clock { us_per_tick: 1e6 / measured.ticks_hz, core_hz: measured.core_hz };
+        let native_us = clock.mean(measured.native, whole)?;
+        let column = |suite: &MeasuredSuite<'_>| clock.column(suite, native_us.mean);
+        Some(Self {
+            format: FORMAT,
+            packet_bytes: measured.packet_bytes,
+            core_hz: measured.core_hz,
+            native_us,
+            columns: measured.suites.iter().map(column).collect::<Option<_>>()?,
+            notes,
+        })
+    }
+}
+
+/// Ticks of a whole packet.
+const fn whole(cost: &PacketCost) -> u64 {
+    cost.inbound_ticks + cost.echo_ticks + cost.outbound_ticks
+}
+
+/// From ticks to microseconds and cycles.
+struct Clock {
+    us_per_tick: f64,
+    core_hz: f64,
+}
+
+impl Clock {
+    fn us(&self, ticks: u64) -> f64 {
+        ticks as f64 * self.us_per_tick
+    }
+
+    fn mean(&self, costs: &[PacketCost], ticks: impl Fn(&PacketCost) -> u64) -> Option<Estimate> {
+        Estimate::of(costs.iter().map(|cost| self.us(ticks(cost))))
+    }
+
+    fn column(&self, measured: &MeasuredSuite<'_>, native_us: f64) -> Option<PacketColumn> {
+        let pairs = measured.full.iter().zip(measured.skeleton);
+        let crypto_us =
+            Estimate::of(pairs.map(|(full, skeleton)| self.us(whole(full)) - self.us(whole(skeleton))))?;
+        let full = self.processing(measured.full)?;
+        Some(PacketColumn {
+            suite: measured.suite.to_owned(),
+            mark: measured.mark.to_owned(),
+            crypto_share: crypto_us.mean / (full.total_us.mean - native_us),
+            full,
+            skeleton: self.processing(measured.skeleton)?,
+            crypto_us,
+        })
+    }
+
+    fn processing(&self, costs: &[PacketCost]) -> Option<Processing> {
+        Some(Processing {
+            total_us: self.mean(costs, whole)?,
+            inbound_us: self.mean(costs, |cost| cost.inbound_ticks)?,
+            echo_us: self.mean(costs, |cost| cost.echo_ticks)?,
+            outbound_us: self.mean(costs, |cost| cost.outbound_ticks)?,
+            inbound: self.stages(costs, |cost| &cost.inbound),
+            outbound: self.stages(costs, |cost| &cost.outbound),
+        })
+    }
+
+    /// Stages in the order in which they end first; what ends twice is one stage.
+    fn stages(&self, costs: &[PacketCost], of: impl Fn(&PacketCost) -> &[StageCost]) -> Vec<Stage> {
+        let mut names: Vec<&str> = Vec::new();
+        for stage in costs.iter().flat_map(|cost| of(cost)) {
+            if !names.contains(&&*stage.stage) {
+                names.push(&stage.stage);
+            }
+        }
+        let ticks = |cost: &PacketCost, name: &str| {
+            of(cost).iter().filter(|stage| stage.stage == name).map(|stage| stage.ticks).sum()
+        };
+        let means =
+            names.iter().filter_map(|name| Some((*name, self.mean(costs, |cost| ticks(cost, name))?)));
+        let means: Vec<(&str, Estimate)> = means.collect();
+        let all: f64 = means.iter().map(|(_, us)| us.mean).sum();
+        let stage = |(name, us): (&str, Estimate)| Stage {
+            stage: name.to_owned(),
+            cycles: us.mean * 1e-6 * self.core_hz,
+            share: us.mean / all,
+            us,
+        };
+        means.into_iter().map(stage).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(inbound: u64, echo: u64, outbound: u64, decrypt: u64) -> PacketCost {
+        let stage = |stage: &'static str, ticks| StageCost { stage: stage.into(), ticks };
+        PacketCost {
+            inbound_ticks: inbound,
+            echo_ticks: echo,
+            outbound_ticks: outbound,
+            inbound: vec![stage("replay check", 10), stage("decrypt", decrypt), stage("replay check", 30)],
+            outbound: vec![stage("encrypt", 100)],
+        }
+    }
+
+    /// A tick is a microsecond.
+    fn packets(full: &[PacketCost], skeleton: &[PacketCost]) -> Option<Packets> {
+        let native = [cost(0, 10, 0, 0), cost(0, 12, 0, 0)];
+        let suites = [MeasuredSuite { suite: "3des-md5", mark: "broken", full, skeleton }];
+        let measured = MeasuredPackets {
+            packet_bytes: 736,
+            ticks_hz: 1e6,
+            core_hz: 2e6,
+            native: &native,
+            suites: &suites,
+        };
+        Packets::new(&measured, Vec::new())
+    }
+
+    #[test]
+    fn totals_and_what_cryptography_is_of_them() {
+        let full = [cost(100, 10, 90, 60), cost(110, 10, 100, 60)];
+        let skeleton = [cost(40, 10, 30, 0), cost(42, 10, 32, 0)];
+        let column = &packets(&full, &skeleton).unwrap().columns[0];
+        assert_eq!((column.full.total_us.mean, column.skeleton.total_us.mean), (210.0, 82.0));
+        assert_eq!((column.full.inbound_us.mean, column.full.echo_us.mean), (105.0, 10.0));
+        // 120 and 136 microseconds, of 210 − 11 that IPsec adds.
+        assert_eq!(column.crypto_us.mean, 128.0);
+        assert!((column.crypto_share - 128.0 / 199.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_ends_twice_is_one_stage_and_shares_add_up() {
+        let column = packets(&[cost(100, 10, 90, 60)], &[cost(40, 10, 30, 0)]).unwrap().columns.remove(0);
+        let told: Vec<_> =
+            column.full.inbound.iter().map(|stage| (&*stage.stage, stage.us.mean, stage.share)).collect();
+        assert_eq!(told, [("replay check", 40.0, 0.4), ("decrypt", 60.0, 0.6)]);
+        assert!((column.full.outbound[0].cycles - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_packet_there_is_nothing_to_say() {
+        assert_eq!(packets(&[], &[]), None);
+    }
+}

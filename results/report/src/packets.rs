@@ -1,0 +1,195 @@
+//! A profile of IPsec traffic on the screen and as JSON: paper 004's Table 3, its Figure 5 as a table, its Figure 4 as bars
+//! that need no colour.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::profile::{Estimate, PacketColumn, Packets, Processing, Stage};
+
+use crate::layout::{Head, Line, table, wrapped};
+use crate::number::{plain, uncertain};
+
+/// No line is longer.
+const WIDTH: usize = 100;
+
+/// Writes a profile as JSON: indented, with a final newline.
+pub fn write_json(packets: &Packets, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, packets)?;
+    writeln!(out)
+}
+
+/// Writes a profile as it is shown on the screen.
+pub fn write(packets: &Packets, mut out: impl Write) -> io::Result<()> {
+    let Packets { packet_bytes, native_us, .. } = packets;
+    let title = format!(
+        "ESP: what an echo request of {packet_bytes} bytes and its answer cost a server at the end of a tunnel; {} packets \
+         each way",
+        native_us.n
+    );
+    wrapped(&title, WIDTH, &mut out)?;
+    totals(packets, &mut out)?;
+    stages(packets, "Inbound", |processing| &processing.inbound, &mut out)?;
+    stages(packets, "Outbound", |processing| &processing.outbound, &mut out)?;
+    packets.columns.first().map_or(Ok(()), |column| bars(column, packets.core_hz, &mut out))?;
+    writeln!(out)?;
+    packets.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+}
+
+fn estimate(estimate: &Estimate) -> String {
+    uncertain(estimate.mean, estimate.ci95_half)
+}
+
+/// A stage takes nanoseconds.
+fn nanoseconds(us: &Estimate) -> String {
+    uncertain(us.mean * 1e3, us.ci95_half.map(|half| half * 1e3))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn suite(column: &PacketColumn) -> String {
+    match column.mark.as_str() {
+        "" => column.suite.clone(),
+        mark => format!("{} ({mark})", column.suite),
+    }
+}
+
+/// Table 3.
+fn totals(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\nFull, skeleton and native, µs")?;
+    let head: [Head<'_>; 7] = [
+        ("suite", false),
+        ("full", true),
+        ("skeleton", true),
+        ("native", true),
+        ("crypto", true),
+        ("of IPsec", true),
+        ("kcycles", true),
+    ];
+    let line = |column: &PacketColumn| {
+        let PacketColumn { full, skeleton, crypto_us, crypto_share, .. } = column;
+        let times = [&full.total_us, &skeleton.total_us, &packets.native_us, crypto_us].map(estimate);
+        let cycles = plain(full.total_us.mean * 1e-9 * packets.core_hz);
+        Line::Cells(
+            [suite(column)].into_iter().chain(times).chain([percent(*crypto_share), cycles]).collect(),
+        )
+    };
+    with_heads(&head, packets.columns.iter().map(line).collect(), out)
+}
+
+/// Figure 5: stages of every suite side by side; full, and the skeleton of the first suite.
+fn stages(
+    packets: &Packets,
+    way: &str,
+    of: fn(&Processing) -> &[Stage],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(first) = packets.columns.first() else { return Ok(()) };
+    writeln!(out, "\n{way}, stage by stage, ns")?;
+    let columns = packets.columns.iter().map(|column| (column.suite.as_str(), true));
+    let head: Vec<Head<'_>> =
+        std::iter::once(("", false)).chain(columns).chain([("skeleton", true)]).collect();
+    let cell = |stages: &[Stage], name: &str| {
+        let found = stages.iter().find(|stage| stage.stage == name);
+        found.map_or_else(|| "–".to_owned(), |stage| nanoseconds(&stage.us))
+    };
+    let line = |stage: &Stage| {
+        let full = packets.columns.iter().map(|column| cell(of(&column.full), &stage.stage));
+        let skeleton = cell(of(&first.skeleton), &stage.stage);
+        Line::Cells(std::iter::once(stage.stage.clone()).chain(full).chain([skeleton]).collect())
+    };
+    with_heads(&head, of(&first.full).iter().map(line).collect(), out)
+}
+
+/// Columns of the longest bar.
+const BAR: f64 = 40.0;
+
+/// Figure 4, for the first suite: from top to bottom what happens to a request and to its answer.
+fn bars(column: &PacketColumn, core_hz: f64, out: &mut impl Write) -> io::Result<()> {
+    let PacketColumn { full, .. } = column;
+    writeln!(out, "\n{}: the way of a request and its answer, full", suite(column))?;
+    let stages = || full.inbound.iter().chain(&full.outbound).map(|stage| stage.us.mean);
+    let longest = stages().fold(full.echo_us.mean, f64::max);
+    let bar = |name: &str, us: &Estimate, share: Option<f64>| {
+        let cells = [
+            format!("  {name}"),
+            nanoseconds(us),
+            plain(us.mean * 1e-6 * core_hz),
+            share.map_or_else(String::new, percent),
+            "█".repeat((us.mean / longest * BAR).round() as usize),
+        ];
+        Line::Cells(cells.to_vec())
+    };
+    let ways = |stages: &[Stage]| -> Vec<Line> {
+        stages.iter().map(|stage| bar(&stage.stage, &stage.us, Some(stage.share))).collect()
+    };
+    let whole = |way: &str, us: &Estimate| Line::Text(format!("{way}, {} µs as a whole", estimate(us)));
+    let lines = std::iter::once(whole("inbound", &full.inbound_us))
+        .chain(ways(&full.inbound))
+        .chain([Line::Text("server".to_owned()), bar("echo", &full.echo_us, None)])
+        .chain([whole("outbound", &full.outbound_us)])
+        .chain(ways(&full.outbound));
+    let head: [Head<'_>; 5] =
+        [("", false), ("ns", true), ("cycles", true), ("share of its way", true), ("", false)];
+    with_heads(&head, lines.collect(), out)
+}
+
+fn with_heads(head: &[Head<'_>], mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
+    lines.insert(0, Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect()));
+    table(head, &lines, WIDTH, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(mean: f64) -> Estimate {
+        Estimate { mean, ci95_half: Some(mean / 50.0), n: 1000 }
+    }
+
+    fn processing(crypto: f64) -> Processing {
+        let stage =
+            |stage: &str, us, share| Stage { stage: stage.into(), us: mean(us), cycles: us * 3e3, share };
+        Processing {
+            total_us: mean(2.0 * crypto + 1.2),
+            inbound_us: mean(crypto + 0.2),
+            echo_us: mean(0.8),
+            outbound_us: mean(crypto + 0.2),
+            inbound: vec![stage("SA lookup", 0.04, 0.1), stage("decrypt", crypto, 0.9)],
+            outbound: vec![stage("policy lookup", 0.02, 0.05), stage("encrypt", crypto, 0.95)],
+        }
+    }
+
+    fn packets() -> Packets {
+        let column = |suite: &str, mark: &str, crypto| PacketColumn {
+            suite: suite.into(),
+            mark: mark.into(),
+            full: processing(crypto),
+            skeleton: processing(0.01),
+            crypto_us: mean(2.0 * crypto - 0.02),
+            crypto_share: 0.93,
+        };
+        Packets {
+            format: 1,
+            packet_bytes: 736,
+            core_hz: 3e9,
+            native_us: mean(0.8),
+            columns: vec![column("3des-md5", "broken", 21.0), column("aes128gcm16", "", 0.31)],
+            notes: vec!["A note on how it was measured.".into()],
+        }
+    }
+
+    #[test]
+    fn the_screen_of_an_example() {
+        let mut out = Vec::new();
+        write(&packets(), &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn json_reads_back() {
+        let mut out = Vec::new();
+        write_json(&packets(), &mut out).unwrap();
+        assert_eq!(serde_json::from_slice::<Packets>(&out).unwrap(), packets());
+    }
+}
