@@ -10,7 +10,7 @@ use keytoll_trace::Protocol;
 pub struct Addr {
     /// The IP address.
     pub ip: IpAddr,
-    /// The port; 0 where the transport has none.
+    /// The port; 0 where the transport has none, or the number of what users' packets outside IPsec carry.
     pub port: u16,
 }
 

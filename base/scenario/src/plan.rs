@@ -3,6 +3,8 @@
 //! A plan names nothing that has to be looked up again: networks carry their numbers, suites their algorithms. It can
 //! be printed as a scenario file ([`Plan::to_toml`]) that reads back as the same plan.
 
+mod traffic;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use keytoll_engine::trace::Node;
 
 use crate::catalogue::{EapKind, Fault, Method, Topology, suites};
 use crate::quantity::Probability;
+pub use traffic::{Traffic, TrafficDirection, TrafficKind};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -343,6 +346,8 @@ pub struct Options {
     pub makers: Makers,
     /// What is wrong on purpose.
     pub fault: Option<Fault>,
+    /// What users send once the SAs are there.
+    pub traffic: Traffic,
 }
 
 impl Default for Options {
@@ -373,6 +378,7 @@ impl Default for Options {
             ipv6: true,
             makers: Makers::default(),
             fault: None,
+            traffic: Traffic::default(),
         }
     }
 }
@@ -406,6 +412,7 @@ impl Options {
             self = Self { eap_identity, gateway_auth, accounting, ..self };
             self.makers.aaa = default.makers.aaa;
         }
+        self.traffic = self.traffic.fitted();
         self
     }
 

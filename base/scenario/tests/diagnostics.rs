@@ -118,6 +118,10 @@ fn what_does_not_go_together() {
         "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
         "[[row]]\nmethod = \"ikev2-eap-mschapv2\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
         "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"psk\", fault = \"unknown-ca\" }",
+        &good_with("[options]\ntraffic = \"constant\"\nchildless = true"),
+        &good_with("[options]\ntraffic = \"bulk\"\ntraffic_packet = \"100 B\""),
+        "methods = \"ikev2-psk\"\nnetworks = \"loopback\"\n[options]\ntraffic = \"bulk\"",
+        "methods = \"ikev2-psk\"\nnetworks = \"lte\"\nworld = \"live\"\n[options]\ntraffic = \"icmp\"",
         &good_with(
             "[sweep]\nhalf_open_max = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nretransmit_tries = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22]\nchain = [1,2,3,4]\nchildless = [true, false]\nvirtual_address = [true, false]\ncookies = [\"always\", \"never\"]",
         ),

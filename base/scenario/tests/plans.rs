@@ -14,7 +14,8 @@ use keytoll_scenario::catalogue::suites::DEFAULT_IKEV1;
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
-    Mode, Network, Options, Retransmission, RowPlan, Tls, TlsVersion, WorldKind,
+    Mode, Network, Options, Retransmission, RowPlan, Tls, TlsVersion, Traffic, TrafficDirection, TrafficKind,
+    WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
@@ -266,6 +267,45 @@ fn tls() -> impl Strategy<Value = Tls> {
     })
 }
 
+fn traffic() -> impl Strategy<Value = Traffic> {
+    let kind = option::of(prop::sample::select(&TrafficKind::ALL[..]));
+    let times = (durations(100_000_000, 3_600_000_000_000), durations(10_000, 60_000_000_000));
+    let sizes = (option::of(128..=65_000_u16), 1_000..=10_000_000_000_u64, 4_096..=1_u32 << 30);
+    let direction = prop::sample::select(&TrafficDirection::ALL[..]);
+    (kind, times, sizes, direction, any::<bool>()).prop_map(
+        |(
+            kind,
+            (duration, interval),
+            (packet_bytes, rate_bits_per_s, window_bytes),
+            direction,
+            protected,
+        )| {
+            Traffic {
+                kind,
+                duration,
+                packet_bytes,
+                direction,
+                rate_bits_per_s,
+                interval,
+                window_bytes,
+                protected,
+            }
+        },
+    )
+}
+
+/// Without what cannot flow: past no SA, or endlessly.
+fn flowing(mut row: RowPlan) -> RowPlan {
+    let rates = [row.network.up, row.network.down].map(|way| way.rate_bits_per_s);
+    let traffic = &mut row.options.traffic;
+    if traffic.kind == Some(TrafficKind::Bulk) && rates.contains(&None) {
+        traffic.kind = None;
+    }
+    traffic.protected &= !row.options.childless;
+    *traffic = traffic.fitted();
+    row
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
     let security = (
@@ -279,7 +319,7 @@ fn options() -> impl Strategy<Value = Options> {
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
     let fault = option::of(prop::sample::select(&Fault::ALL[..]));
-    (security, life, retransmission, 0..3_u8, any::<bool>(), tls(), fault).prop_map(
+    (security, life, retransmission, 0..3_u8, any::<bool>(), tls(), (fault, traffic())).prop_map(
         |(
             (initiator, responder, childless, fragment_bytes, cookies),
             life,
@@ -287,7 +327,7 @@ fn options() -> impl Strategy<Value = Options> {
             mode,
             ipv6,
             tls,
-            fault,
+            (fault, traffic),
         )| {
             Options {
                 reauth_lifetime: Duration::from_secs(life.0.into()),
@@ -315,6 +355,7 @@ fn options() -> impl Strategy<Value = Options> {
                 ipv6,
                 makers: Makers::default(),
                 fault,
+                traffic,
             }
         },
     )
@@ -342,7 +383,8 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                 ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
             options.fault = options.fault.filter(|&fault| options.can_have(fault, method));
-            RowPlan { method, variant, network, topology: Topology::Raw, ike_suites, esp_suites, options }
+            let topology = Topology::Raw;
+            flowing(RowPlan { method, variant, network, topology, ike_suites, esp_suites, options })
         },
     )
 }
@@ -420,4 +462,41 @@ fn rows_are_marked_by_their_worst_algorithm() {
     let marks =
         parse("marks", text).unwrap().rows.iter().map(|row| row.standing().mark()).collect::<Vec<_>>();
     assert_eq!(marks, ["", "broken", "weak", "broken"]);
+}
+
+#[test]
+fn traffic_is_read_with_its_units_and_names_its_rows() {
+    let text = "
+        methods = 'ikev2-psk'
+        networks = 'lte'
+        [options]
+        traffic = 'constant'
+        traffic_duration = '2.5 s'
+        traffic_rate = '64 kbit/s'
+        traffic_window = '64 KiB'
+        [sweep]
+        ipsec = ['none', 'esp']
+        traffic_packet = ['path', '200 B']
+    ";
+    let plan = parse("traffic.toml", text).unwrap();
+    let shared = "traffic=constant traffic_duration=2.5s";
+    assert_eq!(
+        rows(&plan),
+        [
+            format!("ikev2-psk lte {shared} traffic_packet=path traffic_rate=64kbit/s ipsec=none"),
+            format!("ikev2-psk lte {shared} traffic_packet=200B traffic_rate=64kbit/s ipsec=none"),
+            format!("ikev2-psk lte {shared} traffic_packet=path traffic_rate=64kbit/s ipsec=esp"),
+            format!("ikev2-psk lte {shared} traffic_packet=200B traffic_rate=64kbit/s ipsec=esp"),
+        ]
+    );
+    let expected = Traffic {
+        kind: Some(TrafficKind::Constant),
+        duration: Duration::from_millis(2500),
+        rate_bits_per_s: 64_000,
+        packet_bytes: Some(200),
+        protected: false,
+        // A window means nothing to a constant rate.
+        ..Traffic::default()
+    };
+    assert_eq!(plan.rows[1].options.traffic, expected);
 }

@@ -24,6 +24,8 @@ pub enum Cost {
     Foreign(ForeignCost),
     /// What one input cost a node, operation by operation; only profiles have them.
     Step(StepCost),
+    /// What the traffic of one authentication cost one node.
+    Traffic(TrafficCost),
 }
 
 /// What one input cost a node: from the moment it was given to the host until that had nothing more to say.
@@ -84,6 +86,19 @@ pub struct SampleCost {
     pub heap_peak_bytes: u64,
     /// Heap that the established SA pair keeps, in bytes; None where it was not measured.
     pub idle_sa_bytes: Option<u64>,
+}
+
+/// What the traffic of one authentication cost one node, from its beginning until all that was sent had arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficCost {
+    /// The authentication.
+    pub sample: u32,
+    /// The node.
+    pub node: Node,
+    /// CPU time of the host this ran on.
+    pub cpu_ns: u64,
+    /// The part of it spent in crypto operations.
+    pub crypto_ns: u64,
 }
 
 /// What one authentication cost a node that is another maker's program, as the operating system counts it.

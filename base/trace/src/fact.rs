@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Traffic;
+
 /// One fact, with when, where and on behalf of which authentication it happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -83,6 +85,8 @@ pub enum Protocol {
     Wlan,
     /// EAP, whoever carries it.
     Eap,
+    /// Traffic of users outside IPsec, other than ICMP.
+    Ip,
 }
 
 impl Protocol {
@@ -97,6 +101,7 @@ impl Protocol {
             Self::Hip => "hip",
             Self::Wlan => "wlan",
             Self::Eap => "eap",
+            Self::Ip => "ip",
         }
     }
 }
@@ -227,5 +232,36 @@ pub enum Fact {
     Refused {
         /// What it said, a name as in `Failed`.
         why: Cow<'static, str>,
+    },
+    /// Traffic of users begins.
+    TrafficBegan,
+    /// What a node sent and got of it; it is over.
+    Traffic(Box<Traffic>),
+    /// What a link carried meanwhile, of users' traffic in IPsec's clothes or without.
+    TrafficCarried {
+        /// The link.
+        link: Link,
+        /// IP packets after fragmentation, those lost included; not those that a full queue refused.
+        packets: u64,
+        /// Their bytes on the wire, IP headers of every fragment included.
+        bytes: u64,
+        /// Those lost or damaged, and those that a full queue refused.
+        lost_packets: u64,
+        /// Bytes of those that a full queue refused.
+        refused_bytes: u64,
+    },
+    /// How often a node met something meanwhile that it could not use.
+    TrafficDiscarded {
+        /// The protocol.
+        protocol: Protocol,
+        /// Why, as in `Discarded`.
+        why: Cow<'static, str>,
+        /// How often.
+        count: u64,
+    },
+    /// For how long a node was busy meanwhile, in virtual time, with traffic and all else.
+    TrafficComputed {
+        /// In nanoseconds.
+        busy_ns: u64,
     },
 }

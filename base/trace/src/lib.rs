@@ -16,11 +16,15 @@ pub mod names;
 mod packet;
 pub mod primitive;
 pub mod revealed;
+pub mod traffic;
 
-pub use cost::{Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus};
+pub use cost::{
+    Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,
+};
 pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
 pub use packet::{PacketCost, StageCost};
 pub use revealed::Revealed;
+pub use traffic::{Spread, Traffic};
 
 /// Where engines leave facts; the driver adds time, node and sample.
 pub trait Trace {

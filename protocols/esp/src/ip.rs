@@ -39,6 +39,14 @@ pub const fn next_header(ip: IpAddr) -> u8 {
     }
 }
 
+/// Length of a header without options or extension headers.
+pub const fn header_bytes(ip: IpAddr) -> usize {
+    match ip {
+        IpAddr::V4(_) => HEADER_V4,
+        IpAddr::V6(_) => HEADER_V6,
+    }
+}
+
 /// Which part of a packet a fragment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fragment {

@@ -98,7 +98,18 @@ impl Ipsec {
 
     /// Whether some pair is for packets to this address.
     pub fn reaches(&self, destination: IpAddr) -> bool {
-        self.sad.reaches(destination)
+        self.sad.for_destination(destination).is_some()
+    }
+
+    /// The longest IP packet to this address that some pair makes no more than `mtu_bytes` of, outer header included.
+    pub fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
+        let pair = self.sad.for_destination(destination)?;
+        let outer = ip::header_bytes(pair.path.remote.ip) + pair.path.transport.header_bytes();
+        let payload = pair.outbound.room_bytes(mtu_bytes.saturating_sub(outer));
+        Some(match pair.mode {
+            Mode::Tunnel => payload,
+            Mode::Transport => payload + ip::header_bytes(destination),
+        })
     }
 
     /// What the pair that receives on this SPI has carried: in, out.

@@ -63,6 +63,12 @@ impl Outbound {
         self.padding(payload) + 2 + self.key.icv_len()
     }
 
+    /// Bytes of payload that sealing makes no more than `packet_bytes` of.
+    pub(crate) fn room_bytes(&self, packet_bytes: usize) -> usize {
+        let sealed = packet_bytes.saturating_sub(self.front_len() + self.key.icv_len());
+        (sealed - sealed % alignment(self.key.encryption)).saturating_sub(2)
+    }
+
     /// RFC 4303 §2.4: payload, padding and the two bytes behind it end on a multiple of 4, and of the cipher's block.
     const fn padding(&self, payload: usize) -> usize {
         let alignment = alignment(self.key.encryption);

@@ -231,14 +231,12 @@ impl Sad {
         Some(self.at(place))
     }
 
-    /// Every address, protocol and port: whether some pair is for packets to there.
-    pub(crate) fn reaches(&self, destination: IpAddr) -> bool {
-        let reaches = |place: &Place| {
-            let remote = self.pair(*place).map(|pair| &pair.selectors.remote);
-            remote.is_some_and(|remote| remote.iter().any(|side| side.addresses.contain(destination)))
-        };
-        self.by_peer.get(&destination).is_some_and(|places| places.iter().any(reaches))
-            || self.others.iter().any(reaches)
+    /// The newest pair that is for packets to there, whatever their protocols and ports.
+    pub(crate) fn for_destination(&self, destination: IpAddr) -> Option<&Pair> {
+        let peers = self.by_peer.get(&destination).map_or(&[][..], Vec::as_slice);
+        let pairs = peers.iter().rev().chain(self.others.iter().rev());
+        let mut pairs = pairs.filter_map(|&place| self.pair(place));
+        pairs.find(|pair| pair.selectors.remote.iter().any(|side| side.addresses.contain(destination)))
     }
 
     /// The newest pair for a flow that is ready, else the newest of those that are not.

@@ -7,6 +7,8 @@
 //! included. Authentications during which the driver lost the CPU (`disturbed`) are left out of the
 //! CPU figures, and of the delays where computation is charged to virtual time; the `n` beside a mean says what remains.
 
+mod traffic;
+
 use std::collections::BTreeMap;
 
 use keytoll_trace::manifest::{Manifest, ManifestRow};
@@ -17,6 +19,7 @@ use crate::Named;
 use crate::beside::{Beside, beside};
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
+pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSummary};
 
 /// The format of [`Summary`].
 pub const FORMAT: u32 = 1;
@@ -94,6 +97,9 @@ pub struct SummaryRow {
     pub planned: u64,
     /// What a reader of this row should know.
     pub notes: Vec<String>,
+    /// What users sent once the SAs were there; absent where nothing was to be sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficSummary>,
 }
 
 /// A distribution of delays in milliseconds.
@@ -283,6 +289,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         charged: tally.charged && row.world == SIM,
         planned: row.samples_planned.into(),
         notes: notes(row, tally),
+        traffic: tally.traffic.as_ref().map(traffic::traffic),
     }
 }
 

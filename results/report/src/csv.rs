@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample, Split};
+use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample, Split, Traffic};
 use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::trace::{Link, Node};
 use keytoll_analysis::{Findings, RowFindings};
@@ -42,7 +42,9 @@ impl<W: Write> Samples<W> {
     pub fn write(&mut self, row: &ManifestRow, sample: &Sample) -> io::Result<()> {
         let links = LINKS.iter().flat_map(|link| link_cells(sample.links.get(link)));
         let nodes = Node::ALL.iter().flat_map(|node| node_cells(sample.nodes.get(node)));
-        let cells = identity(row).into_iter().chain(sample_cells(sample)).chain(links).chain(nodes);
+        let traffic = traffic_cells(sample.traffic.as_ref());
+        let cells = identity(row).into_iter().chain(sample_cells(sample)).chain(links);
+        let cells = cells.chain(nodes).chain(traffic);
         Ok(self.0.write_record(cells)?)
     }
 
@@ -60,7 +62,8 @@ fn sample_columns() -> Vec<String> {
     });
     let nodes =
         Node::ALL.iter().flat_map(|node| NODE_COLUMNS.map(|column| format!("{}_{column}", node.name())));
-    own.chain(links).chain(nodes).collect()
+    let traffic = TRAFFIC_COLUMNS.map(str::to_owned);
+    own.chain(links).chain(nodes).chain(traffic).collect()
 }
 
 const SAMPLE_COLUMNS: [&str; 21] = [
@@ -134,6 +137,30 @@ fn node_cells(cost: Option<&NodeCost>) -> [String; 4] {
         known(cost.and_then(|cost| cost.crypto_ns)),
         known(cost.and_then(|cost| cost.heap_peak_bytes)),
         known(cost.and_then(|cost| cost.idle_sa_bytes)),
+    ]
+}
+
+const TRAFFIC_COLUMNS: [&str; 7] = [
+    "traffic_up_bits_per_s",
+    "traffic_down_bits_per_s",
+    "traffic_packets_sent",
+    "traffic_packets_repeated",
+    "traffic_packets_lost",
+    "traffic_longest_gap_ns",
+    "traffic_rekeys",
+];
+
+fn traffic_cells(traffic: Option<&Traffic>) -> [String; 7] {
+    let goodput =
+        |node| known(traffic.and_then(|traffic| traffic.goodput_bits_per_s(node)).map(|bits| bits as u64));
+    [
+        goodput(Node::Gw),
+        goodput(Node::Ue),
+        known(traffic.map(Traffic::sent)),
+        known(traffic.map(Traffic::repeated)),
+        known(traffic.map(Traffic::lost)),
+        known(traffic.map(Traffic::longest_gap_ns)),
+        known(traffic.map(|traffic| traffic.rekeys)),
     ]
 }
 

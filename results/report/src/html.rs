@@ -11,6 +11,7 @@ use keytoll_analysis::summary::{Summary, SummaryRow};
 use crate::groups::{Group, groups, label, seed};
 use crate::number::{known, plain, uncertain};
 use crate::svg::{Bar, Chart};
+use crate::traffic;
 
 /// Writes the page.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
@@ -86,7 +87,8 @@ fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
     let cpu = group.rows.iter().flat_map(|row| cpu_bars(row)).collect();
     Chart { title: "CPU time of an authentication", unit: "µs", bars: cpu }.write(out)?;
     delay_table(group, out)?;
-    node_table(group, out)
+    node_table(group, out)?;
+    traffic_table(group, out)
 }
 
 /// Title and key above a chart; `whiskers`: whether its bars have intervals.
@@ -181,6 +183,20 @@ fn node_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
         })
     });
     table(&NODE_HEAD, lines, out)
+}
+
+fn traffic_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    if group.rows.iter().all(|row| row.traffic.is_none()) {
+        return Ok(());
+    }
+    let head = traffic::HEAD.map(|(name, _)| if name.is_empty() { "traffic of" } else { name });
+    let lines = group.rows.iter().flat_map(|row| {
+        traffic::lines(row).into_iter().enumerate().map(|(place, cells)| {
+            let name = if place == 0 { label(row) } else { String::new() };
+            std::iter::once(name).chain(cells).collect()
+        })
+    });
+    table(&head, lines, out)
 }
 
 fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {

@@ -22,6 +22,7 @@ pub mod study;
 pub mod summary;
 mod svg;
 pub mod terminal;
+mod traffic;
 
 #[cfg(test)]
 mod example;

@@ -8,6 +8,7 @@ use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Summary, SummaryRow};
 use crate::groups::{Group, groups, label, seed, shared, short_label};
 use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{known, plain, uncertain};
+use crate::traffic;
 
 /// No line is longer.
 const WIDTH: usize = 100;
@@ -19,6 +20,9 @@ pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
     section("Delay and traffic", &DELAY_HEAD, (&groups, &shared), delay_lines, &mut out)?;
     if summary.rows.iter().any(is_costed) {
         section("CPU and memory", &CPU_HEAD, (&groups, &shared), cpu_lines, &mut out)?;
+    }
+    if summary.rows.iter().any(|row| row.traffic.is_some()) {
+        section("Traffic", &traffic::HEAD, (&groups, &shared), traffic::lines, &mut out)?;
     }
     beside(summary, &shared, &mut out)?;
     failures(summary, &mut out)?;
@@ -230,6 +234,9 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes: Vec<String> = NOTES.map(str::to_owned).to_vec();
     if summary.rows.iter().any(is_costed) {
         notes.push(COST_NOTE.to_owned());
+    }
+    if summary.rows.iter().any(|row| row.traffic.is_some()) {
+        notes.push(traffic::NOTE.to_owned());
     }
     if summary.rows.iter().any(|row| row.world != CAPTURED) {
         notes.push(charged(summary).to_owned());

@@ -98,7 +98,7 @@ pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<
         _ => conversation.outcome.place(),
     };
     for (place, entry) in conversation.entries.iter().enumerate() {
-        if !matches!(entry.protocol, Protocol::Esp | Protocol::Icmp) {
+        if !matches!(entry.protocol, Protocol::Esp | Protocol::Icmp | Protocol::Ip) {
             let facts = facts(entry).into_iter();
             records.extend(facts.map(|fact| record(entry.first_ns, entry.ends.0, fact)));
         }

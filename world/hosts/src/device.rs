@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
 use crate::supplicant::{EapCredentials, Supplicant};
+use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
@@ -39,6 +40,8 @@ pub struct Device {
     ike: Endpoint,
     supplicant: Option<Supplicant>,
     sas: SaTable,
+    /// Traffic of users, while there is some.
+    station: Option<Station>,
     rng: Rng,
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
@@ -64,6 +67,7 @@ impl Device {
             rng: seed.stream(&format!("{name}/esp")),
             config,
             sas: SaTable::default(),
+            station: None,
             assigned: None,
             current: None,
             setting_up: false,
@@ -79,7 +83,8 @@ impl Device {
         self.ike.closing_count()
     }
 
-    fn source(&self) -> IpAddr {
+    /// Its address inside the SAs: the one the gateway assigned, or its own.
+    pub fn source(&self) -> IpAddr {
         self.assigned.or(self.config.inner).unwrap_or(self.config.address)
     }
 
@@ -119,7 +124,24 @@ impl Device {
         }
     }
 
+    fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
+            return station.arrived_plain(from, to, bytes, cx);
+        }
+        match esp_payload(&self.config.ike, to, bytes) {
+            Some(esp) => {
+                if let Some(packet) = self.sas.open(from, to, esp, cx) {
+                    self.delivered(&packet, cx);
+                }
+            }
+            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+        }
+    }
+
     fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+        if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
+            return;
+        }
         if packet.protocol != icmp::protocol(packet.source) {
             return;
         }
@@ -247,17 +269,23 @@ impl Engine for Device {
             Input::Command(Command::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
             Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
-            Input::Tick => self.ike.handle(Input::Tick, cx),
-            Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {
-                Some(esp) => {
-                    if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                        self.delivered(&packet, cx);
-                    }
-                }
-                None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
-            },
+            Input::Command(Command::Traffic(config)) => {
+                self.station = Some(Station::begin(&config, &self.sas, cx));
+            }
+            Input::Command(Command::TrafficEnd) => {
+                self.station.take().into_iter().for_each(|station| station.end(cx));
+                self.out.push_back(Output::Event(Event::TrafficEnded));
+            }
+            Input::Tick => {
+                self.ike.handle(Input::Tick, cx);
+                self.station.iter_mut().for_each(|station| station.tick(cx.now));
+            }
+            Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
         }
         self.drain(cx);
+        if let Some(station) = &mut self.station {
+            station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+        }
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -265,16 +293,12 @@ impl Engine for Device {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.ike.deadline()
+        Deadline::earlier(self.ike.deadline(), self.station.as_ref().and_then(Station::deadline))
     }
 }
 
 /// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP; portless packets are ESP.
-pub(crate) fn esp_payload<'a>(
-    config: &v2::Config,
-    to: keytoll_engine::Addr,
-    bytes: &'a [u8],
-) -> Option<&'a [u8]> {
+pub(crate) fn esp_payload<'a>(config: &v2::Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let marked = bytes.first_chunk() == Some(&[0; 4]);
     (to.port == 0 || (to.port == config.nat_port && bytes.len() > 4 && !marked)).then_some(bytes)
 }

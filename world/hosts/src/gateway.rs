@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_ike::Endpoint;
 use keytoll_ike::v2::{self, SaId};
 
@@ -13,6 +13,7 @@ use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaTable};
+use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
 
 /// What a gateway is told before its first packet.
@@ -35,6 +36,8 @@ pub struct Gateway {
     ike: Endpoint,
     authenticator: Option<Authenticator>,
     sas: SaTable,
+    /// Traffic of users, while there is some.
+    station: Option<Station>,
     rng: Rng,
     /// Where the peer of each IKE SA is.
     peers: BTreeMap<SaId, IpAddr>,
@@ -50,6 +53,7 @@ impl Gateway {
             rng: seed.stream(&format!("{name}/esp")),
             config,
             sas: SaTable::default(),
+            station: None,
             peers: BTreeMap::new(),
             out: VecDeque::new(),
         }
@@ -75,8 +79,28 @@ impl Gateway {
         self.authenticator.as_ref().map_or(0, Authenticator::outstanding)
     }
 
+    fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
+            return station.arrived_plain(from, to, bytes, cx);
+        }
+        if let Some(authenticator) = self.authenticator.as_mut().filter(|ours| ours.owns(to.port)) {
+            return authenticator.handle(Input::Packet { from, to, bytes }, cx);
+        }
+        match esp_payload(&self.config.ike, to, bytes) {
+            Some(esp) => {
+                if let Some(packet) = self.sas.open(from, to, esp, cx) {
+                    self.delivered(&packet, cx);
+                }
+            }
+            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+        }
+    }
+
     /// Answers an echo request for one of our addresses through the SA that leads back.
     fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+        if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
+            return;
+        }
         let ours =
             packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
         if !ours || packet.protocol != icmp::protocol(packet.source) {
@@ -193,10 +217,6 @@ impl Gateway {
         self.tell(v2::Event::Failed(sa, why));
     }
 
-    fn is_radius(&self, port: u16) -> bool {
-        self.authenticator.as_ref().is_some_and(|authenticator| authenticator.owns(port))
-    }
-
     fn install(&mut self, sa: SaId, child: v2::ChildSa) {
         if let Some(&peer) = self.peers.get(&sa) {
             self.sas.install(child, self.config.address, peer);
@@ -217,27 +237,26 @@ impl Engine for Gateway {
             Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
             Input::Command(Command::Echo { .. }) => {}
+            Input::Command(Command::Traffic(config)) => {
+                self.station = Some(Station::begin(&config, &self.sas, cx));
+            }
+            Input::Command(Command::TrafficEnd) => {
+                self.station.take().into_iter().for_each(|station| station.end(cx));
+                self.out.push_back(Output::Event(Event::TrafficEnded));
+            }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
+                self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);
                 }
             }
-            Input::Packet { from, to, bytes } if self.is_radius(to.port) => {
-                if let Some(authenticator) = &mut self.authenticator {
-                    authenticator.handle(Input::Packet { from, to, bytes }, cx);
-                }
-            }
-            Input::Packet { from, to, bytes } => match esp_payload(&self.config.ike, to, bytes) {
-                Some(esp) => {
-                    if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                        self.delivered(&packet, cx);
-                    }
-                }
-                None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
-            },
+            Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
         }
         self.drain(cx);
+        if let Some(station) = &mut self.station {
+            station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+        }
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -246,6 +265,7 @@ impl Engine for Gateway {
 
     fn deadline(&self) -> Option<Deadline> {
         let radius = self.authenticator.as_ref().and_then(Authenticator::deadline);
-        Deadline::earlier(self.ike.deadline(), radius)
+        let traffic = self.station.as_ref().and_then(Station::deadline);
+        Deadline::earlier(Deadline::earlier(self.ike.deadline(), radius), traffic)
     }
 }

@@ -5,7 +5,7 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
 use keytoll_ike::wire::TrafficSelector;
 
-use crate::{Aaa, Device, Gateway, Hss};
+use crate::{Aaa, Device, Gateway, Hss, traffic};
 
 /// What may be asked of a host.
 #[derive(Debug)]
@@ -19,6 +19,10 @@ pub enum Command {
     Drain,
     /// Any host: ask its IKE endpoint.
     Ike(v2::Command),
+    /// Device and gateway: begin traffic of users, or to answer it.
+    Traffic(Box<traffic::Config>),
+    /// Device and gateway: it is over; tell what was.
+    TrafficEnd,
 }
 
 /// What a host tells whoever drives it.
@@ -28,6 +32,8 @@ pub enum Event {
     Usable,
     /// Device: the answer to an echo request came back.
     EchoReply,
+    /// Device and gateway: traffic of users has ended and was told.
+    TrafficEnded,
     /// Device and gateway: an SA for traffic is there.
     ChildUp(Child),
     /// Device and gateway: an SA for traffic has new keys.

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use keytoll_engine::wire::{DecodeError, Reader};
 
+use crate::ip;
+
 /// IP protocol number of ICMP.
 pub const ICMP: u8 = 1;
 /// Next header number of ICMPv6.
@@ -64,24 +66,12 @@ impl Echo {
     }
 }
 
-/// RFC 1071 over the message and, for ICMPv6, the pseudo-header of RFC 8200 §8.1.
+/// RFC 792: over the message; RFC 4443 §2.3: and the pseudo-header.
 fn checksum(source: IpAddr, destination: IpAddr, message: &[u8]) -> u16 {
-    let pseudo = match (source, destination) {
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let length = u64::try_from(message.len()).unwrap_or(u64::MAX);
-            sum(&source.octets()) + sum(&destination.octets()) + length + u64::from(ICMPV6)
-        }
-        _ => 0,
-    };
-    let mut folded = pseudo + sum(message);
-    while folded > 0xffff {
-        folded = (folded & 0xffff) + (folded >> 16);
+    match source {
+        IpAddr::V4(_) => ip::internet_checksum(0, message),
+        IpAddr::V6(_) => ip::checksum((source, destination), ICMPV6, message),
     }
-    !u16::try_from(folded).expect("folded to 16 bits")
-}
-
-fn sum(bytes: &[u8]) -> u64 {
-    bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
 #[cfg(test)]

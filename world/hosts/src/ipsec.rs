@@ -30,6 +30,14 @@ pub(crate) struct Delivered {
     pub(crate) payload: Vec<u8>,
 }
 
+impl Delivered {
+    /// As the packet that it was.
+    pub(crate) fn as_packet(&self) -> ip::Packet<'_> {
+        let &Self { source, destination, protocol, ref payload } = self;
+        ip::Packet { source, destination, protocol, payload }
+    }
+}
+
 impl SaTable {
     /// Installs a pair of SAs between two outer addresses.
     pub(crate) fn install(&mut self, child: ChildSa, local: IpAddr, remote: IpAddr) {
@@ -67,6 +75,11 @@ impl SaTable {
     /// Whether traffic to this address has an SA.
     pub(crate) fn reaches(&self, destination: IpAddr) -> bool {
         self.ipsec.reaches(destination)
+    }
+
+    /// The longest IP packet to a destination that leaves in one of at most `mtu_bytes`.
+    pub(crate) fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
+        self.ipsec.room_bytes(destination, mtu_bytes)
     }
 
     /// Seals an IP payload into the SA for its destination; that there is none is traced.

@@ -3,6 +3,7 @@
 //! ```text
 //!   Device:   Echo --> no SA? --> ike::Endpoint.Initiate --> ChildUp --> esp --> echo reply
 //!   Gateway:                      ike::Endpoint (responder) ---------> esp --> answers echoes
+//!   both:     traffic::Station: pings, datagrams or bulk data through the SA, or past it
 //!                                      '--EAP--> radius::Client --> Aaa: radius::Server --> eap::Server
 //!                                                                                '--diameter::Client --> Hss
 //! ```
@@ -21,6 +22,7 @@ pub mod ip;
 mod ipsec;
 pub mod subscribers;
 mod supplicant;
+pub mod traffic;
 pub mod tunnels;
 
 pub use aaa::{Aaa, AaaConfig};

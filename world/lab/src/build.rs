@@ -68,7 +68,7 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     connection.auth_lifetime = Some(match row.options.makers.ue.is_foreign() {
         // strongSwan authenticates again at once if less is left than its own margin.
         true => A_DAY,
-        false => row.options.reauth_lifetime,
+        false => lifetime(&row.options),
     });
     connection.pool = row.options.virtual_address.then_some(sites.pool);
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
@@ -86,6 +86,13 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
         aaa: row.method.eap().map(|_| eap::access((row, sites), &fault::seed_of_gateway(row, seed))),
     };
     Gateway::new(config, seed, "gw")
+}
+
+/// With traffic of users the lifetime begins when that ends. RFC 4478 §3: whole seconds.
+fn lifetime(options: &plan::Options) -> Duration {
+    let traffic = options.traffic;
+    let sending = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration + crate::traffic::QUIET);
+    options.reauth_lifetime + Duration::from_secs(sending.as_secs() + u64::from(sending.subsec_nanos() > 0))
 }
 
 /// The shared key of a row, from the seed.

@@ -25,6 +25,7 @@ mod run;
 mod secrets;
 mod sites;
 mod steps;
+mod traffic;
 
 pub use capture::{Captures, Seized, Taken};
 pub use credentials::Credentials;

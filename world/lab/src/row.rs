@@ -11,8 +11,8 @@ use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
 use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
-use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, World};
-use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost};
+use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, Recorder, World};
+use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
 use crate::build;
 use crate::credentials::{Credentials, provider};
@@ -21,6 +21,7 @@ use crate::fault;
 use crate::gauge::{Gauge, role};
 use crate::keeper::{Discard, Keeper};
 use crate::sites::Sites;
+use crate::traffic::{DRAIN_MAX, QUIET, Sieve, Traffic};
 
 /// Bytes after the echo header: `ping`'s default.
 pub(crate) const ECHO_BYTES: usize = 56;
@@ -55,6 +56,7 @@ pub struct RowEnd {
 pub struct Row {
     world: World<Host, Metered<Provider>, Gauge>,
     ue: NodeIndex,
+    gw: NodeIndex,
     /// Every node, with its heap before it was built.
     nodes: Vec<(NodeIndex, Node, i64)>,
     samples: u32,
@@ -69,6 +71,8 @@ pub struct Row {
     core_hz: f64,
     /// A card that is used elsewhere between authentications.
     travelling_card: Option<SharedCard>,
+    /// What users send once the SAs are there.
+    traffic: Option<Traffic>,
 }
 
 /// One authentication of a profile.
@@ -126,6 +130,7 @@ impl Row {
         Self {
             world,
             ue,
+            gw,
             nodes,
             samples: plan.samples,
             interval: plan.interval,
@@ -135,6 +140,7 @@ impl Row {
             memories: ends.as_ref().map(Memories::of).unwrap_or_default(),
             core_hz,
             travelling_card,
+            traffic: Traffic::of(row, &sites),
         }
     }
 
@@ -152,8 +158,12 @@ impl Row {
                 end.stopped = true;
                 break;
             }
-            end.failed += u32::from(self.sample(end.samples, keeper) == End::Failed);
+            let outcome = self.sample(end.samples, keeper);
+            end.failed += u32::from(outcome == End::Failed);
             end.smoothed += u32::from(self.world.meter_mut().was_smoothed());
+            if let (End::Done, Some(traffic)) = (outcome, self.traffic.clone()) {
+                self.carry(&traffic, end.samples, keeper);
+            }
             self.rest(keeper);
             end.samples += 1;
             progress();
@@ -236,6 +246,56 @@ impl Row {
                 Event::Usable => until = self.world.now() + ECHO_PATIENCE,
                 Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => return End::Failed,
                 _ => {}
+            }
+        }
+    }
+
+    /// Traffic of users from its beginning until all that was sent has arrived, and its costs.
+    fn carry(&mut self, traffic: &Traffic, sample: u32, keeper: &mut dyn Keeper) {
+        let Host::Device(device) = self.world.host(self.ue) else { return };
+        let stations = traffic.stations(device.source());
+        self.world.meter_mut().begin_sample();
+        let mut sieve = Sieve::new(keeper);
+        for (node, station) in [self.ue, self.gw].into_iter().zip(stations) {
+            self.world.command(node, Command::Traffic(Box::new(station)));
+        }
+        self.pass_until(self.world.now() + traffic.duration + QUIET, &mut sieve);
+        for _ in 0..DRAIN_MAX {
+            if sieve.arrives() + QUIET <= self.world.now() {
+                break;
+            }
+            self.pass_until(self.world.now() + QUIET, &mut sieve);
+        }
+        self.end_traffic(&mut sieve);
+        sieve.finish(self.world.now(), sample);
+        for &(node, name, _) in &self.nodes {
+            keeper.cost(Cost::Traffic(TrafficCost {
+                sample,
+                node: name,
+                cpu_ns: self.world.meter_mut().cpu_ns(node),
+                crypto_ns: self.world.meter_mut().crypto_ns(node),
+            }));
+        }
+    }
+
+    fn pass_until(&mut self, until: Time, recorder: &mut dyn Recorder) {
+        while let Some((_, node, event)) = self.world.run_until(until, recorder) {
+            if node == self.ue {
+                self.note(&event);
+            }
+        }
+    }
+
+    /// Both stations tell what was, once they have worked off what waited for them.
+    fn end_traffic(&mut self, recorder: &mut dyn Recorder) {
+        let nodes = [self.ue, self.gw];
+        nodes.iter().for_each(|&node| self.world.command(node, Command::TrafficEnd));
+        let (mut ended, until) = (0, self.world.now() + PATIENCE);
+        while ended < nodes.len() {
+            let Some((_, node, event)) = self.world.run_until(until, recorder) else { break };
+            ended += usize::from(event == Event::TrafficEnded);
+            if node == self.ue {
+                self.note(&event);
             }
         }
     }

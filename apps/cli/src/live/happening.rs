@@ -49,6 +49,8 @@ impl Happening {
                     Err(refusal) => answered.with("why", Value::from(refusal.to_string())),
                 }
             }
+            // Only a simulated world has such traffic.
+            Event::TrafficEnded => return None,
             Event::Ike(event) => return of_ike(event),
         })
     }

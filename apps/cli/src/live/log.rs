@@ -117,6 +117,11 @@ impl Trace for Facts {
             Fact::Rekeyed { what } => debug!(target: FACT, what = &*what, "rekeyed"),
             Fact::Closed { why } => debug!(target: FACT, why = &*why, "closed"),
             Fact::Carried { .. } | Fact::Computed { .. } | Fact::Disturbed => {}
+            Fact::TrafficBegan
+            | Fact::Traffic(_)
+            | Fact::TrafficCarried { .. }
+            | Fact::TrafficComputed { .. }
+            | Fact::TrafficDiscarded { .. } => {}
         }
     }
 }

@@ -29,6 +29,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "strongswan-gateway",
         text: include_str!("../../../../scenarios/strongswan-gateway.toml"),
     },
+    Builtin { name: "traffic", text: include_str!("../../../../scenarios/traffic.toml") },
     Builtin { name: "aaa-servers", text: include_str!("../../../../scenarios/aaa-servers.toml") },
 ];
 

@@ -10,6 +10,7 @@ pub(crate) mod ikev1;
 mod makers;
 pub(crate) mod network;
 pub(crate) mod settings;
+mod traffic;
 pub(crate) mod values;
 
 use std::path::Path;
@@ -73,6 +74,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     };
     check_crypto(document, &plan)?;
     makers::check_world(document, &plan)?;
+    traffic::check_world(document, &plan)?;
     Ok(plan)
 }
 

@@ -14,7 +14,7 @@ use crate::quantity;
 use crate::resolve::values::{
     NEVER, eap_fragment, esp_fit, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
-use crate::resolve::{ikev1, makers};
+use crate::resolve::{ikev1, makers, traffic};
 use crate::tree::{Item, Table, Value};
 
 /// Options and suites of a row while it is being resolved.
@@ -210,6 +210,46 @@ pub(crate) const SETTINGS: &[Setting] = &[
         read: |s, item| set(&mut s.options.fault, fault(item)),
         print: |s| quoted(fault_name(s.options.fault)),
     },
+    Setting {
+        key: "traffic",
+        read: |s, item| set(&mut s.options.traffic.kind, traffic::kind(item)),
+        print: |s| quoted(traffic::kind_name(s.options.traffic.kind)),
+    },
+    Setting {
+        key: "traffic_duration",
+        read: |s, item| set(&mut s.options.traffic.duration, traffic::duration(item)),
+        print: |s| quoted(&quantity::duration(s.options.traffic.duration)),
+    },
+    Setting {
+        key: "traffic_packet",
+        read: |s, item| set(&mut s.options.traffic.packet_bytes, traffic::packet(item)),
+        print: |s| quoted(&traffic::print_packet(s.options.traffic.packet_bytes)),
+    },
+    Setting {
+        key: "traffic_direction",
+        read: |s, item| set(&mut s.options.traffic.direction, traffic::direction(item)),
+        print: |s| quoted(s.options.traffic.direction.name()),
+    },
+    Setting {
+        key: "traffic_rate",
+        read: |s, item| set(&mut s.options.traffic.rate_bits_per_s, traffic::rate(item)),
+        print: |s| quoted(&quantity::rate(s.options.traffic.rate_bits_per_s)),
+    },
+    Setting {
+        key: "traffic_interval",
+        read: |s, item| set(&mut s.options.traffic.interval, traffic::interval(item)),
+        print: |s| quoted(&quantity::duration(s.options.traffic.interval)),
+    },
+    Setting {
+        key: "traffic_window",
+        read: |s, item| set(&mut s.options.traffic.window_bytes, traffic::window(item)),
+        print: |s| quoted(&quantity::size(s.options.traffic.window_bytes.into())),
+    },
+    Setting {
+        key: "ipsec",
+        read: |s, item| set(&mut s.options.traffic.protected, traffic::ipsec(item)),
+        print: |s| quoted(traffic::ipsec_name(s.options.traffic.protected)),
+    },
 ];
 
 /// These mean something else, or nothing, to IKEv1.
@@ -322,6 +362,7 @@ impl Settings {
         if method.phase1().is_some() {
             ikev1::check(self, method, blame)?;
         }
+        traffic::check(&self.options, blame, (network_item, network))?;
         makers::check(&self.options, method, blame)
     }
 

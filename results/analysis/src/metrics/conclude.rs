@@ -170,6 +170,7 @@ impl Span {
             disturbed: records.iter().any(|record| record.fact == Fact::Disturbed),
             nodes: BTreeMap::new(),
             profiles: profile(number, records),
+            traffic: None,
         }
     }
 }

@@ -16,16 +16,18 @@ mod messages;
 mod profiler;
 mod sample;
 mod tally;
+mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_trace::{Cost, Fact, Node, Protocol, Record};
+use keytoll_trace::{Cost, Fact, Node, Protocol, Record, TrafficCost};
 
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
 pub use profiler::TIMER_HZ;
 pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
 pub use tally::{NodeTally, ProfileTally, Tally};
+pub use traffic::{Traffic, TrafficLink, TrafficNode, TrafficNodeTally, TrafficTally};
 
 /// An authentication with an outcome waits for this many later ones before it is concluded.
 const LINGER: u32 = 64;
@@ -83,6 +85,7 @@ pub struct Meter<S> {
 struct Open {
     records: Vec<Record>,
     costs: BTreeMap<Node, NodeCost>,
+    traffic_costs: BTreeMap<Node, TrafficCost>,
 }
 
 impl<S: FnMut(&Sample)> Meter<S> {
@@ -140,6 +143,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
             Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost)),
             // The sums of its steps are in the sample's own cost.
             Cost::Step(_) => {}
+            Cost::Traffic(cost) => self.traffic_cost(cost),
         }
     }
 
@@ -155,6 +159,14 @@ impl<S: FnMut(&Sample)> Meter<S> {
         self.advance(sample);
         match self.open_mut(sample) {
             Some(open) => _ = open.costs.insert(node, cost),
+            None => self.tally.late_records += 1,
+        }
+    }
+
+    fn traffic_cost(&mut self, cost: TrafficCost) {
+        self.advance(cost.sample);
+        match self.open_mut(cost.sample) {
+            Some(open) => _ = open.traffic_costs.insert(cost.node, cost),
             None => self.tally.late_records += 1,
         }
     }
@@ -192,7 +204,8 @@ impl<S: FnMut(&Sample)> Meter<S> {
         open.records.sort_by_key(|record| record.at_ns);
         let concluded = conclude::conclude(number, &open.records, &self.routes, &mut self.tally);
         if let Some(sample) = concluded {
-            let sample = Sample { nodes: open.costs, ..sample };
+            let traffic = Traffic::of(&open.records, open.traffic_costs, &mut self.tally);
+            let sample = Sample { nodes: open.costs, traffic, ..sample };
             self.tally.add(&sample);
             (self.sink)(&sample);
         }
@@ -220,6 +233,7 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
         Cost::Sample(cost) => Some(cost.sample),
         Cost::Foreign(cost) => Some(cost.sample),
         Cost::Step(cost) => Some(cost.sample),
+        Cost::Traffic(cost) => Some(cost.sample),
         Cost::Clock { .. } | Cost::Operation(_) => None,
     }
 }
@@ -231,7 +245,7 @@ fn is_traffic_of_users(fact: &Fact) -> bool {
         Fact::Carried { protocol, .. } => *protocol,
         _ => return false,
     };
-    matches!(protocol, Protocol::Esp | Protocol::Icmp)
+    matches!(protocol, Protocol::Esp | Protocol::Icmp | Protocol::Ip)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
 
+use super::Traffic;
+
 /// What one authentication took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
@@ -37,6 +39,8 @@ pub struct Sample {
     pub nodes: BTreeMap<Node, NodeCost>,
     /// What each node computed in virtual time; empty where computation is not charged.
     pub profiles: BTreeMap<Node, Profile>,
+    /// What users sent once the SAs were there; None where nothing was to be sent.
+    pub traffic: Option<Traffic>,
 }
 
 impl Sample {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{Link, Node, OperationCost, Protocol};
 
-use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample};
+use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample, TrafficTally};
 use crate::stats::{Distribution, Welford};
 
 /// Statistics over the authentications of a row.
@@ -42,6 +42,8 @@ pub struct Tally {
     pub nodes: BTreeMap<Node, NodeTally>,
     /// What they made each node compute in virtual time; empty where computation is not charged.
     pub profiles: BTreeMap<Node, ProfileTally>,
+    /// What users sent; None where nothing was to be sent.
+    pub traffic: Option<TrafficTally>,
     /// Frequency of the CPU profile that cycles are expressed in.
     pub profile_hz: BTreeMap<Node, f64>,
     /// What arrived and could not be used, by protocol and reason.
@@ -98,6 +100,9 @@ impl Tally {
         }
         for (node, profile) in sample.profiles.iter().filter(|_| !sample.disturbed) {
             self.profiles.entry(*node).or_default().add(*profile);
+        }
+        if let Some(traffic) = &sample.traffic {
+            self.traffic.get_or_insert_default().add(traffic);
         }
     }
 

@@ -59,6 +59,6 @@ fn dissector(protocol: Protocol, bytes: &[u8]) -> Option<(&'static str, &'static
         Protocol::Ike | Protocol::Esp => ("UDPENCAP", &[4500]),
         Protocol::Radius => ("RADIUS", &[1645, 1646, 1812, 1813, 3799]),
         Protocol::Diameter => ("Diameter", &[3868]),
-        Protocol::Icmp | Protocol::Hip | Protocol::Wlan | Protocol::Eap => return None,
+        Protocol::Icmp | Protocol::Hip | Protocol::Wlan | Protocol::Eap | Protocol::Ip => return None,
     })
 }

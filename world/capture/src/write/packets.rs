@@ -41,7 +41,7 @@ impl Packets {
             Transport::Tcp => self.segments(datagram, mtu),
             Transport::Udp => self.fragments(datagram, UDP, udp(datagram), mtu),
             Transport::Ip => {
-                let protocol = number(datagram.protocol, datagram.to.ip);
+                let protocol = number(datagram.protocol, datagram.to);
                 self.fragments(datagram, protocol, Some(datagram.bytes.to_vec()), mtu)
             }
         }
@@ -112,15 +112,20 @@ fn header_bytes(ip: IpAddr) -> usize {
 }
 
 /// IP protocol numbers of what travels without a transport.
-fn number(protocol: Protocol, to: IpAddr) -> u8 {
+fn number(protocol: Protocol, to: Addr) -> u8 {
     match protocol {
-        Protocol::Icmp if to.is_ipv4() => 1,
+        Protocol::Icmp if to.ip.is_ipv4() => 1,
         Protocol::Icmp => 58,
         Protocol::Hip => 139,
+        // In place of a port stands what the users' packet carries.
+        Protocol::Ip => u8::try_from(to.port).unwrap_or(RESERVED),
         // IPsec; nothing else goes directly over IP.
         _ => 50,
     }
 }
+
+/// RFC 5237's registry: nobody's protocol.
+const RESERVED: u8 = 255;
 
 /// Where a fragment begins, and whether more follow.
 type Part = Option<(usize, bool)>;

@@ -56,6 +56,7 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
         charged: true,
         planned: 50,
         notes: Vec::new(),
+        traffic: None,
     }
 }
 

@@ -1,0 +1,200 @@
+//! Traffic of users after an authentication: what one of them moved, and what all of a row did.
+
+use std::collections::BTreeMap;
+
+use keytoll_trace::{Fact, Link, Node, Protocol, Record, Spread, TrafficCost};
+
+use super::Tally;
+use crate::stats::{Distribution, Welford};
+
+/// What users sent after one authentication.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// What each node told, the device and the gateway.
+    pub nodes: BTreeMap<Node, TrafficNode>,
+    /// What each link carried, in IPsec's clothes or without.
+    pub links: BTreeMap<Link, TrafficLink>,
+    /// Child and IKE SAs that were given new keys meanwhile.
+    pub rekeys: u64,
+}
+
+/// What one node moved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrafficNode {
+    /// What it sent and got.
+    pub told: keytoll_trace::Traffic,
+    /// For how long it was busy, in virtual time.
+    pub busy_ns: u64,
+    /// What it cost on this machine.
+    pub cost: Option<TrafficCost>,
+}
+
+/// What a link carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TrafficLink {
+    /// IP packets after fragmentation, those lost included; not those that a full queue refused.
+    pub packets: u64,
+    /// Their bytes, all headers included.
+    pub bytes: u64,
+    /// Those lost or damaged, and those that a full queue refused.
+    pub lost_packets: u64,
+    /// Bytes of those that a full queue refused.
+    pub refused_bytes: u64,
+}
+
+impl Traffic {
+    /// None if there was no traffic, or it did not come to its end. Discards go to the tally at once.
+    pub(super) fn of(
+        records: &[Record],
+        costs: BTreeMap<Node, TrafficCost>,
+        tally: &mut Tally,
+    ) -> Option<Self> {
+        let begun = records.iter().position(|record| record.fact == Fact::TrafficBegan)?;
+        let mut traffic = Self::default();
+        for record in &records[begun..] {
+            traffic.take(record, tally);
+        }
+        for (node, cost) in costs {
+            traffic.nodes.entry(node).and_modify(|of| of.cost = Some(cost));
+        }
+        (!traffic.nodes.is_empty()).then_some(traffic)
+    }
+
+    fn take(&mut self, record: &Record, tally: &mut Tally) {
+        match &record.fact {
+            Fact::Traffic(told) => self.nodes.entry(record.node).or_default().told = (**told).clone(),
+            Fact::TrafficComputed { busy_ns } => {
+                // Servers compute, too, but users' packets do not pass them.
+                self.nodes.entry(record.node).and_modify(|of| of.busy_ns = *busy_ns);
+            }
+            &Fact::TrafficCarried { link, packets, bytes, lost_packets, refused_bytes } => {
+                self.links.insert(link, TrafficLink { packets, bytes, lost_packets, refused_bytes });
+            }
+            Fact::TrafficDiscarded { protocol, why, count } => {
+                let key: (Protocol, String) = (*protocol, why.to_string());
+                *tally.discards.entry(key).or_default() += count;
+            }
+            // After the stations have told what was, the SAs live on.
+            Fact::Rekeyed { .. } if self.nodes.is_empty() => self.rekeys += 1,
+            _ => {}
+        }
+    }
+
+    /// Data that arrived at a node, in bits per second: until its last byte, but not over less time than was sent for.
+    pub fn goodput_bits_per_s(&self, node: Node) -> Option<f64> {
+        let told = &self.nodes.get(&node)?.told;
+        let elapsed_ns = told.duration_ns.max(told.last_arrival_ns).max(1);
+        (told.payload_bytes > 0).then(|| told.payload_bytes as f64 * 8e9 / elapsed_ns as f64)
+    }
+
+    /// Sums up something over both nodes.
+    fn sum(&self, of: fn(&keytoll_trace::Traffic) -> u64) -> u64 {
+        self.nodes.values().map(|node| of(&node.told)).sum()
+    }
+
+    /// Packets with data that sources sent.
+    pub fn sent(&self) -> u64 {
+        self.sum(|told| told.data_packets_sent)
+    }
+
+    /// Of these, those sent again.
+    pub fn repeated(&self) -> u64 {
+        self.sum(|told| told.repeated_packets)
+    }
+
+    /// Of these, those that did not arrive; of echoes, those without a reply.
+    pub fn lost(&self) -> u64 {
+        self.sent().saturating_sub(self.sum(|told| told.data_packets_got))
+    }
+
+    /// The longest time without new data at either node.
+    pub fn longest_gap_ns(&self) -> u64 {
+        self.nodes.values().map(|node| node.told.longest_gap_ns).max().unwrap_or(0)
+    }
+
+    /// IP packets that either node sent, answers and acknowledgements included.
+    pub fn packets(&self) -> u64 {
+        self.sum(|told| told.out_packets)
+    }
+
+    /// What the way put around each of these packets, in bytes: IPsec, outer headers and those of fragments.
+    pub fn overhead_bytes(&self) -> Option<f64> {
+        let wire: u64 = self.links.values().map(|link| link.bytes + link.refused_bytes).sum();
+        let around = wire as f64 - self.sum(|told| told.out_bytes) as f64;
+        (self.packets() > 0).then(|| around / self.packets() as f64)
+    }
+}
+
+/// The traffic of all authentications of a row.
+#[derive(Debug, Clone, Default)]
+pub struct TrafficTally {
+    /// Bits per second of data that arrived, by the node it arrived at.
+    pub goodput: BTreeMap<Node, Welford>,
+    /// Packets with data that sources sent.
+    pub sent: Welford,
+    /// Of these, those sent again.
+    pub repeated: Welford,
+    /// Of these, those that did not arrive.
+    pub lost: Welford,
+    /// How often a source gave up waiting for an acknowledgement.
+    pub timeouts: Welford,
+    /// There and back, in nanoseconds, over all packets.
+    pub round_trip_ns: Distribution,
+    /// One way, in nanoseconds, over all packets.
+    pub one_way_ns: Distribution,
+    /// The longest time without new data, in nanoseconds.
+    pub longest_gap_ns: Distribution,
+    /// What the way put around each packet, in bytes.
+    pub overhead_bytes: Welford,
+    /// Rekeyings meanwhile.
+    pub rekeys: Welford,
+    /// What it cost each node.
+    pub nodes: BTreeMap<Node, TrafficNodeTally>,
+}
+
+/// What traffic cost one node.
+#[derive(Debug, Clone, Default)]
+pub struct TrafficNodeTally {
+    /// CPU time of this machine per packet that either node sent, in nanoseconds.
+    pub cpu_ns_per_packet: Welford,
+    /// The part of it spent in crypto operations.
+    pub crypto_ns_per_packet: Welford,
+    /// Share of the time in which the node computed, in virtual time.
+    pub busy_share: Welford,
+}
+
+impl TrafficTally {
+    pub(super) fn add(&mut self, traffic: &Traffic) {
+        for (&node, of) in &traffic.nodes {
+            self.add_node(node, of, traffic);
+        }
+        self.sent.add(traffic.sent() as f64);
+        self.lost.add(traffic.lost() as f64);
+        self.repeated.add(traffic.repeated() as f64);
+        self.timeouts.add(traffic.sum(|told| told.timeouts) as f64);
+        self.rekeys.add(traffic.rekeys as f64);
+        self.longest_gap_ns.add(traffic.longest_gap_ns());
+        traffic.overhead_bytes().iter().for_each(|&bytes| self.overhead_bytes.add(bytes));
+    }
+
+    fn add_node(&mut self, node: Node, of: &TrafficNode, traffic: &Traffic) {
+        if let Some(goodput) = traffic.goodput_bits_per_s(node) {
+            self.goodput.entry(node).or_default().add(goodput);
+        }
+        spread(&mut self.round_trip_ns, &of.told.round_trips);
+        spread(&mut self.one_way_ns, &of.told.one_way);
+        let tally = self.nodes.entry(node).or_default();
+        tally.busy_share.add(of.busy_ns as f64 / of.told.duration_ns.max(1) as f64);
+        if let Some(cost) = &of.cost {
+            let packets = traffic.packets().max(1) as f64;
+            tally.cpu_ns_per_packet.add(cost.cpu_ns as f64 / packets);
+            tally.crypto_ns_per_packet.add(cost.crypto_ns as f64 / packets);
+        }
+    }
+}
+
+fn spread(distribution: &mut Distribution, spread: &Spread) {
+    for (value, count) in spread.values() {
+        (0..count).for_each(|_| distribution.add(value));
+    }
+}

@@ -1,0 +1,104 @@
+//! Bulk data under a window, as TCP sends it: read RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timeout)
+//! and RFC 3465 (counting bytes) first.
+//!
+//! What it is: slow start from ten segments (RFC 6928), additive increase, fast retransmit on the third duplicate
+//! acknowledgement with NewReno's recovery, a retransmission timeout with backoff, acknowledgements for every second
+//! segment or after 40 ms, real headers with real checksums. What it is not: there is no connection to set up or close, no
+//! options (no timestamps, no selective acknowledgements, no ECN), no CUBIC or BBR, no pacing, no Nagle; the receiver
+//! always has its whole window and the sender always has data. Losses in bursts cost it more than a TCP of today, because
+//! it repairs one a round trip.
+
+mod receiver;
+mod sender;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Ctx, Deadline, Time};
+
+use receiver::Receiver;
+use sender::Sender;
+
+use super::segment::{self, Segment};
+use super::{Desk, Source};
+use crate::ip;
+
+/// RFC 863, "discard".
+const PORT: u16 = 9;
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    sender: Option<Sender>,
+    receiver: Receiver,
+}
+
+impl Flow {
+    pub(super) fn new(source: Option<Source>, window_bytes: u64) -> Self {
+        let sender = source.map(|Source { at, payload_bytes }| {
+            let segment_bytes = payload_bytes.saturating_sub(segment::HEADER_BYTES).max(1);
+            Sender::new(at, segment_bytes as u64, window_bytes)
+        });
+        Self { sender, receiver: Receiver::new(window_bytes) }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let sender = self.sender.as_ref().and_then(Sender::deadline);
+        Deadline::earlier(sender, self.receiver.deadline())
+    }
+
+    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+        if self.receiver.deadline().is_some_and(|deadline| deadline.at <= now) {
+            self.acknowledge(desk);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.tick(now, desk);
+        }
+        self.drain(now, desk);
+    }
+
+    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, desk: &mut Desk) -> bool {
+        if packet.protocol != segment::TCP {
+            return false;
+        }
+        let Ok(segment) = Segment::read((packet.source, packet.destination), PORT, packet.payload) else {
+            cx.discard(Protocol::Ip, "tcp: malformed");
+            return true;
+        };
+        if segment.data.is_empty() {
+            if let Some(sender) = &mut self.sender {
+                sender.acknowledged(segment.acknowledgement, cx.now, desk);
+            }
+        } else {
+            desk.account.data_packets_got += 1;
+            let new = self.receiver.take(segment.sequence, segment.data.len() as u64, cx.now);
+            desk.got(new, cx.now);
+            if self.receiver.must_acknowledge() {
+                self.acknowledge(desk);
+            }
+        }
+        self.drain(cx.now, desk);
+        true
+    }
+
+    fn acknowledge(&mut self, desk: &mut Desk) {
+        let acknowledgement = self.receiver.acknowledge();
+        let segment = Segment { sequence: 0, acknowledgement, data: &[] };
+        desk.send(segment::TCP, segment.write((desk.local, desk.remote), PORT));
+    }
+
+    /// Sends what the sender wants to have sent.
+    fn drain(&mut self, now: Time, desk: &mut Desk) {
+        let Some(sender) = &mut self.sender else { return };
+        while let Some(sent) = sender.poll(now, now < desk.until) {
+            let zeros = vec![0; sent.bytes as usize];
+            let segment = Segment { sequence: sent.sequence, acknowledgement: 0, data: &zeros };
+            desk.account.data_packets_sent += 1;
+            desk.account.repeated_packets += u64::from(sent.repeated);
+            desk.send(segment::TCP, segment.write((desk.local, desk.remote), PORT));
+        }
+    }
+}
+
+/// A number on the wire as a place in the stream: the one nearest to a known place.
+fn unwrapped(number: u32, near: u64) -> Option<u64> {
+    let ahead = number.wrapping_sub(near as u32).cast_signed();
+    near.checked_add_signed(ahead.into())
+}

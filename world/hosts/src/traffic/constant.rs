@@ -1,0 +1,128 @@
+//! Datagrams of one size at one rate, numbered and stamped with the time of their departure. Both stations live by the
+//! same virtual clock, so the way of each can be timed.
+//!
+//! A source whose processor does not keep up leaves datagrams out rather than sending them in a burst later.
+
+use std::time::Duration;
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::wire::{DecodeError, Reader};
+use keytoll_engine::{Ctx, Deadline, Time};
+
+use super::{Desk, Source, nanos, udp};
+use crate::ip;
+
+/// RFC 863, "discard".
+const PORT: u16 = 9;
+/// Number(8) Departure(8), then zeros.
+const HEAD_BYTES: usize = 16;
+/// Datagrams that may leave together when the source is late.
+const LATE_MAX: u64 = 16;
+/// How far behind the newest number one may come and be known as new.
+const WINDOW: u64 = 1 << 16;
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    source: Option<Datagrams>,
+    /// The highest number that came, and which below it did not; the oldest are given up.
+    highest: Option<u64>,
+    missing: std::collections::BTreeSet<u64>,
+}
+
+/// The source.
+#[derive(Debug)]
+struct Datagrams {
+    at: Time,
+    interval: Duration,
+    /// How many intervals have begun.
+    turn: u64,
+    sequence: u64,
+    data_bytes: usize,
+    ended: bool,
+}
+
+impl Flow {
+    pub(super) fn new(source: Option<Source>, header_bytes: usize, bits_per_s: u64) -> Self {
+        let source = source.map(|Source { at, payload_bytes }| {
+            let data_bytes = payload_bytes.saturating_sub(udp::HEADER_BYTES).max(HEAD_BYTES);
+            let bits = 8 * (header_bytes + udp::HEADER_BYTES + data_bytes) as u64;
+            let interval = Duration::from_nanos((bits * 1_000_000_000 / bits_per_s.max(1)).max(1));
+            Datagrams { at, interval, turn: 0, sequence: 0, data_bytes, ended: false }
+        });
+        Self { source, highest: None, missing: std::collections::BTreeSet::new() }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let source = self.source.as_ref().filter(|source| !source.ended)?;
+        Some(Deadline { at: source.due(), why: "next datagram" })
+    }
+
+    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+        let Some(source) = &mut self.source else { return };
+        let mut burst = 0;
+        while source.due() <= now && !source.ended {
+            source.ended = source.due() >= desk.until;
+            if burst < LATE_MAX && !source.ended {
+                source.send(now, desk);
+                burst += 1;
+            }
+            source.turn += 1;
+        }
+    }
+
+    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, desk: &mut Desk) -> bool {
+        if packet.protocol != udp::UDP {
+            return false;
+        }
+        match read(packet) {
+            Ok((number, departed, data_bytes)) => {
+                desk.account.data_packets_got += 1;
+                if self.is_new(number) {
+                    desk.account.one_way.add(nanos(cx.now.since(departed)));
+                    desk.got(data_bytes, cx.now);
+                }
+            }
+            Err(_) => cx.discard(Protocol::Ip, "udp: malformed"),
+        }
+        true
+    }
+
+    /// Whether a number comes for the first time.
+    fn is_new(&mut self, number: u64) -> bool {
+        let next = self.highest.map_or(0, |highest| highest + 1);
+        if number < next {
+            return self.missing.remove(&number);
+        }
+        self.missing.extend(next.max(number.saturating_sub(WINDOW))..number);
+        self.highest = Some(number);
+        while self.missing.len() as u64 > WINDOW {
+            self.missing.pop_first();
+        }
+        true
+    }
+}
+
+impl Datagrams {
+    fn due(&self) -> Time {
+        let nanos = u128::from(self.turn) * self.interval.as_nanos();
+        self.at + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn send(&mut self, now: Time, desk: &mut Desk) {
+        let mut data = vec![0; self.data_bytes];
+        data[..8].copy_from_slice(&self.sequence.to_be_bytes());
+        data[8..HEAD_BYTES].copy_from_slice(&now.as_nanos().to_be_bytes());
+        self.sequence += 1;
+        desk.account.data_packets_sent += 1;
+        desk.send(udp::UDP, udp::write((desk.local, desk.remote), PORT, &data));
+    }
+}
+
+/// Number, departure, and how many bytes of data.
+fn read(packet: &ip::Packet<'_>) -> Result<(u64, Time, u64), DecodeError> {
+    let data = udp::read((packet.source, packet.destination), PORT, packet.payload)?;
+    let mut r = Reader::new(data);
+    let (number, departed) = (r.array("number")?, r.array("departure")?);
+    let number = u64::from_be_bytes(number);
+    Ok((number, Time::from_nanos(u64::from_be_bytes(departed)), data.len() as u64))
+}

@@ -1,0 +1,127 @@
+//! Traffic of users through the SAs of a row, and past them.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use keytoll_analysis::metrics::{Traffic, measure};
+use keytoll_lab::{Credentials, Memory, Row, Stop};
+use keytoll_scenario::parse;
+use keytoll_trace::{Cost, Fact, Link, Node};
+
+/// What a row over a wire of 10 Mbit/s and 10 ms each way leaves behind.
+fn run(crypto: &str, options: &str) -> Memory {
+    let text = format!(
+        "samples = 1\ncrypto = '{crypto}'\nmethods = 'ikev2-psk'\n\
+         networks = [{{ name = 'wire', delay = '10 ms', up = '10 Mbit/s', down = '10 Mbit/s', queue = '1 MB' }}]\n\
+         [options]\ntraffic_duration = '2 s'\n{options}"
+    );
+    let plan = parse("traffic.toml", &text).unwrap();
+    let (mut memory, stop) = (Memory::default(), Stop::new(false));
+    let credentials = Credentials::prepare(&plan);
+    Row::new(&plan, &plan.rows[0], &credentials, 3e9).run(&mut memory, &|| {}, &stop);
+    memory
+}
+
+/// Its traffic as analysis sees it.
+fn traffic(crypto: &str, options: &str) -> Traffic {
+    let memory = run(crypto, options);
+    measure(memory.records, memory.costs).kept[0].traffic.clone().unwrap()
+}
+
+fn close(found: f64, expected: f64) -> bool {
+    (found / expected - 1.0).abs() < 0.03
+}
+
+#[test]
+fn pings_come_back() {
+    for mode in ["mode = 'transport'", "mode = 'tunnel'\nvirtual_address = true", "ipsec = 'none'"] {
+        let traffic = traffic("null", &format!("traffic = 'icmp'\ntraffic_interval = '100 ms'\n{mode}"));
+        assert_eq!((traffic.sent(), traffic.lost(), traffic.packets()), (20, 0, 40), "{mode}");
+        let (round_trip_ns, count) = traffic.nodes[&Node::Ue].told.round_trips.values().next().unwrap();
+        assert!(round_trip_ns > 20_000_000 && round_trip_ns < 20_400_000 && count == 20, "{round_trip_ns}");
+    }
+}
+
+#[test]
+fn constant_traffic_arrives_at_its_rate_up_to_what_the_link_carries() {
+    let offered =
+        |rate| traffic("null", &format!("traffic = 'constant'\ntraffic_rate = '{rate}'\nipsec = 'none'"));
+    let half = offered("5 Mbit/s");
+    assert_eq!(half.lost(), 0);
+    // Of every 1500 bytes 48 are headers.
+    assert!(close(half.goodput_bits_per_s(Node::Gw).unwrap(), 5e6 * 1452.0 / 1500.0));
+    let twice = offered("20 Mbit/s");
+    assert!(twice.lost() > 0 && twice.links[&Link(Node::Ue, Node::Gw)].refused_bytes > 0);
+    assert!(close(twice.goodput_bits_per_s(Node::Gw).unwrap(), 1e7 * 1452.0 / 1500.0));
+}
+
+#[test]
+fn bulk_data_fills_the_link_and_pays_for_every_byte_of_esp() {
+    let bulk = |more: &str| traffic("null", &format!("traffic = 'bulk'\n{more}"));
+    let plain = bulk("ipsec = 'none'");
+    assert_eq!((plain.lost(), plain.repeated(), plain.overhead_bytes()), (0, 0, Some(0.0)));
+    // Slow start takes about 100 ms of the two seconds.
+    let share = plain.goodput_bits_per_s(Node::Gw).unwrap() / (1e7 * 1440.0 / 1500.0);
+    assert!(share > 0.93 && share <= 1.0, "{share}");
+    // Tunnel over IPv6: of 1500 bytes 40 are the outer header, 8 SPI and sequence, 8 IV, 2 trailer, 16 ICV: 1426 remain.
+    let tunnel = bulk("mode = 'tunnel'\nesp_suite = 'aes128gcm16'");
+    let per_packet =
+        tunnel.nodes[&Node::Gw].told.payload_bytes / tunnel.nodes[&Node::Gw].told.data_packets_got;
+    assert_eq!(per_packet, 1426 - 40 - 20);
+    let overhead = tunnel.overhead_bytes().unwrap();
+    assert!((74.0..=76.0).contains(&overhead), "{overhead}");
+    let fragments = tunnel.links[&Link(Node::Ue, Node::Gw)].packets;
+    assert_eq!(fragments, tunnel.packets(), "nothing is fragmented");
+}
+
+#[test]
+fn every_suite_and_mode_fills_its_packets_and_none_is_fragmented() {
+    for suite in ["aes128gcm16", "aes256-sha256", "3des-md5", "chacha20poly1305", "null-sha1"] {
+        for more in
+            ["mode = 'tunnel'\nipv6 = false", "mode = 'tunnel'\nvirtual_address = true", "ipv6 = false"]
+        {
+            let traffic = traffic("null", &format!("traffic = 'bulk'\nesp_suite = '{suite}'\n{more}"));
+            let link = traffic.links[&Link(Node::Ue, Node::Gw)];
+            assert_eq!((link.packets, traffic.lost()), (traffic.packets(), 0), "{suite} {more}");
+            let mtu_used = traffic.nodes[&Node::Ue].told.out_bytes
+                / traffic.nodes[&Node::Ue].told.out_packets
+                + traffic.overhead_bytes().unwrap() as u64;
+            assert!(mtu_used > 1400, "{suite} {more}: {mtu_used} of 1500 bytes");
+        }
+    }
+}
+
+#[test]
+fn down_and_both_ways() {
+    let down = traffic("null", "traffic = 'bulk'\ntraffic_direction = 'down'");
+    assert!(down.goodput_bits_per_s(Node::Gw).is_none() && down.goodput_bits_per_s(Node::Ue).unwrap() > 8e6);
+    let both = traffic("null", "traffic = 'constant'\ntraffic_direction = 'both'");
+    let [up, down] = [Node::Gw, Node::Ue].map(|node| both.goodput_bits_per_s(node).unwrap());
+    assert!(close(up, down) && both.lost() == 0);
+}
+
+#[test]
+fn a_slow_processor_limits_what_a_fast_link_carries_and_costs_are_told() {
+    let text = "samples = 1\nmethods = 'ikev2-psk'\ncpus = { gw = { name = 'slow', frequency = '30 MHz' } }\n\
+         networks = [{ name = 'fast', delay = '1 ms', up = '10 Gbit/s', down = '10 Gbit/s' }]\n\
+         [options]\ntraffic = 'bulk'\ntraffic_duration = '200 ms'\n";
+    let plan = parse("slow.toml", text).unwrap();
+    let (mut memory, stop) = (Memory::default(), Stop::new(false));
+    Row::new(&plan, &plan.rows[0], &Credentials::prepare(&plan), 3e9).run(&mut memory, &|| {}, &stop);
+    assert_eq!(memory.costs.iter().filter(|cost| matches!(cost, Cost::Traffic(_))).count(), 2);
+    let traffic = measure(memory.records, memory.costs).kept[0].traffic.clone().unwrap();
+    let [ue, gw] = [Node::Ue, Node::Gw].map(|node| &traffic.nodes[&node]);
+    assert!(gw.busy_ns as f64 > 0.8 * gw.told.duration_ns as f64, "the gateway is busy: {}", gw.busy_ns);
+    assert!(ue.busy_ns < gw.busy_ns / 10, "the device is not: {}", ue.busy_ns);
+    assert!(traffic.goodput_bits_per_s(Node::Gw).unwrap() < 1e9);
+    let cost = gw.cost.as_ref().unwrap();
+    assert!(cost.crypto_ns > 0 && cost.crypto_ns < cost.cpu_ns);
+}
+
+#[test]
+fn the_same_seed_leaves_the_same_facts_and_none_of_a_single_packet() {
+    let options = "traffic = 'bulk'\nmode = 'tunnel'";
+    let memory = run("null", options);
+    assert_eq!(memory.records, run("null", options).records);
+    assert!(memory.records.len() < 100, "{} records", memory.records.len());
+    assert!(memory.records.iter().any(|record| matches!(record.fact, Fact::TrafficCarried { .. })));
+}
