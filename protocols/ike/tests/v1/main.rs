@@ -11,5 +11,7 @@
 mod support;
 
 mod configs;
+mod hostile;
+mod lossy;
 mod phase1;
 mod quick;

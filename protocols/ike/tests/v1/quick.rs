@@ -1,1 +1,306 @@
-//! Quick mode.
+//! Under an ISAKMP SA: perfect forward secrecy, new keys, lifetimes, endings, dead peers, NATs.
+
+use std::time::Duration;
+
+use keytoll_ike::config::{Config, Mode, Phase1, V1, Version};
+use keytoll_ike::event::{Command, Event};
+
+use crate::configs::psk;
+use crate::support::bench::Rewriter;
+use crate::support::lab::{both, brisk, esp, net, only, only_child, seconds};
+use crate::support::{Bench, Side, check};
+
+/// The same lifetimes on both sides.
+fn lifetimes(configs: (Config, Config), isakmp: Duration, child: Duration) -> (Config, Config) {
+    both(configs, |connection| {
+        let Version::V1(wishes) = connection.version else { unreachable!("it was just set") };
+        connection.version = Version::V1(V1 { lifetime: isakmp, child_lifetime: child, ..wishes });
+    })
+}
+
+#[test]
+fn perfect_forward_secrecy_costs_a_public_value_each() {
+    let configs = both(psk(Phase1::Main), |connection| {
+        connection.child.as_mut().unwrap().suites = esp("aes256-sha1-modp1024");
+    });
+    let mut bench = Bench::new(configs);
+    bench.ladder.silent = true;
+    let bench = bench.established();
+    bench.assert_agreement();
+    let drawn = bench.sent.iter().filter(|(_, datagram)| datagram.bytes[18] == 32).count();
+    assert_eq!(drawn, 3);
+    let child = bench.i.books.only_child();
+    assert_eq!(child.suite.to_string(), "aes256-sha1-modp1024");
+}
+
+#[test]
+fn one_side_alone_wants_perfect_forward_secrecy() {
+    let (mut i, r) = psk(Phase1::Main);
+    only_child(&mut i).suites = esp("aes128-sha256-modp2048");
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!(bench.refusals(Side::I), ["NO_PROPOSAL_CHOSEN"]);
+    assert_eq!(bench.refusals(Side::R), ["NO_PROPOSAL_CHOSEN"]);
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1), "the ISAKMP SA stays");
+}
+
+#[test]
+fn traffic_outside_the_policy_is_refused() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    only_child(&mut i).remote = vec![net("10.0.0.0/8")];
+    only_child(&mut r).local = vec![net("10.1.0.0/16")];
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!(bench.refusals(Side::R), ["TS_UNACCEPTABLE"]);
+    assert_eq!(bench.refusals(Side::I), ["INVALID_ID_INFORMATION"]);
+}
+
+#[test]
+fn networks_are_named_by_subnets() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    only_child(&mut i).local = vec![net("10.1.0.0/16")];
+    only_child(&mut i).remote = vec![net("10.2.0.0/16")];
+    only_child(&mut r).local = vec![net("10.0.0.0/8")];
+    only_child(&mut r).remote = vec![net("10.1.0.0/16")];
+    let bench = Bench::new((i, r)).established();
+    bench.assert_agreement();
+    assert_eq!(bench.r.books.only_child().local, [net("10.2.0.0/16")], "what was asked for, not the policy");
+}
+
+#[test]
+fn a_child_is_replaced_and_the_old_one_goes_later() {
+    for side in Side::BOTH {
+        let mut bench = Bench::new(psk(Phase1::Main)).established();
+        let (sa, old) = (bench.sa(side), bench.child(side));
+        bench.ladder.clear();
+        bench.command(side, Command::RekeyChild(sa, old));
+        bench.run_for(seconds(1));
+        let (a, b) = (side.name(), side.peer().name());
+        check(
+            &bench,
+            &format!(
+                "
+                {a} -> {b}  QUICK_MODE request  HASH SA NONCE ID ID
+                {b} -> {a}  QUICK_MODE response  HASH SA NONCE ID ID
+                {a} -> {b}  QUICK_MODE request  HASH
+                {a}  child rekeyed: aes128-sha256
+                {b}  child rekeyed: aes128-sha256
+                "
+            ),
+        );
+        assert_eq!(bench.i.books.all_children().len(), 2, "the old one still receives");
+        bench.run_for(seconds(10));
+        bench.assert_agreement();
+        assert_ne!(bench.child(side), old);
+    }
+}
+
+#[test]
+fn a_new_phase_1_takes_the_children_over() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        for side in Side::BOTH {
+            let mut bench = Bench::new(psk(phase1)).established();
+            let (sa, child) = (bench.sa(side), bench.child(side));
+            bench.command(side, Command::RekeyIke(sa));
+            bench.run_for(seconds(1));
+            assert_ne!(bench.sa(side), sa, "{}", bench.ladder);
+            assert_eq!(bench.child(side), child, "it moved over");
+            bench.assert_agreement();
+            let sa = bench.sa(side.peer());
+            bench.command(side.peer(), Command::Delete(sa));
+            bench.settle();
+            bench.assert_nothing_remains();
+        }
+    }
+}
+
+#[test]
+fn an_initiator_that_forgot_everything_is_let_in_again() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = Bench::new(psk(phase1)).established();
+        let forgetful = Bench::new(psk(phase1));
+        bench.i = forgetful.i;
+        bench.i.endpoint = keytoll_ike::Endpoint::new(psk(phase1).0, &keytoll_engine::Seed::from(2), "i");
+        bench.initiate();
+        bench.settle();
+        assert_eq!(bench.closures(Side::R), ["replaced"], "{}", bench.ladder);
+        bench.assert_agreement();
+    }
+}
+
+#[test]
+fn a_second_sa_with_the_same_peer_is_one_more() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    bench.initiate();
+    bench.settle();
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (2, 2), "{}", bench.ladder);
+    assert_eq!(bench.disagreement(), None);
+}
+
+#[test]
+fn children_are_replaced_before_they_end_and_again() {
+    let configs = lifetimes(psk(Phase1::Main), seconds(86_400), seconds(100));
+    let mut bench = Bench::new(configs).established();
+    let first = bench.child(Side::I);
+    bench.run_for(seconds(91));
+    assert_eq!(bench.i.books.all_children().len(), 2, "replaced after 90 s");
+    bench.run_for(seconds(9));
+    bench.assert_agreement();
+    assert_ne!(bench.child(Side::I), first);
+    bench.run_for(seconds(1000));
+    assert!(bench.i.books.all_children().len() <= 2 && bench.disagreement().is_none());
+}
+
+#[test]
+fn the_shorter_lifetime_holds_whoever_has_it() {
+    for shorter in Side::BOTH {
+        for phase1 in [Phase1::Main, Phase1::Aggressive] {
+            let (mut i, mut r) = lifetimes(psk(phase1), seconds(10_000), seconds(10_000));
+            let config = if shorter == Side::I { &mut i } else { &mut r };
+            only(config).version =
+                Version::V1(V1 { phase1, lifetime: seconds(1000), child_lifetime: seconds(500) });
+            let mut bench = Bench::new((i, r)).established();
+            let sa = bench.sa(Side::I);
+            // Both are replaced by the initiator at nine tenths.
+            bench.run_for(seconds(440));
+            assert_eq!(bench.i.books.all_children().len(), 1);
+            bench.run_for(seconds(12));
+            assert_eq!(bench.i.books.all_children().len(), 2, "{shorter:?} {phase1:?}\n{}", bench.ladder);
+            bench.run_for(seconds(440));
+            assert_eq!(bench.sa(Side::I), sa);
+            bench.run_for(seconds(12));
+            assert_ne!(bench.sa(Side::I), sa, "{shorter:?} {phase1:?}\n{}", bench.ladder);
+            assert_eq!(bench.disagreement(), None);
+        }
+    }
+}
+
+#[test]
+fn nobody_replaces_an_sa_whose_peer_is_gone_and_it_ends() {
+    let configs = lifetimes(psk(Phase1::Main), seconds(600), seconds(600));
+    let mut bench = Bench::new(configs).established();
+    bench.cut.insert(Side::I, true);
+    bench.cut.insert(Side::R, true);
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn a_delete_takes_the_children_along() {
+    for side in Side::BOTH {
+        let mut bench = Bench::new(psk(Phase1::Main)).established();
+        let sa = bench.sa(side);
+        bench.ladder.clear();
+        bench.command(side, Command::Delete(sa));
+        bench.settle();
+        let (a, b) = (side.name(), side.peer().name());
+        check(
+            &bench,
+            &format!(
+                "
+                {a} -> {b}  INFORMATIONAL_V1 request  HASH D
+                {a} -> {b}  INFORMATIONAL_V1 request  HASH D
+                {a}  child down
+                {a}  closed: deleted
+                {b}  child down
+                {b}  closed: deleted
+                "
+            ),
+        );
+        bench.assert_nothing_remains();
+    }
+}
+
+#[test]
+fn one_child_is_deleted_alone() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let (sa, child) = (bench.sa(Side::R), bench.child(Side::R));
+    bench.command(Side::R, Command::DeleteChild(sa, child));
+    bench.settle();
+    assert_eq!((bench.i.books.sa_count(), bench.i.books.all_children().len()), (1, 0));
+    bench.command(Side::R, Command::CreateChild(sa));
+    bench.settle();
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_silent_peer_is_asked_and_answers() {
+    let configs = both(psk(Phase1::Main), |connection| connection.liveness_after = Some(seconds(30)));
+    let mut bench = Bench::new(configs).established();
+    bench.ladder.clear();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, Command::Probe(sa));
+    bench.settle();
+    check(
+        &bench,
+        "
+        i -> r  INFORMATIONAL_V1 request  HASH N
+        r -> i  INFORMATIONAL_V1 request  HASH N
+        ",
+    );
+    bench.run_for(seconds(3600));
+    assert_eq!(bench.disagreement(), None, "nobody is given up");
+}
+
+#[test]
+fn a_dead_peer_is_given_up() {
+    let (mut i, r) = both(psk(Phase1::Main), |connection| connection.liveness_after = Some(seconds(30)));
+    i.retransmission = brisk();
+    let mut bench = Bench::new((i, r)).established();
+    bench.cut.insert(Side::R, true);
+    bench.run_for(seconds(60));
+    assert_eq!(bench.closures(Side::I), ["timeout"]);
+}
+
+/// RFC 3947: port 4500 from message 5 on, and ESP in UDP.
+#[test]
+fn behind_a_nat_both_go_on_at_port_4500() {
+    for (phase1, mode) in [
+        (Phase1::Main, Mode::Tunnel),
+        (Phase1::Aggressive, Mode::Tunnel),
+        (Phase1::Main, Mode::Transport),
+        (Phase1::Aggressive, Mode::Transport),
+    ] {
+        let outside = "198.51.100.1".parse().unwrap();
+        let (mut i, mut r) = both(psk(phase1), |connection| {
+            connection.child.as_mut().unwrap().mode = mode;
+        });
+        if mode == Mode::Tunnel {
+            only_child(&mut i).local = vec![net("10.9.0.0/24")];
+            only_child(&mut r).remote = vec![net("10.9.0.0/24")];
+        }
+        let mut bench = Bench::new((i, r));
+        bench.nat = Some(Rewriter { outside, port_offset: 1000 });
+        let bench = bench.established();
+        let (i, r) = (bench.i.books.only_child(), bench.r.books.only_child());
+        assert!(i.inbound == r.outbound && i.outbound == r.inbound, "{}", bench.ladder);
+        let (_, theirs) = r.encapsulation.expect("r sees the NAT");
+        assert_eq!((theirs.ip, theirs.port), (outside, 5500));
+        assert!(i.encapsulation.is_some() && r.peer_may_move);
+        assert_eq!(r.mode, mode);
+    }
+}
+
+#[test]
+fn udp_encapsulation_can_be_forced() {
+    let (mut i, r) = psk(Phase1::Main);
+    i.force_encapsulation = true;
+    let bench = Bench::new((i, r)).established();
+    bench.assert_agreement();
+    assert!(bench.i.books.only_child().encapsulation.is_some());
+}
+
+#[test]
+fn transport_mode_without_nat() {
+    let configs = both(psk(Phase1::Aggressive), |connection| {
+        connection.child.as_mut().unwrap().mode = Mode::Transport;
+    });
+    let bench = Bench::new(configs).established();
+    bench.assert_agreement();
+    assert_eq!(bench.i.books.only_child().mode, Mode::Transport);
+}
+
+#[test]
+fn an_sa_without_a_child_is_one_too() {
+    let configs = both(psk(Phase1::Main), |connection| connection.child = None);
+    let bench = Bench::new(configs).established();
+    assert_eq!(bench.disagreement(), None);
+    assert!(bench.i.events.iter().any(|event| matches!(event, Event::Established(_))));
+}

@@ -79,17 +79,12 @@ impl Child {
         self.replaced
     }
 
-    /// Another child has taken over; this one still receives for a while.
-    pub(super) fn replace(&mut self, now: Time) {
+    /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one; if it
+    /// does not, we do.
+    pub(super) fn replace(&mut self, ours: bool, now: Time) {
         self.replaced = true;
         self.rekey_at = None;
-        self.expires_at = self.expires_at.min(now + OVERLAP);
-    }
-
-    /// Another child has taken over, and who asked for it will delete this one.
-    pub(super) fn stop_rekeying(&mut self) {
-        self.replaced = true;
-        self.rekey_at = None;
+        self.expires_at = self.expires_at.min(now + if ours { OVERLAP } else { 2 * OVERLAP });
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {

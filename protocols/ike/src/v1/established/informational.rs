@@ -39,8 +39,17 @@ impl Established {
             env.discard("not authentic");
             return State::Established(self);
         };
+        // Aggressive mode's last message has no answer: until the peer says something else, it may not believe us.
+        let unconfirmed = core.role.is_initiator() && core.last.is_some();
         self.heard_from(step, core, env.now());
-        self.on_authentic(&inbound, core, env)
+        let error =
+            inbound.notifies().find(|notify| notify.kind.is_error() && notify.protocol == ProtocolId::IKE);
+        match error {
+            Some(error) if unconfirmed || error.kind == NotifyType::AUTHENTICATION_FAILED => {
+                self.lost(Reason::Refused(error.kind.0), core, env)
+            }
+            _ => self.on_authentic(&inbound, core, env),
+        }
     }
 
     fn on_authentic(
@@ -63,14 +72,10 @@ impl Established {
                     let identity = self.peer.clone();
                     env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, identity });
                 }
-                NotifyType::RESPONDER_LIFETIME if notify.protocol == ProtocolId::IKE => {
+                NotifyType::RESPONDER_LIFETIME => {
                     if let Some(lifetime) = super::told_lifetime(inbound) {
                         self.shorten(lifetime, env);
                     }
-                }
-                // The peer does not believe us after all: aggressive mode's last message has no answer.
-                NotifyType::AUTHENTICATION_FAILED => {
-                    return self.lost(Reason::Refused(notify.kind.0), core, env);
                 }
                 error if error.is_error() => self.on_error(&notify, core, env),
                 _ => {}

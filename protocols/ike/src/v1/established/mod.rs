@@ -22,9 +22,9 @@ use super::protect::{self, Iv};
 use super::sa::{Core, State};
 use super::transmission::{Due, Sent};
 use super::wire::message::push;
-use super::wire::{Delete, Payload};
+use super::wire::{Delete, Notify, Payload};
 use crate::event::{self, Event, Reason};
-use crate::number::NotifyType;
+use crate::number::{NotifyType, ProtocolId};
 use crate::wire::Identity;
 
 pub(super) use child::Child;
@@ -121,7 +121,10 @@ pub(super) enum Task {
 
 /// What RESPONDER-LIFETIME says about the ISAKMP SA.
 pub(super) fn told_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
-    let notify = inbound.notify(NotifyType::RESPONDER_LIFETIME)?;
+    let told = |notify: &Notify<'_>| {
+        notify.kind == NotifyType::RESPONDER_LIFETIME && notify.protocol == ProtocolId::IKE
+    };
+    let notify = inbound.notifies().find(told)?;
     let (life_type, duration) = (Phase1Attribute::LIFE_TYPE.0, Phase1Attribute::LIFE_DURATION.0);
     proposal::read_lifetime(notify.data, life_type, duration)
 }

@@ -211,8 +211,7 @@ impl Established {
         let Some(inbound) = inbound else { return env.discard("not authentic") };
         let settled = offer.settle(&inbound, core, env);
         let nonce = offer.nonce;
-        let lifetime = super::told_lifetime(&inbound)
-            .filter(|_| inbound.notifies().any(|notify| notify.protocol == ProtocolId::IKE));
+        let lifetime = super::told_lifetime(&inbound);
         self.heard_from(step, core, env.now());
         if let Some(lifetime) = lifetime {
             self.shorten(lifetime, env);
@@ -394,12 +393,7 @@ impl Established {
         let sa = core.id();
         match old {
             Some(child) => {
-                // Who asked deletes it, once the other side has certainly heard; the other then hears of that.
-                if agreed.ours {
-                    child.replace(env.now());
-                } else {
-                    child.stop_rekeying();
-                }
+                child.replace(agreed.ours, env.now());
                 let old = child.inbound_spi();
                 env.emit(Event::ChildRekeyed { sa, old, new });
             }

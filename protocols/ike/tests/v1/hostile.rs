@@ -1,0 +1,209 @@
+//! What nobody should send, and who should not be believed.
+
+use std::sync::Arc;
+
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::{Addr, Input};
+use keytoll_ike::config::{Believe, Phase1, Prove};
+use keytoll_ike::event::Command;
+
+use crate::configs::{certificates, psk, raw_keys, v1};
+use crate::support::lab::{self, Pki, ike, keys_by_identity, only, seconds, secret};
+use crate::support::mutants::{bytewise, headers};
+use crate::support::{Bench, Side};
+
+#[test]
+fn the_wrong_shared_key_fails_on_both_sides() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let (mut i, r) = psk(phase1);
+        only(&mut i).remote = Believe::psk(secret("wrong"));
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        bench.run_for(seconds(300));
+        assert_eq!(bench.failures(Side::I).len(), 1, "{phase1:?}\n{}", bench.ladder);
+        assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (0, 0));
+        bench.assert_nothing_remains();
+    }
+}
+
+#[test]
+fn an_identity_uses_its_own_key() {
+    let (i, mut r) = psk(Phase1::Aggressive);
+    only(&mut r).remote_id = None;
+    only(&mut r).remote = keys_by_identity(&[(lab::DEVICE, "correct horse battery staple")]);
+    Bench::new((i, r)).established().assert_agreement();
+}
+
+#[test]
+fn strangers_in_aggressive_mode_are_answered_like_friends() {
+    let (mut i, r) = psk(Phase1::Aggressive);
+    only(&mut i).local_id = lab::id("nobody.example.org");
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.settle();
+    let answer = |bench: &Bench| bench.sent[1].1.bytes.len();
+    let friend = Bench::new(psk(Phase1::Aggressive)).established();
+    assert_eq!(answer(&bench), answer(&friend), "the answer tells nothing");
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"], "for the key is nobody's");
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn another_authoritys_certificate_is_refused() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let (mut i, r) = certificates(phase1);
+        only(&mut i).local = Prove::Certificate(Pki::seeded(KeyKind::Rsa2048, 1, 9).device);
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        bench.run_for(seconds(10));
+        assert_eq!(bench.failures(Side::R), ["certificate of unknown issuer"], "{}", bench.ladder);
+        assert_eq!(bench.i.books.sa_count(), 0, "{}", bench.ladder);
+    }
+}
+
+#[test]
+fn a_stolen_certificate_does_not_sign() {
+    let (mut i, r) = certificates(Phase1::Main);
+    let Prove::Certificate(stolen) = &mut only(&mut i).local else { unreachable!("it has one") };
+    stolen.key = Pki::seeded(KeyKind::Rsa2048, 1, 9).device.key;
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.settle();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"], "it was told so, authentically");
+}
+
+#[test]
+fn another_raw_key_is_refused() {
+    let (mut i, r) = raw_keys(Phase1::Main);
+    let other = Pki::seeded(KeyKind::Rsa2048, 1, 9).gateway.key;
+    only(&mut i).remote = Believe::RawKey(Arc::clone(&other.spki));
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.settle();
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+}
+
+#[test]
+fn nothing_in_common() {
+    let (mut i, r) = psk(Phase1::Main);
+    only(&mut i).suites = ike("3des-md5-modp1024");
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.run_for(seconds(10));
+    assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "believed after a while");
+    bench.assert_nothing_remains();
+}
+
+#[test]
+fn the_other_phase_1_is_not_offered() {
+    let (i, _) = psk(Phase1::Aggressive);
+    let (_, r) = psk(Phase1::Main);
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.run_for(seconds(10));
+    assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"]);
+}
+
+#[test]
+fn what_ikev1_cannot_name_is_not_begun() {
+    let (mut i, r) = psk(Phase1::Main);
+    only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519");
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"]);
+    assert_eq!(bench.sent.len(), 0);
+    let (i, r) = v1(Pki::new(KeyKind::EcdsaP256, 1).configs(), Phase1::Main);
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "signatures are RSA");
+}
+
+/// RFC 2408 §5.14: what nobody has authenticated ends nothing.
+#[test]
+fn informational_messages_in_the_clear_end_nothing() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let (_, any) = bench.sent[0].clone();
+    let sa = bench.sa(Side::I).0.to_be_bytes();
+    let responder = bench.sa(Side::R).0.to_be_bytes();
+    for (payload, body) in [(11_u8, [0, 0, 0, 1, 1, 0, 0, 24]), (12, [0, 0, 0, 1, 1, 16, 0, 1])] {
+        let mut body = body.to_vec();
+        if payload == 12 {
+            body.extend_from_slice(&[sa, responder].concat());
+        }
+        let mut bytes = [sa, responder].concat();
+        bytes.extend_from_slice(&[payload, 0x10, 5, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&body);
+        let inner = u8::try_from(body.len() + 4).unwrap();
+        bytes[31] = inner;
+        bytes[27] = inner + 28;
+        bench.feed(Side::R, Input::Packet { from: any.from, to: any.to, bytes: &bytes });
+    }
+    bench.run_for(seconds(100));
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_message_id_serves_once() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    bench.run_for(seconds(400));
+    let first_of_quick_mode = bench.sent[6].1.clone();
+    let before = bench.sent.len();
+    bench.deliver(Side::R, &first_of_quick_mode);
+    assert_eq!(bench.sent.len(), before, "{}", bench.ladder);
+}
+
+#[test]
+fn half_open_sas_are_few_and_short_lived() {
+    let (i, mut r) = psk(Phase1::Main);
+    r.half_open.max = 100;
+    r.half_open.per_address_max = 10;
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    let (_, first) = bench.sent[0].clone();
+    for n in 0..1000_u16 {
+        let mut bytes = first.bytes.clone();
+        bytes[0..2].copy_from_slice(&n.to_be_bytes());
+        let ip = std::net::Ipv4Addr::new(203, 0, (n / 20 % 256) as u8, 1);
+        let from = Addr::new(ip.into(), 500);
+        bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+    }
+    assert_eq!(bench.r.endpoint.half_open_count(), 100);
+    bench.run_for(seconds(60));
+    assert_eq!(bench.r.endpoint.half_open_count(), 0);
+}
+
+#[test]
+fn a_peer_cannot_begin_quick_modes_without_end() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let sa = bench.sa(Side::I);
+    bench.cut.insert(Side::R, true);
+    (0..50).for_each(|_| bench.command(Side::I, Command::CreateChild(sa)));
+    bench.settle();
+    let answers = bench.sent.iter().filter(|(side, datagram)| *side == Side::R && datagram.bytes[18] == 32);
+    assert_eq!(answers.count(), 1 + 8);
+}
+
+/// Every message of both modes, damaged in every way, at a responder and an initiator that wait for it.
+#[test]
+fn damaged_messages_do_no_harm() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let sent = Bench::null(psk(phase1), 1).established().sent;
+        for n in 0..sent.len() {
+            let mut bench = Bench::null(psk(phase1), 1);
+            bench.initiate();
+            for _ in 0..n {
+                let (side, datagram) = bench.intercept().expect("another message");
+                bench.deliver(side, &datagram);
+            }
+            let (side, datagram) = bench.intercept().expect("the message to damage");
+            let mut mutants = headers(&datagram.bytes);
+            mutants.extend(bytewise(&datagram.bytes).into_iter().step_by(7));
+            for (what, bytes) in mutants {
+                let (sas, _) = (bench.r.endpoint.sa_count(), ());
+                bench.handle(side, Input::Packet { from: datagram.from, to: datagram.to, bytes: &bytes });
+                assert!(bench.r.endpoint.sa_count() <= sas + 1, "{what}");
+            }
+        }
+    }
+}
