@@ -210,8 +210,8 @@ Examples:
   keytoll crypto --table rsa-rc4-sha1
   keytoll crypto --calibrate costs.json
 
-PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, prfs, hashes,
-kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …);
+PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, traffic, prfs,
+hashes, kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …);
 parts between slashes must all fit. Without any, everything is measured, in about half a minute.
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are
 written. The table goes to stdout.
@@ -263,9 +263,13 @@ pub(crate) struct Changes {
     /// Replace a value of the scenario, like `options.mode=transport`; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Compute for real (with AWS-LC, or the system's OpenSSL in builds with it), or skip all cryptography.
-    #[arg(long, value_parser = ["real", "openssl", "null"])]
+    /// Compute for real (with AWS-LC, or the system's OpenSSL in builds with it), skip all cryptography, or charge what
+    /// a table says that it costs.
+    #[arg(long, value_parser = ["real", "openssl", "null", "table"])]
     pub(crate) crypto: Option<String>,
+    /// The table of `--crypto table`; `keytoll crypto --calibrate` writes one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<String>,
     /// Simulate, or run every node on sockets in a process of its own.
     #[arg(long, value_parser = ["sim", "live"])]
     pub(crate) world: Option<String>,
@@ -277,7 +281,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Whether there are any.
     fn any(&self) -> bool {
-        let words = [&self.crypto, &self.exponents, &self.world];
+        let words = [&self.crypto, &self.costs, &self.exponents, &self.world];
         let switches = [words.iter().any(|word| word.is_some()), self.seed.is_some()];
         !self.sets.is_empty() || self.samples.is_some() || switches.contains(&true)
     }
@@ -289,6 +293,7 @@ impl Changes {
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("samples", self.samples.map(|samples| samples.to_string())),
             ("crypto", self.crypto.clone()),
+            ("costs", self.costs.clone()),
             ("world", self.world.clone()),
             ("exponents", self.exponents.clone()),
         ];

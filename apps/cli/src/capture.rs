@@ -11,7 +11,9 @@ pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -
     let Taken { files, packets, bytes, unreadable } = taken;
     let Some(first) = files.first() else { return "nothing was captured\n".to_owned() };
     let opened = match crypto {
-        CryptoMode::Null => format!("`wireshark {}`; null crypto leaves nothing to decrypt", first.display()),
+        CryptoMode::Null | CryptoMode::Table => {
+            format!("`wireshark {}`; {} crypto leaves nothing to decrypt", first.display(), crypto.name())
+        }
         CryptoMode::Real | CryptoMode::OpenSsl => decrypted(first, unreadable.iter()),
     };
     let (files, kilobytes, directory) = (files.len(), bytes.div_ceil(1000), directory.display());

@@ -26,6 +26,7 @@ mod signature;
 mod traffic;
 
 pub use agreement::Exponents;
+pub use metered::prices::{self, Prices};
 pub use metered::{Metered, Row};
 pub use null::Null;
 #[cfg(feature = "ossl")]

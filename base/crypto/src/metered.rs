@@ -2,9 +2,11 @@
 //! wanted, a journal that has every single operation, in the order in which they ran.
 
 mod journal;
+pub mod prices;
 mod slot;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use keytoll_engine::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
@@ -14,6 +16,7 @@ use keytoll_engine::{Crypto, Phase, Rng};
 use keytoll_native::clock;
 
 use journal::{Entry, Journal};
+use prices::{Place, Prices};
 use slot::Slot;
 
 /// A provider whose every operation is booked.
@@ -27,6 +30,8 @@ pub struct Metered<C> {
     /// A number for every operation, summed up.
     work_total: u64,
     journal: Option<Journal>,
+    /// The first operation that the table had no price for.
+    unpriced: Option<Place>,
 }
 
 /// One line of the books.
@@ -40,20 +45,22 @@ pub struct Row {
     pub algorithm: Cow<'static, str>,
     /// How often.
     pub count: u64,
-    /// Ticks of [`clock::ticks`] in all, the meter's own subtracted.
+    /// Ticks of [`clock::ticks`] in all, the meter's own subtracted; picoseconds if charged by a table.
     pub ticks: u64,
     /// Bytes worked on in all.
     pub bytes: u64,
 }
 
 /// Whether the clock is read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Timing {
     /// Reading it twice costs this much, which is subtracted.
     On {
         empty_ticks: u64,
     },
     Off,
+    /// What a table says is taken for what the clock would.
+    Table(Arc<Prices>),
 }
 
 /// The sums of one phase.
@@ -86,7 +93,18 @@ impl<C> Metered<C> {
             ticks_total: 0,
             work_total: 0,
             journal: None,
+            unpriced: None,
         }
+    }
+
+    /// Charges operations by a table from now on: what is told in ticks elsewhere is then told in picoseconds.
+    pub fn charge(&mut self, prices: Arc<Prices>) {
+        self.timing = Timing::Table(prices);
+    }
+
+    /// Operation and algorithm of the first one that the table had no price for, as a table would call them.
+    pub fn unpriced(&self) -> Option<(String, String)> {
+        self.unpriced.map(Place::name)
     }
 
     /// Times operations from now on, or only counts them.
@@ -121,7 +139,7 @@ impl<C> Metered<C> {
     pub fn own_ticks(&self) -> u64 {
         match self.timing {
             Timing::On { empty_ticks } => 2 * empty_ticks,
-            Timing::Off => 0,
+            Timing::Off | Timing::Table(_) => 0,
         }
     }
 
@@ -157,16 +175,29 @@ impl<C> Metered<C> {
             .collect()
     }
 
-    /// Operation and algorithm of everything that can be booked, in the order of [`Metered::snapshot`].
-    pub fn names(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> + use<C> {
-        Slot::all()
-    }
-
     /// Runs an operation and books it.
     fn book<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
+        self.book_at(slot, Place::of(slot), bytes, operation)
+    }
+
+    /// Runs an operation with a key of an SA's traffic and books it.
+    fn book_traffic<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
+        self.book_at(slot, Place::of_traffic(slot), bytes, operation)
+    }
+
+    fn book_at<T>(
+        &mut self,
+        slot: Slot,
+        place: Place,
+        bytes: usize,
+        operation: impl FnOnce(&mut C) -> T,
+    ) -> T {
         let start = self.timing.start();
         let result = operation(&mut self.provider);
-        let ticks = self.timing.since(start);
+        let ticks = self.timing.since(start, place, bytes as u64).unwrap_or_else(|| {
+            self.unpriced.get_or_insert(place);
+            0
+        });
         let book = self.books[self.phase as usize].get_or_insert_with(empty_book);
         let sums = &mut book[slot.index()];
         sums.count += 1;
@@ -189,18 +220,22 @@ const fn mark(slot: usize) -> u64 {
 }
 
 impl Timing {
-    fn start(self) -> u64 {
+    fn start(&self) -> u64 {
         match self {
             Self::On { .. } => clock::ticks(),
-            Self::Off => 0,
+            Self::Off | Self::Table(_) => 0,
         }
     }
 
-    fn since(self, start: u64) -> u64 {
+    /// None if the table has no price.
+    fn since(&self, start: u64, place: Place, bytes: u64) -> Option<u64> {
         match self {
             // Counters of two cores may differ by a few ticks when a thread moves between them.
-            Self::On { empty_ticks } => clock::ticks().saturating_sub(start).saturating_sub(empty_ticks),
-            Self::Off => 0,
+            Self::On { empty_ticks } => {
+                Some(clock::ticks().saturating_sub(start).saturating_sub(*empty_ticks))
+            }
+            Self::Off => Some(0),
+            Self::Table(prices) => prices.ps(place, bytes),
         }
     }
 }
@@ -302,7 +337,7 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &mut [u8],
     ) {
-        self.book(Slot::encrypt(key.encryption), data.len() + aad.len(), |provider| {
+        self.book_traffic(Slot::encrypt(key.encryption), data.len() + aad.len(), |provider| {
             provider.encrypt_traffic(key, iv, aad, data, tag);
         });
     }
@@ -315,19 +350,19 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        self.book(Slot::decrypt(key.encryption), data.len() + aad.len(), |provider| {
+        self.book_traffic(Slot::decrypt(key.encryption), data.len() + aad.len(), |provider| {
             provider.decrypt_traffic(key, iv, aad, data, tag)
         })
     }
 
     fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
-        self.book(Slot::mac(key.authentication()), total(parts), |provider| {
+        self.book_traffic(Slot::mac(key.authentication()), total(parts), |provider| {
             provider.mac_traffic(key, parts, tag);
         });
     }
 
     fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
-        self.book(Slot::verify_mac(key.authentication()), total(parts), |provider| {
+        self.book_traffic(Slot::verify_mac(key.authentication()), total(parts), |provider| {
             provider.verify_traffic(key, parts, tag)
         })
     }

@@ -31,6 +31,8 @@ pub struct Plan {
     pub interval: Duration,
     /// Who computes.
     pub crypto: CryptoMode,
+    /// The file with what operations cost, where a table is charged; relative to where keytoll is started.
+    pub costs: Option<String>,
     /// How long MODP exponents are.
     pub exponents: Exponents,
     /// Which world the hosts live in.
@@ -85,11 +87,13 @@ pub enum CryptoMode {
     OpenSsl,
     /// Costs nothing, lengths and agreement stay true.
     Null,
+    /// As null, and every operation is charged what a table says that it costs: the same on every machine.
+    Table,
 }
 
 impl CryptoMode {
     /// Every mode.
-    pub const ALL: [Self; 3] = [Self::Real, Self::OpenSsl, Self::Null];
+    pub const ALL: [Self; 4] = [Self::Real, Self::OpenSsl, Self::Null, Self::Table];
 
     /// The name used in scenarios and files.
     pub const fn name(self) -> &'static str {
@@ -97,7 +101,13 @@ impl CryptoMode {
             Self::Real => "real",
             Self::OpenSsl => "openssl",
             Self::Null => "null",
+            Self::Table => "table",
         }
+    }
+
+    /// Whether anything is computed; else every key is as good as another.
+    pub const fn computes(self) -> bool {
+        matches!(self, Self::Real | Self::OpenSsl)
     }
 }
 

@@ -26,6 +26,9 @@ fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
     writeln!(out, "samples = {}", plan.samples)?;
     writeln!(out, "interval = \"{}\"", quantity::duration(plan.interval))?;
     writeln!(out, "crypto = \"{}\"", plan.crypto.name())?;
+    if let Some(costs) = &plan.costs {
+        writeln!(out, "costs = {}", string(costs))?;
+    }
     writeln!(out, "exponents = \"{}\"", plan.exponents.name())?;
     writeln!(out, "world = \"{}\"", plan.world.name())?;
     writeln!(out, "\n[cpus]")?;

@@ -401,11 +401,17 @@ fn plans() -> impl Strategy<Value = Plan> {
         1..=1_000_000_000_u32,
         durations(1_000_000, 604_800_000_000_000),
     );
-    let modes = (prop::sample::select(&CryptoMode::ALL[..]), prop::sample::select(&Exponents::ALL[..]));
+    let crypto = (prop::sample::select(&CryptoMode::ALL[..]), "[^\\p{Cc}]{0,40}");
+    let modes = (crypto, prop::sample::select(&Exponents::ALL[..]));
     let nodes = (cpus(), cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
-        |(((title, study), seed, samples, interval), (crypto, exponents), (ue, gw, aaa, hss), mut rows)| {
-            let noticed = |fault: &Fault| crypto != CryptoMode::Null || !fault.is_wrong_key();
+        |(
+            ((title, study), seed, samples, interval),
+            ((crypto, costs), exponents),
+            (ue, gw, aaa, hss),
+            mut rows,
+        )| {
+            let noticed = |fault: &Fault| crypto.computes() || !fault.is_wrong_key();
             rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
             Plan {
                 title,
@@ -414,6 +420,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 samples,
                 interval,
                 crypto,
+                costs: (crypto == CryptoMode::Table).then_some(costs),
                 exponents,
                 world: WorldKind::Sim,
                 cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)]),

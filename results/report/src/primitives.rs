@@ -44,7 +44,7 @@ const NOTES: [&str; 3] = [
     "CPU time of one thread, after a warm-up; ± is half the 95 % interval of the mean (Student t, n measurements). No measurement \
      was left out, interrupted ones included: the maximum shows them.",
     "Operations too short for the clock are measured in batches; there minimum, maximum and deviation are of the means of batches.",
-    "Keys are set up anew for every message, as IKE does; cycles are CPU time at the frequency that the core was seen running at. \
+    "Keys are set up anew for every message, as IKE does, but for traffic, where they were before, as in ESP; cycles are CPU time at the frequency that the core was seen running at. \
      What is marked weak or broken is measured, never offered.",
 ];
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Seen, Writer};
 use keytoll_live::{Beside, Clock};
-use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
+use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
 use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::{Cost, Node, Record, Revealed, Trace};
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl<'a, K> Captures<'a, K> {
         }
         let path = self.directory.join(format!("{index:03}.pcapng"));
         let out = BufWriter::with_capacity(1 << 16, File::create(&path)?);
-        let has_keys = self.plan.crypto != CryptoMode::Null;
+        let has_keys = self.plan.crypto.computes();
         Ok(Some(Capture {
             writer: Writer::new(out, &format!("{}. {VIRTUAL}", title(self.plan, row)))?,
             path,

@@ -39,7 +39,7 @@ pub(crate) fn provider(plan: &Plan) -> Provider {
         CryptoMode::OpenSsl => Provider::Ossl(keytoll_crypto::Ossl::new(exponents)),
         #[cfg(not(feature = "ossl"))]
         CryptoMode::OpenSsl => unreachable!("such a plan is refused before anything is built"),
-        CryptoMode::Null => Provider::Null(Null),
+        CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
     }
 }
 
@@ -156,7 +156,7 @@ impl Certificates {
         let mut crypto = issuing_provider(plan);
         let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
             CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
-            CryptoMode::Null => keys::generate_null,
+            CryptoMode::Null | CryptoMode::Table => keys::generate_null,
         };
         let seed = Seed::from(plan.seed);
         let mut authority = Authority::new(kind, VALIDITY, &seed, &mut make_key, &mut crypto);
@@ -192,7 +192,7 @@ impl Certificates {
 /// Certificates are issued by AWS-LC even where OpenSSL is to be measured: the keys are made with it.
 fn issuing_provider(plan: &Plan) -> Provider {
     match plan.crypto {
-        CryptoMode::Null => Provider::Null(Null),
+        CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
         CryptoMode::Real | CryptoMode::OpenSsl => Provider::Real(Real::default()),
     }
 }

@@ -20,6 +20,26 @@ const FACTOR: u64 = 2;
 /// Interrupts and cache misses stay below it; losing the CPU costs more.
 const SLACK_NS: f64 = 20_000.0;
 
+/// What the ticks of a meter are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Ruler {
+    /// Of this machine's cycle counter.
+    #[default]
+    Counter,
+    /// Picoseconds that a table says.
+    Table,
+}
+
+impl Ruler {
+    /// A span in nanoseconds.
+    pub(crate) fn ns(self, ticks: u64) -> f64 {
+        match self {
+            Self::Counter => clock::ticks_to_ns(ticks),
+            Self::Table => ticks as f64 / 1000.0,
+        }
+    }
+}
+
 /// What one node computed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
@@ -91,6 +111,7 @@ pub(crate) struct Gauge {
     slack_ticks: u64,
     smoothed: bool,
     steps: Steps,
+    ruler: Ruler,
 }
 
 /// The heap role of a node; role 0 is the driver's own.
@@ -109,7 +130,18 @@ impl Gauge {
             slack_ticks: (SLACK_NS * clock::ticks_hz() / 1e9) as u64,
             smoothed: false,
             steps: Steps::default(),
+            ruler: Ruler::Counter,
         }
+    }
+
+    /// Charges what the meters' table says, and nothing of what this machine does.
+    pub(crate) const fn charge_table(&mut self) {
+        self.ruler = Ruler::Table;
+    }
+
+    /// What the meters' ticks are.
+    pub(crate) const fn ruler(&self) -> Ruler {
+        self.ruler
     }
 
     /// Every step by itself, if anybody wants them.
@@ -135,12 +167,12 @@ impl Gauge {
 
     /// Host CPU time of a node since the sample began.
     pub(crate) fn cpu_ns(&self, node: NodeIndex) -> u64 {
-        clock::ticks_to_ns(self.accounts[node.number() as usize].spent.ticks) as u64
+        self.ruler.ns(self.accounts[node.number() as usize].spent.ticks) as u64
     }
 
     /// The part of it spent in crypto operations.
     pub(crate) fn crypto_ns(&self, node: NodeIndex) -> u64 {
-        clock::ticks_to_ns(self.accounts[node.number() as usize].spent.crypto_ticks) as u64
+        self.ruler.ns(self.accounts[node.number() as usize].spent.crypto_ticks) as u64
     }
 }
 
@@ -157,9 +189,13 @@ impl<C> Meter<Metered<C>> for Gauge {
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         self.role = None;
         self.steps.end(node, crypto, noted, ticks);
-        let mut step = Step { ticks, crypto_ticks: crypto.crypto_ticks_total() - crypto_ticks };
+        let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
+        let mut step = match self.ruler {
+            Ruler::Counter => Step { ticks, crypto_ticks },
+            Ruler::Table => Step { ticks: crypto_ticks, crypto_ticks },
+        };
         let account = &mut self.accounts[node.number() as usize];
-        if account.charged {
+        if account.charged && self.ruler == Ruler::Counter {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));
             let history = self.histories.entry(kind).or_default();
             let (charged, unusual) = history.judge(step, self.slack_ticks);
@@ -171,7 +207,7 @@ impl<C> Meter<Metered<C>> for Gauge {
         if !account.charged {
             return Duration::ZERO;
         }
-        Duration::from_nanos((clock::ticks_to_ns(step.ticks) * account.scale) as u64)
+        Duration::from_nanos((self.ruler.ns(step.ticks) * account.scale) as u64)
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod build;
 pub mod capture;
+mod costs;
 mod credentials;
 pub mod directory;
 mod eap;
@@ -28,6 +29,7 @@ mod steps;
 mod traffic;
 
 pub use capture::{Captures, Seized, Taken};
+pub use costs::CostsError;
 pub use credentials::Credentials;
 pub use directory::{Directory, machine, manifest};
 pub use keeper::{Discard, Keeper, Memory};

@@ -1,10 +1,11 @@
 //! One row: one method over one network, authentication after authentication.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use keytoll_crypto::{Metered, Provider};
+use keytoll_crypto::{Metered, Prices, Provider};
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::{Seed, Time};
 use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
@@ -18,7 +19,7 @@ use crate::build;
 use crate::credentials::{Credentials, provider};
 use crate::eap::{self, Memories};
 use crate::fault;
-use crate::gauge::{Gauge, role};
+use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
 use crate::sites::Sites;
 use crate::traffic::{DRAIN_MAX, QUIET, Sieve, Traffic};
@@ -149,7 +150,7 @@ impl Row {
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
         keeper.cost(self.clock());
         self.connect();
-        if self.charged {
+        if self.charged && self.world.meter_mut().ruler() == Ruler::Counter {
             self.warm_up();
         }
         let mut end = RowEnd::default();
@@ -167,9 +168,25 @@ impl Row {
             self.rest(keeper);
             end.samples += 1;
             progress();
+            if self.unpriced().is_some() {
+                break;
+            }
         }
         self.operations(keeper);
         end
+    }
+
+    /// Charges what a table says: to virtual time, and in the books.
+    pub(crate) fn charge(&mut self, prices: &Arc<Prices>) {
+        self.world.meter_mut().charge_table();
+        for &(node, ..) in &self.nodes {
+            self.world.crypto_mut(node).charge(Arc::clone(prices));
+        }
+    }
+
+    /// Operation and algorithm of the first one that the table had no price for.
+    pub(crate) fn unpriced(&self) -> Option<(String, String)> {
+        self.nodes.iter().find_map(|&(node, ..)| self.world.crypto(node).unpriced())
     }
 
     /// Every node's host.
@@ -383,6 +400,7 @@ impl Row {
     }
 
     fn operations(&mut self, keeper: &mut dyn Keeper) {
+        let ruler = self.world.meter_mut().ruler();
         for &(node, name, _) in &self.nodes {
             for row in self.world.crypto(node).snapshot() {
                 keeper.cost(Cost::Operation(OperationCost {
@@ -391,7 +409,7 @@ impl Row {
                     operation: row.operation.into(),
                     algorithm: row.algorithm,
                     count: row.count,
-                    ns: clock::ticks_to_ns(row.ticks) as u64,
+                    ns: ruler.ns(row.ticks) as u64,
                     bytes: row.bytes,
                 }));
             }
@@ -403,7 +421,7 @@ impl Row {
 pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
     match plan.crypto {
         CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),
-        CryptoMode::Null => Metered::count_only(provider(plan)),
+        CryptoMode::Null | CryptoMode::Table => Metered::count_only(provider(plan)),
     }
 }
 

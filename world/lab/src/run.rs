@@ -11,6 +11,7 @@ use keytoll_native::clock;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 
 use crate::capture::Seized;
+use crate::costs::{Costs, CostsError};
 use crate::credentials::Credentials;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
@@ -61,6 +62,21 @@ pub enum RunError {
     /// The plan wants OpenSSL, and this build has none.
     #[error("`crypto = \"openssl\"` needs a keytoll built with `--features ossl`")]
     NoOpenSsl,
+    /// A cost table that cannot be used.
+    #[error(transparent)]
+    Costs(#[from] CostsError),
+    /// A cost table that lacks something.
+    #[error("the cost table `{path}` has no `{operation} {algorithm}`, which {row} needs; calibrate again")]
+    Unpriced {
+        /// The table.
+        path: std::path::PathBuf,
+        /// The method's name.
+        row: &'static str,
+        /// The operation as the table would call it.
+        operation: String,
+        /// The algorithm.
+        algorithm: String,
+    },
     /// A live run that cannot begin or go on.
     #[error(transparent)]
     Live(#[from] LiveError),
@@ -84,11 +100,13 @@ pub fn run<K: Keepers>(
     if plan.world == WorldKind::Live {
         return live::run(plan, keepers, progress, stop);
     }
+    let costs = Costs::of(plan)?;
     let credentials = Credentials::prepare(plan);
-    let core_hz = clock::core_hz();
+    let core_hz = costs.as_ref().map_or_else(clock::core_hz, |costs| costs.core_hz);
     let work = Work {
         plan,
         credentials,
+        costs,
         core_hz,
         keepers,
         progress,
@@ -111,7 +129,7 @@ pub fn run<K: Keepers>(
 /// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
 pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
     let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
-        CryptoMode::Null => return Ok(()),
+        CryptoMode::Null | CryptoMode::Table => return Ok(()),
         CryptoMode::Real => Real::check,
         #[cfg(feature = "ossl")]
         CryptoMode::OpenSsl => keytoll_crypto::Ossl::check,
@@ -131,6 +149,7 @@ pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
 struct Work<'a, K> {
     plan: &'a Plan,
     credentials: Credentials,
+    costs: Option<Costs>,
     core_hz: f64,
     keepers: &'a K,
     progress: &'a (dyn Fn() + Sync),
@@ -155,13 +174,26 @@ impl<K: Keepers> Work<'_, K> {
         Ok(())
     }
 
+    /// The table must have had a price for everything.
+    fn priced(&self, row: &RowPlan, built: &Row) -> Result<(), RunError> {
+        match (&self.costs, built.unpriced()) {
+            (Some(costs), Some((operation, algorithm))) => {
+                let path = costs.path.clone();
+                Err(RunError::Unpriced { path, row: row.method.name(), operation, algorithm })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn run_row(&self, index: usize, row: &RowPlan) -> Result<(), RunError> {
         let mut keeper = self.keepers.begin(index, row)?;
-        let end = Row::new(self.plan, row, &self.credentials, self.core_hz).run(
-            &mut keeper,
-            self.progress,
-            self.stop,
-        );
+        let mut built = Row::new(self.plan, row, &self.credentials, self.core_hz);
+        if let Some(costs) = &self.costs {
+            built.charge(&costs.prices);
+            self.keepers.note(index, &costs.origin);
+        }
+        let end = built.run(&mut keeper, self.progress, self.stop);
+        self.priced(row, &built)?;
         self.keepers.end(index, keeper, end)?;
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
         Ok(())

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use keytoll_crypto::{Provider, keys};
-use keytoll_engine::algorithm::{BlockCipher, Encryption, Group, KeyKind, SignatureScheme, StreamCipher};
-use keytoll_engine::crypto::SigningKey;
+use keytoll_engine::algorithm::{
+    BlockCipher, Encryption, Group, Integrity, KeyKind, SignatureScheme, StreamCipher,
+};
+use keytoll_engine::crypto::{Secret, SigningKey, TrafficKey};
 use keytoll_engine::{Crypto, Rng};
 
 use crate::Library;
@@ -58,6 +60,10 @@ impl Workloads {
                     _ = black_box(provider.verify_mac(algorithm, &key, &[black_box(&message)], &tag));
                 })
             }
+            Operation::EncryptTraffic(algorithm) => encrypt_traffic(provider, algorithm, message),
+            Operation::DecryptTraffic(algorithm) => return decrypt_traffic(provider, algorithm, message),
+            Operation::MacTraffic(algorithm) => mac_traffic(provider, algorithm, message),
+            Operation::VerifyTraffic(algorithm) => verify_traffic(provider, algorithm, message),
             Operation::Prf(algorithm) => {
                 let (mut provider, key) = (provider, vec![3; algorithm.output_len()]);
                 Box::new(move || _ = black_box(provider.prf(algorithm, &key, &[black_box(&message)])))
@@ -168,6 +174,62 @@ fn decrypt(mut provider: Provider, algorithm: Encryption, message: Vec<u8>) -> W
     };
     let undo = move || black_box(&mut copy).copy_from_slice(&whole);
     Workload { run: Box::new(run), undo: Some(Box::new(undo)) }
+}
+
+/// The key of an SA that carries traffic.
+fn traffic_key(encryption: Encryption, integrity: Option<Integrity>) -> TrafficKey {
+    let secret = |len| Secret::new(vec![3; len]);
+    TrafficKey::new(
+        encryption,
+        integrity,
+        secret(encryption.key_len()),
+        secret(integrity.map_or(0, Integrity::key_len)),
+    )
+}
+
+/// Packets until a provider keeps the key expanded.
+const EXPANDING: usize = 3;
+
+fn encrypt_traffic(mut provider: Provider, algorithm: Encryption, mut data: Vec<u8>) -> Box<dyn FnMut()> {
+    let (mut key, iv) = (traffic_key(algorithm, None), vec![5; algorithm.iv_len()]);
+    let mut tag = vec![0; algorithm.tag_len()];
+    let mut run =
+        move || provider.encrypt_traffic(&mut key, &iv, &[], black_box(&mut data), black_box(&mut tag));
+    (0..EXPANDING).for_each(|_| run());
+    Box::new(run)
+}
+
+fn decrypt_traffic(mut provider: Provider, algorithm: Encryption, message: Vec<u8>) -> Workload<'static> {
+    let (mut key, iv) = (traffic_key(algorithm, None), vec![5; algorithm.iv_len()]);
+    let (mut ciphertext, mut tag) = (message, vec![0; algorithm.tag_len()]);
+    provider.encrypt_traffic(&mut key.clone(), &iv, &[], &mut ciphertext, &mut tag);
+    let (mut data, whole, mut copy) = (ciphertext.clone(), ciphertext.clone(), ciphertext.clone());
+    let mut run = move || {
+        black_box(&mut data).copy_from_slice(&ciphertext);
+        let opened = provider.decrypt_traffic(&mut key, &iv, &[], black_box(&mut data), &tag);
+        assert!(black_box(opened).is_ok(), "what was sealed here opens");
+    };
+    (0..EXPANDING).for_each(|_| run());
+    let undo = move || black_box(&mut copy).copy_from_slice(&whole);
+    Workload { run: Box::new(run), undo: Some(Box::new(undo)) }
+}
+
+fn mac_traffic(mut provider: Provider, algorithm: Integrity, message: Vec<u8>) -> Box<dyn FnMut()> {
+    let mut key = traffic_key(Encryption::Null, Some(algorithm));
+    (0..EXPANDING).for_each(|_| provider.encrypt_traffic(&mut key, &[], &[], &mut [], &mut []));
+    let mut tag = vec![0; algorithm.tag_len()];
+    Box::new(move || provider.mac_traffic(&mut key, &[black_box(&message)], black_box(&mut tag)))
+}
+
+fn verify_traffic(mut provider: Provider, algorithm: Integrity, message: Vec<u8>) -> Box<dyn FnMut()> {
+    let mut key = traffic_key(Encryption::Null, Some(algorithm));
+    let mut tag = vec![0; algorithm.tag_len()];
+    provider.mac_traffic(&mut key.clone(), &[&message], &mut tag);
+    for _ in 0..EXPANDING {
+        let opened = provider.decrypt_traffic(&mut key, &[], &[], &mut [], &[]);
+        opened.expect("nothing was encrypted");
+    }
+    Box::new(move || _ = black_box(provider.verify_traffic(&mut key, &[black_box(&message)], &tag)))
 }
 
 fn compress(mut provider: Provider) -> Box<dyn FnMut()> {

@@ -134,6 +134,11 @@ pub(super) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioE
                 format!("{} runs on sockets and the real clock, not in the simulator", maker.name());
             return error("world", message, "`world = \"live\"`, or `--world live`");
         }
+        (WorldKind::Live, _) if plan.crypto == CryptoMode::Table => {
+            let message =
+                "a table is charged to virtual time, and the live world has the real one".to_owned();
+            return error("crypto", message, "`crypto = \"real\"`, or `world = \"sim\"`");
+        }
         (WorldKind::Live, Some(maker)) if plan.crypto == CryptoMode::Null => {
             let message =
                 format!("{} computes for real, and null crypto does not agree with it", maker.name());

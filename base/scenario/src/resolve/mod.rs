@@ -31,6 +31,7 @@ const KEYS: &[&str] = &[
     "samples",
     "interval",
     "crypto",
+    "costs",
     "exponents",
     "world",
     "methods",
@@ -64,6 +65,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
         crypto: document.or("crypto", CryptoMode::Real, |item| {
             item.pick("crypto mode", &CryptoMode::ALL, CryptoMode::name)
         })?,
+        costs: document.or("costs", None, |item| label(item, 4096).map(Some))?,
         exponents: document.or("exponents", Exponents::Short, |item| {
             item.pick("exponent length", &Exponents::ALL, Exponents::name)
         })?,
@@ -78,14 +80,32 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     Ok(plan)
 }
 
-/// Null crypto takes every key for the right one, so a wrong one would not be noticed.
+/// Null crypto takes every key for the right one, so a wrong one would not be noticed; a table must be there, and is of no
+/// use elsewhere.
 fn check_crypto(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    check_costs(document, plan)?;
     let faults = plan.rows.iter().filter_map(|row| row.options.fault);
     match (document.get("crypto"), { faults }.find(|fault| fault.is_wrong_key())) {
-        (Some(item), Some(fault)) if plan.crypto == CryptoMode::Null => {
+        (Some(item), Some(fault)) if !plan.crypto.computes() => {
             let message = format!("`fault = \"{}\"` needs cryptography", fault.name());
-            let error = item.spot.error(message, "null crypto takes every key for the right one");
+            let said = format!("{} crypto takes every key for the right one", plan.crypto.name());
+            let error = item.spot.error(message, said);
             Err(error.hint("`crypto = \"real\"`, or another fault"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    match (document.get("crypto"), document.get("costs"), plan.crypto) {
+        (Some(item), None, CryptoMode::Table) => {
+            let error = item.spot.error("table crypto without `costs`".to_owned(), "charged by which table?");
+            Err(error
+                .hint("`costs = \"FILE\"`, or `--costs FILE`; `keytoll crypto --calibrate FILE` writes one"))
+        }
+        (_, Some(item), mode) if mode != CryptoMode::Table => {
+            let message = format!("`costs` are charged by table crypto, and this is {}", mode.name());
+            Err(item.spot.error(message, "not used").hint("`crypto = \"table\"`, or leave `costs` out"))
         }
         _ => Ok(()),
     }

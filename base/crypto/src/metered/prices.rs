@@ -1,0 +1,124 @@
+//! What each operation is charged where nothing is computed: a table measured somewhere, in whole picoseconds, so that the
+//! same operations cost the same on every machine.
+
+use std::fmt;
+
+use super::slot::Slot;
+
+/// What operations cost.
+#[derive(Clone)]
+pub struct Prices {
+    /// By place in the books; those with the keys of an SA's traffic come second.
+    each: Box<[Option<Price>]>,
+}
+
+/// `fixed + per_byte · bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Price {
+    fixed_ps: u64,
+    fs_per_byte: u64,
+}
+
+/// An operation that no meter knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{operation} {algorithm}` is no operation of this keytoll")]
+pub struct UnknownOperation {
+    /// The operation's name.
+    pub operation: String,
+    /// The algorithm's name.
+    pub algorithm: String,
+}
+
+/// What an operation is called that uses a key of an SA's traffic, expanded before.
+const TRAFFIC: &str = "-traffic";
+
+impl Prices {
+    /// From operation, algorithm, nanoseconds whatever the length, and nanoseconds a byte.
+    pub fn new<'a>(
+        prices: impl IntoIterator<Item = (&'a str, &'a str, f64, f64)>,
+    ) -> Result<Self, UnknownOperation> {
+        let names: Vec<_> = Slot::all().collect();
+        let mut each = vec![None; 2 * Slot::COUNT].into_boxed_slice();
+        for (operation, algorithm, fixed_ns, ns_per_byte) in prices {
+            let (plain, first) = match operation.strip_suffix(TRAFFIC) {
+                Some(plain) => (plain, Slot::COUNT),
+                None => (operation, 0),
+            };
+            let place = names.iter().position(|(name, of)| *name == plain && of == algorithm);
+            let unknown =
+                || UnknownOperation { operation: operation.to_owned(), algorithm: algorithm.to_owned() };
+            let price = Price {
+                fixed_ps: (fixed_ns * 1e3).round() as u64,
+                fs_per_byte: (ns_per_byte * 1e6).round() as u64,
+            };
+            each[first + place.ok_or_else(unknown)?] = Some(price);
+        }
+        Ok(Self { each })
+    }
+
+    /// Picoseconds of an operation; none if it has no price.
+    pub(super) fn ps(&self, place: Place, bytes: u64) -> Option<u64> {
+        let Price { fixed_ps, fs_per_byte } = self.each[place.0]?;
+        Some(fixed_ps.saturating_add(fs_per_byte.saturating_mul(bytes) / 1000))
+    }
+}
+
+impl fmt::Debug for Prices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Prices({})", self.each.iter().flatten().count())
+    }
+}
+
+/// Where an operation has its price.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place(usize);
+
+impl Place {
+    /// Of an operation whose key is set up anew.
+    pub(super) const fn of(slot: Slot) -> Self {
+        Self(slot.index())
+    }
+
+    /// Of one with a key of an SA's traffic.
+    pub(super) const fn of_traffic(slot: Slot) -> Self {
+        Self(Slot::COUNT + slot.index())
+    }
+
+    /// Operation and algorithm, as a table calls them.
+    pub(super) fn name(self) -> (String, String) {
+        let (operation, algorithm) = Slot::all().nth(self.0 % Slot::COUNT).expect("every place has a name");
+        let suffix = if self.0 < Slot::COUNT { "" } else { TRAFFIC };
+        (format!("{operation}{suffix}"), algorithm.into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_engine::algorithm::{Encryption, Hash};
+
+    use super::*;
+
+    #[test]
+    fn an_operation_costs_its_fixed_part_and_its_bytes() {
+        let prices =
+            Prices::new([("hash", "sha1", 50.0, 0.48), ("encrypt-traffic", "aes128gcm16", 30.0, 0.07)]);
+        let prices = prices.unwrap();
+        assert_eq!(prices.ps(Place::of(Slot::hash(Hash::Sha1)), 100), Some(50_000 + 48_000));
+        assert_eq!(prices.ps(Place::of(Slot::hash(Hash::Md5)), 100), None);
+        let encrypt = Slot::encrypt(Encryption::Aes128Gcm16);
+        assert_eq!(prices.ps(Place::of(encrypt), 1400), None, "a key that is set up anew has another price");
+        assert_eq!(prices.ps(Place::of_traffic(encrypt), 1400), Some(30_000 + 98_000));
+    }
+
+    #[test]
+    fn places_are_called_as_tables_call_them() {
+        let name = |place: Place| {
+            let (operation, algorithm) = place.name();
+            format!("{operation} {algorithm}")
+        };
+        assert_eq!(name(Place::of(Slot::hash(Hash::Sha1))), "hash sha1");
+        assert_eq!(name(Place::of_traffic(Slot::decrypt(Encryption::Null))), "decrypt-traffic null");
+        let unknown = Prices::new([("hush", "sha1", 1.0, 0.0)]).unwrap_err();
+        assert_eq!(unknown.to_string(), "`hush sha1` is no operation of this keytoll");
+    }
+}

@@ -1,0 +1,73 @@
+//! The cost table of a plan with `crypto = "table"`: read, and turned into the prices of the meters.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use keytoll_crypto::Prices;
+use keytoll_crypto::prices::UnknownOperation;
+use keytoll_scenario::plan::{CryptoMode, Plan};
+use keytoll_trace::cost_table::{CostTable, CostTableError};
+
+/// What operations cost on a machine that may be another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Costs {
+    pub(crate) path: PathBuf,
+    pub(crate) prices: Arc<Prices>,
+    /// The frequency of the machine's cores.
+    pub(crate) core_hz: f64,
+    /// Which machine and library, for people.
+    pub(crate) origin: String,
+}
+
+/// Why a plan has no costs.
+#[derive(Debug, thiserror::Error)]
+pub enum CostsError {
+    /// The file is not there.
+    #[error("the cost table `{0}` does not exist; `keytoll crypto --calibrate FILE` writes one")]
+    Missing(PathBuf),
+    /// The file is none.
+    #[error("`{path}` {source}")]
+    Unusable {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: CostTableError,
+    },
+    /// It prices something that is not there.
+    #[error("`{path}` was made by another keytoll: {source}")]
+    Unknown {
+        /// Which one.
+        path: PathBuf,
+        /// What.
+        source: UnknownOperation,
+    },
+}
+
+impl Costs {
+    /// Those of a plan; none unless it charges by a table.
+    pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, CostsError> {
+        match (plan.crypto, &plan.costs) {
+            (CryptoMode::Table, Some(path)) => Self::read(Path::new(path), plan.exponents.name()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn read(path: &Path, exponents: &str) -> Result<Self, CostsError> {
+        let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
+        let file = File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
+            _ => unusable(error.into()),
+        })?;
+        let table = CostTable::read(file).map_err(unusable)?;
+        let fits =
+            table.costs.iter().filter(|it| it.exponents.as_deref().is_none_or(|length| length == exponents));
+        let prices =
+            fits.map(|it| (it.operation.as_str(), it.algorithm.as_str(), it.fixed_ns, it.ns_per_byte));
+        let prices =
+            Prices::new(prices).map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
+        let origin =
+            format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
+        Ok(Self { path: path.to_owned(), prices: Arc::new(prices), core_hz: table.machine.core_hz, origin })
+    }
+}

@@ -1,0 +1,195 @@
+//! Table crypto: what a table says is charged to virtual time and to the books, the same on any machine and any number of
+//! threads; and what is wrong with a table is told in a sentence.
+
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
+
+use std::path::{Path, PathBuf};
+
+use keytoll_lab::{Directory, RunError, Stop, machine, run};
+use keytoll_scenario::plan::Plan;
+use keytoll_scenario::{Overrides, Source};
+use keytoll_trace::cost_table::{CostTable, OperationPrice};
+use keytoll_trace::file::Reader;
+use keytoll_trace::{Cost, Fact, Record};
+
+/// A directory that is removed in the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-table-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What an authentication with a shared key and x25519 does, each at a price that can be told apart.
+const PRICES: [(&str, &str, f64, f64); 6] = [
+    ("generate", "x25519", 1_000_000.0, 0.0),
+    ("agree", "x25519", 2_000_000.0, 0.0),
+    ("hash", "sha1", 0.0, 0.0),
+    ("prf", "prfsha256", 100.0, 1.0),
+    ("encrypt", "aes128gcm16", 10.0, 0.5),
+    ("decrypt", "aes128gcm16", 10.0, 0.5),
+];
+
+/// The echo's own packets.
+const TRAFFIC: [(&str, &str, f64, f64); 2] =
+    [("encrypt-traffic", "aes128gcm16", 10.0, 0.5), ("decrypt-traffic", "aes128gcm16", 10.0, 0.5)];
+
+fn write(path: &Path, prices: &[(&str, &str, f64, f64)]) {
+    let price = |&(operation, algorithm, fixed_ns, ns_per_byte): &(&str, &str, f64, f64)| OperationPrice {
+        operation: operation.into(),
+        algorithm: algorithm.into(),
+        exponents: None,
+        fixed_ns,
+        ns_per_byte,
+        n: 1,
+        spread: 0.0,
+    };
+    let machine = keytoll_trace::manifest::Machine { core_hz: 2e9, ..machine() };
+    let mut table = CostTable::new("0.1.0", 0, machine, "a library");
+    table.costs = prices.iter().map(price).collect();
+    table.write(std::fs::File::create(path).unwrap()).unwrap();
+}
+
+fn plan(costs: &Path, more: &str) -> Plan {
+    let text = format!(
+        "methods = ['ikev2-psk']\nnetworks = ['wifi-11g']\nsuites = ['aes128gcm16-prfsha256-x25519']\nsamples = 4\n\
+         crypto = 'table'\ncosts = '{}'\n{more}\n",
+        costs.display()
+    );
+    Source::text("table.toml", &text).plan(&Overrides::default()).unwrap()
+}
+
+fn go(plan: &Plan, threads: usize, out: &Path) -> Result<(), RunError> {
+    let directory = Directory::create(out, plan)?;
+    run(plan, threads, &directory, &|| (), &Stop::new(false)).map(|_| ())
+}
+
+fn traces(out: &Path, rows: usize) -> Vec<Vec<u8>> {
+    (0..rows).map(|row| std::fs::read(out.join(format!("trace/{row:03}.trace"))).unwrap()).collect()
+}
+
+/// From the trigger to the usable SA, per authentication, in nanoseconds.
+fn delays(out: &Path) -> Vec<u64> {
+    let file = std::io::BufReader::new(std::fs::File::open(out.join("trace/000.trace")).unwrap());
+    let mut begun = 0;
+    let mut delays = Vec::new();
+    for record in Reader::<Record, _>::new(file).unwrap() {
+        let record = record.unwrap();
+        match record.fact {
+            Fact::Triggered => begun = record.at_ns,
+            Fact::Usable => delays.push(record.at_ns - begun),
+            _ => {}
+        }
+    }
+    delays
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let place = Place::new("threads");
+    let costs = place.file("costs.json");
+    write(&costs, &[&PRICES[..], &TRAFFIC].concat());
+    let plan = plan(&costs, "seed = 7\n[sweep]\nmode = ['tunnel', 'transport']");
+    let (one, four) = (place.file("one"), place.file("four"));
+    go(&plan, 1, &one).unwrap();
+    go(&plan, 4, &four).unwrap();
+    assert_eq!(traces(&one, plan.rows.len()), traces(&four, plan.rows.len()));
+    assert!(traces(&one, plan.rows.len()).iter().all(|trace| trace.len() > 1000));
+}
+
+#[test]
+fn what_the_table_says_is_charged_to_virtual_time_and_scaled_by_cpu_profiles() {
+    let place = Place::new("charged");
+    let (free, costs) = (place.file("free.json"), place.file("costs.json"));
+    let nothing =
+        PRICES.iter().chain(&TRAFFIC).map(|&(operation, algorithm, ..)| (operation, algorithm, 0.0, 0.0));
+    write(&free, &nothing.collect::<Vec<_>>());
+    write(&costs, &[&PRICES[..], &TRAFFIC].concat());
+    let delays_of = |costs: &Path, more: &str, name: &str| {
+        let out = place.file(name);
+        go(&plan(costs, more), 1, &out).unwrap();
+        delays(&out)
+    };
+    let (null, charged) = (delays_of(&free, "", "free"), delays_of(&costs, "", "charged"));
+    let slow = delays_of(
+        &costs,
+        "[cpus]\nue = { name = 'slow', frequency = '1 GHz', cores = 1 }\ngw = { name = 'slow', frequency = '1 GHz', cores = 1 }",
+        "slow",
+    );
+    assert_eq!((null.len(), charged.len(), slow.len()), (4, 4, 4));
+    for ((null, charged), slow) in null.iter().zip(&charged).zip(&slow) {
+        // Each side generates and agrees once: 6 ms. The rest costs microseconds.
+        let (crypto, slowed) = (charged - null, slow - null);
+        assert!((6_000_000..6_200_000).contains(&crypto), "{crypto}");
+        // The table's machine has 2 GHz. Steps are charged in whole nanoseconds.
+        assert!(slowed.abs_diff(2 * crypto) < 100, "{slowed} {crypto}");
+    }
+}
+
+#[test]
+fn the_books_are_the_tables() {
+    let place = Place::new("books");
+    let costs = place.file("costs.json");
+    write(&costs, &[&PRICES[..], &TRAFFIC].concat());
+    let out = place.file("out");
+    go(&plan(&costs, ""), 1, &out).unwrap();
+    let file = std::io::BufReader::new(std::fs::File::open(out.join("costs/000.costs")).unwrap());
+    let costs: Vec<Cost> = Reader::<Cost, _>::new(file).unwrap().map(Result::unwrap).collect();
+    let mut checked = 0;
+    for cost in &costs {
+        match cost {
+            Cost::Operation(operation) if operation.operation == "agree" => {
+                assert_eq!((operation.count, operation.ns), (4, 8_000_000));
+                checked += 1;
+            }
+            Cost::Sample(sample) => {
+                assert_eq!(sample.cpu_ns, sample.crypto_ns);
+                assert!((3_000_000..3_100_000).contains(&sample.cpu_ns), "{sample:?}");
+                checked += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(checked, 2 + 2 * 4);
+}
+
+#[test]
+fn a_missing_price_is_told_by_name() {
+    let place = Place::new("missing");
+    let costs = place.file("costs.json");
+    write(&costs, &[&PRICES[..5], &TRAFFIC].concat());
+    let error = go(&plan(&costs, ""), 1, &place.file("out")).unwrap_err().to_string();
+    let expected = format!(
+        "the cost table `{}` has no `decrypt aes128gcm16`, which ikev2-psk needs; calibrate again",
+        costs.display()
+    );
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_file_that_is_no_table_is_told_so() {
+    let place = Place::new("wrong");
+    let refusal = |path: &Path| go(&plan(path, ""), 1, &place.file("out")).unwrap_err().to_string();
+    let absent = place.file("absent.json");
+    assert!(refusal(&absent).ends_with("does not exist; `keytoll crypto --calibrate FILE` writes one"));
+    let foreign = place.file("foreign.json");
+    std::fs::write(&foreign, "{ \"format\": 1 }").unwrap();
+    assert!(refusal(&foreign).contains("is no cost table: it does not say"), "{}", refusal(&foreign));
+    assert!(refusal(&place.0).contains("cannot be read"), "{}", refusal(&place.0));
+    let unknown = place.file("unknown.json");
+    write(&unknown, &[("teleport", "x25519", 1.0, 0.0)]);
+    assert!(refusal(&unknown).ends_with("`teleport x25519` is no operation of this keytoll"));
+}
