@@ -165,6 +165,11 @@ mod tests {
     fn every_protocol_has_its_own_words() {
         assert_eq!(named(Protocol::Ike, 34, false, &[33, 34, 40]), "IKE_SA_INIT request SA KE Nonce");
         assert_eq!(
+            named(Protocol::Ike, 2, true, &[4, 10, 20]),
+            "IDENTITY_PROTECTION response KE NONCE NAT-D"
+        );
+        assert_eq!(named(Protocol::Ike, 32, false, &[8]), "QUICK_MODE request HASH");
+        assert_eq!(
             named(Protocol::Radius, 11, true, &[79, 24, 80]),
             "Access-Challenge EAP-Message State Message-Authenticator"
         );

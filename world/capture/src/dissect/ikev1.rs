@@ -1,5 +1,6 @@
 //! IKEv1 from the outside: RFC 2408 §3.1 (header), §3.2 (payloads), RFC 2409 §5 (exchanges). What is encrypted stays so.
 
+use keytoll_engine::trace::names;
 use keytoll_engine::wire::Reader;
 use keytoll_ike::wire::Header;
 
@@ -47,16 +48,12 @@ pub(super) fn dissect(bytes: &[u8], header: &Header, dissected: &mut Dissected) 
     }
 }
 
-/// RFC 2408 §3.1 and the registry.
+/// The registry's name, and those of drafts that are still spoken.
 fn payload_name(kind: u8) -> String {
-    const NAMES: [&str; 13] =
-        ["SA", "P", "T", "KE", "ID", "CERT", "CR", "HASH", "SIG", "NONCE", "N", "D", "VID"];
-    let name = usize::from(kind).checked_sub(1).and_then(|index| NAMES.get(index));
-    match (name, kind) {
-        (Some(name), _) => (*name).to_owned(),
-        // RFC 3947 §3.2, and the drafts before it.
-        (None, 20 | 130) => "NAT-D".to_owned(),
-        (None, 132) => "FRAG".to_owned(),
-        _ => format!("payload type {kind}"),
+    match (names::ike_payload(kind), kind) {
+        (_, 130) => "NAT-D".to_owned(),
+        (_, 132) => "FRAG".to_owned(),
+        ("?", _) => format!("payload type {kind}"),
+        (name, _) => name.to_owned(),
     }
 }
