@@ -51,6 +51,29 @@ pub enum Outcome {
     NotOffered(&'static str),
 }
 
+impl Outcome {
+    /// That what came of it is what was known.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn check(self, tried: Result<(), Trouble>, lab: &Lab) {
+        match (tried, self) {
+            (Err(why), Self::Passed | Self::PassedWith(_)) => panic!("{why}\n{}", lab.last_words()),
+            (Ok(()), Self::Failed { why, .. }) => {
+                panic!("it works, although {why}: the table can tell better")
+            }
+            (Err(other), Self::Failed { words, .. }) => {
+                let has_words = |node| lab.log(node).contains(words);
+                assert!(
+                    [Node::Ue, Node::Gw, Node::Aaa].map(has_words).contains(&true),
+                    "no {words:?}: {other}"
+                );
+            }
+            (Ok(()), _) | (_, Self::NotOffered(_)) => {}
+        }
+    }
+}
+
 /// What everybody in a chain is told.
 #[derive(Debug)]
 pub struct Setting<'a> {

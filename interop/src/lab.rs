@@ -147,6 +147,21 @@ impl Lab {
         finish(nat.command("nft").arg(rules)).map(drop)
     }
 
+    /// Of what the gateway sends and gets on the cable every third packet of IKE is lost.
+    pub fn lose_every_third(&self) -> Result<(), Trouble> {
+        let rules = "add table lossy; \
+                     add chain lossy in { type filter hook input priority 0; }; \
+                     add chain lossy out { type filter hook output priority 0; }; \
+                     add rule lossy in udp dport { 500, 4500 } numgen inc mod 3 == 2 drop; \
+                     add rule lossy out udp sport { 500, 4500 } numgen inc mod 3 == 0 drop";
+        finish(self.place(Node::Gw).command("nft").arg(rules)).map(drop)
+    }
+
+    /// Ends [`Self::lose_every_third`].
+    pub fn lose_nothing(&self) -> Result<(), Trouble> {
+        finish(self.place(Node::Gw).command("nft").arg("delete table lossy")).map(drop)
+    }
+
     /// The NAT forgets whom its ports belong to, as one does that was switched off and on.
     pub fn forget_nat_bindings(&self) -> Result<(), Trouble> {
         finish(self.home.place("nat").command("conntrack").arg("--flush")).map(drop)

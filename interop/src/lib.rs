@@ -24,6 +24,7 @@ pub mod eap;
 pub mod eapol_test;
 pub mod freeradius;
 pub mod hostapd;
+pub mod ikev1;
 pub mod ikev2;
 pub mod lab;
 pub mod node_file;

@@ -90,7 +90,7 @@ fn common(node: Node, terms: &Terms) -> String {
     format!(
         "{version}connection.identity = {:?}\nconnection.peer = {:?}\nconnection.suites = {:?}\n\
          connection.esp_suites = {:?}\n{}\n",
-        node.id(),
+        terms.own_id.unwrap_or(node.id()),
         peer.id(),
         terms.ike.split(',').collect::<Vec<_>>(),
         terms.esp.split(',').collect::<Vec<_>>(),

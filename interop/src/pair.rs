@@ -155,6 +155,58 @@ impl<'a> Pair<'a> {
         self.expect_one_child(if is_ike { ECHO_BYTES } else { 0 })
     }
 
+    /// One side wants new keys for the child of IKEv1: quick mode once more.
+    pub fn rekey_child_v1(&mut self, by: Role) -> Result<(), Trouble> {
+        if self.is_keytoll(by) {
+            self.keytoll().say("rekey-child")?;
+        } else {
+            self.charon().rekey(false)?;
+        }
+        self.keytoll().expect("child-rekeyed")?;
+        // Whoever replaced the old one deletes it.
+        self.expect_one_child(0)
+    }
+
+    /// One side wants a new ISAKMP SA; afterwards there is one, with one child.
+    pub fn reauthenticate(&mut self, by: Role) -> Result<(), Trouble> {
+        if self.is_keytoll(by) {
+            self.keytoll().say("rekey-ike")?;
+        } else {
+            self.charon().rekey(true)?;
+        }
+        self.keytoll().expect("established")?;
+        self.charon()
+            .await_sas(
+                "one ISAKMP SA with one child",
+                |sas| matches!(sas, [sa] if sa.state == "ESTABLISHED" && sa.children.len() == 1),
+            )
+            .map(drop)
+    }
+
+    /// Sets up both SAs, however long it takes, and sends nothing through.
+    pub fn set_up(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => self.keytoll().say("echo")?,
+            Direction::CharonDevice => drop(self.charon().initiate()?),
+        }
+        self.keytoll().expect("child-up").map(drop)
+    }
+
+    /// The device tries and is refused; neither side keeps anything.
+    pub fn expect_refused(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => {
+                self.keytoll().say("echo")?;
+                self.keytoll().expect("failed")?;
+            }
+            Direction::CharonDevice => {
+                let initiated = self.charon().initiate();
+                assert!(initiated.is_err(), "strongSwan was let in: {initiated:?}");
+            }
+        }
+        self.charon().await_sas("nothing left", <[_]>::is_empty).map(drop)
+    }
+
     /// One side closes the IKE SA; the other knows.
     pub fn delete(&mut self, by: Role) -> Result<(), Trouble> {
         if self.is_keytoll(by) {

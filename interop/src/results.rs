@@ -1,10 +1,11 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
-//! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves.
+//! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1.
 
 use std::fmt::Display;
 
 use crate::chain::{Chain, Outcome};
 use crate::eap::Method;
+use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 
 /// EAP methods in chains of peers.
@@ -15,6 +16,12 @@ pub fn eap_table() -> String {
 /// IKEv2 in both directions.
 pub fn ikev2_table() -> String {
     table("suite or feature", Feature::ALL, Direction::ALL, |feature, direction| feature.outcome(*direction))
+}
+
+/// IKEv1 in both directions.
+pub fn ikev1_table() -> String {
+    let outcome = |feature: &ikev1::Feature, direction: &Direction| feature.outcome(*direction);
+    table("suite or feature", ikev1::Feature::ALL, Direction::ALL, outcome)
 }
 
 /// A table, and below it what its numbers stand for.
@@ -60,7 +67,7 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        for table in [eap_table(), ikev2_table()] {
+        for table in [eap_table(), ikev2_table(), ikev1_table()] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }
     }

@@ -46,6 +46,8 @@ pub struct Terms {
     pub version: IkeVersion,
     /// Who proves what how.
     pub auth: Auth,
+    /// Who this side says it is, if not whom the other expects.
+    pub own_id: Option<&'static str>,
     /// The shared key of both, whether it is used or not.
     pub secret: &'static str,
     /// IKE proposals in strongSwan's words.
@@ -70,6 +72,7 @@ impl Terms {
         Self {
             version: IkeVersion::V2,
             auth: Auth::Psk,
+            own_id: None,
             secret: SECRET,
             ike,
             esp,
@@ -112,7 +115,7 @@ impl Terms {
             ike: self.ike.into(),
             esp: self.esp.into(),
             own: self.own_auth(node),
-            own_id: node.id().into(),
+            own_id: self.own_id.unwrap_or(node.id()).into(),
             peer: self.peer_auth(node),
             peer_id: peer.id().into(),
             addresses: self.addresses(node),

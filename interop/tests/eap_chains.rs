@@ -3,7 +3,7 @@
 
 use keytoll_interop::chain::{Chain, Outcome, Setting, key_kind};
 use keytoll_interop::eap::{Login, Method};
-use keytoll_interop::{Lab, Node, Pki, Trouble, eap_rows, eap_tests, lab_or_skip};
+use keytoll_interop::{Lab, Pki, Trouble, eap_rows, eap_tests, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
@@ -14,14 +14,7 @@ fn check(chain: Chain, method: Method) {
         return;
     }
     let Some(lab) = lab_or_skip() else { return };
-    match (authenticate(&lab, chain, method), outcome) {
-        (Err(why), Outcome::Passed | Outcome::PassedWith(_)) => panic!("{why}\n{}", lab.last_words()),
-        (Ok(()), Outcome::Failed { why, .. }) => panic!("it works, although {why}: chain.rs can tell better"),
-        (Err(other), Outcome::Failed { words, .. }) => {
-            assert!(lab.log(Node::Ue).contains(words), "no {words:?}: {other}");
-        }
-        (Ok(()), _) | (_, Outcome::NotOffered(_)) => {}
-    }
+    outcome.check(authenticate(&lab, chain, method), &lab);
 }
 
 fn authenticate(lab: &Lab, chain: Chain, method: Method) -> Result<(), Trouble> {

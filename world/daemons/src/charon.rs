@@ -281,8 +281,13 @@ impl Charon {
 
     /// Waits until its log contains `words`.
     pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
-        let ready = || self.log().contains(words).then_some(());
-        wait_for(words, Duration::from_secs(10), ready, || self.last_words())
+        self.await_line(words, |line| line.contains(words))
+    }
+
+    /// Waits until its log has such a line.
+    pub fn await_line(&self, what: &str, is_it: impl Fn(&str) -> bool) -> Result<(), Trouble> {
+        let ready = || self.log().lines().any(&is_it).then_some(());
+        wait_for(what, Duration::from_secs(10), ready, || self.last_words())
     }
 
     /// Deletes the IKE SA and waits for the peer's answer.
