@@ -18,6 +18,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "quickstart", text: include_str!("../../../../scenarios/quickstart.toml") },
     Builtin { name: "lossy", text: include_str!("../../../../scenarios/lossy.toml") },
     Builtin { name: "suites", text: include_str!("../../../../scenarios/suites.toml") },
+    Builtin { name: "ikev1", text: include_str!("../../../../scenarios/ikev1.toml") },
     Builtin { name: "fragmentation", text: include_str!("../../../../scenarios/fragmentation.toml") },
     Builtin { name: "eap", text: include_str!("../../../../scenarios/eap.toml") },
     Builtin {
