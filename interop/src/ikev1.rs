@@ -179,7 +179,7 @@ impl<'a> Stage<'a> {
 
     fn connected(&self, terms: &Terms) -> Result<Pair<'a>, Trouble> {
         let mut pair = self.start(terms, terms, None)?;
-        pair.connect()?;
+        pair.connect_v1()?;
         Ok(pair)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Stage<'a> {
         let with_keys = || Pki::make(self.lab.shared_dir(), KeyKind::Rsa2048);
         let pki = if auth == Auth::Psk { None } else { Some(with_keys()?) };
         let mut pair = self.start(&terms, &terms, pki.as_ref())?;
-        pair.connect()?;
+        pair.connect_v1()?;
         pair.delete(Role::Device)
     }
 
@@ -203,7 +203,7 @@ impl<'a> Stage<'a> {
         let pki = Pki::make_chains(self.lab.shared_dir(), KeyKind::Rsa2048, 4)?;
         let terms = Terms::v1(version, Auth::Certificate, IKE, ESP);
         let mut pair = self.start(&terms, &terms, Some(&pki))?;
-        pair.connect()?;
+        pair.connect_v1()?;
         pair.delete(Role::Device)
     }
 
@@ -252,7 +252,7 @@ impl<'a> Stage<'a> {
         self.lab.insert_nat()?;
         let terms = Terms { keytoll: "encapsulation = \"auto\"", ..plain(version) };
         let mut pair = self.start(&terms, &terms, None)?;
-        let seen = pair.connect()?;
+        let seen = pair.connect_v1()?;
         assert!(
             seen.contains(&NAT_OUTSIDE.to_string()) && !seen.contains(":4500"),
             "the NAT changed nothing: {seen}"

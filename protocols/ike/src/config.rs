@@ -180,7 +180,8 @@ impl Version {
 pub struct V1 {
     /// How the ISAKMP SA is set up.
     pub phase1: Phase1,
-    /// Of the ISAKMP SA; the responder's holds if it is shorter. The SA is replaced by a new phase 1 before it ends.
+    /// Of the ISAKMP SA; the responder's holds if it is shorter. [`Connection::reauthenticate`] says what happens at its
+    /// end.
     pub lifetime: Duration,
     /// Of the IPsec SAs; the responder's holds if it is shorter. They are replaced by a new quick mode before they end.
     pub child_lifetime: Duration,

@@ -34,7 +34,10 @@ pub(super) fn connection(
         request_address: plan.virtual_address,
         pool: plan.pool.map(|PoolPlan { first, size }| Pool { first, size }),
         auth_lifetime: plan.auth_lifetime,
-        reauthenticate: Reauthenticate::OnDemand,
+        reauthenticate: match plan.version {
+            VersionPlan::V2 => Reauthenticate::OnDemand,
+            VersionPlan::V1 { lifetime, .. } => Reauthenticate::Ahead(lifetime / 10),
+        },
         rekey_after: plan.rekey_ike,
         liveness_after: plan.liveness,
     })

@@ -23,6 +23,7 @@ use super::sa::{Core, State};
 use super::transmission::{Due, Sent};
 use super::wire::message::push;
 use super::wire::{Delete, Notify, Payload};
+use crate::config::Reauthenticate;
 use crate::event::{self, Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
 use crate::wire::Identity;
@@ -142,7 +143,10 @@ impl Established {
         core.refusal = None;
         let (now, initiator) = (env.now(), core.role.is_initiator());
         let Begun { keys, iv, peer, lifetime, tells_lifetime, extensions } = begun;
-        let own = initiator.then_some(percent(lifetime, REKEY_PERCENT));
+        let own = match connection.reauthenticate {
+            Reauthenticate::Ahead(margin) if initiator => Some(lifetime.saturating_sub(margin)),
+            Reauthenticate::Ahead(_) | Reauthenticate::OnDemand => None,
+        };
         let mut sa = Box::new(Self {
             keys,
             iv,
