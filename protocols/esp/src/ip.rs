@@ -83,6 +83,7 @@ pub struct Header {
 
 impl Header {
     /// Reads the headers; the packet may be shorter than its buffer, not longer.
+    #[inline(always)]
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match bytes.first().map_or(0, |first| first >> 4) {
             4 => Self::read_v4(bytes),
@@ -91,9 +92,10 @@ impl Header {
         }
     }
 
+    #[inline(always)]
     fn read_v4(bytes: &[u8]) -> Result<Self, DecodeError> {
         let Some(head) = bytes.first_chunk::<HEADER_V4>() else {
-            return Err(Reader::new(bytes).take(HEADER_V4, "IPv4 header").expect_err("it is shorter"));
+            return Err(too_short(bytes));
         };
         let header_len = usize::from(head[0] & 15) * 4;
         let total_len = usize::from(u16::from_be_bytes([head[2], head[3]]));
@@ -114,6 +116,7 @@ impl Header {
         })
     }
 
+    #[inline(never)]
     fn read_v6(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let first = r.u32("version, class, flow label")?;
@@ -159,6 +162,11 @@ impl Header {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn too_short(bytes: &[u8]) -> DecodeError {
+    Reader::new(bytes).error("IPv4 header", Problem::Short { needed: HEADER_V4, left: bytes.len() })
 }
 
 /// Which part a fragment with this offset is.

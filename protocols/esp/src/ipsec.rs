@@ -339,6 +339,7 @@ impl Ipsec {
     }
 }
 
+#[inline]
 fn spi(packet: &[u8]) -> Result<u32, Dropped> {
     match packet {
         &[a, b, c, d, ..] => Ok(u32::from_be_bytes([a, b, c, d])),
@@ -410,6 +411,7 @@ fn open<P: Probe>(
     checked
 }
 
+#[inline]
 fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow, usize), Dropped> {
     let version = version_of(next_header).ok_or(Dropped::NextHeader)?;
     let (header, flow) = Flow::of(frame.bytes()).map_err(Dropped::Malformed)?;

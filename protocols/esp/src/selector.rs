@@ -22,6 +22,8 @@ pub struct Flow {
 
 impl Flow {
     /// The flow of an IP packet.
+    // Always inlined: copying what it makes costs more than making it.
+    #[inline(always)]
     pub fn of(packet: &[u8]) -> Result<(Header, Self), DecodeError> {
         let header = Header::read(packet)?;
         let Header { source, destination, mut protocol, header_len, total_len, fragment, .. } = header;
@@ -47,6 +49,7 @@ fn after_options(payload: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 // RFC 4301 §4.4.1.1: TCP, UDP, SCTP, DCCP and UDP-Lite begin with their ports, ICMP with type and code.
+#[inline]
 fn ports(protocol: u8, payload: &[u8]) -> Option<(u16, u16)> {
     match (protocol, payload) {
         (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => {

@@ -1,0 +1,506 @@
+//! Two hosts against each other and against whoever is between them: RFC 4301 §5 from packet to packet.
+
+mod support;
+
+use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_engine::{Addr, Transport};
+use keytoll_esp::lifetime::{Lifetime, Limit};
+use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
+use keytoll_esp::selector::{Addresses, Selector, Selectors};
+use keytoll_esp::spd::{Action, Policy, Spd};
+use keytoll_esp::{Dropped, Event, Ipsec, Probe, Sent, Stage};
+use proptest::prelude::*;
+use support::{Host, INNER, OUTER, Room, checksum, datagram, ip, key, pair};
+
+const GCM: Encryption = Encryption::Aes128Gcm16;
+
+/// A pair as [`pair`] makes it, changed by both ends alike.
+fn hosts(encryption: Encryption, change: impl Fn(usize, &mut PairConfig)) -> [Host; 2] {
+    let key = key(encryption, Some(Integrity::HmacSha1_96));
+    [0, 1].map(|end| {
+        let mut pair = pair(end, &key);
+        change(end, &mut pair);
+        Host::with(pair)
+    })
+}
+
+fn plain_hosts() -> [Host; 2] {
+    hosts(GCM, |_, _| {})
+}
+
+/// IPv6 inside, outside, or both; on IP or in UDP; in a tunnel or not; headers of our own.
+fn with_headers(mode: Mode, transport: Transport, inner: [&str; 2], outer: [&str; 2]) -> [Host; 2] {
+    let port = if transport == Transport::Udp { 4500 } else { 0 };
+    hosts(GCM, |end, pair| {
+        let addresses = |text: &str| Addresses::one(ip(text));
+        pair.mode = mode;
+        pair.selectors = Selectors::between(addresses(inner[end]), addresses(inner[1 - end]));
+        pair.path = Path {
+            transport,
+            local: Addr::new(ip(outer[end]), port),
+            remote: Addr::new(ip(outer[1 - end]), port),
+            headers: Headers::Here(OuterHeader::default()),
+        };
+    })
+}
+
+const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
+
+#[test]
+fn packets_pass_in_every_mode_and_family() {
+    for transport in [Transport::Ip, Transport::Udp] {
+        for (inner, outer) in [(INNER, OUTER), (V6, OUTER), (INNER, V6), (V6, V6)] {
+            let [mut a, mut b] = with_headers(Mode::Tunnel, transport, inner, outer);
+            let packet = datagram(inner[0], inner[1], 300);
+            let (sent, outside) = a.send(&packet).unwrap();
+            assert!(matches!(sent, Sent::Protected(Path { remote, .. }) if remote.ip == ip(outer[1])));
+            check_outer(&outside, transport);
+            let (arrived, inside) = b.receive_packet(&outside).unwrap();
+            assert_eq!((inside, arrived.spi), (packet, 0x101), "{transport:?} {inner:?} {outer:?}");
+            assert_eq!(arrived.flow.ports, Some((4000, 8080)));
+        }
+        for ends in [OUTER, V6] {
+            let [mut a, mut b] = with_headers(Mode::Transport, transport, ends, ends);
+            let packet = datagram(ends[0], ends[1], 300);
+            let (_, outside) = a.send(&packet).unwrap();
+            check_outer(&outside, transport);
+            let (arrived, inside) = b.receive_packet(&outside).unwrap();
+            assert_eq!((inside, arrived.flow.source), (packet, ip(ends[0])), "{transport:?} {ends:?}");
+        }
+    }
+}
+
+/// Lengths, protocol numbers and checksums of a packet that carries ESP.
+fn check_outer(packet: &[u8], transport: Transport) {
+    let protocol = if transport == Transport::Udp { 17 } else { 50 };
+    let header_len = if packet[0] >> 4 == 4 {
+        assert_eq!(
+            (usize::from(u16::from_be_bytes([packet[2], packet[3]])), packet[9]),
+            (packet.len(), protocol)
+        );
+        assert_eq!(checksum(&packet[..20]), 0, "the header's checksum");
+        20
+    } else {
+        assert_eq!(
+            (usize::from(u16::from_be_bytes([packet[4], packet[5]])), packet[6]),
+            (packet.len() - 40, protocol)
+        );
+        40
+    };
+    if transport == Transport::Udp {
+        let udp = &packet[header_len..];
+        assert_eq!(
+            udp[..6],
+            [[4500_u16.to_be_bytes(); 2], [(udp.len() as u16).to_be_bytes(); 2]].concat().concat()[..6]
+        );
+        // RFC 3948 §2.1 over IPv4, RFC 8200 §8.1 over IPv6.
+        let pseudo = [&packet[8..40], &(udp.len() as u32).to_be_bytes(), &[0, 0, 0, 17]].concat();
+        assert!(if header_len == 20 { udp[6..8] == [0, 0] } else { checksum(&[&pseudo, udp].concat()) == 0 });
+    }
+}
+
+/// RFC 8200 §4.1: what the way of a packet needs stays in front of ESP, and comes back.
+#[test]
+fn transport_mode_keeps_options_and_extension_headers_in_front() {
+    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, OUTER, OUTER);
+    let mut packet = datagram(OUTER[0], OUTER[1], 60);
+    // Router alert, RFC 2113.
+    packet.splice(20..20, [0x94, 4, 0, 0]);
+    (packet[0], packet[3]) = (0x46, 64);
+    packet[10..12].fill(0);
+    let sum = checksum(&packet[..24]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let (_, outside) = a.send(&packet).unwrap();
+    assert_eq!((outside[0], outside[9], &outside[20..24]), (0x46, 50, &[0x94, 4, 0, 0][..]));
+    assert_eq!(b.receive_packet(&outside).unwrap().1, packet);
+
+    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, V6, V6);
+    let mut packet = datagram(V6[0], V6[1], 80);
+    // Hop-by-hop options with a router alert, RFC 2711.
+    packet.splice(40..40, [17, 0, 5, 2, 0, 0, 1, 0]);
+    (packet[5], packet[6]) = (48, 0);
+    let (_, outside) = a.send(&packet).unwrap();
+    assert_eq!((outside[6], &outside[40..48]), (0, &[50, 0, 5, 2, 0, 0, 1, 0][..]));
+    assert_eq!(b.receive_packet(&outside).unwrap().1, packet);
+}
+
+#[test]
+fn a_replay_at_every_position_of_the_window_is_dropped() {
+    for replay_window in [32, 64, 200, 4096] {
+        let [mut a, mut b] = hosts(GCM, |_, pair| pair.replay_window = replay_window);
+        let packet = datagram(INNER[0], INNER[1], 64);
+        let sent: Vec<_> = (0..replay_window + 20).map(|_| a.send(&packet).unwrap().1).collect();
+        assert!(sent.iter().all(|packet| b.receive(1, packet).is_ok()));
+        assert!(sent.iter().all(|packet| b.receive(1, packet) == Err(Dropped::Replay)));
+        assert_eq!(b.ipsec.counters().of(Dropped::Replay), u64::from(replay_window) + 20);
+    }
+}
+
+/// In whatever order packets come, each passes once, unless it comes later than the window is wide.
+#[test]
+fn reordered_packets_pass_within_the_window() {
+    let [mut a, mut b] = plain_hosts();
+    let packet = datagram(INNER[0], INNER[1], 64);
+    let sent: Vec<_> = (0..130).map(|_| a.send(&packet).unwrap().1).collect();
+    assert!(b.receive(1, &sent[100]).is_ok());
+    let late: Vec<_> = (0..100).map(|n| b.receive(1, &sent[n]).is_ok()).collect();
+    assert!(late.iter().enumerate().all(|(n, passed)| *passed == (n > 100 - 64)), "{late:?}");
+}
+
+#[test]
+fn every_reason_to_drop_has_its_counter() {
+    let [mut a, mut b] = plain_hosts();
+    let good = a.send(&datagram(INNER[0], INNER[1], 100)).unwrap().1;
+    let changed = |at: usize| {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        bad
+    };
+    assert_eq!(b.receive(1, &changed(3)), Err(Dropped::UnknownSpi));
+    assert_eq!(b.receive(1, &changed(good.len() - 1)), Err(Dropped::Integrity));
+    assert!(matches!(b.receive(1, &good[..3]), Err(Dropped::Malformed(_))));
+    assert!(matches!(b.receive(1, &good[..30]), Err(Dropped::Malformed(_))));
+    // A damaged number is checked before the packet is, and a packet that fails moves no window.
+    assert_eq!(b.receive(1, &changed(4)), Err(Dropped::Integrity));
+    assert!(b.receive(1, &good).is_ok());
+    let counted: Vec<_> = b.ipsec.counters().all().collect();
+    assert_eq!(
+        counted,
+        [("esp: malformed", 2), ("esp: no SA for this SPI", 1), ("esp: integrity check failed", 2)]
+    );
+    assert_eq!(a.send(&datagram(INNER[0], "10.0.0.3", 100)), Err(Dropped::NoSa));
+    assert!(matches!(a.send(&good[..10]), Err(Dropped::Malformed(_))));
+    assert!(matches!(a.send(&datagram(INNER[0], INNER[1], 100)[..99]), Err(Dropped::Malformed(_))));
+}
+
+/// RFC 4301 §5.2: what the sender put in does not have to be what the receiver wants out.
+#[test]
+fn what_comes_out_must_be_what_the_sa_is_for() {
+    let wide = |end: usize, pair: &mut PairConfig| {
+        if end == 0 {
+            let all = Addresses::new(ip("0.0.0.0"), ip("255.255.255.255")).unwrap();
+            pair.selectors = Selectors::between(all, all);
+        }
+    };
+    let [mut a, mut b] = hosts(GCM, wide);
+    for (source, destination) in [("10.0.0.9", INNER[1]), (INNER[0], "10.0.0.9"), (INNER[1], INNER[0])] {
+        let sent = a.send(&datagram(source, destination, 80)).unwrap().1;
+        assert_eq!(b.receive(1, &sent), Err(Dropped::Selectors), "{source} {destination}");
+    }
+    let sent = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+    assert!(b.receive(1, &sent).is_ok());
+}
+
+#[test]
+fn selectors_know_protocols_and_ports() {
+    let web = |end: usize, pair: &mut PairConfig| {
+        let side = |at: usize, ports| {
+            vec![Selector { addresses: Addresses::one(ip(INNER[at])), protocol: 17, ports }]
+        };
+        let ports = [0..=u16::MAX, 8080..=8080];
+        pair.selectors =
+            Selectors { local: side(end, ports[end].clone()), remote: side(1 - end, ports[1 - end].clone()) };
+    };
+    let [mut a, mut b] = hosts(GCM, web);
+    let mut packet = datagram(INNER[0], INNER[1], 80);
+    let sent = a.send(&packet).unwrap().1;
+    assert!(b.receive(1, &sent).is_ok());
+    packet[23] ^= 1;
+    assert_eq!(a.send(&packet), Err(Dropped::NoSa), "another port");
+    packet[9] = 6;
+    assert_eq!(a.send(&packet), Err(Dropped::NoSa), "another protocol");
+}
+
+/// RFC 4301 §7: a tunnel for every port carries fragments; one for some ports, and transport mode, do not.
+#[test]
+fn fragments_pass_where_ports_do_not_matter() {
+    let mut later = datagram(INNER[0], INNER[1], 80);
+    // Offset 80 bytes, no more to come; and don't fragment is off.
+    (later[6], later[7]) = (0, 10);
+    let [mut a, mut b] = plain_hosts();
+    let sent = a.send(&later).unwrap().1;
+    assert_eq!(b.receive(1, &sent).unwrap().1, later);
+
+    let [mut a, _] = hosts(GCM, |_, pair| pair.selectors.remote[0].ports = 8080..=8080);
+    assert!(a.send(&datagram(INNER[0], INNER[1], 80)).is_ok());
+    assert_eq!(a.send(&later), Err(Dropped::NoSa));
+
+    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, INNER, INNER);
+    assert_eq!(a.send(&later), Err(Dropped::Fragment));
+    let mut outside = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+    outside[6] = 0x20;
+    assert_eq!(b.receive_packet(&outside), Err(Dropped::Fragment), "RFC 4303 §3.4.1");
+}
+
+/// RFC 4301 §8.1 and §5.1.2, RFC 6040 §4.1: what the outer header takes from the inner one.
+#[test]
+fn the_outer_header_copies_what_it_should() {
+    for (dont_fragment, expected) in
+        [(DontFragment::Copy, [0, 0x40]), (DontFragment::Set, [0x40; 2]), (DontFragment::Clear, [0; 2])]
+    {
+        let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, INNER, OUTER);
+        let key = key(GCM, None);
+        let mut config = pair(0, &key);
+        config.path.headers = Headers::Here(OuterHeader { hop_limit: 33, dont_fragment });
+        a.ipsec.install(config);
+        for (inner, outer) in [0, 0x40].into_iter().zip(expected) {
+            let mut packet = datagram(INNER[0], INNER[1], 80);
+            (packet[1], packet[6]) = (0xb9, inner);
+            let outside = a.send(&packet).unwrap().1;
+            assert_eq!((outside[1], outside[6], outside[8]), (0xb9, outer, 33), "{dont_fragment:?}");
+        }
+    }
+}
+
+/// RFC 6040 §4.2, figure 4: inner, outer, and what comes out.
+#[test]
+fn congestion_marks_come_through_the_tunnel() {
+    for (inner, outer, expected) in [
+        (0, 0, Ok(0)),
+        (0, 1, Ok(0)),
+        (0, 2, Ok(0)),
+        (0, 3, Err(Dropped::Congestion)),
+        (2, 0, Ok(2)),
+        (2, 1, Ok(1)),
+        (2, 2, Ok(2)),
+        (2, 3, Ok(3)),
+        (1, 0, Ok(1)),
+        (1, 2, Ok(1)),
+        (1, 3, Ok(3)),
+        (3, 0, Ok(3)),
+        (3, 2, Ok(3)),
+    ] {
+        for ends in [INNER, V6] {
+            let [mut a, mut b] = with_headers(Mode::Tunnel, Transport::Ip, ends, OUTER);
+            let mut packet = datagram(ends[0], ends[1], 80);
+            let (at, shift) = if packet[0] >> 4 == 4 { (1, 0) } else { (1, 4) };
+            packet[at] |= inner << shift;
+            let mut outside = a.send(&packet).unwrap().1;
+            assert_eq!(outside[1] & 3, inner);
+            outside[1] = outside[1] & !3 | outer;
+            let came = b.receive_packet(&outside).map(|(_, packet)| packet[at] >> shift & 3);
+            assert_eq!(came, expected, "{inner} in {outer}");
+        }
+    }
+}
+
+/// RFC 4303 §2.7: bytes behind the inner packet hide its length; here the sender pretends to a longer payload.
+#[test]
+fn padding_for_confidentiality_of_traffic_is_cut_off() {
+    let [_, mut b] = plain_hosts();
+    let mut out = keytoll_esp::Outbound::new(0x101, key(GCM, None));
+    let packet = datagram(INNER[0], INNER[1], 80);
+    let mut a = Host::default();
+    for extra in [1, 400] {
+        let padded = [&packet[..], &vec![0; extra]].concat();
+        let mut room = Room::around(&padded);
+        let mut frame = room.frame();
+        out.seal(&mut frame, 4, &mut a.rng, &mut a.crypto, &mut ()).unwrap();
+        assert_eq!(b.receive(1, frame.bytes()).unwrap().1, packet);
+    }
+}
+
+/// RFC 4303 §2.6: authentic, but of a kind that the SA does not carry.
+#[test]
+fn a_tunnel_carries_ip_of_the_version_it_says() {
+    let [_, mut b] = plain_hosts();
+    let mut out = keytoll_esp::Outbound::new(0x101, key(GCM, None));
+    let mut a = Host::default();
+    for (next_header, expected) in
+        [(17, Dropped::NextHeader), (41, Dropped::NextHeader), (59, Dropped::Dummy)]
+    {
+        let mut room = Room::around(&datagram(INNER[0], INNER[1], 80));
+        let mut frame = room.frame();
+        out.seal(&mut frame, next_header, &mut a.rng, &mut a.crypto, &mut ()).unwrap();
+        assert_eq!(b.receive(1, frame.bytes()), Err(expected), "{next_header}");
+    }
+}
+
+#[test]
+fn the_first_policy_that_fits_decides() {
+    let side = |text: &str| Addresses::one(ip(text));
+    let policy =
+        |peer: &str, action| Policy { selectors: Selectors::between(side(INNER[0]), side(peer)), action };
+    let spd = Spd::new(
+        vec![
+            policy("10.0.0.7", Action::Discard),
+            policy("10.0.0.8", Action::Bypass),
+            policy("10.0.0.8", Action::Discard),
+        ],
+        Action::Protect,
+    );
+    let mut host = Host { ipsec: Ipsec::new(spd), ..Host::default() };
+    host.ipsec.install(pair(0, &key(GCM, None)));
+    let mut to =
+        |peer: &str| host.send(&datagram(INNER[0], peer, 80)).map(|(sent, _)| sent == Sent::Bypassed);
+    assert_eq!([to("10.0.0.7"), to("10.0.0.8"), to(INNER[1])], [Err(Dropped::Policy), Ok(true), Ok(false)]);
+    let mut from = |peer: &str| host.ipsec.inbound_unprotected(&datagram(peer, INNER[0], 80)).map(|_| ());
+    assert_eq!(from("10.0.0.7"), Err(Dropped::Policy));
+    assert_eq!(from("10.0.0.8"), Ok(()));
+    assert_eq!(from(INNER[1]), Err(Dropped::Unprotected));
+}
+
+#[test]
+fn a_soft_lifetime_asks_once_and_a_hard_one_ends() {
+    let lifetime = Lifetime {
+        soft: Limit { bytes: 250, packets: u64::MAX },
+        hard: Limit { bytes: u64::MAX, packets: 5 },
+    };
+    let [mut a, mut b] = hosts(GCM, |_, pair| pair.lifetime = lifetime);
+    let packet = datagram(INNER[0], INNER[1], 100);
+    let sent: Vec<_> = (0..7).map(|_| a.send(&packet).map(|(_, packet)| packet)).collect();
+    assert_eq!(sent.iter().filter(|sent| **sent == Err(Dropped::Lifetime)).count(), 2);
+    assert_eq!(
+        [a.ipsec.poll_event(), a.ipsec.poll_event(), a.ipsec.poll_event()],
+        [Some(Event::RekeyWanted(0x100)), Some(Event::Expired(0x100)), None]
+    );
+    assert!(sent.iter().flatten().all(|packet| b.receive(1, packet).is_ok()));
+    assert_eq!([b.ipsec.poll_event(), b.ipsec.poll_event()], [Some(Event::RekeyWanted(0x101)), None]);
+    assert_eq!(b.ipsec.used(0x101), Some((Limit { bytes: 500, packets: 5 }, Limit { bytes: 0, packets: 0 })));
+}
+
+/// RFC 7296 §2.8: whatever is lost of a rekeying, some SA carries every packet.
+#[test]
+fn rekeying_loses_no_packet() {
+    let [mut a, mut b] = plain_hosts();
+    let packet = |from: usize| datagram(INNER[from], INNER[1 - from], 80);
+    let old = a.send(&packet(0)).unwrap().1;
+    let new_key = key(Encryption::Aes256Gcm16, None);
+    let rekeyed = |end: usize, start| PairConfig {
+        inbound_spi: 0x200 + end as u32,
+        outbound_spi: 0x200 + 1 - end as u32,
+        start,
+        ..pair(end, &new_key)
+    };
+    // b answers the rekeying: it must hear before it speaks, for its answer may be lost.
+    b.ipsec.install(rekeyed(1, Start::WhenHeard));
+    let from_b = b.send(&packet(1)).unwrap().1;
+    assert_eq!(from_b[..4], 0x100_u32.to_be_bytes(), "still on the old one");
+    assert!(a.receive(0, &from_b).is_ok());
+    // The answer arrives: a speaks on the new one at once, and b after it.
+    a.ipsec.install(rekeyed(0, Start::Now));
+    let from_a = a.send(&packet(0)).unwrap().1;
+    assert_eq!(from_a[..4], 0x201_u32.to_be_bytes());
+    assert!(b.receive(1, &from_a).is_ok());
+    let from_b = b.send(&packet(1)).unwrap().1;
+    assert_eq!(from_b[..4], 0x200_u32.to_be_bytes());
+    assert!(a.receive(0, &from_b).is_ok());
+    // What was under way on the old one still arrives, until it is deleted.
+    assert!(b.receive(1, &old).is_ok());
+    assert!(a.ipsec.remove(0x100) && b.ipsec.remove(0x101) && !b.ipsec.remove(0x101));
+    assert_eq!(b.receive(1, &old), Err(Dropped::UnknownSpi));
+    let from_b = b.send(&packet(1)).unwrap().1;
+    assert!(a.receive(0, &from_b).is_ok());
+}
+
+/// Whoever was to wait for a sign sends on the new SA when the old one is gone.
+#[test]
+fn a_pair_that_waits_serves_when_nothing_else_is_left() {
+    let [_, mut b] = plain_hosts();
+    let config = PairConfig {
+        inbound_spi: 0x301,
+        outbound_spi: 0x300,
+        start: Start::WhenHeard,
+        ..pair(1, &key(GCM, None))
+    };
+    b.ipsec.install(config);
+    let spi = |b: &mut Host| b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().1[2];
+    assert_eq!(spi(&mut b), 1);
+    b.ipsec.remove(0x101);
+    assert_eq!(spi(&mut b), 3);
+}
+
+/// RFC 7296 §2.23: the peer behind a NAT is where its last authentic packet came from, and no other packet's.
+#[test]
+fn only_authentic_packets_move_the_peer() {
+    let [mut a, mut b] = hosts(GCM, |_, pair| pair.follows_peer = true);
+    let good = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+    let mut forged = good.clone();
+    forged[20] ^= 1;
+    let from = |b: &mut Host, packet: &[u8], port| {
+        let mut packet = packet.to_vec();
+        let mut frame = keytoll_esp::Frame::whole(&mut packet);
+        let from = Addr::new(ip("198.51.100.1"), port);
+        let _ = b.ipsec.inbound(&mut frame, from, Addr::new(ip(OUTER[1]), 4500), &mut b.crypto, &mut ());
+        match b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 {
+            Sent::Protected(path) => path.remote.port,
+            Sent::Bypassed => panic!("it is protected"),
+        }
+    };
+    assert_eq!(from(&mut b, &forged, 4501), 0);
+    assert_eq!(from(&mut b, &good, 4502), 4502);
+    assert_eq!(from(&mut b, &good, 4503), 4502, "a replay");
+}
+
+/// A probe that keeps what it was told.
+#[derive(Default)]
+struct Told(Vec<Stage>);
+
+impl Probe for Told {
+    fn ended(&mut self, stage: Stage) {
+        self.0.push(stage);
+    }
+}
+
+#[test]
+fn a_probe_is_told_every_stage_in_order() {
+    for encryption in [GCM, Encryption::Aes128Cbc] {
+        let [mut a, mut b] = hosts(encryption, |_, _| {});
+        // The second packet finds its flow in the cache, and passes the same stages.
+        for _ in 0..2 {
+            let mut room = Room::around(&datagram(INNER[0], INNER[1], 80));
+            let mut frame = room.frame();
+            let mut told = Told::default();
+            a.ipsec.outbound(&mut frame, &mut a.rng, &mut a.crypto, &mut told).unwrap();
+            assert_eq!(told.0, Stage::OUTBOUND);
+            let [from, to] = OUTER.map(|text| Addr::new(ip(text), 0));
+            let mut told = Told::default();
+            b.ipsec.inbound(&mut frame, from, to, &mut b.crypto, &mut told).unwrap();
+            told.0.dedup();
+            let mut expected = Stage::INBOUND.to_vec();
+            // The window moves when the packet has proved authentic.
+            expected.insert(4, Stage::ReplayCheck);
+            assert_eq!(told.0, expected);
+        }
+    }
+}
+
+proptest! {
+    /// Many pairs, many flows, changes between: a flow goes to the newest pair that is for it, cache or no cache.
+    #[test]
+    fn flows_find_the_newest_pair_for_them(steps in proptest::collection::vec((0..3_u8, 0..12_u32, 0..16_u8), 1..120)) {
+        let mut host = Host::default();
+        let key = key(GCM, None);
+        let mut pairs: Vec<(u32, u8, u8)> = Vec::new();
+        for (step, spi, to) in steps {
+            let (first, last) = (to & 12, to | 3);
+            // Every fourth is for one peer, the others for four.
+            let (first, last) = if spi % 4 == 0 { (to, to) } else { (first, last) };
+            let address = |last| ip(&format!("10.0.0.{last}"));
+            match step {
+                0 => {
+                    let remote = Addresses::new(address(first), address(last)).unwrap();
+                    let selectors = Selectors::between(Addresses::one(ip("10.9.9.9")), remote);
+                    let inbound_spi = 0x100 + spi;
+                    host.ipsec.install(PairConfig { inbound_spi, outbound_spi: inbound_spi, selectors, ..pair(0, &key) });
+                    pairs.retain(|pair| pair.0 != inbound_spi);
+                    pairs.push((inbound_spi, first, last));
+                }
+                1 => {
+                    prop_assert_eq!(host.ipsec.remove(0x100 + spi), pairs.iter().any(|pair| pair.0 == 0x100 + spi));
+                    pairs.retain(|pair| pair.0 != 0x100 + spi);
+                }
+                _ => {}
+            }
+            let covers = |pair: &&(u32, u8, u8)| (pair.1..=pair.2).contains(&to);
+            // Pairs for one peer come before those for several.
+            let one = pairs.iter().rev().filter(|pair| pair.1 == pair.2).find(covers);
+            let expected = one.or_else(|| pairs.iter().rev().filter(|pair| pair.1 != pair.2).find(covers));
+            let sent = host.send(&datagram("10.9.9.9", &format!("10.0.0.{to}"), 64));
+            let spi = sent.ok().map(|(_, packet)| u32::from_be_bytes(*packet.first_chunk().unwrap()));
+            prop_assert_eq!(spi, expected.map(|pair| pair.0));
+            prop_assert_eq!(host.ipsec.reaches(address(to)), expected.is_some());
+            prop_assert_eq!(host.ipsec.len(), pairs.len());
+        }
+    }
+}
