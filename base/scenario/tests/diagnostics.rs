@@ -113,7 +113,7 @@ fn what_does_not_go_together() {
         "[[row]]\nmethod = \"ikev2-psk\"",
         &good_with("[options]\nmode = \"transport\"\nvirtual_address = true"),
         &good_with("[options]\nsuite = \"null-sha256-x25519\""),
-        &good_with("[options]\nesp_suite = \"aes128gcm16-esn\""),
+        &good_with("[options]\nsuite = \"aes128gmac-prfsha256-x25519\""),
         &good_with("[options]\nfault = \"wrong-password\""),
         &good_with("[sweep]\nfault = [\"none\", \"wrong-psk\", \"unknown-ca\"]"),
         &good_with("crypto = \"null\"\n[options]\nfault = \"wrong-psk\""),

@@ -15,7 +15,7 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::{CookiePolicy, Mode, Options, Retransmission};
 use crate::quantity::Kind;
 use crate::resolve::ikev1;
-use crate::resolve::values::{esp_fit, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
+use crate::resolve::values::{esp_suites, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Table, Value};
 
 /// How we prove who we are.
@@ -237,8 +237,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
         believe: believe(table, &prove, role, files)?,
         prove,
         suites: table.or("suites", one(Suite::ike(usual)), |item| suites(item, Suite::ike, ike_fit))?,
-        esp_suites: table
-            .or("esp_suites", one(Suite::esp(DEFAULT_ESP)), |item| suites(item, Suite::esp, esp_fit))?,
+        esp_suites: table.or("esp_suites", one(Suite::esp(DEFAULT_ESP)), esp_suites)?,
         mode: table.or("mode", Mode::Tunnel, |item| item.pick("mode", &Mode::ALL, Mode::name))?,
         childless: table.or("childless", false, Item::boolean)?,
         local: table.or("local", Vec::new(), networks)?,

@@ -12,7 +12,7 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::{Chain, CookiePolicy, GatewayAuth, Maker, Mode, Network, Options, Tls};
 use crate::quantity;
 use crate::resolve::values::{
-    NEVER, eap_fragment, esp_fit, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
+    NEVER, eap_fragment, esp_suites, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
 use crate::resolve::{ikev1, makers, traffic};
 use crate::tree::{Item, Table, Value};
@@ -43,7 +43,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: ESP_SUITE,
-        read: |s, item| set(&mut s.esp_suites, suites(item, Suite::esp, esp_fit)),
+        read: |s, item| set(&mut s.esp_suites, esp_suites(item)),
         print: |s| list(&s.esp_suites),
     },
     Setting { key: CHAIN, read: |s, item| set(&mut s.options.chain, chain(item)), print: print_chain },
