@@ -157,6 +157,8 @@ pub struct ChildSa {
     pub encapsulation: Option<(Addr, Addr)>,
     /// The peer is behind a NAT, which may give it another address: what it sends tells where it is (RFC 7296 §2.23).
     pub peer_may_move: bool,
+    /// The peer knows it already. Who answered in IKEv2 must hear on it first (RFC 7296 §2.8).
+    pub peer_ready: bool,
 }
 
 /// The keys of one direction.

@@ -63,7 +63,7 @@ impl SaTable {
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
             replay_window: Window::SIZE_DEFAULT,
             lifetime: Lifetime::NONE,
-            start: Start::Now,
+            start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
         });
     }
 

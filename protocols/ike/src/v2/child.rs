@@ -281,6 +281,7 @@ impl Agreed {
             remote: self.remote,
             encapsulation: encapsulation(core),
             peer_may_move: core.nat.there,
+            peer_ready: self.ours,
         };
         child.reveal(core.route, env.cx.trace);
         child

@@ -129,6 +129,8 @@ impl Agreed {
             remote: vec![self.traffic.remote],
             encapsulation: core.nat.found().then_some((core.route.local, core.route.remote)),
             peer_may_move: core.nat.there,
+            // RFC 2409 §5.5: who answered has the third message before it may send.
+            peer_ready: true,
         };
         child.reveal(core.route, env.cx.trace);
         child
