@@ -38,7 +38,9 @@ pub(crate) fn encrypt(key: &mut TrafficKey, iv: &[u8], aad: &[u8], data: &mut [u
         return cipher.encrypt(salt, iv, aad, data, tag);
     }
     Cipher::new(encryption, bare, direction).encrypt(salt, iv, aad, data, tag);
-    used(key, direction);
+    if encryption != Encryption::Null {
+        used(key, direction);
+    }
 }
 
 /// Decrypts a packet.
@@ -58,12 +60,26 @@ pub(crate) fn decrypt(
     }
     // What a stranger sends must not make us keep anything: only packets that were right count.
     Cipher::new(encryption, bare, direction).decrypt(salt, iv, aad, data, tag)?;
-    used(key, direction);
+    if encryption != Encryption::Null {
+        used(key, direction);
+    }
     Ok(())
 }
 
 /// Makes the integrity check value of a packet.
 pub(crate) fn mac(key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
+    compute(key, parts, tag);
+    note(key, Direction::Encrypt);
+}
+
+/// What is only authenticated is used here; what is encrypted too was, or will be, by the cipher.
+fn note(key: &mut TrafficKey, direction: Direction) {
+    if key.encryption == Encryption::Null {
+        used(key, direction);
+    }
+}
+
+fn compute(key: &TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
     let kept = match &key.kept {
         Kept::Expanded(any) => any.downcast_ref::<Expanded>().and_then(|expanded| expanded.mac.as_deref()),
         Kept::Unused | Kept::Used => None,
@@ -78,8 +94,12 @@ pub(crate) fn mac(key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
 pub(crate) fn verify(key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
     let mut right = [0; mac::TAG_LEN_MAX];
     let right = &mut right[..key.authentication().tag_len()];
-    mac(key, parts, right);
-    const_time_eq(right, tag).then_some(()).ok_or(Rejected)
+    compute(key, parts, right);
+    if !const_time_eq(right, tag) {
+        return Err(Rejected);
+    }
+    note(key, Direction::Decrypt);
+    Ok(())
 }
 
 /// What was kept, if it serves this direction.

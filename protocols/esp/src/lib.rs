@@ -7,11 +7,14 @@
 //!     '--------- Counters   what was dropped, and why
 //! ```
 //!
+//! AH (RFC 4302) stands beside, in [`ah`]: no key exchange here negotiates it.
+//!
 //! [`Ipsec`] processes whole IP packets, or what sockets gave of them; [`Outbound`] and [`Inbound`] are ESP alone, for who
 //! knows the SA. Packets stay in the caller's buffer ([`Frame`]); keys are expanded once ([`TrafficKey`]); a [`Probe`] is
 //! told when a stage of processing ends. Fragmentation and reassembly are the caller's: RFC 4303 §3.3.4 and §3.4.1 put
 //! them after and before ESP, and a fragment that asks for ESP in transport mode, or is ESP itself, is dropped.
 
+pub mod ah;
 mod cache;
 mod dropped;
 mod encapsulation;

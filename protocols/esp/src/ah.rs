@@ -1,0 +1,313 @@
+//! The Authentication Header, RFC 4302: integrity for a whole IP packet, its own headers included.
+//!
+//! What routers may change on the way counts as zero (§3.3.3.1 and appendix A): of IPv4 type of service, flags, fragment
+//! offset, TTL, checksum and those options that change; of IPv6 class, flow label, hop limit, the options that say they
+//! may change, and a routing header as it will be when it arrives.
+//!
+//! AH is for packets with headers of their own; what a socket gives has none. So [`Outbound`] and [`Inbound`] work on
+//! frames that hold IP packets: in transport mode AH goes behind the packet's headers, in tunnel mode behind new ones, which
+//! the caller has put in front as [`crate::Ipsec`] does for ESP.
+
+use keytoll_engine::Crypto;
+use keytoll_engine::crypto::TrafficKey;
+use keytoll_engine::wire::{DecodeError, Problem, Reader};
+
+use crate::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header, extension};
+use crate::lifetime::Limit;
+use crate::replay::Window;
+use crate::{Dropped, Frame};
+
+/// RFC 4302 §2:  Next Header(1) Payload Len(1) Reserved(2) SPI(4) Sequence Number(4) ICV(*)
+const FIXED_LEN: usize = 12;
+
+/// The longest headers that can be authenticated: IPv4 with all options, or IPv6 with a few extensions.
+const HEADERS_MAX: usize = 256;
+
+/// The sending half of an SA.
+#[derive(Debug)]
+pub struct Outbound {
+    spi: u32,
+    key: TrafficKey,
+    esn: bool,
+    sequence: u64,
+}
+
+/// The receiving half of an SA.
+#[derive(Debug)]
+pub struct Inbound {
+    spi: u32,
+    key: TrafficKey,
+    esn: bool,
+    window: Window,
+    used: Limit,
+}
+
+/// Length of AH: RFC 4302 §2.2 and §2.6 fill it to words of 4 bytes in IPv4, of 8 in IPv6.
+fn ah_len(icv_len: usize, is_v4: bool) -> usize {
+    (FIXED_LEN + icv_len).next_multiple_of(if is_v4 { 4 } else { 8 })
+}
+
+impl Outbound {
+    /// A fresh SA towards the peer that chose `spi`; the key has an integrity algorithm and no encryption.
+    pub const fn new(spi: u32, key: TrafficKey, esn: bool) -> Self {
+        Self { spi, key, esn, sequence: 0 }
+    }
+
+    /// Begins to count at another number than one: for packets that another sender made before.
+    pub const fn resume_after(&mut self, sequence: u64) {
+        self.sequence = sequence;
+    }
+
+    /// Puts AH into the IP packet in the frame, behind its headers: RFC 4302 §3.3.
+    ///
+    /// # Panics
+    /// If the frame lacks [`crate::HEADROOM`].
+    pub fn seal(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto) -> Result<(), Dropped> {
+        let header = Header::read(frame.bytes()).map_err(Dropped::Malformed)?;
+        frame.truncate(header.total_len);
+        // RFC 4302 §3.3.4: fragmentation comes after AH.
+        if header.fragment != Fragment::Whole {
+            return Err(Dropped::Fragment);
+        }
+        let icv_len = self.key.icv_len();
+        let ah_len = ah_len(icv_len, header.source.is_ipv4());
+        let total = u16::try_from(header.total_len + ah_len).map_err(|_| Dropped::TooLong)?;
+        let sequence_max = if self.esn { u64::MAX } else { u64::from(u32::MAX) };
+        self.sequence =
+            self.sequence.checked_add(1).filter(|&n| n <= sequence_max).ok_or(Dropped::SequenceOverflow)?;
+        frame.grow(ah_len, 0);
+        let packet = frame.bytes_mut();
+        packet.copy_within(ah_len..ah_len + header.header_len, 0);
+        packet[header.next_header_at] = ip::AH;
+        write_total_len(packet, total);
+        let ah = &mut packet[header.header_len..][..ah_len];
+        ah.fill(0);
+        ah[0] = header.protocol;
+        // RFC 4302 §2.2: in words of 4 bytes, less two.
+        ah[1] = (ah_len / 4 - 2) as u8;
+        ah[4..8].copy_from_slice(&self.spi.to_be_bytes());
+        ah[8..12].copy_from_slice(&(self.sequence as u32).to_be_bytes());
+        let high = self.esn.then_some((self.sequence >> 32) as u32);
+        let mut icv = [0; ICV_MAX];
+        authenticated(packet, &header, ah_len, high, |parts| {
+            crypto.mac_traffic(&mut self.key, parts, &mut icv[..icv_len]);
+        })?;
+        packet[header.header_len + FIXED_LEN..][..icv_len].copy_from_slice(&icv[..icv_len]);
+        refresh_checksum(packet, header.header_len);
+        Ok(())
+    }
+}
+
+/// RFC 4868 §2.6: half of SHA-512.
+const ICV_MAX: usize = 32;
+
+impl Inbound {
+    /// A fresh SA under the SPI we chose; the key has an integrity algorithm and no encryption.
+    pub const fn new(spi: u32, key: TrafficKey, esn: bool, window: Window) -> Self {
+        Self { spi, key, esn, window, used: Limit { bytes: 0, packets: 0 } }
+    }
+
+    /// Takes all numbers up to this one for seen: for packets that another receiver took before.
+    pub fn resume_after(&mut self, sequence: u64) {
+        self.window.skip_to(sequence);
+    }
+
+    /// How much it has carried.
+    pub const fn used(&self) -> Limit {
+        self.used
+    }
+
+    /// Checks the packet in the frame and takes AH out of it: RFC 4302 §3.4. Of a packet that is dropped nothing is left.
+    pub fn open(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto) -> Result<(), Dropped> {
+        let packet = frame.range();
+        let outcome = self.try_open(frame, crypto);
+        if outcome.is_err() {
+            frame.wipe(packet);
+        }
+        outcome
+    }
+
+    fn try_open(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto) -> Result<(), Dropped> {
+        let header = Header::read(frame.bytes()).map_err(Dropped::Malformed)?;
+        frame.truncate(header.total_len);
+        // RFC 4302 §3.4.1: reassembly comes before AH.
+        if header.fragment != Fragment::Whole {
+            return Err(Dropped::Fragment);
+        }
+        let (icv_len, low) = (self.key.icv_len(), self.check(frame.bytes(), &header)?);
+        let ah_len = ah_len(icv_len, header.source.is_ipv4());
+        let sequence = if self.esn { self.window.extend(low) } else { Some(u64::from(low)) };
+        let sequence = sequence.filter(|&sequence| self.window.accepts(sequence)).ok_or(Dropped::Replay)?;
+        let packet = frame.bytes_mut();
+        let mut icv = [0; ICV_MAX];
+        let in_packet = &mut packet[header.header_len + FIXED_LEN..][..icv_len];
+        icv[..icv_len].copy_from_slice(in_packet);
+        // RFC 4302 §3.3.3.1: the ICV itself counts as zero.
+        in_packet.fill(0);
+        let high = self.esn.then_some((sequence >> 32) as u32);
+        let mut verified = Ok(());
+        authenticated(packet, &header, ah_len, high, |parts| {
+            verified = crypto.verify_traffic(&mut self.key, parts, &icv[..icv_len]);
+        })?;
+        verified.map_err(|_| Dropped::Integrity)?;
+        self.window.mark(sequence);
+        self.used.packets += 1;
+        self.used.bytes += (header.total_len - ah_len) as u64;
+        packet[header.next_header_at] = packet[header.header_len];
+        write_total_len(packet, (header.total_len - ah_len) as u16);
+        refresh_checksum(packet, header.header_len);
+        packet.copy_within(..header.header_len, ah_len);
+        frame.skip(ah_len);
+        Ok(())
+    }
+
+    /// Checks AH's own fields, and reads the part of the sequence number that was sent.
+    fn check(&self, packet: &[u8], header: &Header) -> Result<u32, Dropped> {
+        let mut r = Reader::new(packet);
+        let mut fields = || {
+            r.skip(header.header_len, "IP header")?;
+            if header.protocol != ip::AH {
+                return Err(r.error("AH", Problem::Missing));
+            }
+            r.skip(1, "Next Header")?;
+            let at = r;
+            let payload_len = r.u8("Payload Len")?;
+            r.skip(2, "Reserved")?;
+            let spi = r.u32("SPI")?;
+            let sequence = r.u32("Sequence Number")?;
+            let ah_len = ah_len(self.key.icv_len(), header.source.is_ipv4());
+            r.skip(ah_len - FIXED_LEN, "Integrity Check Value")?;
+            // RFC 4302 §2.2: the length must be what the algorithm makes.
+            if (usize::from(payload_len) + 2) * 4 != ah_len {
+                return Err(at.error("Payload Len", Problem::Value(u64::from(payload_len))));
+            }
+            Ok((spi, sequence))
+        };
+        let (spi, sequence) = fields().map_err(Dropped::Malformed)?;
+        if spi == self.spi { Ok(sequence) } else { Err(Dropped::UnknownSpi) }
+    }
+}
+
+/// Hands over what is authenticated: the headers with zeros where routers may write, AH with a zero ICV, the payload, and
+/// the half of an extended sequence number that is not sent (RFC 4302 §2.5.1).
+fn authenticated(
+    packet: &[u8],
+    header: &Header,
+    ah_len: usize,
+    high: Option<u32>,
+    then: impl FnOnce(&[&[u8]]),
+) -> Result<(), Dropped> {
+    let mut room = [0; HEADERS_MAX];
+    let headers = room.get_mut(..header.header_len).ok_or(Dropped::TooLong)?;
+    headers.copy_from_slice(&packet[..header.header_len]);
+    if header.source.is_ipv4() {
+        mask_v4(headers)?
+    } else {
+        mask_v6(headers)?
+    }
+    let rest = &packet[header.header_len..];
+    debug_assert!(rest.len() >= ah_len, "AH is in the packet");
+    let high = high.map(u32::to_be_bytes);
+    then(&[headers, rest, high.as_ref().map_or(&[], |high| &high[..])]);
+    Ok(())
+}
+
+/// RFC 4302 §3.3.3.1.1 and appendix A1.
+fn mask_v4(header: &mut [u8]) -> Result<(), Dropped> {
+    let mutable = [1..2, 6..9, 10..12];
+    mutable.into_iter().for_each(|field| header[field].fill(0));
+    let mut at = HEADER_V4;
+    while at < header.len() {
+        let len = match header[at..] {
+            // End of options: what follows is padding.
+            [0, ..] => return Ok(()),
+            [1, ..] => 1,
+            [_, len, ..] if len >= 2 && at + usize::from(len) <= header.len() => usize::from(len),
+            _ => return Err(malformed(header, "IPv4 option", at)),
+        };
+        // RFC 4302 §3.3.3.1.1.2: an option that may change counts as zero, all of it.
+        if len > 1 && !is_immutable_option(header[at]) {
+            header[at..at + len].fill(0);
+        }
+        at += len;
+    }
+    Ok(())
+}
+
+/// RFC 4302 appendix A1: security, extended security, commercial security, router alert, sender-directed delivery.
+const fn is_immutable_option(kind: u8) -> bool {
+    matches!(kind, 130 | 133 | 134 | 148 | 149)
+}
+
+/// RFC 4302 §3.3.3.1.2 and appendix A2.
+fn mask_v6(headers: &mut [u8]) -> Result<(), Dropped> {
+    // Class, flow label, hop limit; the version stays.
+    headers[0] &= 0xf0;
+    headers[1..4].fill(0);
+    headers[7] = 0;
+    let (mut kind, mut at) = (headers[6], HEADER_V6);
+    while at < headers.len() {
+        let [next, len, ..] = headers[at..] else { return Err(malformed(headers, "extension header", at)) };
+        let end = at + 8 + usize::from(len) * 8;
+        if end > headers.len() {
+            return Err(malformed(headers, "extension header length", at + 1));
+        }
+        let extension = &mut headers[at..end];
+        match kind {
+            extension::HOP_BY_HOP | extension::DESTINATION => mask_options_v6(extension)?,
+            // RFC 4302 §3.3.3.1.2.2: a routing header counts as it arrives, which is how we see it; we predict none.
+            _ if extension[3] != 0 => return Err(malformed(headers, "Segments Left", at + 3)),
+            _ => {}
+        }
+        (kind, at) = (next, end);
+    }
+    Ok(())
+}
+
+// RFC 4302 §3.3.3.1.2.1: of an option whose third bit says that it may change, the data count as zero.
+fn mask_options_v6(extension: &mut [u8]) -> Result<(), Dropped> {
+    const MAY_CHANGE: u8 = 0x20;
+    let mut at = 2;
+    while at < extension.len() {
+        // A single byte of padding has no length.
+        if extension[at] == 0 {
+            at += 1;
+            continue;
+        }
+        let data = match extension[at..] {
+            [_, len, ..] => at + 2..at + 2 + usize::from(len),
+            _ => return Err(malformed(extension, "IPv6 option", at)),
+        };
+        if data.end > extension.len() {
+            return Err(malformed(extension, "IPv6 option length", at + 1));
+        }
+        let (may_change, end) = (extension[at] & MAY_CHANGE != 0, data.end);
+        if may_change {
+            extension[data].fill(0);
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// A field whose value cannot be.
+fn malformed(headers: &[u8], field: &'static str, offset: usize) -> Dropped {
+    let value = headers.get(offset).copied().map_or(0, u64::from);
+    Dropped::Malformed(DecodeError { field, offset, problem: Problem::Value(value) })
+}
+
+fn write_total_len(packet: &mut [u8], total: u16) {
+    if packet[0] >> 4 == 4 {
+        packet[2..4].copy_from_slice(&total.to_be_bytes());
+    } else {
+        packet[4..6].copy_from_slice(&(total - HEADER_V6 as u16).to_be_bytes());
+    }
+}
+
+fn refresh_checksum(packet: &mut [u8], header_len: usize) {
+    if packet[0] >> 4 == 4 {
+        packet[10..12].fill(0);
+        let sum = ip::checksum(&packet[..header_len]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}

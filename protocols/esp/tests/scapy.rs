@@ -1,0 +1,174 @@
+//! Packets that scapy protected, ESP and AH, opened; and AH made again, byte for byte, for nothing in it is drawn by lot.
+
+mod support;
+
+use keytoll_crypto::Real;
+use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_engine::{Addr, Transport};
+use keytoll_esp::ip::Header;
+use keytoll_esp::lifetime::Lifetime;
+use keytoll_esp::replay::Window;
+use keytoll_esp::sad::{Headers, Mode, OuterHeader, Path, Start};
+use keytoll_esp::selector::{Addresses, Selectors};
+use keytoll_esp::{Dropped, Frame, Inbound, PairConfig, ah};
+use support::{Host, Room};
+
+/// A line of the file.
+struct Line {
+    is_ah: bool,
+    key: TrafficKey,
+    high: Option<u64>,
+    sequence: u64,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Line {
+    fn read(line: &str) -> Self {
+        let fields: Vec<_> = line.split(' ').collect();
+        let &[kind, encryption, key, integrity, integrity_key, high, sequence, before, after] = &fields[..]
+        else {
+            panic!("nine fields: {line}")
+        };
+        let secret = |hex| Secret::new(bytes(hex));
+        let encryption = Encryption::named(encryption).unwrap_or(Encryption::Null);
+        let high: Option<u64> = high.parse().ok();
+        Self {
+            is_ah: kind == "ah",
+            key: TrafficKey::new(encryption, Integrity::named(integrity), secret(key), secret(integrity_key)),
+            high,
+            sequence: high.unwrap_or(0) << 32 | sequence.parse::<u64>().expect("a number"),
+            before: bytes(before),
+            after: bytes(after),
+        }
+    }
+
+    fn is_tunnel(&self) -> bool {
+        header(&self.after).source != header(&self.before).source
+    }
+
+    fn name(&self) -> String {
+        format!(
+            "{} {:?} ah {} tunnel {} esn {:?}",
+            header(&self.before).source,
+            self.key,
+            self.is_ah,
+            self.is_tunnel(),
+            self.high
+        )
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2).filter(|pair| pair.len() == 2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex")).collect()
+}
+
+fn header(packet: &[u8]) -> Header {
+    Header::read(packet).expect("an IP packet")
+}
+
+fn lines(is_ah: bool) -> Vec<Line> {
+    let text = include_str!("published/scapy.txt");
+    let lines = text.lines().filter(|line| line.starts_with("esp ") || line.starts_with("ah "));
+    lines.map(Line::read).filter(|line| line.is_ah == is_ah).collect()
+}
+
+#[test]
+fn esp_is_opened() {
+    let lines = lines(false);
+    assert_eq!(lines.len(), 89);
+    for line in lines {
+        let mut inbound =
+            Inbound::with(0x222, line.key.clone(), line.high.is_some(), Window::default(), Lifetime::NONE);
+        inbound.resume_after(line.sequence - 1);
+        let mut packet = line.after[header(&line.after).header_len..].to_vec();
+        let mut frame = Frame::whole(&mut packet);
+        let opened = inbound.open(&mut frame, &mut Real::default(), &mut ());
+        let inner = if line.is_tunnel() { 0 } else { header(&line.before).header_len };
+        assert_eq!(frame.bytes(), &line.before[inner..], "{}: {opened:?}", line.name());
+    }
+}
+
+/// With everything around: the IP packet that scapy made becomes the one it was made from.
+#[test]
+fn ip_packets_come_back_as_they_were() {
+    for line in lines(false).into_iter().filter(|line| line.high.is_none()) {
+        let (inner, outer) = (header(&line.before), header(&line.after));
+        let mut host = Host::with(PairConfig {
+            inbound_spi: 0x222,
+            outbound_spi: 0x222,
+            inbound_key: line.key.clone(),
+            outbound_key: line.key.clone(),
+            esn: false,
+            mode: if line.is_tunnel() { Mode::Tunnel } else { Mode::Transport },
+            selectors: Selectors::between(Addresses::one(inner.destination), Addresses::one(inner.source)),
+            path: Path {
+                transport: Transport::Ip,
+                local: Addr::new(outer.destination, 0),
+                remote: Addr::new(outer.source, 0),
+                headers: Headers::Here(OuterHeader::default()),
+            },
+            follows_peer: false,
+            replay_window: 32,
+            lifetime: Lifetime::NONE,
+            start: Start::Now,
+        });
+        let (arrived, packet) =
+            host.receive_packet(&line.after).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
+        assert_eq!(packet, line.before, "{}", line.name());
+        assert_eq!((arrived.flow.protocol, arrived.flow.ports), (6, Some((45012, 80))));
+    }
+}
+
+#[test]
+fn ah_is_checked_and_made_again() {
+    let lines = lines(true);
+    assert_eq!(lines.len(), 32);
+    for line in lines {
+        check_opened(&line);
+        if !line.is_tunnel() {
+            let mut outbound = ah::Outbound::new(0x222, line.key.clone(), line.high.is_some());
+            outbound.resume_after(line.sequence - 1);
+            let mut room = Room::around(&line.before);
+            let mut frame = room.frame();
+            outbound
+                .seal(&mut frame, &mut Real::default())
+                .unwrap_or_else(|why| panic!("{}: {why}", line.name()));
+            assert_eq!(frame.bytes(), line.after, "{}", line.name());
+        }
+    }
+}
+
+fn check_opened(line: &Line) {
+    let mut inbound = ah::Inbound::new(0x222, line.key.clone(), line.high.is_some(), Window::default());
+    inbound.resume_after(line.sequence - 1);
+    let mut open = |packet: &[u8]| {
+        let mut packet = packet.to_vec();
+        let mut frame = Frame::whole(&mut packet);
+        inbound.open(&mut frame, &mut Real::default())?;
+        Ok(frame.bytes().to_vec())
+    };
+    // What routers change does not matter, everything else does.
+    let mut hopped = line.after.clone();
+    let (hop_limit, immutable) = if hopped[0] >> 4 == 4 { (8, 12) } else { (7, 8) };
+    hopped[hop_limit] -= 1;
+    for at in [immutable, header(&hopped).header_len + 8, hopped.len() - 1] {
+        let mut damaged = hopped.clone();
+        damaged[at] ^= 1;
+        let why = open(&damaged).expect_err("it was changed");
+        assert!(matches!(why, Dropped::Integrity | Dropped::Replay), "{} at {at}: {why}", line.name());
+    }
+    let mut packet = open(&hopped).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
+    assert_eq!(open(&hopped), Err(Dropped::Replay));
+    let inner = if line.is_tunnel() { header(&packet).header_len } else { 0 };
+    if inner == 0 {
+        // The hop is in the packet, and in its checksum.
+        packet[hop_limit] += 1;
+        if packet[0] >> 4 == 4 {
+            packet[10..12].copy_from_slice(&line.before[10..12]);
+        }
+    }
+    assert_eq!(packet[inner..], line.before, "{}", line.name());
+}
