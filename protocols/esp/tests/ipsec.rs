@@ -93,7 +93,7 @@ fn check_outer(packet: &[u8], transport: Transport) {
             udp[..6],
             [[4500_u16.to_be_bytes(); 2], [(udp.len() as u16).to_be_bytes(); 2]].concat().concat()[..6]
         );
-        // RFC 3948 §2.1 over IPv4, RFC 8200 §8.1 over IPv6.
+        // RFC 8200 §8.1: over IPv6 the checksum must be there; over IPv4 it is zero.
         let pseudo = [&packet[8..40], &(udp.len() as u32).to_be_bytes(), &[0, 0, 0, 17]].concat();
         assert!(if header_len == 20 { udp[6..8] == [0, 0] } else { checksum(&[&pseudo, udp].concat()) == 0 });
     }
