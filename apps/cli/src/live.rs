@@ -17,6 +17,7 @@ mod node;
 mod open;
 mod outcome;
 mod steps;
+mod tun;
 
 use std::process::ExitCode;
 

@@ -40,6 +40,14 @@ pub trait Engine {
     /// sent. Engines that speak datagrams never hear of it.
     fn disconnected(&mut self, _peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {}
 
+    /// A packet of this machine that is routed to the engine, from its IP header on. Engines that carry none get none.
+    fn forward(&mut self, _packet: &[u8], _cx: &mut Ctx<'_>) {}
+
+    /// The next IP packet for this machine; to be drained after every input.
+    fn poll_inner(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// One ordered queue of what came of it, to be drained after every input.
     fn poll(&mut self) -> Option<Output<Self::Event>>;
 

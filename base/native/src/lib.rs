@@ -8,3 +8,4 @@ pub mod datagrams;
 pub mod heap;
 #[cfg(feature = "ossl")]
 pub mod ossl;
+pub mod tun;

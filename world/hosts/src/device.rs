@@ -15,6 +15,8 @@ use crate::{Child, Command, Event, icmp, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
 const WAITING_MAX: usize = 16;
+/// Of the host's own echo requests.
+const IDENTIFIER: u16 = 1;
 
 /// What a device is told before its first packet.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ pub struct Device {
     sas: SaTable,
     /// Traffic of users, while there is some.
     station: Option<Station>,
+    /// What came for this machine's interface, if it has one.
+    inner: Option<VecDeque<Vec<u8>>>,
     rng: Rng,
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
@@ -68,6 +72,7 @@ impl Device {
             config,
             sas: SaTable::default(),
             station: None,
+            inner: None,
             assigned: None,
             current: None,
             setting_up: false,
@@ -116,12 +121,17 @@ impl Device {
     fn send_echo(&mut self, data: Vec<u8>, cx: &mut Ctx<'_>) {
         self.sequence = self.sequence.wrapping_add(1);
         let (source, destination) = (self.source(), self.config.target);
-        let echo = Echo { reply: false, identifier: 1, sequence: self.sequence, data };
+        let echo = Echo { reply: false, identifier: IDENTIFIER, sequence: self.sequence, data };
         let payload = echo.write(source, destination);
         let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
         if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
             self.out.push_back(Output::Packet(datagram));
         }
+    }
+
+    /// From now on this machine has an interface: what comes out of SAs is for it.
+    pub fn attach_interface(&mut self) {
+        self.inner = Some(VecDeque::new());
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -131,27 +141,34 @@ impl Device {
         match esp_payload(&self.config.ike, to, bytes) {
             Some(esp) => {
                 if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                    self.delivered(&packet, cx);
+                    self.delivered(packet, cx);
                 }
             }
             None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
         }
     }
 
-    fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+    fn delivered(&mut self, packet: Delivered, cx: &mut Ctx<'_>) {
         if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
             return;
         }
-        if packet.protocol != icmp::protocol(packet.source) {
-            return;
+        if self.is_our_reply(&packet) {
+            cx.trace.record(Fact::FirstPacket);
+            self.out.push_back(Output::Event(Event::EchoReply));
+        } else if let Some(inner) = &mut self.inner {
+            inner.extend(packet.into_packet());
+        } else if packet.protocol == icmp::protocol(packet.source) {
+            cx.discard(Protocol::Icmp, "icmp: not the reply we wait for");
         }
-        match Echo::read(packet.source, packet.destination, &packet.payload) {
-            Ok(Some(echo)) if echo.reply && echo.sequence == self.sequence => {
-                cx.trace.record(Fact::FirstPacket);
-                self.out.push_back(Output::Event(Event::EchoReply));
-            }
-            _ => cx.discard(Protocol::Icmp, "icmp: not the reply we wait for"),
-        }
+    }
+
+    /// Whether a packet answers the last echo request of our own.
+    fn is_our_reply(&self, packet: &Delivered) -> bool {
+        let echo = || Echo::read(packet.source, packet.destination, packet.payload()).ok().flatten();
+        packet.protocol == icmp::protocol(packet.source)
+            && echo().is_some_and(|echo| {
+                echo.reply && (echo.identifier, echo.sequence) == (IDENTIFIER, self.sequence)
+            })
     }
 
     /// Takes what the endpoint has to say until it has nothing more.
@@ -286,6 +303,21 @@ impl Engine for Device {
         if let Some(station) = &mut self.station {
             station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
         }
+    }
+
+    /// The first packet asks for an SA and is lost, as one may be on any way.
+    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        if self.current.is_some() {
+            let sealed = self.sas.forward(packet, &mut self.rng, cx);
+            self.out.extend(sealed.map(Output::Packet));
+        } else if !self.setting_up {
+            self.set_up(cx);
+            self.drain(cx);
+        }
+    }
+
+    fn poll_inner(&mut self) -> Option<Vec<u8>> {
+        self.inner.as_mut()?.pop_front()
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

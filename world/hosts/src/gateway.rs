@@ -38,6 +38,8 @@ pub struct Gateway {
     sas: SaTable,
     /// Traffic of users, while there is some.
     station: Option<Station>,
+    /// What came for this machine's interface, if it has one.
+    inner: Option<VecDeque<Vec<u8>>>,
     rng: Rng,
     /// Where the peer of each IKE SA is.
     peers: BTreeMap<SaId, IpAddr>,
@@ -54,6 +56,7 @@ impl Gateway {
             config,
             sas: SaTable::default(),
             station: None,
+            inner: None,
             peers: BTreeMap::new(),
             out: VecDeque::new(),
         }
@@ -79,6 +82,11 @@ impl Gateway {
         self.authenticator.as_ref().map_or(0, Authenticator::outstanding)
     }
 
+    /// From now on this machine has an interface: what comes out of SAs is for it.
+    pub fn attach_interface(&mut self) {
+        self.inner = Some(VecDeque::new());
+    }
+
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
             return station.arrived_plain(from, to, bytes, cx);
@@ -89,7 +97,7 @@ impl Gateway {
         match esp_payload(&self.config.ike, to, bytes) {
             Some(esp) => {
                 if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                    self.delivered(&packet, cx);
+                    self.delivered(packet, cx);
                 }
             }
             None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
@@ -97,20 +105,23 @@ impl Gateway {
     }
 
     /// Answers an echo request for one of our addresses through the SA that leads back.
-    fn delivered(&mut self, packet: &Delivered, cx: &mut Ctx<'_>) {
+    fn delivered(&mut self, packet: Delivered, cx: &mut Ctx<'_>) {
         if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
             return;
+        }
+        if let Some(inner) = &mut self.inner {
+            return inner.extend(packet.into_packet());
         }
         let ours =
             packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
         if !ours || packet.protocol != icmp::protocol(packet.source) {
             return cx.discard(Protocol::Icmp, "icmp: not for the gateway");
         }
-        let Ok(Some(mut echo)) = Echo::read(packet.source, packet.destination, &packet.payload) else {
+        let Ok(Some(mut echo)) = Echo::read(packet.source, packet.destination, packet.payload()) else {
             return cx.discard(Protocol::Icmp, "icmp: malformed");
         };
         if !std::mem::replace(&mut echo.reply, true) {
-            self.reply(&echo, packet, cx);
+            self.reply(&echo, &packet, cx);
         }
     }
 
@@ -257,6 +268,15 @@ impl Engine for Gateway {
         if let Some(station) = &mut self.station {
             station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
         }
+    }
+
+    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        let sealed = self.sas.forward(packet, &mut self.rng, cx);
+        self.out.extend(sealed.map(Output::Packet));
+    }
+
+    fn poll_inner(&mut self) -> Option<Vec<u8>> {
+        self.inner.as_mut()?.pop_front()
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

@@ -111,6 +111,17 @@ pub enum Host {
     Hss(Box<Hss>),
 }
 
+impl Host {
+    /// From now on this machine has an interface: what comes out of SAs is for it, not for the host.
+    pub fn attach_interface(&mut self) {
+        match self {
+            Self::Device(device) => device.attach_interface(),
+            Self::Gateway(gateway) => gateway.attach_interface(),
+            Self::Aaa(_) | Self::Hss(_) => {}
+        }
+    }
+}
+
 impl Engine for Host {
     type Command = Command;
     type Event = Event;
@@ -121,6 +132,23 @@ impl Engine for Host {
             Self::Gateway(gateway) => gateway.handle(input, cx),
             Self::Aaa(aaa) => aaa.handle(input, cx),
             Self::Hss(hss) => hss.handle(input, cx),
+        }
+    }
+
+    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        match self {
+            Self::Device(device) => device.forward(packet, cx),
+            Self::Gateway(gateway) => gateway.forward(packet, cx),
+            // Neither carries packets of others.
+            Self::Aaa(_) | Self::Hss(_) => {}
+        }
+    }
+
+    fn poll_inner(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Device(device) => device.poll_inner(),
+            Self::Gateway(gateway) => gateway.poll_inner(),
+            Self::Aaa(_) | Self::Hss(_) => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The child SAs of a host: what is sealed into which, what arrives on which.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::trace::Protocol;
@@ -21,20 +22,32 @@ pub(crate) struct SaTable {
     ipsec: Ipsec,
 }
 
-/// An IP payload that came out of an SA.
+/// An IP packet that came out of an SA.
 #[derive(Debug)]
 pub(crate) struct Delivered {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     pub(crate) protocol: u8,
-    pub(crate) payload: Vec<u8>,
+    /// Header and payload; in transport mode the payload alone.
+    bytes: Vec<u8>,
+    header_len: usize,
 }
 
 impl Delivered {
+    /// What the packet carries.
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.bytes[self.header_len..]
+    }
+
     /// As the packet that it was.
     pub(crate) fn as_packet(&self) -> ip::Packet<'_> {
-        let &Self { source, destination, protocol, ref payload } = self;
-        ip::Packet { source, destination, protocol, payload }
+        let &Self { source, destination, protocol, .. } = self;
+        ip::Packet { source, destination, protocol, payload: self.payload() }
+    }
+
+    /// Its bytes, with a header of our own if a socket has kept the one it had.
+    pub(crate) fn into_packet(self) -> Option<Vec<u8>> {
+        if self.header_len > 0 { Some(self.bytes) } else { self.as_packet().write() }
     }
 }
 
@@ -89,16 +102,20 @@ impl SaTable {
         rng: &mut Rng,
         cx: &mut Ctx<'_>,
     ) -> Option<Datagram> {
-        let bytes = packet.write()?;
-        let mut buffer = vec![0; HEADROOM + bytes.len() + TAILROOM];
-        let range = HEADROOM..HEADROOM + bytes.len();
-        buffer[range.clone()].copy_from_slice(&bytes);
+        self.forward(&packet.write()?, rng, cx)
+    }
+
+    /// Seals a whole IP packet into the SA for it; that there is none is traced.
+    pub(crate) fn forward(&mut self, packet: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
+        let mut buffer = vec![0; HEADROOM + packet.len() + TAILROOM];
+        let range = HEADROOM..HEADROOM + packet.len();
+        buffer[range.clone()].copy_from_slice(packet);
         let mut frame = Frame::new(&mut buffer, range);
         cx.crypto.enter(Phase::Traffic);
         match self.ipsec.outbound(&mut frame, rng, cx.crypto, &mut ()) {
             Ok(Sent::Protected(Path { transport, local: from, remote: to, .. })) => {
-                let bytes = frame.bytes().to_vec();
-                Some(Datagram { protocol: Protocol::Esp, transport, from, to, bytes })
+                let sealed = frame.range();
+                Some(Datagram { protocol: Protocol::Esp, transport, from, to, bytes: cut(buffer, sealed) })
             }
             // No policy of a host lets packets pass as they are.
             Ok(Sent::Bypassed) => None,
@@ -115,7 +132,10 @@ impl SaTable {
         let mut frame = Frame::whole(&mut bytes);
         cx.crypto.enter(Phase::Traffic);
         match self.ipsec.inbound(&mut frame, from, to, cx.crypto, &mut ()) {
-            Ok(arrived) => Some(delivered(&arrived, frame.bytes())),
+            Ok(arrived) => {
+                let opened = frame.range();
+                Some(delivered(&arrived, cut(bytes, opened)))
+            }
             Err(why) => {
                 if !why.is_silent() {
                     cx.discard(Protocol::Esp, why.name());
@@ -126,9 +146,16 @@ impl SaTable {
     }
 }
 
-fn delivered(arrived: &Arrived, packet: &[u8]) -> Delivered {
+fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
     let Flow { source, destination, protocol, .. } = arrived.flow;
-    Delivered { source, destination, protocol, payload: packet[arrived.header_len..].to_vec() }
+    Delivered { source, destination, protocol, bytes, header_len: arrived.header_len }
+}
+
+/// What of a buffer is the packet.
+fn cut(mut buffer: Vec<u8>, range: Range<usize>) -> Vec<u8> {
+    buffer.truncate(range.end);
+    buffer.drain(..range.start);
+    buffer
 }
 
 /// RFC 7296 §3.13.1: the selectors of one side.

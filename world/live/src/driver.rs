@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use keytoll_engine::trace::{Fact, Trace};
+use keytoll_engine::trace::{Fact, Protocol, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 
 use crate::emulator::{Emulator, Way};
@@ -22,7 +22,14 @@ pub struct Driver<E: Engine, C> {
     events: VecDeque<E::Event>,
     /// What the engine has just said and is not sent yet.
     outbox: Vec<Datagram>,
+    /// A packet of this machine.
+    inner: Vec<u8>,
 }
+
+/// Packets of this machine that are taken before the sockets are looked at again.
+const INNER_BATCH: usize = 32;
+/// No IP packet is longer.
+const INNER_BYTES_MAX: usize = 65_535;
 
 impl<E: Engine + fmt::Debug, C> fmt::Debug for Driver<E, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,6 +49,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             emulator: Emulator::default(),
             events: VecDeque::new(),
             outbox: Vec::new(),
+            inner: vec![0; INNER_BYTES_MAX],
         }
     }
 
@@ -115,7 +123,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 }
             } else if let Some((way, datagram)) = self.emulator.arrive(now) {
                 self.end_of_the_way(way, datagram, trace);
-            } else if !self.take_incoming(now, trace) {
+            } else if !self.take_incoming(now, trace) && !self.take_inner(now, trace) {
                 if looked && now >= end {
                     return None;
                 }
@@ -148,6 +156,23 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         }
         self.settle(trace);
         true
+    }
+
+    /// Takes a batch of packets of this machine; false if there is none. What they become leaves together.
+    fn take_inner(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
+        let mut taken = 0;
+        while taken < INNER_BATCH
+            && let Some(length) = self.sockets.next_inner(&mut self.inner)
+        {
+            let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
+            self.engine.forward(&self.inner[..length], &mut cx);
+            taken += 1;
+        }
+        self.sockets.pause_inner();
+        if taken > 0 {
+            self.settle(trace);
+        }
+        taken > 0
     }
 
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {
@@ -183,6 +208,17 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         }
         if !self.outbox.is_empty() {
             self.send(now, trace);
+        }
+        self.deliver(trace);
+    }
+
+    /// What the interface does not take is lost, as it could have been on the way; the trace says so.
+    fn deliver(&mut self, trace: &mut dyn Trace) {
+        while let Some(packet) = self.engine.poll_inner() {
+            if let Err(why) = self.sockets.deliver(&packet) {
+                let why = format!("live: not delivered: {why}").into();
+                trace.record(Fact::Discarded { protocol: Protocol::Ip, why });
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use crate::Waker;
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
+use crate::interface::Interface;
 use crate::streams::{Heard, Streaming, Streams};
 use crate::udp::Port;
 use crate::wake::Bell;
@@ -22,6 +23,9 @@ use crate::wake::Bell;
 pub struct Sockets {
     ports: Vec<Port>,
     streams: Option<Streams>,
+    /// Packets of this machine, and whether there were some at the last wait.
+    interface: Option<Interface>,
+    has_inner: bool,
     bell: Bell,
     /// Ports that had something to read when they were last looked at.
     readable: VecDeque<usize>,
@@ -36,12 +40,46 @@ impl Sockets {
         let any = SocketAddr::from(([0, 0, 0, 0], 0));
         let bell = Bell::new().map_err(BindError::udp(addresses.first().copied().unwrap_or(any)))?;
         let ports = addresses.iter().map(|address| Port::bind(*address)).collect::<Result<_, _>>()?;
-        Ok(Self { ports, streams: None, bell, readable: VecDeque::new(), inbox: Inbox::new(), reading: 0 })
+        Ok(Self {
+            ports,
+            streams: None,
+            interface: None,
+            has_inner: false,
+            bell,
+            readable: VecDeque::new(),
+            inbox: Inbox::new(),
+            reading: 0,
+        })
     }
 
     /// Speaks over TCP too: listens on these addresses, if any, and calls whom the engine sends to.
     pub fn streaming(self, config: Streaming, listen: &[SocketAddr]) -> Result<Self, BindError> {
         Ok(Self { streams: Some(Streams::open(config, listen)?), ..self })
+    }
+
+    /// Carries packets of this machine, too: those routed to this interface.
+    #[must_use]
+    pub fn with_interface(self, interface: Interface) -> Self {
+        Self { interface: Some(interface), ..self }
+    }
+
+    /// The next packet of this machine into the buffer; none if there was none at the last wait, or no more.
+    pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let interface = self.interface.as_ref().filter(|_| self.has_inner)?;
+        let length = interface.tun().receive(buffer).ok().filter(|length| *length > 0);
+        self.has_inner = length.is_some();
+        length
+    }
+
+    /// What has come is looked at again before more packets of this machine are taken.
+    pub(crate) const fn pause_inner(&mut self) {
+        self.has_inner = false;
+    }
+
+    /// Lets a packet arrive at this machine.
+    pub(crate) fn deliver(&self, packet: &[u8]) -> io::Result<()> {
+        let nobody = || io::Error::other("no interface to arrive at");
+        self.interface.as_ref().ok_or_else(nobody)?.tun().send(packet)
     }
 
     /// The addresses bound for UDP, then those listened on for TCP, in the order given.
@@ -62,13 +100,15 @@ impl Sockets {
 
     /// Waits until something arrives, somebody rings or `limit` is over.
     pub(crate) fn wait(&mut self, now: Time, limit: Duration) {
-        let Self { ports, streams, bell, .. } = self;
+        let Self { ports, streams, interface, bell, .. } = self;
         streams.iter_mut().for_each(|streams| streams.expire(now));
         let late = streams.as_ref().map_or(Time::MAX, |streams| streams.deadline(now));
         let bell_fd = PollFd::new(bell.as_fd(), PollFlags::POLLIN);
         let port_fds = ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
         let stream_fds = streams.iter().flat_map(|streams| streams.watched(now));
-        let mut watched: Vec<_> = [bell_fd].into_iter().chain(port_fds).chain(stream_fds).collect();
+        let inner_fds = interface.iter().map(|interface| PollFd::new(interface.as_fd(), PollFlags::POLLIN));
+        let watched = [bell_fd].into_iter().chain(inner_fds).chain(port_fds);
+        let mut watched: Vec<_> = watched.chain(stream_fds).collect();
         // An interrupted wait is a short one.
         if ppoll(&mut watched, Some(limit.min(late.since(now)).into()), None).unwrap_or(0) > 0 {
             let flags: Vec<_> =
@@ -78,7 +118,9 @@ impl Sockets {
     }
 
     fn ready(&mut self, flags: &[PollFlags], now: Time) {
-        let (bell, sockets) = flags.split_at(1);
+        let (bell, others) = flags.split_at(1);
+        let (inner, sockets) = others.split_at(usize::from(self.interface.is_some()));
+        self.has_inner = inner.iter().any(|flags| !flags.is_empty());
         let (ports, streams) = sockets.split_at(self.ports.len());
         if !bell[0].is_empty() {
             self.bell.silence();

@@ -24,6 +24,7 @@ use super::control::{self, Order};
 use super::happening::{Happening, address};
 use super::log::Facts;
 use super::open;
+use super::tun::Tun;
 use crate::args::NodeArgs;
 use crate::{capture, interrupt, screen};
 
@@ -45,6 +46,8 @@ pub(crate) struct Node {
     stop: Arc<AtomicBool>,
     lines: Option<Receiver<String>>,
     quit: bool,
+    /// The interface of this machine into the SAs, if there is one.
+    tun: Option<Tun>,
     /// Of everything that passes, and where it is.
     capture: Option<(Capture, PathBuf)>,
 }
@@ -57,7 +60,14 @@ impl Node {
         let listening = sockets.locals();
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let clock = Clock::start();
-        let host = blueprint.build(&locals, &seed);
+        let mut host = blueprint.build(&locals, &seed);
+        let (tun, sockets) = match Tun::open(plan)? {
+            Some((tun, interface)) => {
+                host.attach_interface();
+                (Some(tun), sockets.with_interface(interface))
+            }
+            None => (None, sockets),
+        };
         let capture = args.pcap.as_deref().map(|path| begin_capture(path, plan, args, &clock)).transpose()?;
         let tap = (tap, capture.clone());
         let driver = Driver::new(host, Real::default(), sockets).with_clock(clock).with_tap(tap);
@@ -72,6 +82,7 @@ impl Node {
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
+            tun,
         };
         let listening = listening.iter().map(|local| address(*local)).collect::<Value>();
         let unix_s = Value::from(unix_seconds());
@@ -103,6 +114,10 @@ impl Node {
             return None;
         };
         self.books.note(&event);
+        if let Some(Err(why)) = self.tun.as_mut().map(|tun| tun.note(&event)) {
+            // The SAs are there all the same; whoever looks at the interface should know why it has no address.
+            warn!(target: "keytoll", "{why}");
+        }
         // A busy gateway at `--log warn` is not to write what nobody reads; what is bad is a warning.
         let is_heard = self.tells
             || tracing::enabled!(target: "keytoll", tracing::Level::INFO)

@@ -9,6 +9,7 @@ use super::eap::{EapMethod, TlsPlan, methods, tls};
 use super::files::Files;
 use super::network::{address, port, socket};
 use super::subscriber::{self, SubscriberPlan};
+use super::tun::{self, TunPlan};
 use super::{Placed, ROLE, Role};
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table};
@@ -30,6 +31,8 @@ pub struct DevicePlan {
     pub inner: Option<IpAddr>,
     /// Whom to send an echo request, if anybody.
     pub ping: Option<IpAddr>,
+    /// The interface through which this machine uses the SAs, if it does.
+    pub tun: Option<TunPlan>,
     /// How we prove ourselves with EAP.
     pub eap: Option<EapPlan>,
 }
@@ -62,8 +65,19 @@ pub struct CardPlan {
     pub access_network: Option<String>,
 }
 
-const KEYS: &[&str] =
-    &[ROLE, "gateway", "gateway_nat_port", "local", "inner", "connection", "ping", "eap", "tls", "card"];
+const KEYS: &[&str] = &[
+    ROLE,
+    "gateway",
+    "gateway_nat_port",
+    "local",
+    "inner",
+    "connection",
+    "ping",
+    "tun",
+    "eap",
+    "tls",
+    "card",
+];
 
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, ScenarioError> {
     document.only("a device", &[KEYS, ENDPOINT_KEYS].concat())?;
@@ -78,6 +92,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, Sc
         connection,
         inner: document.or("inner", None, |item| address(item).map(Some))?,
         ping: document.or("ping", None, |item| address(item).map(Some))?,
+        tun: tun::read(document)?,
         eap,
     };
     check(&plan, item)?;

@@ -8,6 +8,7 @@ use keytoll_engine::crypto::Secret;
 use super::connection::{self, BelievePlan, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan};
 use super::files::Files;
 use super::network::{LOOPBACK, address, addresses, port, socket};
+use super::tun::{self, TunPlan};
 use super::{Placed, ROLE, Role};
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table};
@@ -23,6 +24,8 @@ pub struct GatewayPlan {
     pub connections: Vec<ConnectionPlan>,
     /// Addresses behind it that answer echo requests.
     pub inner: Vec<IpAddr>,
+    /// The interface through which this machine uses the SAs, if it does.
+    pub tun: Option<TunPlan>,
     /// Who judges devices with EAP.
     pub radius: Option<RadiusPlan>,
 }
@@ -48,7 +51,7 @@ pub struct RadiusPlan {
     pub accounting: bool,
 }
 
-const KEYS: &[&str] = &[ROLE, "listen", "connection", "inner", "radius"];
+const KEYS: &[&str] = &[ROLE, "listen", "connection", "inner", "tun", "radius"];
 
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<GatewayPlan, ScenarioError> {
     document.only("a gateway", &[KEYS, ENDPOINT_KEYS].concat())?;
@@ -64,6 +67,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<GatewayPlan, S
         endpoint: connection::endpoint(document, (500, 4500))?,
         connections: connections.into_iter().map(|(_, connection)| connection).collect(),
         inner: document.or("inner", Vec::new(), addresses)?,
+        tun: tun::read(document)?,
         radius,
     })
 }

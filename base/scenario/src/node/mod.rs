@@ -19,6 +19,7 @@ mod masked;
 mod network;
 mod placed;
 mod subscriber;
+mod tun;
 
 use std::path::Path;
 
@@ -33,6 +34,7 @@ pub use hss::HssPlan;
 pub use network::{IpNetwork, PoolPlan};
 pub use placed::Placed;
 pub use subscriber::{OperatorKey, SubscriberPlan};
+pub use tun::TunPlan;
 
 use crate::diagnostic::{ScenarioError, Text};
 use crate::tree::{self, Table};
