@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches the public IKEv2 captures with keys that protocols/ike/tests/captures.rs decrypts.
+# Fetches the public captures of IKEv2 and IKEv1 with keys that protocols/ike/tests/captures.rs decrypts.
 #
 # They are test data of the Debian source package `wireshark` (47 MB, GPL): fetched by package name, never vendored.
 #
@@ -13,7 +13,8 @@ mkdir -p "$captures"
 captures=$(cd "$captures" && pwd)
 complete=$captures/.complete
 
-if [ -e "$complete" ]; then
+# Captures fetched before there were those of IKEv1 are fetched again.
+if [ -e "$complete" ] && [ -e "$captures/test/config/ikev1_decryption_table.tmpl" ]; then
     echo "captures are in $captures"
     exit 0
 fi
@@ -24,8 +25,10 @@ rm -rf "$work"
 tarball=$(ls "$work"/wireshark_*.orig.tar.* | grep -v '\.asc$' | head -n 1)
 
 tar --extract --file "$tarball" --wildcards --strip-components=1 --directory "$captures" \
-    '*/test/captures/ikev2-decrypt-*' '*/test/config/ikev2_decryption_table.tmpl' '*/test/suite_decryption.py'
+    '*/test/captures/ikev2-decrypt-*' '*/test/config/ikev2_decryption_table.tmpl' \
+    '*/test/captures/ikev1-*' '*/test/config/ikev1_decryption_table.tmpl' '*/test/suite_decryption.py'
 cd "$captures"
+gunzip --force test/captures/*.gz
 rm -rf "$work"
 : >"$complete"
 echo "captures are in $captures"

@@ -5,8 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
-use std::path::PathBuf;
+mod capture_files;
 
+use capture_files::{captures, hex, messages};
 use keytoll_crypto::Real;
 use keytoll_engine::suite::Suite;
 use keytoll_ike::number::ExchangeType;
@@ -14,59 +15,6 @@ use keytoll_ike::v2::keys::{IkeKeys, Role};
 use keytoll_ike::v2::proposal;
 use keytoll_ike::v2::protect::Protection;
 use keytoll_ike::wire::{Header, Message, Payload};
-use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::{Block, PcapNgReader};
-
-/// Where `interop/fetch-captures.sh` puts them; none, with a notice, if it has not run here.
-fn captures() -> Option<PathBuf> {
-    let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/captures");
-    let directory = std::env::var_os("KEYTOLL_CAPTURES").map_or_else(default, PathBuf::from);
-    if directory.join(".complete").exists() {
-        return Some(directory);
-    }
-    let instruction = "run interop/fetch-captures.sh to fetch the public captures (47 MB, as root)";
-    assert!(std::env::var_os("CI").is_none(), "{instruction}");
-    println!("SKIPPED: {instruction}");
-    None
-}
-
-/// The IKE messages of a capture, in order.
-fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
-    const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-    let frames = if bytes.starts_with(&PCAPNG_MAGIC) { pcapng_frames(bytes) } else { pcap_frames(bytes) };
-    frames.iter().filter_map(|frame| udp_payload(frame)).map(<[u8]>::to_vec).collect()
-}
-
-fn pcap_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut reader = PcapReader::new(bytes).unwrap();
-    let mut frames = Vec::new();
-    while let Some(packet) = reader.next_packet() {
-        frames.push(packet.unwrap().data.into_owned());
-    }
-    frames
-}
-
-fn pcapng_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut reader = PcapNgReader::new(bytes).unwrap();
-    let mut frames = Vec::new();
-    while let Some(block) = reader.next_block() {
-        if let Block::EnhancedPacket(packet) = block.unwrap() {
-            frames.push(packet.data.into_owned());
-        }
-    }
-    frames
-}
-
-/// The UDP payload of an Ethernet frame with IPv4, if it is IKE on port 500.
-fn udp_payload(frame: &[u8]) -> Option<&[u8]> {
-    const ETHERNET: usize = 14;
-    const UDP: u8 = 17;
-    let ip = frame.get(ETHERNET..)?;
-    let header = usize::from(ip.first()? & 0x0f) * 4;
-    let udp = ip.get(header..usize::from(u16::from_be_bytes([ip[2], ip[3]])))?;
-    let is_ike = frame[12..14] == [0x08, 0x00] && ip[9] == UDP && udp[2..4] == 500_u16.to_be_bytes();
-    is_ike.then_some(&udp[8..])
-}
 
 /// SK_ei, SK_er, SK_ai, SK_ar of a pair of SPIs, from Wireshark's `ikev2_decryption_table`.
 fn table_keys(table: &str, spis: (u64, u64)) -> [Vec<u8>; 4] {
@@ -93,10 +41,6 @@ fn suite_of(response: &Message<'_>) -> Suite {
     let sa = sa.expect("the response has an SA payload");
     let offered: Vec<_> = sa.proposals().map(|proposal| proposal.to_owned()).collect();
     proposal::accept(sa, &offered).unwrap().suite
-}
-
-fn hex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// AUTH data in the messages of both ends, opened with the keys of the table.

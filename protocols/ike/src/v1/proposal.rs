@@ -154,10 +154,11 @@ impl Phase1Transform {
         let life = (A::LIFE_TYPE.0, A::LIFE_DURATION.0);
         let Values { numbers: [cipher, key_length, hash, group, method], lifetime } =
             Values::read(transform.attributes, kinds, life)?;
-        let encryption = *Encryption::ALL
-            .iter()
-            .find(|&&algorithm| encryption_number(algorithm) == cipher.map(|cipher| (cipher, key_length)))?;
-        let prf = *Prf::ALL.iter().find(|&&prf| hash_number(prf).map(|(_, number)| number) == hash)?;
+        let (cipher, hash) = (Some((cipher?, key_length)), hash?);
+        let encryption =
+            *Encryption::ALL.iter().find(|&&algorithm| encryption_number(algorithm) == cipher)?;
+        let prf =
+            *Prf::ALL.iter().find(|&&prf| hash_number(prf).is_some_and(|(_, number)| number == hash))?;
         let algorithms = (encryption, prf, Group::from_number(group?)?);
         Some(Self { algorithms, method: AuthenticationMethod(method?), lifetime })
     }
@@ -298,4 +299,143 @@ pub(super) fn lifetime_attributes(life_type: u16, life_duration: u16, lifetime: 
 pub(super) fn read_lifetime(data: &[u8], life_type: u16, life_duration: u16) -> Option<Duration> {
     let attributes = Attributes::read(&mut keytoll_engine::wire::Reader::new(data)).ok()?;
     Values::read(attributes, [], (life_type, life_duration))?.lifetime
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keytoll_engine::wire::Reader;
+    use proptest::prelude::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn ike(text: &str) -> Suite {
+        Suite::ike(text).unwrap()
+    }
+
+    fn esp(text: &str) -> Suite {
+        Suite::esp(text).unwrap()
+    }
+
+    fn read(body: &[u8]) -> SecurityAssociation<'_> {
+        SecurityAssociation::read(&mut Reader::new(body)).unwrap()
+    }
+
+    #[test]
+    fn the_first_acceptable_transform_is_chosen_and_answered_as_it_was_offered() {
+        let offered = [ike("aes256-sha512-modp4096"), ike("3des-md5-modp1024"), ike("aes128-sha1-modp768")];
+        let body = sa_body(&propose(&offered, AuthenticationMethod::RSA_SIGNATURES, HOUR));
+        let sa = read(&body);
+        let all: Vec<_> = choices(&sa, ProtocolId::IKE).collect();
+        assert_eq!(all.len(), 3);
+        for (suite, choice) in offered.iter().zip(&all) {
+            let transform = Phase1Transform::read(&choice.1).unwrap();
+            assert_eq!(transform.suite(&offered), Some(*suite));
+            assert_eq!(
+                (transform.method, transform.lifetime),
+                (AuthenticationMethod::RSA_SIGNATURES, Some(HOUR))
+            );
+            let body = sa_body(&answer(choice, None));
+            let sa = read(&body);
+            assert_eq!(answered(&sa, ProtocolId::IKE).map(|(_, transform)| transform), Some(choice.1));
+        }
+        assert_eq!(answered(&sa, ProtocolId::IKE), None, "three are no answer");
+    }
+
+    /// RFC 2408 §4.2: two proposals of one number are both or neither.
+    #[test]
+    fn bundles_are_passed_over() {
+        let esp = [esp("aes128-sha256")];
+        let body = sa_body(&propose_child(&esp, 7, (Mode::Tunnel, false), HOUR));
+        let mut ah = body[8..].to_vec();
+        ah[5] = 2;
+        let mut bundle = body.clone();
+        bundle[8] = 2;
+        bundle.extend(&ah);
+        assert_eq!(choices(&read(&bundle), ProtocolId::ESP).count(), 0);
+        let number_of_second = body.len() + 4;
+        bundle[number_of_second] = 2;
+        assert_eq!(choices(&read(&bundle), ProtocolId::ESP).count(), 1, "an alternative is one");
+    }
+
+    #[test]
+    fn attributes_in_either_form_mean_the_same() {
+        let long = |kind: u8, value: u8| [0, kind, 0, 2, 0, value];
+        let attributes = [long(1, 7), long(14, 128), long(2, 2), long(3, 1), long(4, 2)].concat();
+        let transform = TransformRef {
+            number: 1,
+            id: KEY_IKE,
+            attributes: Attributes::read(&mut Reader::new(&attributes)).unwrap(),
+        };
+        let suite = ike("aes128-sha1-modp1024");
+        assert_eq!(Phase1Transform::read(&transform).unwrap().suite(&[suite]), Some(suite));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_not_chosen() {
+        let read = |attributes: &[Attribute]| {
+            let transform = Transform::new(1, KEY_IKE, attributes);
+            let attributes = Attributes::read(&mut Reader::new(&transform.attributes)).unwrap();
+            Phase1Transform::read(&TransformRef { number: 1, id: KEY_IKE, attributes })
+        };
+        let good = phase1_attributes(
+            (Encryption::Aes128Cbc, Prf::HmacSha1, Group::Modp1024),
+            AuthenticationMethod::PRE_SHARED_KEY,
+            HOUR,
+        );
+        assert!(read(&good).is_some());
+        let with = |more: Attribute| read(&[&good[..], &[more]].concat());
+        assert_eq!(with(Attribute::new(Phase1Attribute::PRF.0, 1)), None, "a PRF of its own");
+        assert_eq!(with(Attribute::new(Phase1Attribute::HASH_ALGORITHM.0, 1)), None, "twice");
+        assert_eq!(with(Attribute::new(Phase1Attribute::LIFE_DURATION.0, 1)), None, "without unit");
+        assert_eq!(read(&good[1..]), None, "no cipher");
+    }
+
+    #[test]
+    fn lifetimes_are_told_in_seconds() {
+        let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
+        for lifetime in [HOUR, Duration::from_secs(100_000)] {
+            let data = lifetime_attributes(life_type, duration, lifetime);
+            assert_eq!(read_lifetime(&data, life_type, duration), Some(lifetime));
+            assert_eq!(read_lifetime(&data[..data.len() - 1], life_type, duration), None);
+        }
+    }
+
+    #[test]
+    fn one_public_value_serves_all_suites_of_an_offer() {
+        let suites = ["aes128-sha256-modp2048", "aes128-sha256", "aes256-sha1-modp2048", "aes128-sha1-esn"];
+        let config = ChildConfig {
+            suites: suites.map(esp).to_vec(),
+            mode: Mode::Tunnel,
+            local: vec![],
+            remote: vec![],
+            rekey_after: None,
+        };
+        assert_eq!(offerable(&config), [esp(suites[0]), esp(suites[2])]);
+        assert!(!can_negotiate_child(&esp("aes128-sha1-esn")));
+        assert!(!can_negotiate(&ike("aes128gcm16-prfsha256-ecp256")));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_offered_is_understood(
+            encryption in proptest::sample::select(Encryption::ALL),
+            integrity in proptest::sample::select(Integrity::ALL),
+            group in proptest::option::of(proptest::sample::select(Group::ALL)),
+            transport: bool,
+            encapsulated: bool,
+        ) {
+            let integrity = (!encryption.is_aead()).then_some(integrity);
+            let suite = Suite { encryption, integrity, prf: None, group, esn: false };
+            prop_assume!(can_negotiate_child(&suite));
+            let mode = if transport { Mode::Transport } else { Mode::Tunnel };
+            let body = sa_body(&propose_child(&[suite], 7, (mode, encapsulated), HOUR));
+            let sa = read(&body);
+            let (proposal, transform) = answered(&sa, ProtocolId::ESP).unwrap();
+            prop_assert_eq!(proposal.child_spi(), Some(7));
+            let transform = Phase2Transform::read(&transform).unwrap();
+            prop_assert_eq!(transform.suite(&[suite]), Some(suite));
+            prop_assert_eq!((transform.mode, transform.encapsulated), (mode, encapsulated));
+        }
+    }
 }

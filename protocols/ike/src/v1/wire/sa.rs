@@ -25,7 +25,7 @@ impl<'a> SecurityAssociation<'a> {
         std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
     }
 
-    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let at = *r;
         let doi = r.u32("DOI")?;
         // RFC 2407 §4.2: 0 is ISAKMP's own, which phase 1 may be negotiated under.
