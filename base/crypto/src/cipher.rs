@@ -30,10 +30,6 @@ pub(crate) enum Direction {
 }
 
 /// A cipher with its key expanded.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lives on the stack for one message, or in a box of its own"
-)]
 pub(crate) enum Cipher {
     Null,
     TripleDesCbc(TripleKey),

@@ -10,10 +10,6 @@ use crate::{Null, Real};
 
 /// A provider.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one provider a node, and the large one is the usual one"
-)]
 pub enum Provider {
     /// Computes.
     Real(Real),

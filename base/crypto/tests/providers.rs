@@ -285,7 +285,7 @@ fn a_bare_rsa_signature_opens_to_the_message_alone() {
     let signature = real.sign(&key, SignatureScheme::RsaPkcs1Bare, &[b"HASH", b"_I"]);
     let modulus = num_bigint::BigUint::from_bytes_be(&key.spki[29..29 + 128]);
     let opened = num_bigint::BigUint::from_bytes_be(&signature).modpow(&65_537_u32.into(), &modulus);
-    let padding = vec![0xff; 128 - 3 - 6];
+    let padding = [0xff; 128 - 3 - 6];
     assert_eq!(opened.to_bytes_be(), [&[1], &padding[..], &[0], b"HASH_I"].concat());
     assert_eq!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[b"HASH_I"], &signature), Ok(()));
     assert!(real.verify(&key.spki, SignatureScheme::RsaPkcs1Bare, &[b"HASH_R"], &signature).is_err());

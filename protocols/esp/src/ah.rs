@@ -201,9 +201,9 @@ fn authenticated(
     let headers = room.get_mut(..header.header_len).ok_or(Dropped::TooLong)?;
     headers.copy_from_slice(&packet[..header.header_len]);
     if header.source.is_ipv4() {
-        mask_v4(headers)?
+        mask_v4(headers)?;
     } else {
-        mask_v6(headers)?
+        mask_v6(headers)?;
     }
     let rest = &packet[header.header_len..];
     debug_assert!(rest.len() >= ah_len, "AH is in the packet");

@@ -1,7 +1,6 @@
 //! Selectors, RFC 4301 §4.4.1.1: which packets a policy or an SA is for.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::ops::RangeInclusive;
 
 use keytoll_engine::wire::DecodeError;
 
@@ -116,32 +115,44 @@ pub struct Selector {
     pub addresses: Addresses,
     /// The next layer protocol; 0 for any.
     pub protocol: u8,
-    /// The ports. RFC 4301 §4.4.1.1: 0 to 65535 is ANY, 65535 to 0 is OPAQUE: packets of which the ports cannot be seen.
-    pub ports: RangeInclusive<u16>,
+    /// The ports.
+    pub ports: Ports,
+}
+
+/// The ports of a selector: RFC 4301 §4.4.1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ports {
+    /// From the first to the last.
+    Range(u16, u16),
+    /// Packets of which the ports cannot be seen.
+    Opaque,
+}
+
+impl Ports {
+    /// Every port, and packets that have none.
+    pub const ANY: Self = Self::Range(0, u16::MAX);
+
+    #[inline]
+    fn contain(self, port: Option<u16>) -> bool {
+        match (self, port) {
+            (Self::ANY, _) | (Self::Opaque, None) => true,
+            (Self::Range(first, last), Some(port)) => (first..=last).contains(&port),
+            (Self::Range(..), None) | (Self::Opaque, Some(_)) => false,
+        }
+    }
 }
 
 impl Selector {
     /// Everything to and from these addresses.
     pub const fn of(addresses: Addresses) -> Self {
-        Self { addresses, protocol: 0, ports: 0..=u16::MAX }
+        Self { addresses, protocol: 0, ports: Ports::ANY }
     }
 
     #[inline]
     fn covers(&self, address: IpAddr, protocol: u8, port: Option<u16>) -> bool {
         self.addresses.contain(address)
             && (self.protocol == 0 || self.protocol == protocol)
-            && (self.is_any_port() || self.covers_port(port))
-    }
-
-    const fn is_any_port(&self) -> bool {
-        *self.ports.start() == 0 && *self.ports.end() == u16::MAX
-    }
-
-    fn covers_port(&self, port: Option<u16>) -> bool {
-        match port {
-            Some(port) => self.ports.contains(&port),
-            None => *self.ports.start() == u16::MAX && *self.ports.end() == 0,
-        }
+            && self.ports.contain(port)
     }
 }
 
@@ -218,7 +229,7 @@ mod tests {
             remote: vec![Selector {
                 addresses: Addresses::one(address("192.0.2.1")),
                 protocol: 6,
-                ports: 80..=80,
+                ports: Ports::Range(80, 80),
             }],
         };
         assert!(web.cover_outbound(&flow("10.0.0.7", "192.0.2.1", 6, Some((4000, 80)))));
@@ -240,8 +251,8 @@ mod tests {
     fn packets_without_ports_want_any_or_opaque() {
         let side = |ports| Selector { ports, ..Selector::of(Addresses::one(address("10.0.0.1"))) };
         let covers = |ports, port| side(ports).covers(address("10.0.0.1"), 17, port);
-        assert!(covers(0..=u16::MAX, None) && covers(0..=u16::MAX, Some(9)));
-        assert!(covers(u16::MAX..=0, None) && !covers(u16::MAX..=0, Some(9)));
-        assert!(!covers(9..=9, None) && covers(9..=9, Some(9)));
+        assert!(covers(Ports::ANY, None) && covers(Ports::ANY, Some(9)));
+        assert!(covers(Ports::Opaque, None) && !covers(Ports::Opaque, Some(9)));
+        assert!(!covers(Ports::Range(9, 9), None) && covers(Ports::Range(9, 9), Some(9)));
     }
 }

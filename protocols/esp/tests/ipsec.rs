@@ -6,7 +6,7 @@ use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::{Addr, Transport};
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
-use keytoll_esp::selector::{Addresses, Selector, Selectors};
+use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
 use keytoll_esp::{Dropped, Event, Ipsec, Probe, Sent, Stage};
 use proptest::prelude::*;
@@ -197,9 +197,8 @@ fn selectors_know_protocols_and_ports() {
         let side = |at: usize, ports| {
             vec![Selector { addresses: Addresses::one(ip(INNER[at])), protocol: 17, ports }]
         };
-        let ports = [0..=u16::MAX, 8080..=8080];
-        pair.selectors =
-            Selectors { local: side(end, ports[end].clone()), remote: side(1 - end, ports[1 - end].clone()) };
+        let ports = [Ports::ANY, Ports::Range(8080, 8080)];
+        pair.selectors = Selectors { local: side(end, ports[end]), remote: side(1 - end, ports[1 - end]) };
     };
     let [mut a, mut b] = hosts(GCM, web);
     let mut packet = datagram(INNER[0], INNER[1], 80);
@@ -221,7 +220,7 @@ fn fragments_pass_where_ports_do_not_matter() {
     let sent = a.send(&later).unwrap().1;
     assert_eq!(b.receive(1, &sent).unwrap().1, later);
 
-    let [mut a, _] = hosts(GCM, |_, pair| pair.selectors.remote[0].ports = 8080..=8080);
+    let [mut a, _] = hosts(GCM, |_, pair| pair.selectors.remote[0].ports = Ports::Range(8080, 8080));
     assert!(a.send(&datagram(INNER[0], INNER[1], 80)).is_ok());
     assert_eq!(a.send(&later), Err(Dropped::NoSa));
 

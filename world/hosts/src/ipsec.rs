@@ -9,10 +9,10 @@ use keytoll_engine::{Addr, Ctx, Datagram, Rng, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
-use keytoll_esp::selector::{Addresses, Flow, Selector, Selectors};
+use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
 use keytoll_esp::{Arrived, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
 use keytoll_ike::v2::{self, ChildKeys, ChildSa};
-use keytoll_ike::wire::{Ports, TrafficSelector};
+use keytoll_ike::wire::{self, TrafficSelector};
 
 use crate::ip;
 
@@ -166,9 +166,8 @@ fn side(selectors: &[TrafficSelector]) -> Vec<Selector> {
 fn selector(selector: &TrafficSelector) -> Option<Selector> {
     let addresses = Addresses::new(selector.start(), selector.end())?;
     let ports = match selector.ports {
-        Ports::Range(first, last) => first..=last,
-        // RFC 4301 §4.4.1.1: packets of which the ports cannot be seen.
-        Ports::Opaque => u16::MAX..=0,
+        wire::Ports::Range(first, last) => Ports::Range(first, last),
+        wire::Ports::Opaque => Ports::Opaque,
     };
     Some(Selector { addresses, protocol: selector.protocol, ports })
 }
