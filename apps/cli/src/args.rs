@@ -368,8 +368,8 @@ pub(crate) struct ProfileArgs {
     /// The node to look at [default: gw].
     #[arg(long, value_parser = ["ue", "gw", "aaa", "hss"])]
     pub(crate) node: Option<String>,
-    /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: the catalogue's; for ESP those of
-    /// paper 004 and two of today].
+    /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: the catalogue's; of IKEv1
+    /// those of paper 004, for ESP those and two of today].
     #[arg(long = "suite", value_name = "SUITE")]
     pub(crate) suites: Vec<String>,
     /// Network between device and gateway [default: loopback, which is none].
@@ -404,22 +404,28 @@ impl ProfileArgs {
     }
 
     /// The plan with a row for each suite.
-    pub(crate) fn plan(&self, crypto: &str) -> Result<Plan, Report> {
+    pub(crate) fn plan(&self) -> Result<Plan, Report> {
         let mut overrides = Overrides::parse(&self.sets)?;
         overrides.add("", &format!("methods={}", self.method))?;
         let network = self.network.as_deref().unwrap_or("loopback");
         overrides.add("--network ", &format!("networks={network}"))?;
-        if !self.suites.is_empty() {
-            let quoted: Vec<String> = self.suites.iter().map(|suite| format!("{suite:?}")).collect();
+        let mut suites: Vec<&str> = self.suites.iter().map(String::as_str).collect();
+        if suites.is_empty() && self.method.starts_with("ikev1-") {
+            suites.extend(IKEV1_SUITES);
+        }
+        if !suites.is_empty() {
+            let quoted: Vec<String> = suites.iter().map(|suite| format!("{suite:?}")).collect();
             overrides.add("--suite ", &format!("suites=[{}]", quoted.join(", ")))?;
         }
         if let Some(exponents) = &self.exponents {
             overrides.add("--", &format!("exponents={exponents}"))?;
         }
-        overrides.add("--", &format!("crypto={crypto}"))?;
         Ok(Source::text("profile", "").plan(&overrides)?)
     }
 }
+
+/// The columns of paper 004, with the group that its Openswan offered first.
+const IKEV1_SUITES: [&str; 3] = ["3des-md5-modp1536", "aes128-md5-modp1536", "aes256-md5-modp1536"];
 
 /// How a plan is run, and what is kept of it.
 #[derive(Debug, Args)]

@@ -1,12 +1,13 @@
 //! `keytoll profile`: where the time of a node goes in an authentication, operation by operation.
 
-mod packets;
+pub(crate) mod packets;
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use keytoll_analysis::profile::{Beside, Measured, Profile, Subject};
-use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::Node;
 use miette::{Report, miette};
 
@@ -29,49 +30,60 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
         let message = format!("`--packet` means nothing to `{}`", args.method);
         return Err(Usage::hint(message, "`keytoll profile esp --packet 736`; or leave it out").into());
     }
-    let plans = Plans::of(args)?;
-    let profiles = plans.measure(args)?;
-    let shown = plans.profile(args, &profiles);
-    if args.json {
-        written(|out| keytoll_report::profile::write_json(&shown, out))?;
-    } else {
-        written(|out| keytoll_report::profile::write(&shown, out))?;
+    let plans = Plans::new(plan(args)?);
+    let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
+    let profiles = plans.measure(count, args.skeleton, &stop)?;
+    for shown in plans.profiles(args.node(), &profiles) {
+        if args.json {
+            written(|out| keytoll_report::profile::write_json(&shown, out))?;
+        } else {
+            written(|out| keytoll_report::profile::write(&shown, out))?;
+        }
     }
     let failed = profiles.iter().flatten().any(|profile| profile.failed > 0 || profile.samples == 0);
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
+/// The plan of the command line, whose every row must have the node that is asked for.
+fn plan(args: &ProfileArgs) -> Result<Plan, Report> {
+    let plan = args.plan()?;
+    let there = |row: &RowPlan| match args.node() {
+        Node::Aaa => row.method.eap().is_some(),
+        Node::Hss => row.method.has_card(),
+        _ => true,
+    };
+    if plan.rows.iter().all(there) {
+        return Ok(plan);
+    }
+    let message = format!("`{}` has no node `{}`", args.method, args.node().name());
+    Err(Usage::hint(message, "`--node ue` and `--node gw` are always there").into())
+}
+
 /// The same rows with and without cryptography.
-struct Plans {
+pub(crate) struct Plans {
     real: Plan,
     null: Plan,
 }
 
 impl Plans {
-    fn of(args: &ProfileArgs) -> Result<Self, Report> {
-        let (real, null) = (args.plan("real")?, args.plan("null")?);
-        let there = |row: &RowPlan| match args.node() {
-            Node::Aaa => row.method.eap().is_some(),
-            Node::Hss => row.method.has_card(),
-            _ => true,
-        };
-        if !real.rows.iter().all(there) {
-            let message = format!("`{}` has no node `{}`", args.method, args.node().name());
-            return Err(Usage::hint(message, "`--node ue` and `--node gw` are always there").into());
-        }
-        Ok(Self { real, null })
+    /// The rows of a plan with cryptography, and what is left of them without.
+    pub(crate) fn new(real: Plan) -> Self {
+        Self { null: Plan { crypto: CryptoMode::Null, ..real.clone() }, real }
     }
 
     /// Profiles every row in turns; for each row what [`Plans::subjects`] has for it.
-    fn measure(&self, args: &ProfileArgs) -> Result<Vec<Vec<keytoll_lab::Profile>>, Report> {
+    pub(crate) fn measure(
+        &self,
+        count: u32,
+        skeleton: bool,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Vec<keytoll_lab::Profile>>, Report> {
         let subjects: Vec<Vec<keytoll_lab::Subject<'_>>> =
-            (0..self.real.rows.len()).map(|row| self.subjects(row, args.skeleton)).collect();
+            (0..self.real.rows.len()).map(|row| self.subjects(row, skeleton)).collect();
         let each = subjects.first().map_or(1, Vec::len);
-        let stop = interrupt::watch(|| {})?;
         let flat = subjects.concat();
-        let count = args.count.map_or(AUTHENTICATIONS, NonZeroU32::get);
         let bar = progress_bar(flat.len() as u64 * u64::from(count), "authentications");
-        let profiles = keytoll_lab::profile(&flat, count, &|| bar.inc(1), &stop);
+        let profiles = keytoll_lab::profile(&flat, count, &|| bar.inc(1), stop);
         bar.finish_and_clear();
         let profiles = profiles.map_err(|error| miette!("{error}"))?;
         Ok(profiles.chunks(each).map(<[_]>::to_vec).collect())
@@ -84,16 +96,28 @@ impl Plans {
         std::iter::once(of(&self.real, true)).chain(beside.into_iter().filter(|_| skeleton)).collect()
     }
 
-    fn profile(&self, args: &ProfileArgs, profiles: &[Vec<keytoll_lab::Profile>]) -> Profile {
-        let suites: Vec<String> = self.real.rows.iter().map(suite).collect();
-        let columns = self.real.rows.iter().zip(&suites).zip(profiles);
-        let measured: Vec<Measured<'_>> =
-            columns.map(|((row, suite), of_row)| measured(row, suite, of_row)).collect();
-        let row = &self.real.rows[0];
-        let network = format!("{} network, {}", row.network.name, row.topology.name());
-        let subject = Subject { method: row.method.name(), node: args.node(), network: &network };
-        Profile::new(subject, &measured, notes(profiles))
+    /// One for each method, its rows side by side.
+    pub(crate) fn profiles(&self, node: Node, measured: &[Vec<keytoll_lab::Profile>]) -> Vec<Profile> {
+        let rows: Vec<Row<'_>> = self.real.rows.iter().zip(measured).collect();
+        rows.chunk_by(|(one, _), (other, _)| one.method == other.method)
+            .map(|rows| of_method(node, rows))
+            .collect()
     }
+}
+
+/// A row of the plan, and what was measured of it.
+type Row<'a> = (&'a RowPlan, &'a Vec<keytoll_lab::Profile>);
+
+fn of_method(node: Node, rows: &[Row<'_>]) -> Profile {
+    let suites: Vec<String> = rows.iter().map(|(row, _)| suite(row)).collect();
+    let columns = rows.iter().zip(&suites);
+    let columns: Vec<Measured<'_>> =
+        columns.map(|((row, profiles), suite)| measured(row, suite, profiles)).collect();
+    let (row, _) = rows[0];
+    let network = format!("{} network, {}", row.network.name, row.topology.name());
+    let subject = Subject { method: row.method.name(), node, network: &network };
+    let profiles: Vec<&keytoll_lab::Profile> = rows.iter().flat_map(|(_, profiles)| *profiles).collect();
+    Profile::new(subject, &columns, notes(&profiles))
 }
 
 /// Suites as they are offered for the IKE SA.
@@ -114,8 +138,8 @@ fn measured<'a>(row: &RowPlan, suite: &'a str, profiles: &'a [keytoll_lab::Profi
 }
 
 /// What a reader must know.
-fn notes(profiles: &[Vec<keytoll_lab::Profile>]) -> Vec<String> {
-    let sum = |of: fn(&keytoll_lab::Profile) -> u32| profiles.iter().flatten().map(of).sum::<u32>();
+fn notes(profiles: &[&keytoll_lab::Profile]) -> Vec<String> {
+    let sum = |of: fn(&keytoll_lab::Profile) -> u32| profiles.iter().map(|profile| of(profile)).sum::<u32>();
     let (failed, disturbed, repeated) =
         (sum(|profile| profile.failed), sum(|profile| profile.disturbed), sum(|profile| profile.repeated));
     let rule = "Operations up to the last one that opens a message (decryption, integrity check, signature \

@@ -1,11 +1,13 @@
 //! `keytoll run` and `keytoll study`: from a scenario to a run directory and a table.
 
 mod streaming;
+mod supplement;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use keytoll_analysis::study::Material;
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_lab::{Captures, Directory, Keepers, RowEnd};
 use keytoll_report::{directory, study, summary, terminal};
@@ -23,7 +25,8 @@ const FAILED: u8 = 1;
 /// Runs a scenario and shows what came of it.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.scenario.plan()?, args.out_dir());
-    let findings = measure(&plan, &args.execution, &out)?;
+    let stop = interrupt::watch(|| {})?;
+    let findings = measure(&plan, &args.execution, &out, &stop)?;
     show(&findings, args.json)?;
     Ok(end(&plan, &findings, &out))
 }
@@ -33,9 +36,19 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     let study = args.study();
     let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
     let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
-    let findings = measure(&plan, &args.execution, &out)?;
+    let stop = interrupt::watch(|| {})?;
+    let mut findings = measure(&plan, &args.execution, &out, &stop)?;
+    if !study.wants.is_nothing() {
+        findings = findings.supplemented(supplement::measure(study.wants, &plan, &stop)?);
+        directory::write(&out, &findings).map_err(|error| miette!("{error}"))?;
+    }
     if args.json {
-        screen::written(|out| study::write_json(&study.account(&findings.summary), out))?;
+        screen::written(|out| {
+            study::write_json(
+                &study.account(&Material { summary: &findings.summary, supplement: &findings.supplement }),
+                out,
+            )
+        })?;
     } else {
         show(&findings, false)?;
     }
@@ -43,10 +56,9 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
 }
 
 /// Runs a plan and leaves all its files in a directory.
-fn measure(plan: &Plan, execution: &Execution, out: &Path) -> Result<Findings, Report> {
-    let stop = interrupt::watch(|| {})?;
+fn measure(plan: &Plan, execution: &Execution, out: &Path, stop: &AtomicBool) -> Result<Findings, Report> {
     let captured = execution.captured();
-    let run = Run { plan, threads: execution.threads(), captured, out, stop: &stop };
+    let run = Run { plan, threads: execution.threads(), captured, out, stop };
     if execution.no_trace { run.streaming() } else { run.with_trace() }
 }
 

@@ -134,3 +134,27 @@ fn a_scenario_of_an_unknown_study_is_refused() {
         "{stderr}"
     );
 }
+
+/// Paper 004's study measures more than its run; that is kept, and the report is made from it again.
+#[test]
+fn a_study_keeps_what_it_measures_besides_its_run() {
+    let runs = Runs::new("ipsec-overheads");
+    let out = runs.0.to_str().unwrap();
+    let Output { status, stdout, stderr } =
+        keytoll(&["study", "ipsec-overheads", "--samples", "2", "--out", out, "--json"]);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let account: Value = serde_json::from_slice(&stdout).unwrap();
+    let first = &account["tables"][0];
+    let signature =
+        first["lines"].as_array().unwrap().iter().find(|line| line["label"] == "P1 Signature gen.");
+    let cells = &signature.unwrap()["cells"];
+    assert!(cells[0]["value"].as_f64().unwrap() > 0.0, "{cells}");
+    assert_eq!((&cells[0]["basis"], &cells[1]["value"]), (&"measured".into(), &78.82.into()));
+    let decided = |finding: &Value| finding["verdict"] != "cannot_be_judged";
+    assert!(account["findings"].as_array().unwrap().iter().all(decided), "{account:#}");
+    let supplement: Value = serde_json::from_str(&runs.file("supplement.json")).unwrap();
+    assert_eq!(supplement["profiles"].as_array().unwrap().len(), 4, "one for each method");
+    assert!(keytoll(&["report", out]).status.success());
+    let again: Value = serde_json::from_str(&runs.file("study.json")).unwrap();
+    assert_eq!(again["tables"][0], account["tables"][0]);
+}

@@ -8,7 +8,7 @@ use keytoll_trace::file::{ReadError, Reader, Recorded};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
 
 use crate::metrics::{Meter, Sample, Tally};
-use crate::study::{Account, Study};
+use crate::study::{Account, Material, SUPPLEMENT, Study, Supplement, SupplementError};
 use crate::summary::{Summary, summarise};
 
 /// The file that says what is in a run directory.
@@ -23,6 +23,8 @@ pub struct Findings {
     pub rows: Vec<RowFindings>,
     /// The public account of them.
     pub summary: Summary,
+    /// What was measured besides the run.
+    pub supplement: Supplement,
     /// The same beside what a paper printed, if the run belongs to a study.
     pub study: Option<Account>,
 }
@@ -40,9 +42,17 @@ impl Findings {
     /// Writes up measured rows.
     pub fn new(manifest: Manifest, rows: Vec<RowFindings>) -> Self {
         let summary = summarise(&manifest, rows.iter().map(|row| (&row.row, &row.tally)));
-        let study = manifest.study.as_deref().and_then(Study::named);
-        let study = study.map(|study| study.account(&summary));
-        Self { manifest, rows, summary, study }
+        Self { manifest, rows, summary, supplement: Supplement::default(), study: None }
+            .supplemented(Supplement::default())
+    }
+
+    /// The same with what was measured besides the run.
+    #[must_use]
+    pub fn supplemented(self, supplement: Supplement) -> Self {
+        let study = self.manifest.study.as_deref().and_then(Study::named);
+        let material = Material { summary: &self.summary, supplement: &supplement };
+        let study = study.map(|study| study.account(&material));
+        Self { supplement, study, ..self }
     }
 }
 
@@ -64,6 +74,14 @@ pub enum DirectoryError {
         path: PathBuf,
         /// Why.
         source: ManifestError,
+    },
+    /// What was measured besides the run.
+    #[error("cannot use {}: {source}", path.display())]
+    Supplement {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SupplementError,
     },
     /// A trace or cost file that cannot be read.
     #[error("cannot use {}: {source}", path.display())]
@@ -100,7 +118,17 @@ pub fn measure(
         let tally = measure_row(directory, row, manifest.complete, sink)?;
         rows.push(RowFindings { row: row.clone(), tally });
     }
-    Ok(Findings::new(manifest, rows))
+    Ok(Findings::new(manifest, rows).supplemented(supplement(directory)?))
+}
+
+/// What was measured besides the run; nothing, if there is no such file.
+fn supplement(directory: &Path) -> Result<Supplement, DirectoryError> {
+    let path = directory.join(SUPPLEMENT);
+    if !path.exists() {
+        return Ok(Supplement::default());
+    }
+    let file = BufReader::new(open(&path)?);
+    Supplement::read(file).map_err(|source| DirectoryError::Supplement { path, source })
 }
 
 /// Whether both files of a row were written to at all.

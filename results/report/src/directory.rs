@@ -1,11 +1,12 @@
 //! The files that a run directory gets from its traces: `samples.csv`, `operations.csv`, `messages.csv`,
-//! `summary.json`, `report.html`, and of a study `study.json`.
+//! `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use keytoll_analysis::directory::{DirectoryError, measure};
+use keytoll_analysis::study::{SUPPLEMENT, Supplement};
 use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::{Findings, Sample};
 
@@ -44,6 +45,9 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "operations.csv", |out| csv::operations(findings, out))?;
     file(directory, "messages.csv", |out| csv::messages(findings, out))?;
     file(directory, "summary.json", |out| summary::write(&findings.summary, out))?;
+    if findings.supplement != Supplement::default() {
+        file(directory, SUPPLEMENT, |out| findings.supplement.write(out))?;
+    }
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;
     }

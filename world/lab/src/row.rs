@@ -365,9 +365,12 @@ impl Row {
         self.warm_up();
     }
 
-    /// One authentication for a profile, a rehearsal right before it; None if it failed.
+    /// One authentication for a profile, a rehearsal right before it; None if it failed, or the SA before it did not end.
     pub(crate) fn profiled(&mut self, sample: u32) -> Option<Profiled> {
         self.rehearse();
+        if self.open {
+            return None;
+        }
         self.world.set_sample(sample);
         self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).clear_journal());
         self.world.meter_mut().steps_mut().clear();

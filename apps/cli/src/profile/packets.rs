@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use keytoll_analysis::profile::{MeasuredPackets, MeasuredSuite, Packets};
 use keytoll_crypto::Real;
@@ -19,9 +20,9 @@ use crate::screen::{Usage, progress_bar, written};
 pub(super) const ESP: &str = "esp";
 
 /// Paper 004 pings with as many.
-const PACKET: u16 = 736;
+pub(crate) const PACKET: u16 = 736;
 /// A packet takes microseconds, so there can be more of them than of the paper's 25.
-const PACKETS: u32 = 1000;
+pub(crate) const PACKETS: u32 = 1000;
 /// Those of paper 004, and two that are used today.
 const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16", "chacha20poly1305"];
 
@@ -29,7 +30,8 @@ const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16"
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     without_method(args)?;
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
-    let shown = measure(packet_bytes, &suites, args.count.map_or(PACKETS, NonZeroU32::get))?;
+    let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
+    let shown = measure(packet_bytes, &suites, count, &stop)?;
     if args.json {
         written(|out| keytoll_report::packets::write_json(&shown, out))?;
     } else {
@@ -71,7 +73,8 @@ fn suites_of(args: &ProfileArgs) -> Result<Vec<Suite>, Report> {
     names.into_iter().map(suite).collect()
 }
 
-fn suite(name: &str) -> Result<Suite, Report> {
+/// A suite for ESP that this build can compute.
+pub(crate) fn suite(name: &str) -> Result<Suite, Report> {
     let suite = Suite::esp(name).map_err(|error| {
         let message = format!("`{name}` is no suite for ESP: {error}");
         Usage::hint(message, "written like `aes128gcm16` or `aes128-sha256`; see `keytoll list suites`")
@@ -83,14 +86,19 @@ fn suite(name: &str) -> Result<Suite, Report> {
     Ok(suite)
 }
 
-fn measure(packet_bytes: u16, chosen: &[Suite], count: u32) -> Result<Packets, Report> {
+/// Sends packets through a tunnel of each suite, in turns.
+pub(crate) fn measure(
+    packet_bytes: u16,
+    chosen: &[Suite],
+    count: u32,
+    stop: &AtomicBool,
+) -> Result<Packets, Report> {
     let ways: Vec<Way> = std::iter::once(Way::Native)
         .chain(chosen.iter().flat_map(|&suite| [Way::Full(suite), Way::Skeleton(suite)]))
         .collect();
-    let stop = interrupt::watch(|| {})?;
     let bar = progress_bar(ways.len() as u64 * u64::from(count), "packets");
     let core_hz = clock::core_hz();
-    let measured = profile_packets(&ways, packet_bytes, count, &|| bar.inc(1), &stop);
+    let measured = profile_packets(&ways, packet_bytes, count, &|| bar.inc(1), stop);
     bar.finish_and_clear();
     let (repeated, disturbed): (u32, u32) = (
         measured.iter().map(|packets| packets.repeated).sum(),

@@ -1,18 +1,21 @@
 //! Studies: what a paper measured, measured again, and set beside what the paper printed.
 //!
 //! ```text
-//! Summary --tables--> figures, each beside the published one
+//! Material --tables--> figures, each beside the published one
 //!         --findings--> the paper's claims, each with a verdict and what decided it    --> Account
 //!         --notes--> what a reader must know of both
 //! ```
 //!
-//! A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`]. What was published is data
+//! The material is the summary of the run of its scenario, and what else a study [`Wants`]: profiles with and without
+//! cryptography, packets through a tunnel. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`]. What was published is data
 //! in that folder, each number with its source, and never becomes a measured one.
 
 mod figure;
 mod finding;
 mod ikev2_wireless;
+mod ipsec_overheads;
 mod sheet;
+mod supplement;
 mod table;
 
 use serde::{Deserialize, Serialize};
@@ -20,12 +23,13 @@ use serde::{Deserialize, Serialize};
 pub use figure::{Basis, Bound, Figure};
 pub use finding::{Evidence, Finding, Verdict};
 pub use sheet::Sheet;
+pub use supplement::{FILE as SUPPLEMENT, Supplement, SupplementError, Wants};
 pub use table::{Line, Table};
 
 use crate::summary::Summary;
 
 /// Every study, in the order of the list.
-pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY];
+pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY, ipsec_overheads::STUDY];
 
 /// The format of [`Account`].
 pub const FORMAT: u32 = 1;
@@ -41,9 +45,20 @@ pub struct Study {
     pub source: &'static str,
     /// The scenario, a TOML text.
     pub scenario: &'static str,
-    tables: fn(&Summary) -> Vec<Table>,
-    findings: fn(&Summary) -> Vec<Finding>,
-    notes: fn(&Summary) -> Vec<String>,
+    /// What it wants besides the run of its scenario.
+    pub wants: Wants,
+    tables: fn(&Material<'_>) -> Vec<Table>,
+    findings: fn(&Material<'_>) -> Vec<Finding>,
+    notes: fn(&Material<'_>) -> Vec<String>,
+}
+
+/// What a study is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Material<'a> {
+    /// The run.
+    pub summary: &'a Summary,
+    /// What was measured besides.
+    pub supplement: &'a Supplement,
 }
 
 impl Study {
@@ -53,7 +68,8 @@ impl Study {
     }
 
     /// Sets what was measured beside what was published.
-    pub fn account(&self, summary: &Summary) -> Account {
+    pub fn account(&self, material: &Material<'_>) -> Account {
+        let summary = material.summary;
         Account {
             format: FORMAT,
             study: self.name.to_owned(),
@@ -62,9 +78,9 @@ impl Study {
             authentications: summary.rows.iter().map(|row| row.n).sum(),
             seed: summary.seed.clone(),
             complete: summary.complete,
-            tables: (self.tables)(summary),
-            findings: (self.findings)(summary),
-            notes: (self.notes)(summary),
+            tables: (self.tables)(material),
+            findings: (self.findings)(material),
+            notes: (self.notes)(material),
         }
     }
 }

@@ -10,7 +10,7 @@ mod published;
 mod responder;
 mod tables;
 
-use super::Study;
+use super::{Study, Wants};
 
 /// The study.
 pub(super) const STUDY: Study = Study {
@@ -18,9 +18,10 @@ pub(super) const STUDY: Study = Study {
     title: "IKEv2 with PSK, EAP-MD5, EAP-SIM, TTLS, TLS and PEAP over WiFi and UMTS",
     source: "paper 000: Faigl et al., A Measurement Study on IKEv2 Authentication Performance in Wireless Networks",
     scenario: include_str!("../../../../../scenarios/studies/ikev2-wireless.toml"),
-    tables: tables::tables,
-    findings: findings::findings,
-    notes: notes::notes,
+    wants: Wants::NOTHING,
+    tables: |material| tables::tables(material.summary),
+    findings: |material| findings::findings(material.summary),
+    notes: |material| notes::notes(material.summary),
 };
 
 /// A method with the lengths of its certificate chains.

@@ -1,0 +1,97 @@
+//! What a study needs besides the authentications of its run: `supplement.json` in the run directory.
+
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::{Packets, Profile};
+
+/// The format of [`Supplement`].
+const FORMAT: u32 = 1;
+
+/// The file in a run directory.
+pub const FILE: &str = "supplement.json";
+
+/// What was measured besides the run. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Supplement {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// A profile of the gateway for each method of the plan, with its suites side by side and their skeletons.
+    #[serde(default)]
+    pub profiles: Vec<Profile>,
+    /// Packets through a tunnel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Packets>,
+}
+
+impl Default for Supplement {
+    fn default() -> Self {
+        Self { format: FORMAT, profiles: Vec::new(), packets: None }
+    }
+}
+
+/// What of it a study wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// A profile of each method.
+    pub profiles: bool,
+    /// Packets through a tunnel, with these suites for ESP; none if empty.
+    pub esp_suites: &'static [&'static str],
+}
+
+impl Wants {
+    /// The run alone.
+    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[] };
+
+    /// Whether the run alone will do.
+    pub const fn is_nothing(self) -> bool {
+        !self.profiles && self.esp_suites.is_empty()
+    }
+}
+
+/// Why a supplement cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SupplementError {
+    /// Not JSON, or not with these fields.
+    #[error("not a supplement: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Of another version.
+    #[error("supplement of format {found}, this keytoll reads format {FORMAT}")]
+    Format {
+        /// The format it says it has.
+        found: u32,
+    },
+}
+
+impl Supplement {
+    /// Writes it as indented JSON with a final newline.
+    pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, self)?;
+        writeln!(out)
+    }
+
+    /// Reads it.
+    pub fn read(input: impl Read) -> Result<Self, SupplementError> {
+        let read: Self = serde_json::from_reader(input)?;
+        match read.format {
+            FORMAT => Ok(read),
+            found => Err(SupplementError::Format { found }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_another_format_refused() {
+        let mut bytes = Vec::new();
+        Supplement::default().write(&mut bytes).unwrap();
+        assert_eq!(Supplement::read(&bytes[..]).unwrap(), Supplement::default());
+        let error = Supplement::read(&br#"{ "format": 7 }"#[..]).unwrap_err();
+        assert_eq!(error.to_string(), "supplement of format 7, this keytoll reads format 1");
+        assert!(Supplement::read(&b"{"[..]).is_err());
+    }
+}
