@@ -106,8 +106,11 @@ fn alone(profile: &Profile, column: &Column, out: &mut impl Write) -> io::Result
     with_heads(&head, operations.chain(totals).collect(), out)
 }
 
+/// One of the last lines of a table: what it is, and of what.
+type TotalsLine = (&'static str, fn(&NodeTotal) -> &Estimate);
+
 /// The last lines of a table.
-const TOTALS: [(&str, fn(&NodeTotal) -> &Estimate); 3] = [
+const TOTALS: [TotalsLine; 3] = [
     ("all operations", |node| &node.crypto_ms),
     ("the rest", |node| &node.rest_ms),
     ("the node", |node| &node.total_ms),

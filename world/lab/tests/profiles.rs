@@ -15,11 +15,11 @@ fn plan(method: &str, crypto: &str) -> Plan {
 }
 
 fn steps(profile: &Profile, node: Node) -> Vec<&StepCost> {
-    let of = |cost| match cost {
-        &Cost::Step(ref step) if step.node == node => Some(step),
+    let steps = profile.costs.iter().filter_map(|cost| match cost {
+        Cost::Step(step) if step.node == node => Some(step),
         _ => None,
-    };
-    profile.costs.iter().filter_map(of).collect()
+    });
+    steps.collect()
 }
 
 /// What a step received and sent, and the operations between.

@@ -9,10 +9,10 @@ use miette::Report;
 
 use crate::profile::{Plans, packets};
 
-/// Measures it. Without cryptography there is nothing to profile.
+/// Measures it. Without cryptography that costs something there is nothing to profile.
 pub(super) fn measure(wants: Wants, plan: &Plan, stop: &AtomicBool) -> Result<Supplement, Report> {
     let mut supplement = Supplement::default();
-    if plan.crypto == CryptoMode::Null {
+    if !matches!(plan.crypto, CryptoMode::Real | CryptoMode::OpenSsl) {
         return Ok(supplement);
     }
     if wants.profiles {

@@ -166,7 +166,7 @@ impl Clock {
     /// Stages in the order in which they end first; what ends twice is one stage.
     fn stages(&self, costs: &[PacketCost], of: impl Fn(&PacketCost) -> &[StageCost]) -> Vec<Stage> {
         let mut names: Vec<&str> = Vec::new();
-        for stage in costs.iter().flat_map(|cost| of(cost)) {
+        for stage in costs.iter().flat_map(&of) {
             if !names.contains(&&*stage.stage) {
                 names.push(&stage.stage);
             }

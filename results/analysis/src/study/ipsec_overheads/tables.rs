@@ -156,9 +156,12 @@ fn ciphering(measured: Measured<'_>) -> Table {
     table("Figure 4: what 3DES192 is of its way", "%", &BOTH, lines)
 }
 
+/// A way of a packet, and its stages.
+type Direction = (&'static str, fn(&Processing) -> &[Stage]);
+
 /// Figure 5, which prints no numbers.
 fn stages(measured: Measured<'_>) -> Table {
-    let ways: [(&str, fn(&Processing) -> &[Stage]); 2] =
+    let ways: [Direction; 2] =
         [("in", |processing| &processing.inbound), ("out", |processing| &processing.outbound)];
     let lines = ways.into_iter().flat_map(|(way, of)| {
         let first = measured.packet(Cipher::TripleDes192).map_or(&[][..], |column| of(&column.full));

@@ -263,7 +263,7 @@ fn every_published_number_says_where_it_is_from_and_no_measured_one_does() {
     for figure in tables.iter().flat_map(|table| &table.lines).flat_map(|line| &line.cells).flatten() {
         assert_eq!(figure.basis.is_published(), figure.source.is_some(), "{figure:?}");
     }
-    for table in tables.iter() {
+    for table in &tables {
         for line in &table.lines {
             assert_eq!(line.cells.len(), table.columns.len(), "{}: {}", table.title, line.label);
         }
