@@ -108,3 +108,102 @@ fn there_and_back_real(bencher: Bencher<'_, '_>, suite: &str) {
 fn there_and_back_null(bencher: Bencher<'_, '_>, suite: &str) {
     protected(bencher, &mut Null, suite);
 }
+
+/// IKEv1: message 1 of main mode with three transforms, and messages under an ISAKMP SA.
+mod v1 {
+    use std::time::Duration;
+
+    use keytoll_engine::Ctx;
+    use keytoll_engine::trace::NoTrace;
+    use keytoll_engine::{Addr, Engine, Input, Output, Time};
+    use keytoll_ike::config::{Believe, Config, Connection, Phase1, Prove, Reauthenticate, V1, Version};
+    use keytoll_ike::event::Command;
+    use keytoll_ike::v1::Endpoint;
+    use keytoll_ike::v1::number::{AuthenticationMethod, IDENTITY_PROTECTION, payload};
+    use keytoll_ike::v1::proposal::propose;
+    use keytoll_ike::v1::wire::{Message, Payload, message::push};
+
+    use super::*;
+
+    fn suites() -> Vec<Suite> {
+        let names = ["aes256-sha256-modp2048", "aes128-sha1-modp1024", "3des-md5-modp1024"];
+        names.map(|suite| Suite::ike(suite).unwrap_or_else(|e| panic!("{e}"))).to_vec()
+    }
+
+    fn first_message() -> Vec<u8> {
+        let header = Header::new((1, 0), IDENTITY_PROTECTION, Flags::NONE, 0);
+        let mut m = MessageBuilder::plain(&Header { version: Header::VERSION_1, ..header });
+        let hour = Duration::from_secs(3600);
+        let proposal = propose(&suites(), AuthenticationMethod::PRE_SHARED_KEY, hour);
+        let mut w = keytoll_engine::wire::Writer::default();
+        proposal.write_sa(&mut w);
+        push(&mut m, &Payload::Unknown(payload::SA, w.as_slice()));
+        push(&mut m, &Payload::VendorId(&[7; 16]));
+        m.finish()
+    }
+
+    #[divan::bench]
+    fn write(bencher: Bencher<'_, '_>) {
+        bencher.bench(first_message);
+    }
+
+    #[divan::bench]
+    fn read(bencher: Bencher<'_, '_>) {
+        let bytes = first_message();
+        bencher.bench(|| Message::read(black_box(&bytes)).map(|message| message.payloads.len()));
+    }
+
+    fn endpoint(local: &str, remote: &str, phase1: Phase1) -> Endpoint {
+        let identity = |text: &str| text.parse::<Identity>().unwrap_or_else(|e| panic!("{e}"));
+        let secret = || keytoll_engine::crypto::Secret::from(&b"secret"[..]);
+        let connection = Connection {
+            name: String::new(),
+            version: Version::V1(V1::new(phase1)),
+            local_id: identity(local),
+            remote_id: Some(identity(remote)),
+            local: Prove::Psk(secret()),
+            remote: Believe::psk(secret()),
+            suites: suites(),
+            child: None,
+            request_address: false,
+            pool: None,
+            auth_lifetime: None,
+            reauthenticate: Reauthenticate::OnDemand,
+            rekey_after: None,
+            liveness_after: None,
+        };
+        Endpoint::new(Config::new(vec![connection]), Rng::named(1, local))
+    }
+
+    /// Both ends of phase 1 without cryptography: what the state machines cost.
+    #[divan::bench(args = ["main", "aggressive"])]
+    fn phase_1_null(bencher: Bencher<'_, '_>, mode: &str) {
+        let phase1 = if mode == "main" { Phase1::Main } else { Phase1::Aggressive };
+        let addresses = ["192.0.2.1", "192.0.2.2"].map(|ip| Addr::new(ip.parse().expect("an address"), 500));
+        bencher.bench_local(|| {
+            let mut ends = [endpoint("i.lab", "r.lab", phase1), endpoint("r.lab", "i.lab", phase1)];
+            let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+            let command =
+                Command::Initiate { connection: 0, local: addresses[0].ip, remote: addresses[1].ip };
+            ends[0].handle(Input::Command(command), &mut cx);
+            let mut messages = 0;
+            for turn in (0..2).cycle() {
+                let mut packets = Vec::new();
+                while let Some(output) = ends[turn].poll() {
+                    if let Output::Packet(packet) = output {
+                        packets.push(packet);
+                    }
+                }
+                if packets.is_empty() {
+                    break;
+                }
+                for packet in packets {
+                    messages += 1;
+                    let input = Input::Packet { from: packet.from, to: packet.to, bytes: &packet.bytes };
+                    ends[1 - turn].handle(input, &mut cx);
+                }
+            }
+            messages
+        });
+    }
+}

@@ -307,11 +307,23 @@ impl Sa {
         if let Some((_, reason)) = self.core.refusal.filter(|(at, _)| *at <= now) {
             self.state = fail(&self.core, reason, env);
         } else if self.state.expires().is_some_and(|at| at <= now) {
-            env.discard("half-open SA expired");
-            self.state = State::Gone;
+            self.expire(env);
         } else if self.core.refusal.is_none() {
             self.retransmit(env);
         }
+    }
+
+    /// The initiator has not gone on in time, or not in a way that we understand.
+    fn expire(&mut self, env: &mut Env<'_, '_>) {
+        self.state = match &self.state {
+            State::AwaitingIdentity(wait) if wait.garbled => {
+                fail(&self.core, Reason::AuthenticationFailed, env)
+            }
+            _ => {
+                env.discard("half-open SA expired");
+                State::Gone
+            }
+        };
     }
 
     fn retransmit(&mut self, env: &mut Env<'_, '_>) {

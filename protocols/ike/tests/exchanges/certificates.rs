@@ -1,6 +1,9 @@
 //! IKE_AUTH with certificates: every kind of key, chains, old and new signatures, fragments.
 
+use std::sync::Arc;
+
 use keytoll_engine::algorithm::KeyKind;
+use keytoll_ike::config::{Believe, Prove};
 use keytoll_ike::v2::Config;
 use keytoll_ike::wire::Identity;
 
@@ -199,4 +202,21 @@ fn no_fragments_if_one_side_does_not_know_them() {
         let bench = established((i, r));
         assert_eq!(bench.sent.len(), 4, "{}", bench.ladder);
     }
+}
+
+#[test]
+fn keys_known_by_hand_need_no_certificate() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 1);
+    let configs = |believed: &Pki| {
+        let (mut i, mut r) = pki.configs();
+        only(&mut i).local = Prove::RawKey(pki.device.key.clone());
+        only(&mut i).remote = Believe::RawKey(Arc::clone(&pki.gateway.key.spki));
+        only(&mut r).local = Prove::RawKey(pki.gateway.key.clone());
+        only(&mut r).remote = Believe::RawKey(Arc::clone(&believed.device.key.spki));
+        (i, r)
+    };
+    let bench = Bench::new(configs(&pki)).established();
+    bench.assert_agreement();
+    let mut bench = Bench::new(configs(&Pki::seeded(KeyKind::EcdsaP256, 1, 9))).established();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"], "another key is not it");
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::KeyKind;
-use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
+use keytoll_ike::config::{Believe, Config, Phase1, Prove, Reauthenticate, V1, Version};
 
-use crate::support::lab::{self, Pki, both, esp, ike, only};
+use crate::support::lab::{self, Pki, both, esp, ike, only, seconds};
 
 pub(crate) const IKE_SUITE: &str = "aes128-sha256-modp2048";
 pub(crate) const ESP_SUITE: &str = "aes128-sha256";
@@ -15,6 +15,7 @@ pub(crate) fn v1(configs: (Config, Config), phase1: Phase1) -> (Config, Config) 
     both(configs, |connection| {
         connection.version = Version::V1(V1::new(phase1));
         connection.suites = ike(IKE_SUITE);
+        connection.reauthenticate = Reauthenticate::Ahead(seconds(100));
         connection.child.as_mut().unwrap().suites = esp(ESP_SUITE);
     })
 }

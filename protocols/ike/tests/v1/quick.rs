@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keytoll_ike::config::{Config, Mode, Phase1, V1, Version};
+use keytoll_ike::config::{Config, Mode, Phase1, Reauthenticate, V1, Version};
 use keytoll_ike::event::{Command, Event};
 
 use crate::configs::psk;
@@ -159,7 +159,7 @@ fn the_shorter_lifetime_holds_whoever_has_it() {
                 Version::V1(V1 { phase1, lifetime: seconds(1000), child_lifetime: seconds(500) });
             let mut bench = Bench::new((i, r)).established();
             let sa = bench.sa(Side::I);
-            // Both are replaced by the initiator at nine tenths.
+            // The child is replaced by the initiator at nine tenths, the ISAKMP SA 100 s before its end.
             bench.run_for(seconds(440));
             assert_eq!(bench.i.books.all_children().len(), 1);
             bench.run_for(seconds(12));
@@ -171,6 +171,19 @@ fn the_shorter_lifetime_holds_whoever_has_it() {
             assert_eq!(bench.disagreement(), None);
         }
     }
+}
+
+#[test]
+fn an_sa_that_nobody_needs_ahead_ends_with_its_lifetime() {
+    let configs = both(lifetimes(psk(Phase1::Main), seconds(600), seconds(600)), |connection| {
+        connection.reauthenticate = Reauthenticate::OnDemand;
+    });
+    let mut bench = Bench::new(configs).established();
+    bench.run_for(seconds(599));
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1));
+    bench.run_for(seconds(2));
+    assert_eq!(bench.closures(Side::I), ["lifetime"]);
+    bench.assert_nothing_remains();
 }
 
 #[test]

@@ -42,6 +42,9 @@ const SEEN_MAX: usize = 64;
 /// repeated.
 const OVERLAP: Duration = Duration::from_secs(5);
 
+/// How long a responder waits beyond the lifetime before it closes the SA itself: time for the initiator to do so.
+const LIFETIME_GRACE: Duration = Duration::from_secs(30);
+
 /// So long the owner hears nothing of an SA that may have come in another one's place: whoever authenticated again closes
 /// the old one at once, whoever wants one more SA begins a quick mode.
 const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
@@ -157,7 +160,7 @@ impl Established {
             exchanges: Vec::with_capacity(1),
             seen: VecDeque::new(),
             rekey_at: connection.rekey_after.or(own).map(|after| now + after),
-            expires_at: now + lifetime,
+            expires_at: now + lifetime + if initiator { Duration::ZERO } else { LIFETIME_GRACE },
             heard: now,
             liveness_after: connection.liveness_after.filter(|_| extensions.dpd),
             lifetime,

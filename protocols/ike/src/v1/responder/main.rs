@@ -38,6 +38,8 @@ pub(in crate::v1) struct AwaitingKeys {
 pub(in crate::v1) struct AwaitingIdentity {
     pub(in crate::v1) expires: Time,
     agreement: Agreement,
+    /// Something came that our keys do not open: the initiator has another shared key, or it was somebody else.
+    pub(in crate::v1) garbled: bool,
 }
 
 /// The key agreement; done when the first encrypted message comes.
@@ -106,7 +108,7 @@ impl AwaitingKeys {
         let values = Values { publics: [public, pair.public], nonces: [nonce, own_nonce.to_vec()] };
         let agreement = Agreement::Pending { terms: self.terms, values, private: pair.private };
         let expires = env.now() + env.shared.config.half_open.lifetime;
-        State::AwaitingIdentity(Box::new(AwaitingIdentity { expires, agreement }))
+        State::AwaitingIdentity(Box::new(AwaitingIdentity { expires, agreement, garbled: false }))
     }
 }
 
@@ -140,6 +142,7 @@ impl AwaitingIdentity {
             // believe it, and may try again.
             env.discard("not decryptable");
             tell_in_clear(core, NotifyType::PAYLOAD_MALFORMED, env);
+            self.garbled = true;
             return State::AwaitingIdentity(self);
         };
         let Ok(inbound) = Inbound::new(opened.payloads()) else {
