@@ -86,6 +86,16 @@ impl Ipsec {
         self.sad.remove(inbound_spi)
     }
 
+    /// Nothing leaves any more through the pair that receives on this SPI; what arrives on it is still opened.
+    pub fn retire(&mut self, inbound_spi: u32) {
+        self.sad.retire(inbound_spi);
+    }
+
+    /// Whether another pair, not retired, is for the same packets as the one that receives on this SPI.
+    pub fn is_replaced(&self, inbound_spi: u32) -> bool {
+        self.sad.is_replaced(inbound_spi)
+    }
+
     /// How many pairs there are.
     pub fn len(&self) -> usize {
         self.sad.len()

@@ -186,15 +186,37 @@ impl Sad {
     pub(crate) fn remove(&mut self, spi: u32) -> bool {
         let Some(place) = self.by_spi.remove(&spi) else { return false };
         let pair = self.pairs[place.0 as usize].take().expect("what has an SPI has a place");
-        let peer = pair.selectors.peer();
+        self.unlist(place, pair.selectors.peer());
+        self.vacant.push(place);
+        true
+    }
+
+    /// Nothing leaves through this pair any more; what arrives on it is still opened.
+    pub(crate) fn retire(&mut self, spi: u32) {
+        if let Some(&place) = self.by_spi.get(&spi) {
+            let peer = self.at(place).selectors.peer();
+            self.unlist(place, peer);
+        }
+    }
+
+    /// Whether another pair that is not retired is for the same packets.
+    pub(crate) fn is_replaced(&self, spi: u32) -> bool {
+        let Some(pair) = self.get(spi) else { return false };
+        let listed = match pair.selectors.peer() {
+            Some(peer) => self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice),
+            None => &self.others,
+        };
+        let mut others = listed.iter().filter_map(|&place| self.pair(place));
+        others.any(|other| other.inbound.spi() != spi && other.selectors == pair.selectors)
+    }
+
+    fn unlist(&mut self, place: Place, peer: Option<IpAddr>) {
         let siblings = self.siblings(peer);
         siblings.retain(|&other| other != place);
         if let Some(peer) = peer.filter(|_| siblings.is_empty()) {
             self.by_peer.remove(&peer);
         }
-        self.vacant.push(place);
         self.changed();
-        true
     }
 
     /// The pairs with the same peer, or those for networks.

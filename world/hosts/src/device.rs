@@ -197,7 +197,7 @@ impl Device {
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
             v2::Event::ChildDown(_, spi) => {
-                self.sas.remove(spi);
+                self.sas.remove(spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
@@ -295,6 +295,7 @@ impl Engine for Device {
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
+                self.sas.expire(cx.now);
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
             }
             Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
@@ -325,7 +326,8 @@ impl Engine for Device {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.ike.deadline(), self.station.as_ref().and_then(Station::deadline))
+        let traffic = self.station.as_ref().and_then(Station::deadline);
+        Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.sas.deadline()), traffic)
     }
 }
 

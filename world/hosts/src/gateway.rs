@@ -186,7 +186,7 @@ impl Gateway {
                 self.install(sa, *new);
             }
             v2::Event::ChildDown(_, spi) => {
-                self.sas.remove(spi);
+                self.sas.remove(spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
@@ -257,6 +257,7 @@ impl Engine for Gateway {
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
+                self.sas.expire(cx.now);
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);
@@ -286,6 +287,7 @@ impl Engine for Gateway {
     fn deadline(&self) -> Option<Deadline> {
         let radius = self.authenticator.as_ref().and_then(Authenticator::deadline);
         let traffic = self.station.as_ref().and_then(Station::deadline);
-        Deadline::earlier(Deadline::earlier(self.ike.deadline(), radius), traffic)
+        let own = Deadline::earlier(self.ike.deadline(), self.sas.deadline());
+        Deadline::earlier(Deadline::earlier(own, radius), traffic)
     }
 }

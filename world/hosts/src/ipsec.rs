@@ -1,11 +1,13 @@
 //! The child SAs of a host: what is sealed into which, what arrives on which.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::ops::Range;
+use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Rng, Transport};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
@@ -20,7 +22,12 @@ use crate::ip;
 #[derive(Debug, Default)]
 pub(crate) struct SaTable {
     ipsec: Ipsec,
+    /// Pairs that others have replaced, by the SPI that they receive on, and until when they do; the first to end first.
+    replaced: VecDeque<(Time, u32)>,
 }
+
+/// How long what was sent before a rekeying may be on its way: strongSwan's `delete_rekeyed_delay`.
+const REPLACED_FOR: Duration = Duration::from_secs(5);
 
 /// An IP packet that came out of an SA.
 #[derive(Debug)]
@@ -80,9 +87,31 @@ impl SaTable {
         });
     }
 
-    /// Forgets the SA that receives on this SPI.
-    pub(crate) fn remove(&mut self, inbound_spi: u32) {
+    /// The SA that receives on this SPI is closed.
+    // RFC 7296 §2.8: what was sent through the old SA may arrive after what was sent through the new one.
+    pub(crate) fn remove(&mut self, inbound_spi: u32, now: Time) {
+        if self.ipsec.is_replaced(inbound_spi) {
+            self.ipsec.retire(inbound_spi);
+            self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
+            return;
+        }
         self.ipsec.remove(inbound_spi);
+        // Whose successor is gone is over, too.
+        let Self { ipsec, replaced } = self;
+        replaced.retain(|&(_, spi)| ipsec.is_replaced(spi) || !ipsec.remove(spi));
+    }
+
+    /// Forgets what has been replaced for long enough.
+    pub(crate) fn expire(&mut self, now: Time) {
+        while let Some(&(_, spi)) = self.replaced.front().filter(|(until, _)| *until <= now) {
+            self.ipsec.remove(spi);
+            self.replaced.pop_front();
+        }
+    }
+
+    /// When [`Self::expire`] has something to forget.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.replaced.front().map(|&(at, _)| Deadline { at, why: "replaced SA forgotten" })
     }
 
     /// Whether traffic to this address has an SA.

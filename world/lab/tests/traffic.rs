@@ -99,6 +99,23 @@ fn down_and_both_ways() {
     assert!(close(up, down) && both.lost() == 0);
 }
 
+/// Both sides rekey at the same moments, so rekeyings cross: the worst that RFC 7296 §2.8.1 knows.
+#[test]
+fn rekeying_loses_nothing() {
+    for direction in ["up", "both"] {
+        let options = format!(
+            "traffic = 'constant'\ntraffic_rate = '2 Mbit/s'\ntraffic_direction = '{direction}'\n\
+             mode = 'tunnel'\nrekey_child = '300 ms'"
+        );
+        let memory = run("null", &options);
+        let discarded =
+            memory.records.iter().find(|record| matches!(record.fact, Fact::TrafficDiscarded { .. }));
+        assert_eq!(discarded, None, "{direction}");
+        let traffic = measure(memory.records, memory.costs).kept[0].traffic.clone().unwrap();
+        assert!(traffic.rekeys >= 5 && traffic.lost() == 0, "{direction}: {} lost", traffic.lost());
+    }
+}
+
 #[test]
 fn a_slow_processor_limits_what_a_fast_link_carries_and_costs_are_told() {
     let text = "samples = 1\nmethods = 'ikev2-psk'\ncpus = { gw = { name = 'slow', frequency = '30 MHz' } }\n\
