@@ -29,12 +29,12 @@ impl Cache {
     /// The SA of a flow, if it was looked up since the database changed.
     #[inline]
     pub(crate) fn get(&mut self, flow: &Flow, generation: u32) -> Option<Place> {
-        let is_it = |entry: &Entry| entry.flow == *flow && entry.generation == generation;
-        if let Some(entry) = self.last.filter(is_it) {
+        let is_it = |entry: &&Entry| entry.generation == generation && entry.flow == *flow;
+        if let Some(entry) = self.last.as_ref().filter(is_it) {
             return Some(entry.place);
         }
-        let entry = self.table.get(slot(flow)).copied().flatten().filter(is_it)?;
-        self.last = Some(entry);
+        let entry = self.table.get(slot(flow)).and_then(Option::as_ref).filter(is_it)?;
+        self.last = Some(*entry);
         Some(entry.place)
     }
 

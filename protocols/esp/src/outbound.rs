@@ -116,8 +116,8 @@ impl Outbound {
         let (front, behind, padding) = (self.front_len(), self.behind_len(payload), self.padding(payload));
         frame.grow(front, behind);
         let (head, rest) = frame.bytes_mut().split_at_mut(front);
-        head[..4].copy_from_slice(&self.spi.to_be_bytes());
-        head[4..8].copy_from_slice(&(self.sequence as u32).to_be_bytes());
+        let words = u64::from(self.spi) << 32 | u64::from(self.sequence as u32);
+        head[..8].copy_from_slice(&words.to_be_bytes());
         self.write_iv(&mut head[8..], rng);
         let trailer = &mut rest[payload..payload + padding + 2];
         // RFC 4303 §2.4: the padding counts 1, 2, 3, …
