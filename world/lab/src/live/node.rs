@@ -37,6 +37,8 @@ const ROLE: u8 = 1;
 /// How long a device waits for the answer to its deletion before it is closed all the same: it has said it three times by
 /// then (4 s and 7.2 s apart).
 const CLOSING_PATIENCE: Duration = Duration::from_secs(12);
+/// The same where nobody answers (RFC 2408 §5.15): time for the deletion to get across the slowest of the networks.
+const UNANSWERED_PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks at whether the answer has come.
 const LOOK: Duration = Duration::from_millis(1);
 /// Somebody will wake us.
@@ -150,6 +152,7 @@ impl Process {
             memories,
             card,
             childless,
+            closing: if row.method.phase1().is_some() { UNANSWERED_PATIENCE } else { CLOSING_PATIENCE },
             heap_before,
             heap_begun: heap_before,
             cpu_begun_ns: 0,
@@ -283,6 +286,8 @@ struct Stand {
     memories: Memories,
     card: Option<SharedCard>,
     childless: bool,
+    /// How long a deletion may take to be answered, or to arrive.
+    closing: Duration,
     heap_before: i64,
     heap_begun: i64,
     cpu_begun_ns: u64,
@@ -405,7 +410,7 @@ impl Stand {
 
     fn close(&mut self) -> io::Result<()> {
         let Some(sa) = self.sa else { return tell(&Tell::Ready) };
-        let until = self.driver.now() + CLOSING_PATIENCE;
+        let until = self.driver.now() + self.closing;
         self.wait = Wait::Closing { until, handled: self.log.handled_count() };
         self.command(Command::Ike(v2::Command::Delete(sa)));
         Ok(())
