@@ -147,17 +147,17 @@ impl Lab {
         finish(nat.command("nft").arg(rules)).map(drop)
     }
 
-    /// Of what the gateway sends and gets on the cable every third packet of IKE is lost.
-    pub fn lose_every_third(&self) -> Result<(), Trouble> {
+    /// Of what the gateway sends and gets on the cable every fourth packet of IKE is lost.
+    pub fn lose_every_fourth(&self) -> Result<(), Trouble> {
         let rules = "add table lossy; \
                      add chain lossy in { type filter hook input priority 0; }; \
                      add chain lossy out { type filter hook output priority 0; }; \
-                     add rule lossy in udp dport { 500, 4500 } numgen inc mod 3 == 2 drop; \
-                     add rule lossy out udp sport { 500, 4500 } numgen inc mod 3 == 0 drop";
+                     add rule lossy in udp dport { 500, 4500 } numgen inc mod 4 == 2 drop; \
+                     add rule lossy out udp sport { 500, 4500 } numgen inc mod 4 == 0 drop";
         finish(self.place(Node::Gw).command("nft").arg(rules)).map(drop)
     }
 
-    /// Ends [`Self::lose_every_third`].
+    /// Ends [`Self::lose_every_fourth`].
     pub fn lose_nothing(&self) -> Result<(), Trouble> {
         finish(self.place(Node::Gw).command("nft").arg("delete table lossy")).map(drop)
     }

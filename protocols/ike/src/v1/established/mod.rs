@@ -389,6 +389,7 @@ impl Established {
     fn tick_exchanges(&mut self, core: &Core, env: &mut Env<'_, '_>) -> bool {
         let (now, timers) = (env.now(), env.shared.config.retransmission);
         let mut dead = false;
+        let unconfirmed = core.role.is_initiator() && self.children.is_empty();
         self.exchanges.retain_mut(|exchange| {
             if matches!(exchange.wait, Wait::Confirmed(until) if until <= now) {
                 return false;
@@ -396,6 +397,10 @@ impl Established {
             match exchange.sent.tick(now, &timers) {
                 Due::NotYet => return true,
                 Due::Again => {
+                    // The last message of aggressive mode is ours, and nobody confirms it: it may be what was lost.
+                    if let Some(last) = core.last.as_ref().filter(|_| unconfirmed) {
+                        env.transmit(core.route, &last.packet, true);
+                    }
                     env.transmit(core.route, &exchange.sent.packet, true);
                     return true;
                 }
