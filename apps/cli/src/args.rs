@@ -207,7 +207,7 @@ keys; 3 the environment does not let us.";
 const CRYPTO_HELP: &str = "\
 Examples:
   keytoll crypto modp2048 sign/rsa2048
-  keytoll crypto --table rsa-rc4-sha1
+  keytoll crypto --table dh-groups
   keytoll crypto --calibrate costs.json
 
 PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, traffic, prfs,
@@ -616,8 +616,8 @@ pub(crate) struct CryptoArgs {
     /// What to measure: families, operations, algorithms; everything without it.
     #[arg(value_name = "PRIMITIVE")]
     pub(crate) primitives: Vec<String>,
-    /// A paper's table instead: 001's Table 4-1.
-    #[arg(long, value_name = "TABLE", value_parser = [RSA_RC4_SHA1], conflicts_with_all = ["primitives", "sizes", "calibrate"])]
+    /// A paper's table instead: 001's Table 4-1, or 002's Table 1.
+    #[arg(long, value_name = "TABLE", value_parser = [RSA_RC4_SHA1, DH_GROUPS], conflicts_with_all = ["primitives", "sizes", "calibrate"])]
     pub(crate) table: Option<String>,
     /// Measure what every operation costs and write it into this file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["primitives", "sizes", "exponents", "json"])]
@@ -639,6 +639,8 @@ pub(crate) struct CryptoArgs {
     pub(crate) json: bool,
 }
 
+/// The table of paper 002.
+pub(crate) const DH_GROUPS: &str = "dh-groups";
 /// The table of paper 001.
 pub(crate) const RSA_RC4_SHA1: &str = "rsa-rc4-sha1";
 

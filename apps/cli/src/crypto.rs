@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use keytoll_analysis::primitives::{self, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS};
@@ -12,6 +13,7 @@ use keytoll_crypto::Exponents;
 use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
 use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
+use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::primitive::Timings;
 use miette::{Report, miette};
 
@@ -38,7 +40,7 @@ pub(crate) fn crypto(args: &CryptoArgs) -> Result<ExitCode, Report> {
 }
 
 fn costs(args: &CryptoArgs) -> Result<ExitCode, Report> {
-    let library = library(args)?;
+    let library = library(&args.crypto)?;
     let chosen = chosen(&args.primitives, catalogue::all(&ask(args), library))?;
     let Some(timings) = timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?
     else {
@@ -59,7 +61,10 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
         RSA_RC4_SHA1 => {
             (catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES), RSA_RC4_SHA1_OPERATIONS, primitives::rsa_rc4_sha1)
         }
-        _ => return Err(miette!("no such table")),
+        _ => {
+            let chosen = catalogue::exchanges(&ask(args), library(&args.crypto)?);
+            (chosen, primitives::DH_GROUPS_OPERATIONS, primitives::dh_groups)
+        }
     };
     let effort = Effort { operations: operations(args).or(Some(usual)), ..Effort::default() };
     let Some(timings) = timed(args, &chosen, effort)? else {
@@ -80,7 +85,7 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     let file = File::create(path).map_err(|error| unwritable(path, &error))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
-    let Some(timings) = timed(args, &catalogue::all(&ask, library(args)?), effort)? else {
+    let Some(timings) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)? else {
         std::fs::remove_file(path).map_err(|error| unwritable(path, &error))?;
         return Ok(ExitCode::from(INTERRUPTED));
     };
@@ -103,16 +108,33 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Report {
     miette!("cannot write `{}`: {error}", path.display())
 }
 
-/// Measures under a progress bar; none if it was interrupted.
+/// Paper 002's key exchanges, for its study; none if it was interrupted.
+pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Result<Option<Timings>, Report> {
+    let library = match mode {
+        CryptoMode::OpenSsl => library("openssl")?,
+        _ => Library::AwsLc,
+    };
+    let chosen = catalogue::exchanges(&Ask::default(), library);
+    let effort = Effort { operations: Some(count), ..Effort::default() };
+    Ok(watched(&chosen, library, effort, stop))
+}
+
+/// Measures until Ctrl-C; none if it was interrupted.
 fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Option<Timings>, Report> {
     let stop = interrupt::watch(|| {})?;
-    let bar = screen::progress_bar(chosen.len() as u64, "primitives");
-    let timings = measure(chosen, library(args)?, effort, keytoll_lab::machine(), &|| bar.inc(1), &stop);
-    bar.finish_and_clear();
+    let timings = watched(chosen, library(&args.crypto)?, effort, &stop);
     if timings.is_none() {
         screen::note("interrupted: nothing is kept\n");
     }
     Ok(timings)
+}
+
+/// Measures under a progress bar.
+fn watched(chosen: &[Primitive], library: Library, effort: Effort, stop: &AtomicBool) -> Option<Timings> {
+    let bar = screen::progress_bar(chosen.len() as u64, "primitives");
+    let timings = measure(chosen, library, effort, keytoll_lab::machine(), &|| bar.inc(1), stop);
+    bar.finish_and_clear();
+    timings
 }
 
 fn operations(args: &CryptoArgs) -> Option<u64> {
@@ -131,8 +153,8 @@ fn ask(args: &CryptoArgs) -> Ask {
 }
 
 #[cfg_attr(feature = "ossl", expect(clippy::unnecessary_wraps, reason = "other builds lack a library"))]
-fn library(args: &CryptoArgs) -> Result<Library, Report> {
-    match args.crypto.as_str() {
+fn library(name: &str) -> Result<Library, Report> {
+    match name {
         #[cfg(feature = "ossl")]
         "openssl" => Ok(Library::OpenSsl),
         #[cfg(not(feature = "ossl"))]

@@ -94,3 +94,19 @@ fn a_calibration_that_cannot_be_written_is_told_at_once() {
     assert_eq!(status.code(), Some(3));
     assert!(String::from_utf8_lossy(&stderr).contains("cannot write `/nowhere/costs.json`"));
 }
+
+#[test]
+fn paper_002_stands_beside_ours_with_both_lengths_of_exponents() {
+    let sheet = json("crypto --table dh-groups --count 2 --exponents short --json");
+    let lines = sheet["tables"][0]["lines"].as_array().unwrap();
+    let labels: Vec<_> = lines.iter().map(|line| line["label"].as_str().unwrap()).collect();
+    let at = |label: &str| labels.iter().position(|found| found.starts_with(label)).unwrap();
+    assert_eq!(labels[at("modp1024") + 1], "  paper");
+    assert_eq!(lines[at("modp1024") + 1]["cells"][0]["value"], 17_200.0);
+    assert!(labels.contains(&"x25519") && labels[at("modp3072")] == "modp3072 256", "{labels:?}");
+    let verdict = |name: &str| {
+        let findings = sheet["findings"].as_array().unwrap();
+        findings.iter().find(|finding| finding["name"] == name).unwrap()["verdict"].clone()
+    };
+    assert_eq!(verdict("larger-is-slower"), "holds");
+}

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::{Welford, interval95};
 
+pub use crate::study::dh_groups::{EXCHANGES as DH_GROUPS_OPERATIONS, sheet as dh_groups};
 pub use costs::table as costs;
 pub use rsa_rc4_sha1::{
     BYTES as RSA_RC4_SHA1_BYTES, OPERATIONS as RSA_RC4_SHA1_OPERATIONS, sheet as rsa_rc4_sha1,

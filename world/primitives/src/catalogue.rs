@@ -312,13 +312,12 @@ pub fn all(ask: &Ask, library: Library) -> Vec<Primitive> {
         .collect()
 }
 
-/// One side's whole key exchange, of every group.
+/// Paper 002's Table 1: a key pair, and one side's whole key exchange, of every group.
 pub fn exchanges(ask: &Ask, library: Library) -> Vec<Primitive> {
-    let operations = Group::ALL.iter().map(|&group| Operation::Exchange(group));
-    operations
-        .filter(|&operation| library.has(operation))
-        .flat_map(|operation| variants(operation, ask))
-        .collect()
+    let operations =
+        Group::ALL.iter().flat_map(|&group| [Operation::Generate(group), Operation::Exchange(group)]);
+    let operations = operations.filter(|&operation| library.has(operation));
+    operations.flat_map(|operation| variants(operation, ask)).collect()
 }
 
 /// Paper 001's Table 4-1.

@@ -3,16 +3,17 @@
 use std::sync::atomic::AtomicBool;
 
 use keytoll_analysis::study::{Supplement, Wants};
-use keytoll_scenario::plan::{CryptoMode, Plan};
+use keytoll_scenario::plan::Plan;
 use keytoll_trace::Node;
 use miette::Report;
 
+use crate::crypto;
 use crate::profile::{Plans, packets};
 
 /// Measures it. Without cryptography that costs something there is nothing to profile.
 pub(super) fn measure(wants: Wants, plan: &Plan, stop: &AtomicBool) -> Result<Supplement, Report> {
     let mut supplement = Supplement::default();
-    if !matches!(plan.crypto, CryptoMode::Real | CryptoMode::OpenSsl) {
+    if !plan.crypto.computes() {
         return Ok(supplement);
     }
     if wants.profiles {
@@ -24,6 +25,9 @@ pub(super) fn measure(wants: Wants, plan: &Plan, stop: &AtomicBool) -> Result<Su
         let suites =
             wants.esp_suites.iter().map(|name| packets::suite(name)).collect::<Result<Vec<_>, _>>()?;
         supplement.packets = Some(packets::measure(packets::PACKET, &suites, packets::PACKETS, stop)?);
+    }
+    if wants.exchanges > 0 {
+        supplement.exchanges = crypto::exchanges(plan.crypto, wants.exchanges, stop)?;
     }
     Ok(supplement)
 }

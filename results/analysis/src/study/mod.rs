@@ -10,6 +10,7 @@
 //! cryptography, packets through a tunnel. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`]. What was published is data
 //! in that folder, each number with its source, and never becomes a measured one.
 
+pub(crate) mod dh_groups;
 mod figure;
 mod finding;
 mod ikev2_wireless;
@@ -29,7 +30,7 @@ pub use table::{Line, Table};
 use crate::summary::Summary;
 
 /// Every study, in the order of the list.
-pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY, ipsec_overheads::STUDY];
+pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY, ipsec_overheads::STUDY, dh_groups::STUDY];
 
 /// The format of [`Account`].
 pub const FORMAT: u32 = 1;

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 
+use keytoll_trace::primitive::Timings;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::{Packets, Profile};
@@ -23,11 +24,14 @@ pub struct Supplement {
     /// Packets through a tunnel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Packets>,
+    /// Key exchanges with every group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<Timings>,
 }
 
 impl Default for Supplement {
     fn default() -> Self {
-        Self { format: FORMAT, profiles: Vec::new(), packets: None }
+        Self { format: FORMAT, profiles: Vec::new(), packets: None, exchanges: None }
     }
 }
 
@@ -38,15 +42,17 @@ pub struct Wants {
     pub profiles: bool,
     /// Packets through a tunnel, with these suites for ESP; none if empty.
     pub esp_suites: &'static [&'static str],
+    /// So many key exchanges with every group.
+    pub exchanges: u64,
 }
 
 impl Wants {
     /// The run alone.
-    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[] };
+    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[], exchanges: 0 };
 
     /// Whether the run alone will do.
     pub const fn is_nothing(self) -> bool {
-        !self.profiles && self.esp_suites.is_empty()
+        !self.profiles && self.esp_suites.is_empty() && self.exchanges == 0
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) const STUDY: Study = Study {
     title: "What IKEv1 and ESP cost a VPN server, with cryptography and without",
     source: "paper 004: Shue et al., Analysis of IPSec Overheads for VPN Servers",
     scenario: include_str!("../../../../../scenarios/studies/ipsec-overheads.toml"),
-    wants: Wants { profiles: true, esp_suites: &ESP_SUITES },
+    wants: Wants { profiles: true, esp_suites: &ESP_SUITES, ..Wants::NOTHING },
     tables: tables::tables,
     findings: findings::findings,
     notes: notes::notes,

@@ -1,0 +1,77 @@
+//! Paper 002: which Diffie-Hellman group suits IPsec with IKEv2. Read its §4; `reference/protocols.md` §4 says why its order
+//! of groups depends on the build of a library.
+
+mod exchange;
+mod published;
+mod throughput;
+
+use keytoll_trace::primitive::Timings;
+
+use super::{Evidence, Finding, Material, Sheet, Study, Table, Verdict, Wants};
+
+/// The study.
+pub(super) const STUDY: Study = Study {
+    name: "dh-groups",
+    title: "Diffie-Hellman groups: the time of a key exchange, and the throughput of the SA",
+    source: SOURCE,
+    scenario: include_str!("../../../../../scenarios/studies/dh-groups.toml"),
+    wants: Wants { exchanges: EXCHANGES, ..Wants::NOTHING },
+    tables,
+    findings,
+    notes,
+};
+
+fn tables(material: &Material<'_>) -> Vec<Table> {
+    let exchanges = material.supplement.exchanges.as_ref().map(exchange::tables);
+    let throughput = throughput::table(material.summary);
+    exchanges.into_iter().flatten().chain((!throughput.lines.is_empty()).then_some(throughput)).collect()
+}
+
+fn findings(material: &Material<'_>) -> Vec<Finding> {
+    let exchanges = material.supplement.exchanges.as_ref().map(exchange::findings);
+    exchanges.into_iter().flatten().chain(throughput::findings(material.summary)).collect()
+}
+
+fn notes(material: &Material<'_>) -> Vec<String> {
+    let exchanges = material.supplement.exchanges.as_ref().map(exchange::notes);
+    exchanges.into_iter().flatten().chain(throughput::notes()).collect()
+}
+
+/// The paper.
+const SOURCE: &str = "paper 002: §4, strongSwan; neither its machine nor its library is told";
+
+/// Its Table 1 alone, which primitives decide.
+pub fn sheet(timings: &Timings) -> Sheet {
+    Sheet {
+        title: "Key exchange with each Diffie-Hellman group".to_owned(),
+        source: SOURCE.to_owned(),
+        tables: exchange::tables(timings),
+        findings: exchange::findings(timings),
+        notes: exchange::notes(timings),
+    }
+}
+
+/// How many key exchanges the paper timed.
+pub const EXCHANGES: u64 = 10;
+
+/// A claim before it is judged.
+struct Claim {
+    name: &'static str,
+    claim: &'static str,
+    source: &'static str,
+    taken_as: &'static str,
+}
+
+impl Claim {
+    fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
+        let Self { name, claim, source, taken_as } = self;
+        Finding {
+            name: name.to_owned(),
+            claim: claim.to_owned(),
+            source: source.to_owned(),
+            taken_as: taken_as.to_owned(),
+            verdict,
+            evidence,
+        }
+    }
+}
