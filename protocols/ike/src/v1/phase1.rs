@@ -1,5 +1,6 @@
 //! What main and aggressive mode have in common, on both sides. Read RFC 2409 §5 first.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::algorithm::Hash;
@@ -108,10 +109,38 @@ pub(super) struct Values {
     pub(super) nonces: [Vec<u8>; 2],
 }
 
+/// What SKEYID is made from; once known it stays, wherever later messages come from.
+#[derive(Debug)]
+pub(super) enum Root {
+    /// The key both share.
+    SharedKey(Secret),
+    /// The nonces.
+    Signatures,
+}
+
+impl Root {
+    /// None if the method needs a shared key and there is none.
+    pub(super) fn of(method: AuthenticationMethod, shared_key: Option<&Secret>) -> Option<Self> {
+        match method {
+            AuthenticationMethod::PRE_SHARED_KEY => shared_key.cloned().map(Self::SharedKey),
+            _ => Some(Self::Signatures),
+        }
+    }
+
+    /// The shared key, if that is what SKEYID is made from.
+    pub(super) const fn shared_key(&self) -> Option<&Secret> {
+        match self {
+            Self::SharedKey(key) => Some(key),
+            Self::Signatures => None,
+        }
+    }
+}
+
 /// Phase 1 with keys.
 #[derive(Debug)]
 pub(super) struct Keyed {
     pub(super) terms: Terms,
+    pub(super) root: Root,
     pub(super) keys: Keys,
     pub(super) iv: Iv,
     skeyid: Digest,
@@ -119,12 +148,12 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// RFC 2409 §5: SKEYID from the shared key if there is one, else from the nonces.
+    /// RFC 2409 §5: SKEYID and everything that comes from it.
     pub(super) fn derive(
         terms: Terms,
         values: Values,
         shared: &[u8],
-        psk: Option<&Secret>,
+        root: Root,
         cookies: (u64, u64),
         env: &mut Env<'_, '_>,
     ) -> Self {
@@ -132,15 +161,15 @@ impl Keyed {
         let seeds = Seeds { cookie_i: cookies.0, cookie_r: cookies.1, nonce_i, nonce_r };
         let prf = terms.suite.prf.expect("suites of ISAKMP SAs have a PRF");
         let crypto = &mut *env.cx.crypto;
-        let skeyid = match psk {
-            Some(psk) => keys::skeyid_of_shared_key(crypto, prf, psk, seeds),
-            None => keys::skeyid_of_signatures(crypto, prf, shared, seeds),
+        let skeyid = match &root {
+            Root::SharedKey(key) => keys::skeyid_of_shared_key(crypto, prf, key, seeds),
+            Root::Signatures => keys::skeyid_of_signatures(crypto, prf, shared, seeds),
         };
         let keys = Keys::derive(crypto, &terms.suite, &skeyid, shared, seeds);
         let [public_i, public_r] = &values.publics;
         let iv = Iv::first(crypto, &keys, public_i, public_r);
         keys.reveal(cookies, env.cx.trace);
-        Self { terms, keys, iv, skeyid, publics: values.publics }
+        Self { terms, root, keys, iv, skeyid, publics: values.publics }
     }
 
     /// HASH_I or HASH_R.
@@ -168,6 +197,11 @@ impl Keyed {
     ) -> Result<(), Reason> {
         let expected = self.hash(core.role.peer(), id_body, core, env);
         auth::verify(connection, &expected, id, inbound, env.cx)
+    }
+
+    /// Whether a peer of this identity would have used the key that was used: one with a key of its own nobody else's.
+    pub(super) fn is_key_of(&self, identity: &Identity, connection: &Connection, ip: IpAddr) -> bool {
+        auth::shared_key(connection, Some(identity), ip) == self.root.shared_key()
     }
 
     /// Tells the peer why there will be no SA, under the keys there are (RFC 2409 §5.7).

@@ -1,11 +1,13 @@
 //! What nobody should send, and who should not be believed.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::{Addr, Input};
 use keytoll_ike::config::{Believe, Phase1, Prove};
 use keytoll_ike::event::Command;
+use keytoll_ike::wire::Identity;
 
 use crate::configs::{certificates, psk, raw_keys, v1};
 use crate::support::lab::{self, Pki, ike, keys_by_identity, only, seconds, secret};
@@ -38,6 +40,74 @@ fn an_identity_uses_its_own_key() {
     only(&mut r).remote_id = None;
     only(&mut r).remote = keys_by_identity(&[(lab::DEVICE, "correct horse battery staple")]);
     Bench::new((i, r)).established().assert_agreement();
+}
+
+/// A gateway that knows devices by their addresses only.
+fn keys_by_address(keys: &[(&str, &str)]) -> Believe {
+    let by_identity =
+        keys.iter().map(|(ip, key)| (Identity::from(ip.parse::<IpAddr>().unwrap()), secret(key)));
+    Believe::Psk { any: None, by_identity: by_identity.collect() }
+}
+
+/// Delivers what is on the wire; what `I` sends from its `n`th datagram on comes from this address.
+fn moved(bench: &mut Bench, n: usize, ip: &str) {
+    let mut count = 0;
+    while let Some((to, mut datagram)) = bench.intercept() {
+        if to == Side::R {
+            count += 1;
+            if count >= n {
+                datagram.from.ip = ip.parse().unwrap();
+            }
+        } else {
+            datagram.to.ip = Side::I.ip();
+        }
+        bench.deliver(to, &datagram);
+    }
+}
+
+/// What SKEYID is made from was settled by message 1: an address without a key does not turn it into a secret that
+/// anybody can compute.
+#[test]
+fn another_address_later_does_not_change_the_shared_key() {
+    for (from, sas) in [(2, 0), (3, 1)] {
+        let (i, mut r) = psk(Phase1::Main);
+        only(&mut r).remote = keys_by_address(&[("192.0.2.10", "correct horse battery staple")]);
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        moved(&mut bench, from, "203.0.113.9");
+        assert_eq!((bench.failures(Side::R).len(), bench.r.books.sa_count()), (0, sas), "{}", bench.ladder);
+        let answers = bench.sent.iter().filter(|(side, _)| *side == Side::R).count();
+        assert_eq!(answers > 1, sas > 0, "message 3 from elsewhere has no answer");
+    }
+}
+
+#[test]
+fn an_insider_does_not_become_another_one_by_its_address() {
+    let insider = "correct horse battery staple";
+    let (mut i, mut r) = psk(Phase1::Main);
+    only(&mut i).local_id = Identity::from("203.0.113.9".parse::<IpAddr>().unwrap());
+    only(&mut r).remote_id = None;
+    only(&mut r).remote = keys_by_address(&[("192.0.2.10", insider), ("203.0.113.9", "the victim's")]);
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    moved(&mut bench, 3, "203.0.113.9");
+    assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{}", bench.ladder);
+    assert_eq!(bench.r.books.sa_count(), 0);
+}
+
+/// Whoever knows the key for everybody cannot be somebody with a key of its own.
+#[test]
+fn an_initiator_does_not_take_the_common_key_for_anothers() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let (mut i, r) = psk(phase1);
+        let Believe::Psk { by_identity, .. } = &mut only(&mut i).remote else { unreachable!("it is one") };
+        by_identity.insert(lab::id(lab::GATEWAY), secret("the gateway's own"));
+        only(&mut i).remote_id = None;
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        bench.settle();
+        assert_eq!((bench.failures(Side::I).len(), bench.i.books.sa_count()), (1, 0), "{}", bench.ladder);
+    }
 }
 
 #[test]

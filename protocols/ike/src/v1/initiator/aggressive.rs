@@ -12,8 +12,8 @@ use super::super::auth;
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
-use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
-use super::super::phase1::{self, Extensions, Keyed, Step, Values, fail, notify_of, tell_in_clear};
+use super::super::number::{AGGRESSIVE, payload};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, fail, notify_of, tell_in_clear};
 use super::super::sa::{Core, State};
 use super::super::transmission::Packet;
 use super::super::wire::message::push;
@@ -85,17 +85,12 @@ impl Introduced {
         let terms = self.offer.chosen(connection, inbound)?;
         let shared = env.cx.crypto.agree(&self.pair.private, public);
         let shared = shared.map_err(|_| Reason::Syntax("public value"))?;
-        let psk = match terms.method {
-            AuthenticationMethod::PRE_SHARED_KEY => {
-                let found = auth::shared_key(connection, Some(&identity), core.route.remote.ip);
-                Some(found.ok_or(Reason::AuthenticationFailed)?)
-            }
-            _ => None,
-        };
+        let key = auth::shared_key(connection, Some(&identity), core.route.remote.ip);
+        let root = Root::of(terms.method, key).ok_or(Reason::AuthenticationFailed)?;
         phase1::settle_nat(&terms, step.route, inbound, core, env);
         let publics = [self.pair.public, public.to_vec()];
         let values = Values { publics, nonces: [self.nonce.to_vec(), nonce.to_vec()] };
-        let keyed = Keyed::derive(terms, values, &shared, psk, core.cookies(), env);
+        let keyed = Keyed::derive(terms, values, &shared, root, core.cookies(), env);
         env.cx.crypto.enter(Phase::Auth);
         let peer = judge(&keyed, connection, inbound, core, env)?;
         Ok((keyed, peer))

@@ -15,8 +15,10 @@ use super::super::auth;
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established, told_lifetime};
 use super::super::inbound::Inbound;
-use super::super::number::{AuthenticationMethod, IDENTITY_PROTECTION};
-use super::super::phase1::{self, Extensions, Keyed, Step, Terms, Values, fail, notify_of, tell_in_clear};
+use super::super::number::IDENTITY_PROTECTION;
+use super::super::phase1::{
+    self, Extensions, Keyed, Root, Step, Terms, Values, fail, notify_of, tell_in_clear,
+};
 use super::super::protect;
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -120,18 +122,13 @@ impl KeysSent {
         let Ok(shared) = env.cx.crypto.agree(&self.pair.private, &public) else {
             return fail(core, Reason::Syntax("public value"), env);
         };
-        let psk = match self.terms.method {
-            AuthenticationMethod::PRE_SHARED_KEY => {
-                match auth::shared_key(&connection, None, core.route.remote.ip) {
-                    Some(psk) => Some(psk),
-                    None => return fail(core, Reason::AuthenticationFailed, env),
-                }
-            }
-            _ => None,
+        let key = auth::shared_key(&connection, None, core.route.remote.ip);
+        let Some(root) = Root::of(self.terms.method, key) else {
+            return fail(core, Reason::AuthenticationFailed, env);
         };
         phase1::settle_nat(&self.terms, step.route, &inbound, core, env);
         let values = Values { publics: [self.pair.public, public], nonces: [self.nonce.to_vec(), nonce] };
-        let keyed = Keyed::derive(self.terms, values, &shared, psk, core.cookies(), env);
+        let keyed = Keyed::derive(self.terms, values, &shared, root, core.cookies(), env);
         IdentitySent::begin(keyed, &connection, step, core, env)
     }
 }
@@ -207,6 +204,9 @@ pub(super) fn judge(
     let (id, body) = inbound.need_id()?;
     let identity = id.to_identity();
     if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
+        return Err(Reason::WrongIdentity);
+    }
+    if !keyed.is_key_of(&identity, connection, core.route.remote.ip) {
         return Err(Reason::WrongIdentity);
     }
     keyed.verify(connection, (&id, body), inbound, core, env)?;

@@ -12,7 +12,7 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
-use super::super::phase1::{self, Extensions, Keyed, Step, Values, fail, notify_of};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, fail, notify_of};
 use super::super::protect::{self, Opened};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -56,18 +56,16 @@ pub(super) fn begin(
     let shared = env.cx.crypto.agree(&pair.private, public).map_err(|_| Reason::Syntax("public value"))?;
     let sa_body = chosen.sa_body();
     let Chosen { terms, connection, .. } = chosen;
-    let psk = match terms.method {
-        AuthenticationMethod::PRE_SHARED_KEY if stranger => Some(env.shared.decoy.clone()),
-        AuthenticationMethod::PRE_SHARED_KEY => {
-            auth::shared_key(&connection, Some(&identity), step.route.remote.ip).cloned()
-        }
-        _ => None,
+    let key = match stranger {
+        true => Some(&env.shared.decoy),
+        false => auth::shared_key(&connection, Some(&identity), step.route.remote.ip),
     };
+    let root = Root::of(terms.method, key).ok_or(Reason::AuthenticationFailed)?;
     let values = Values {
         publics: [public.to_vec(), pair.public.clone()],
         nonces: [nonce.to_vec(), own_nonce.to_vec()],
     };
-    let keyed = Keyed::derive(terms, values, &shared, psk.as_ref(), core.cookies(), env);
+    let keyed = Keyed::derive(terms, values, &shared, root, core.cookies(), env);
     let answer = Answer { sa_body, public: pair.public, nonce: own_nonce };
     answer.send(&keyed, &connection, step, core, env);
     let expires = env.now() + env.shared.config.half_open.lifetime;
@@ -173,8 +171,9 @@ impl AwaitingProof {
     ) -> State {
         let connection = core.connection(env);
         self.keyed.iv = next_iv;
+        let verdict = self.judge(&connection, inbound, core, env);
         core.route = step.route;
-        if let Err(reason) = self.judge(&connection, inbound, core, env) {
+        if let Err(reason) = verdict {
             self.keyed.tell(core, notify_of(reason), env);
             return fail(core, reason, env);
         }

@@ -14,7 +14,9 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AuthenticationMethod, IDENTITY_PROTECTION, Phase1Attribute, payload};
-use super::super::phase1::{self, Extensions, Keyed, Step, Terms, Values, fail, notify_of, tell_in_clear};
+use super::super::phase1::{
+    self, Extensions, Keyed, Root, Step, Terms, Values, fail, notify_of, tell_in_clear,
+};
 use super::super::proposal;
 use super::super::protect;
 use super::super::sa::{Core, State};
@@ -31,6 +33,7 @@ use crate::wire::Identity;
 pub(in crate::v1) struct AwaitingKeys {
     pub(in crate::v1) expires: Time,
     terms: Terms,
+    root: Root,
 }
 
 /// Waits for message 5.
@@ -45,7 +48,7 @@ pub(in crate::v1) struct AwaitingIdentity {
 /// The key agreement; done when the first encrypted message comes.
 #[derive(Debug)]
 enum Agreement {
-    Pending { terms: Terms, values: Values, private: PrivateKey },
+    Pending { terms: Terms, root: Root, values: Values, private: PrivateKey },
     Done(Box<Keyed>),
     Impossible,
 }
@@ -65,13 +68,15 @@ pub(super) fn begin(
     };
     let chosen = choose(inbound, Phase1::Main, has_key, env)?;
     core.connection = chosen.index;
+    let key = auth::shared_key(&chosen.connection, None, ip);
+    let root = Root::of(chosen.terms.method, key).ok_or(Reason::AuthenticationFailed)?;
     let mut m = phase1::begin(core, IDENTITY_PROTECTION, false);
     m.append(payload::SA, false, |w| w.bytes(&chosen.sa_body()));
     Extensions::push(&mut m);
     let packet = phase1::plain(core, IDENTITY_PROTECTION, m);
     core.answer(packet, step.fingerprint, env);
     let expires = env.now() + env.shared.config.half_open.lifetime;
-    Ok(State::AwaitingKeys(Box::new(AwaitingKeys { expires, terms: chosen.terms })))
+    Ok(State::AwaitingKeys(Box::new(AwaitingKeys { expires, terms: chosen.terms, root })))
 }
 
 impl AwaitingKeys {
@@ -81,6 +86,11 @@ impl AwaitingKeys {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
+        // The shared key was found by this address.
+        if step.route.remote.ip != core.route.remote.ip {
+            env.discard("message 3 from another address");
+            return State::AwaitingKeys(self);
+        }
         let group = self.terms.suite.group.expect("only suites with a group are chosen");
         let parsed = step.read().and_then(|inbound| {
             let (public, nonce) = (inbound.need_ke()?.to_vec(), inbound.need_nonce()?.to_vec());
@@ -106,7 +116,8 @@ impl AwaitingKeys {
         phase1::push_nat_detection(&mut m, &self.terms, core, env);
         core.answer(phase1::plain(core, IDENTITY_PROTECTION, m), step.fingerprint, env);
         let values = Values { publics: [public, pair.public], nonces: [nonce, own_nonce.to_vec()] };
-        let agreement = Agreement::Pending { terms: self.terms, values, private: pair.private };
+        let Self { terms, root, .. } = *self;
+        let agreement = Agreement::Pending { terms, root, values, private: pair.private };
         let expires = env.now() + env.shared.config.half_open.lifetime;
         State::AwaitingIdentity(Box::new(AwaitingIdentity { expires, agreement, garbled: false }))
     }
@@ -117,7 +128,9 @@ impl AwaitingIdentity {
     fn keyed(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&mut Keyed> {
         let agreement = std::mem::replace(&mut self.agreement, Agreement::Impossible);
         self.agreement = match agreement {
-            Agreement::Pending { terms, values, private } => agree(terms, values, &private, core, env),
+            Agreement::Pending { terms, root, values, private } => {
+                agree(terms, root, values, &private, core, env)
+            }
             other => other,
         };
         match &mut self.agreement {
@@ -149,11 +162,12 @@ impl AwaitingIdentity {
             env.discard("malformed");
             return State::AwaitingIdentity(self);
         };
-        // RFC 3947 §4: the initiator may have moved to port 4500.
-        core.route = step.route;
         keyed.iv = opened.next_iv;
         let Agreement::Done(keyed) = self.agreement else { unreachable!("a message was decrypted with it") };
-        match judge(&keyed, &inbound, core, env) {
+        let verdict = judge(&keyed, &inbound, core, env);
+        // RFC 3947 §4: the initiator may have moved to port 4500.
+        core.route = step.route;
+        match verdict {
             Ok((peer, connection)) => finish(*keyed, peer, &connection, &inbound, step, core, env),
             Err(reason) => {
                 keyed.tell(core, notify_of(reason), env);
@@ -165,6 +179,7 @@ impl AwaitingIdentity {
 
 fn agree(
     terms: Terms,
+    root: Root,
     values: Values,
     private: &PrivateKey,
     core: &Core,
@@ -172,9 +187,7 @@ fn agree(
 ) -> Agreement {
     env.cx.crypto.enter(Phase::SaInit);
     let Ok(shared) = env.cx.crypto.agree(private, &values.publics[0]) else { return Agreement::Impossible };
-    let connection = core.connection(env);
-    let psk = auth::shared_key(&connection, None, core.route.remote.ip);
-    Agreement::Done(Box::new(Keyed::derive(terms, values, &shared, psk, core.cookies(), env)))
+    Agreement::Done(Box::new(Keyed::derive(terms, values, &shared, root, core.cookies(), env)))
 }
 
 /// Finds the connection the initiator's identity belongs to, and judges its proof.
@@ -199,16 +212,13 @@ fn connection_for(
     core: &Core,
     env: &Env<'_, '_>,
 ) -> Option<(usize, Arc<Connection>)> {
-    let before = core.connection(env);
     let ip = core.route.remote.ip;
-    let key = auth::shared_key(&before, None, ip);
     let fits = |connection: &Connection| {
         phase1::wishes(connection).phase1 == Phase1::Main
             && auth::method(connection) == Some(keyed.terms.method)
             && connection.suites.contains(&keyed.terms.suite)
             && connection.remote_id.as_ref().is_none_or(|expected| expected == identity)
-            // An identity with a key of its own must have used that one.
-            && auth::shared_key(connection, Some(identity), ip) == key
+            && keyed.is_key_of(identity, connection, ip)
     };
     let found = env.shared.connections().find(|(_, connection)| fits(connection));
     found.map(|(index, connection)| (index, Arc::clone(connection)))
