@@ -133,7 +133,7 @@ fn rekeying_costs(summary: &Summary) -> Finding {
         let rekeyed = of(summary, &format!("{group}{REKEYED}"))?;
         Some((group, of(summary, group)?, rekeyed))
     };
-    let pairs: Vec<_> = published::GROUPS.iter().filter_map(|group| both(&group)).collect();
+    let pairs: Vec<_> = published::GROUPS.iter().filter_map(both).collect();
     let apart = |a: &Measure, b: &Measure| Some(a.ci95_high? < b.ci95_low? || b.ci95_high? < a.ci95_low?);
     let mut differ =
         pairs.iter().map(|(_, _, one)| pairs.iter().any(|(_, _, other)| apart(one, other) == Some(true)));
