@@ -44,12 +44,13 @@ impl From<&Header> for Inner {
     }
 }
 
-/// Puts the tunnel's headers in front of the ESP packet in the frame.
+/// Puts the tunnel's headers in front of the ESP packet in the frame; `number` tells its fragments from other packets'.
 pub(crate) fn tunnel(
     frame: &mut Frame<'_>,
     path: &Path,
     outer: OuterHeader,
     inner: Inner,
+    number: u16,
 ) -> Result<(), Dropped> {
     let esp_len = frame.len();
     let length = u16::try_from(tunnel_len(path) + esp_len).map_err(|_| Dropped::TooLong)?;
@@ -58,7 +59,7 @@ pub(crate) fn tunnel(
     match (path.local.ip, path.remote.ip) {
         (IpAddr::V4(local), IpAddr::V4(remote)) => {
             let head = packet.first_chunk_mut().expect("the frame grew by it");
-            *head = header_v4(length, protocol(path.transport), outer, inner);
+            *head = header_v4(length, protocol(path.transport), outer, inner, number);
             head[12..16].copy_from_slice(&local.octets());
             head[16..20].copy_from_slice(&remote.octets());
             let sum = ip::checksum(head);
@@ -82,7 +83,7 @@ pub(crate) fn tunnel(
 }
 
 /// An IPv4 header without addresses and checksum.
-fn header_v4(length: u16, protocol: u8, outer: OuterHeader, inner: Inner) -> [u8; HEADER_V4] {
+fn header_v4(length: u16, protocol: u8, outer: OuterHeader, inner: Inner, number: u16) -> [u8; HEADER_V4] {
     let dont_fragment = match outer.dont_fragment {
         DontFragment::Copy => inner.dont_fragment,
         DontFragment::Set => true,
@@ -93,6 +94,10 @@ fn header_v4(length: u16, protocol: u8, outer: OuterHeader, inner: Inner) -> [u8
     // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2.1 the DSCP.
     head[1] = inner.class;
     head[2..4].copy_from_slice(&length.to_be_bytes());
+    // RFC 6864 §4.1: of a packet that is never fragmented the identification means nothing.
+    if !dont_fragment {
+        head[4..6].copy_from_slice(&number.to_be_bytes());
+    }
     head[6] = u8::from(dont_fragment) << 6;
     head[8] = outer.hop_limit;
     head[9] = protocol;

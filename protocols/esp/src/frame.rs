@@ -1,5 +1,6 @@
 //! A packet inside its buffer, with room before and behind it, so that headers and trailers need no copy.
 
+use std::fmt;
 use std::ops::Range;
 
 /// Bytes in front of a packet that every SA can make do with: IPv6, UDP, ESP and the longest IV.
@@ -9,11 +10,20 @@ pub const HEADROOM: usize = 40 + 8 + 8 + 16;
 pub const TAILROOM: usize = 15 + 2 + 32;
 
 /// Part of a caller's buffer: what the packet is, and around it what it may grow into.
-#[derive(Debug)]
 pub struct Frame<'a> {
     buffer: &'a mut [u8],
     start: usize,
     end: usize,
+}
+
+/// Where it is, without what it says: nobody is to read plaintext in a log.
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("packet", &self.range())
+            .field("buffer_len", &self.buffer.len())
+            .finish()
+    }
 }
 
 impl<'a> Frame<'a> {

@@ -58,6 +58,18 @@ pub enum Fragment {
     Later,
 }
 
+impl Fragment {
+    /// What a packet is that one header says this of, and the next one that: a part of a part is no whole.
+    const fn and(self, next: Self) -> Self {
+        match (self, next) {
+            (Self::Whole, next) => next,
+            (part, Self::Whole) => part,
+            (Self::First, next) => next,
+            (Self::Later, _) => Self::Later,
+        }
+    }
+}
+
 /// What IPsec must know of a packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
@@ -143,16 +155,19 @@ impl Header {
 
     // RFC 4303 §3.1.1: what the way of the packet needs stands in front of what IPsec protects.
     // Destination options may stand on either side; here they are protected, as they are for the receiver alone.
+    // RFC 8200 §4.5: behind a later fragment's header stand bytes from the middle of a packet, and no headers.
     fn skip_extensions(&mut self, payload: &[u8]) -> Result<(), DecodeError> {
         let mut r = Reader::new(payload);
-        while let kind @ (extension::HOP_BY_HOP | extension::ROUTING | extension::FRAGMENT) = self.protocol {
+        while self.fragment != Fragment::Later
+            && let kind @ (extension::HOP_BY_HOP | extension::ROUTING | extension::FRAGMENT) = self.protocol
+        {
             self.next_header_at = self.header_len;
             let next = r.u8("extension header")?;
             let len = r.u8("extension header length")?;
             if kind == extension::FRAGMENT {
                 let offset = r.u16("fragment offset")?;
                 r.skip(4, "fragment identification")?;
-                self.fragment = fragment(offset >> 3, offset & 1 != 0);
+                self.fragment = self.fragment.and(fragment(offset >> 3, offset & 1 != 0));
                 self.header_len += 8;
             } else {
                 r.skip(6 + usize::from(len) * 8, "extension header")?;

@@ -57,8 +57,17 @@ pub struct Arrived {
 pub enum Event {
     /// A soft lifetime has passed: a successor is wanted.
     RekeyWanted(u32),
-    /// A hard lifetime has passed: the pair carries nothing any more.
+    /// A hard lifetime has passed, or the sequence numbers are used up: the pair carries nothing any more. Told once.
     Expired(u32),
+}
+
+impl Event {
+    /// The pair it is about.
+    const fn spi(self) -> u32 {
+        match self {
+            Self::RekeyWanted(spi) | Self::Expired(spi) => spi,
+        }
+    }
 }
 
 /// How a packet reached us.
@@ -78,11 +87,14 @@ impl Ipsec {
 
     /// Installs a pair of SAs; one with the same inbound SPI makes way.
     pub fn install(&mut self, pair: PairConfig) {
+        self.remove(pair.inbound_spi);
         self.sad.insert(pair);
     }
 
     /// Forgets the pair that receives on this SPI; whether there was one.
     pub fn remove(&mut self, inbound_spi: u32) -> bool {
+        // What was to be told of it is nothing to act on any more: its SPI may come again.
+        self.events.retain(|event| event.spi() != inbound_spi);
         self.sad.remove(inbound_spi)
     }
 
@@ -244,10 +256,11 @@ impl Ipsec {
         probe.ended(Stage::SaLookup);
         let sealed = seal(pair, frame, &header, rng, crypto, probe);
         let spi = pair.inbound.spi();
+        let ended = sealed.as_ref().is_err_and(|&why| pair.ends(why));
         if pair.outbound.take_soft() {
             self.wanted(spi);
         }
-        if sealed == Err(Dropped::Lifetime) {
+        if ended {
             self.expired(spi);
         }
         sealed
@@ -311,11 +324,14 @@ impl Ipsec {
             _ => None,
         };
         frame.skip(esp_at - saved.as_ref().map_or(0, |(_, header)| header.header_len));
+        let highest = pair.inbound.highest();
         let opened = open(pair, frame, outer, saved, crypto, probe);
         let wants = pair.inbound.take_soft();
+        let ended = opened.as_ref().is_err_and(|&why| pair.ends(why));
         if opened.is_ok() {
-            // RFC 7296 §2.23: whoever is not behind the NAT sends to where the last authentic packet came from.
-            if pair.follows_peer {
+            // RFC 7296 §2.23: whoever is not behind the NAT sends to where the last authentic packet came from. An older
+            // one that somebody held back and lets go from elsewhere is not the last.
+            if pair.follows_peer && pair.inbound.highest() > highest && pair.path.can_lead_to(outer.from) {
                 pair.path.remote = outer.from;
             }
             if !std::mem::replace(&mut pair.is_ready, true) {
@@ -325,7 +341,7 @@ impl Ipsec {
         if wants {
             self.wanted(spi);
         }
-        if matches!(opened, Err(Dropped::Lifetime)) {
+        if ended {
             self.expired(spi);
         }
         opened
@@ -374,7 +390,9 @@ fn seal<P: Probe>(
             let next_header = ip::next_header(header.source);
             pair.outbound.seal(frame, next_header, rng, crypto, probe)?;
             if let Headers::Here(outer) = path.headers {
-                encapsulation::tunnel(frame, &path, outer, Inner::from(header))?;
+                let inner = Inner::from(header);
+                // RFC 6864 §4.2: what may be fragmented has a number that does not come back soon.
+                encapsulation::tunnel(frame, &path, outer, inner, pair.outbound.sequence() as u16)?;
             }
         }
         Mode::Transport => {
@@ -403,6 +421,7 @@ fn open<P: Probe>(
     crypto: &mut dyn Crypto,
     probe: &mut P,
 ) -> Result<Arrived, Dropped> {
+    let packet = frame.range();
     let next_header = pair.inbound.open(frame, crypto, probe)?;
     let arrived = match pair.mode {
         Mode::Tunnel => leave_tunnel(frame, next_header, outer.ecn),
@@ -416,7 +435,8 @@ fn open<P: Probe>(
     });
     probe.ended(Stage::SelectorCheck);
     if checked.is_err() {
-        frame.wipe(frame.range());
+        // All that was decrypted, padding and what hides the length included; and headers put back in front of it.
+        frame.wipe(frame.range().start.min(packet.start)..packet.end);
     }
     checked
 }

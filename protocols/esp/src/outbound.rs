@@ -43,6 +43,11 @@ impl Outbound {
         self.usage.used()
     }
 
+    /// The number of the last packet that was sealed.
+    pub const fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// Begins to count at another number than one: for packets that another sender made before.
     pub const fn resume_after(&mut self, sequence: u64) {
         self.sequence = sequence;

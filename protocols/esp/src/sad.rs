@@ -12,7 +12,7 @@ use keytoll_engine::{Addr, Transport};
 use crate::lifetime::Lifetime;
 use crate::replay::Window;
 use crate::selector::{Flow, Selectors};
-use crate::{Inbound, Outbound};
+use crate::{Dropped, Inbound, Outbound};
 
 /// Tunnel or transport: RFC 4301 §4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,15 @@ pub struct Path {
     pub remote: Addr,
     /// Who writes IP and UDP headers.
     pub headers: Headers,
+}
+
+impl Path {
+    /// Whether the peer may be found to be there: the same kind of way to another address of the same family.
+    pub(crate) const fn can_lead_to(&self, remote: Addr) -> bool {
+        matches!(self.transport, Transport::Udp)
+            && remote.port != 0
+            && remote.ip.is_ipv4() == self.remote.ip.is_ipv4()
+    }
 }
 
 /// Who writes the headers in front of ESP.
@@ -121,6 +130,8 @@ pub(crate) struct Pair {
     pub(crate) follows_peer: bool,
     /// It may carry what leaves.
     pub(crate) is_ready: bool,
+    /// That it has ended was told.
+    is_end_told: bool,
 }
 
 impl Pair {
@@ -135,7 +146,14 @@ impl Pair {
             path: config.path,
             follows_peer: config.follows_peer,
             is_ready: config.start == Start::Now,
+            is_end_told: false,
         }
+    }
+
+    /// Whether a packet that was dropped for this is the first to say that the pair has ended.
+    pub(crate) const fn ends(&mut self, why: Dropped) -> bool {
+        matches!(why, Dropped::Lifetime | Dropped::SequenceOverflow)
+            && !std::mem::replace(&mut self.is_end_told, true)
     }
 }
 

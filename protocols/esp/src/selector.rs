@@ -25,18 +25,22 @@ impl Flow {
     #[inline(always)]
     pub fn of(packet: &[u8]) -> Result<(Header, Self), DecodeError> {
         let header = Header::read(packet)?;
-        let Header { source, destination, mut protocol, header_len, total_len, fragment, .. } = header;
-        let mut payload = &packet[header_len..total_len];
+        let Header { source, destination, protocol, header_len, total_len, fragment, .. } = header;
+        let flow = if fragment == Fragment::Later {
+            Self { source, destination, protocol, ports: None }
+        } else {
+            Self::of_payload(source, destination, protocol, &packet[header_len..total_len])
+        };
+        Ok((header, flow))
+    }
+
+    /// The flow of a payload without an IP header.
+    #[inline(always)]
+    pub fn of_payload(source: IpAddr, destination: IpAddr, mut protocol: u8, mut payload: &[u8]) -> Self {
         while protocol == extension::DESTINATION && source.is_ipv6() {
             let Some((next, rest)) = after_options(payload) else { break };
             (protocol, payload) = (next, rest);
         }
-        let ports = if fragment == Fragment::Later { None } else { ports(protocol, payload) };
-        Ok((header, Self { source, destination, protocol, ports }))
-    }
-
-    /// The flow of a payload without an IP header.
-    pub fn of_payload(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Self {
         Self { source, destination, protocol, ports: ports(protocol, payload) }
     }
 }

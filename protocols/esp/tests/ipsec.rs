@@ -4,9 +4,10 @@ mod support;
 
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::{Addr, Transport};
+use keytoll_esp::ip::Fragment;
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
-use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
+use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
 use keytoll_esp::{Dropped, Event, Ipsec, Probe, Sent, Stage};
 use proptest::prelude::*;
@@ -412,8 +413,11 @@ fn a_pair_that_waits_serves_when_nothing_else_is_left() {
 /// RFC 7296 §2.23: the peer behind a NAT is where its last authentic packet came from, and no other packet's.
 #[test]
 fn only_authentic_packets_move_the_peer() {
-    let [mut a, mut b] = hosts(GCM, |_, pair| pair.follows_peer = true);
-    let good = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+    let [mut a, mut b] = hosts(GCM, |_, pair| {
+        pair.follows_peer = true;
+        pair.path.transport = Transport::Udp;
+    });
+    let [early, good, later] = [(); 3].map(|()| a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1);
     let mut forged = good.clone();
     forged[20] ^= 1;
     let from = |b: &mut Host, packet: &[u8], port| {
@@ -429,6 +433,105 @@ fn only_authentic_packets_move_the_peer() {
     assert_eq!(from(&mut b, &forged, 4501), 0);
     assert_eq!(from(&mut b, &good, 4502), 4502);
     assert_eq!(from(&mut b, &good, 4503), 4502, "a replay");
+    assert_eq!(from(&mut b, &early, 4504), 4502, "held back, and let go from elsewhere");
+    assert_eq!(from(&mut b, &later, 0), 4502, "not in UDP, and no port to answer to");
+}
+
+/// RFC 8200 §4.5: what stands behind the header of a later fragment is from the middle of a packet, whatever it looks like.
+#[test]
+fn bytes_behind_a_later_fragments_header_are_no_headers() {
+    // Each looks like a header that says: whole, and UDP to the port that the SA is for.
+    for next_header in [0, 43, 44, 60] {
+        let mut later = datagram(V6[0], V6[1], 96);
+        later.splice(40..40, [next_header, 0, 2, 0x80, 0, 0, 0, 1, 17, 0, 0, 0, 0, 0, 0, 1]);
+        (later[5], later[6]) = (72, 44);
+        let (header, flow) = Flow::of(&later).unwrap();
+        assert_eq!((header.fragment, header.header_len), (Fragment::Later, 48), "{next_header}");
+        assert_eq!((flow.protocol, flow.ports), (next_header, None));
+
+        let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, V6, OUTER);
+        let mut web = pair(0, &key(GCM, None));
+        web.selectors = Selectors {
+            local: vec![Selector::of(Addresses::one(ip(V6[0])))],
+            remote: vec![Selector {
+                ports: Ports::Range(8080, 8080),
+                ..Selector::of(Addresses::one(ip(V6[1])))
+            }],
+        };
+        a.ipsec.install(web);
+        assert!(a.send(&datagram(V6[0], V6[1], 96)).is_ok());
+        assert_eq!(a.send(&later), Err(Dropped::NoSa), "{next_header}");
+    }
+    // A first fragment stays one, even if a fragment of it says that it is whole.
+    let mut first = datagram(V6[0], V6[1], 96);
+    first.splice(40..40, [44, 0, 0, 1, 0, 0, 0, 1, 17, 0, 0, 0, 0, 0, 0, 1]);
+    (first[5], first[6]) = (72, 44);
+    assert_eq!(Flow::of(&first).unwrap().0.fragment, Fragment::First);
+}
+
+/// RFC 8200 §4.6: whoever sends behind options for the destination is told apart by the same ports as whoever receives.
+#[test]
+fn destination_options_hide_no_ports_from_either_end() {
+    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, V6, V6);
+    let mut packet = datagram(V6[0], V6[1], 80);
+    packet.splice(40..40, [17, 0, 1, 4, 0, 0, 0, 0]);
+    (packet[5], packet[6]) = (48, 60);
+    let outside = a.send(&packet).unwrap().1;
+    let (arrived, inside) = b.receive_packet(&outside).unwrap();
+    assert_eq!((arrived.flow.protocol, arrived.flow.ports), (17, Some((4000, 8080))));
+    assert_eq!(inside, packet);
+}
+
+/// RFC 6864 §4.2: fragments of two packets must not be taken for those of one.
+#[test]
+fn a_packet_that_may_be_fragmented_is_numbered() {
+    for (dont_fragment, expected) in
+        [(DontFragment::Clear, [[0, 1], [0, 2]]), (DontFragment::Set, [[0, 0], [0, 0]])]
+    {
+        let [mut a, _] = hosts(GCM, |_, pair| {
+            pair.path.headers = Headers::Here(OuterHeader { dont_fragment, ..OuterHeader::default() });
+        });
+        let numbers = [(); 2].map(|()| {
+            let outside = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+            assert_eq!(checksum(&outside[..20]), 0);
+            [outside[4], outside[5]]
+        });
+        assert_eq!(numbers, expected, "{dont_fragment:?}");
+    }
+}
+
+/// What the SA is not for was decrypted all the same, also what hides its length: nothing of it stays.
+#[test]
+fn nothing_is_left_of_a_packet_that_the_sa_is_not_for() {
+    let [_, mut b] = plain_hosts();
+    let mut a = Host::default();
+    let mut out = keytoll_esp::Outbound::new(0x101, key(GCM, None));
+    let padded = [&datagram("10.0.0.9", INNER[1], 80)[..], &[0x5a; 200]].concat();
+    let mut room = Room::around(&padded);
+    let mut frame = room.frame();
+    out.seal(&mut frame, 4, &mut a.rng, &mut a.crypto, &mut ()).unwrap();
+    let mut packet = frame.bytes().to_vec();
+    let mut frame = keytoll_esp::Frame::whole(&mut packet);
+    let [from, to] = OUTER.map(|text| Addr::new(ip(text), 0));
+    let opened = b.ipsec.inbound(&mut frame, from, to, &mut b.crypto, &mut ());
+    assert_eq!((opened, frame.is_empty()), (Err(Dropped::Selectors), true));
+    assert!(packet.iter().all(|&byte| byte == 0), "{packet:x?}");
+}
+
+/// Whoever deletes an SA need not hear of its lifetime, least of all under the SPI of another.
+#[test]
+fn what_is_removed_has_no_events_and_an_end_is_told_once() {
+    let hard = Limit { packets: 1, ..Limit::NONE };
+    let [mut a, _] = hosts(GCM, |_, pair| pair.lifetime = Lifetime { soft: hard, hard });
+    let packet = datagram(INNER[0], INNER[1], 80);
+    assert!(a.send(&packet).is_ok());
+    for told in [vec![Event::RekeyWanted(0x100), Event::Expired(0x100)], vec![]] {
+        assert_eq!(a.send(&packet), Err(Dropped::Lifetime));
+        assert_eq!(std::iter::from_fn(|| a.ipsec.poll_event()).collect::<Vec<_>>(), told);
+    }
+    let [mut a, _] = hosts(GCM, |_, pair| pair.lifetime = Lifetime { soft: hard, hard });
+    assert!(a.send(&packet).is_ok() && a.ipsec.remove(0x100));
+    assert_eq!(a.ipsec.poll_event(), None);
 }
 
 /// A probe that keeps what it was told.
