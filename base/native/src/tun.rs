@@ -18,13 +18,14 @@ impl Tun {
     ///
     /// # Errors
     /// `InvalidInput` if interfaces cannot be called so, else what open(2) and ioctl(2) say: `PermissionDenied` without
-    /// CAP_NET_ADMIN, `NotFound` where the kernel has no TUN.
+    /// CAP_NET_ADMIN, `NotFound` where the kernel has no TUN, `ResourceBusy` if somebody has an interface of this name.
     pub fn open(name: &str) -> io::Result<Self> {
         let mut request = request(name)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
         // IFF_NO_PI: packets are bare IP, without the kernel's own four bytes in front.
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        // IFF_TUN_EXCL: a persistent interface that somebody made for another program is not taken over.
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
         // SAFETY: TUNSETIFF reads and writes one ifreq, which lives here for the length of the call.
         match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) } {
             0.. => Ok(Self { file }),

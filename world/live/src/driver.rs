@@ -1,8 +1,8 @@
 //! Drives one engine: hands it what arrives, what is commanded and the ticks it asked for; sends what it says.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::time::Duration;
+use std::{fmt, io};
 
 use keytoll_engine::trace::{Fact, Protocol, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
@@ -24,6 +24,8 @@ pub struct Driver<E: Engine, C> {
     outbox: Vec<Datagram>,
     /// A packet of this machine.
     inner: Vec<u8>,
+    /// Why there is no interface any more, until somebody asks.
+    interface_lost: Option<io::Error>,
 }
 
 /// Packets of this machine that are taken before the sockets are looked at again.
@@ -50,6 +52,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             events: VecDeque::new(),
             outbox: Vec::new(),
             inner: vec![0; INNER_BYTES_MAX],
+            interface_lost: None,
         }
     }
 
@@ -89,6 +92,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     /// Time as the engine sees it.
     pub fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// Why this machine's interface is gone, if it went since this was last asked: somebody deleted it.
+    pub const fn take_interface_loss(&mut self) -> Option<io::Error> {
+        self.interface_lost.take()
     }
 
     /// Makes [`Self::next_event`] return at once, from another thread or a signal handler.
@@ -162,8 +170,15 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     fn take_inner(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
         let mut taken = 0;
         while taken < INNER_BATCH
-            && let Some(length) = self.sockets.next_inner(&mut self.inner)
+            && let Some(received) = self.sockets.next_inner(&mut self.inner)
         {
+            let length = match received {
+                Ok(length) => length,
+                Err(why) => {
+                    self.interface_lost = Some(why);
+                    break;
+                }
+            };
             let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
             self.engine.forward(&self.inner[..length], &mut cx);
             taken += 1;

@@ -36,6 +36,25 @@ pub enum InterfaceError {
         /// What it said.
         said: String,
     },
+    /// The machine has one of its own, which is not ours to replace.
+    #[error("this machine already has a route to {network}: remove it, or route another network to `{name}`")]
+    Routed {
+        /// The network.
+        network: String,
+        /// The interface.
+        name: String,
+    },
+    /// What leaves for the peer would come back to the interface, without end.
+    #[error(
+        "what goes to the peer itself, at {peer}, would enter its own tunnel through `{name}`: \
+         leave {peer} out of what is routed there, or first give this machine a route of its own to it"
+    )]
+    Loop {
+        /// The peer, where it is outside the tunnel.
+        peer: IpAddr,
+        /// The interface.
+        name: String,
+    },
 }
 
 fn advice(why: &io::Error) -> &'static str {
@@ -85,18 +104,55 @@ pub fn withdraw(name: &str, address: IpAddr, length: u8) -> Result<(), Interface
     ip(&["address", "delete", &format!("{address}/{length}"), "dev", name])
 }
 
-/// Routes a network to the interface `name`.
+/// Routes a network to the interface `name`, beside the routes that the machine has.
+///
+/// # Errors
+/// If it has one to this network; what `ip` says.
+pub fn route(name: &str, network: &str) -> Result<(), InterfaceError> {
+    ip(&["route", "add", network, "dev", name]).map_err(|error| match error {
+        InterfaceError::Refused { said, .. } if said.contains("File exists") => {
+            InterfaceError::Routed { network: network.to_owned(), name: name.to_owned() }
+        }
+        other => other,
+    })
+}
+
+/// Takes a network's route from the interface `name`.
 ///
 /// # Errors
 /// What `ip` says.
-pub fn route(name: &str, network: &str) -> Result<(), InterfaceError> {
-    ip(&["route", "replace", network, "dev", name])
+pub fn unroute(name: &str, network: &str) -> Result<(), InterfaceError> {
+    ip(&["route", "delete", network, "dev", name])
+}
+
+/// Checks that what goes to the peer, outside the tunnel, does not go through the interface `name`.
+///
+/// # Errors
+/// If it does.
+pub fn check_way_to(peer: IpAddr, name: &str) -> Result<(), InterfaceError> {
+    match said(&["route", "get", &peer.to_string()]) {
+        Ok(way) if leads_through(&way, name) => Err(InterfaceError::Loop { peer, name: name.to_owned() }),
+        // That there is no way at all is for the socket to say.
+        Ok(_) | Err(InterfaceError::Refused { .. }) => Ok(()),
+        Err(other) => Err(other),
+    }
+}
+
+/// Whether the way that `ip route get` describes begins at this interface.
+fn leads_through(way: &str, name: &str) -> bool {
+    let mut words = way.split_whitespace().skip_while(|word| *word != "dev");
+    words.nth(1) == Some(name)
 }
 
 fn ip(arguments: &[&str]) -> Result<(), InterfaceError> {
+    said(arguments).map(|_| ())
+}
+
+/// What `ip` answers.
+fn said(arguments: &[&str]) -> Result<String, InterfaceError> {
     let output = Command::new("ip").args(arguments).output().map_err(InterfaceError::NoIp)?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(InterfaceError::Refused { command: arguments.join(" "), said })
@@ -105,5 +161,23 @@ fn ip(arguments: &[&str]) -> Result<(), InterfaceError> {
 impl AsFd for Interface {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_read_as_ip_writes_it() {
+        let by_router = "192.0.2.7 via 10.0.0.1 dev eth0 src 10.0.0.2 uid 0 \n    cache \n";
+        let direct = "10.98.2.1 dev kt0 src 10.98.2.2 uid 0 \n    cache \n";
+        let local = "local 127.0.0.3 dev lo src 127.0.0.1 uid 0 \n    cache <local> \n";
+        assert!(
+            leads_through(by_router, "eth0") && leads_through(direct, "kt0") && leads_through(local, "lo")
+        );
+        assert!(
+            !leads_through(by_router, "kt0") && !leads_through(direct, "kt") && !leads_through("", "kt0")
+        );
     }
 }

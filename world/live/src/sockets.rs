@@ -63,12 +63,23 @@ impl Sockets {
         Self { interface: Some(interface), ..self }
     }
 
-    /// The next packet of this machine into the buffer; none if there was none at the last wait, or no more.
-    pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<usize> {
+    /// The next packet of this machine into the buffer; none if there was none at the last wait, or no more. After an
+    /// error there is no interface any more: somebody took it away, and a wait for it would end at once, for ever.
+    pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
         let interface = self.interface.as_ref().filter(|_| self.has_inner)?;
-        let length = interface.tun().receive(buffer).ok().filter(|length| *length > 0);
-        self.has_inner = length.is_some();
-        length
+        let nothing =
+            |why: &io::Error| matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+        let received = match interface.tun().receive(buffer) {
+            Ok(0) => None,
+            Err(why) if nothing(&why) => None,
+            Err(why) => {
+                self.interface = None;
+                Some(Err(why))
+            }
+            received => Some(received),
+        };
+        self.has_inner = matches!(received, Some(Ok(_)));
+        received
     }
 
     /// What has come is looked at again before more packets of this machine are taken.

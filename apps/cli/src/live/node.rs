@@ -109,6 +109,9 @@ impl Node {
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
+        if let Some(why) = self.driver.take_interface_loss() {
+            warn!(target: "keytoll", "this machine's interface is gone, and carries nothing any more: {why}");
+        }
         let Some(event) = event else {
             self.capture.iter().for_each(|(capture, _)| capture.flush());
             return None;

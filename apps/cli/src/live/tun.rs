@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use keytoll_hosts::Event;
 use keytoll_ike::v2;
-use keytoll_live::Interface;
-use keytoll_live::interface::{assign, route, withdraw};
+use keytoll_live::interface::{self, assign, withdraw};
+use keytoll_live::{Interface, InterfaceError};
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::TunPlan;
 use miette::{Report, miette};
@@ -13,24 +13,27 @@ use miette::{Report, miette};
 /// An interface that may still want its address.
 pub(crate) struct Tun {
     plan: TunPlan,
+    /// The peer, where it is outside the tunnel, if that is known beforehand.
+    peer: Option<IpAddr>,
     /// The address that the gateway gave.
     assigned: Option<IpAddr>,
+    is_routed: bool,
 }
 
 impl Tun {
     /// Makes the interface that the plan wants, if it wants one.
     pub(crate) fn open(plan: &NodePlan) -> Result<Option<(Self, Interface)>, Report> {
-        let plan = match plan {
-            NodePlan::Gateway(plan) => plan.tun.clone(),
-            NodePlan::Device(plan) => plan.tun.clone(),
-            NodePlan::Aaa(_) | NodePlan::Hss(_) => None,
+        let (plan, peer) = match plan {
+            NodePlan::Gateway(plan) => (plan.tun.clone(), None),
+            NodePlan::Device(plan) => (plan.tun.clone(), Some(plan.gateway.ip())),
+            NodePlan::Aaa(_) | NodePlan::Hss(_) => (None, None),
         };
         let Some(plan) = plan else { return Ok(None) };
         let interface = Interface::open(&plan.name, plan.mtu_bytes).map_err(|error| miette!("{error}"))?;
-        let tun = Self { plan, assigned: None };
+        let mut tun = Self { plan, peer, assigned: None, is_routed: false };
         if let Some((address, length)) = tun.plan.address {
             assign(&tun.plan.name, address, length).map_err(|error| miette!("{error}"))?;
-            tun.routes()?;
+            tun.check_way().and_then(|()| tun.routes()).map_err(|error| miette!("{error}"))?;
         }
         Ok(Some((tun, interface)))
     }
@@ -49,13 +52,27 @@ impl Tun {
         if let Some(old) = self.assigned.replace(address) {
             withdraw(&self.plan.name, old, alone(old)).map_err(|error| miette!("{error}"))?;
         }
-        self.routes()
+        self.routes().map_err(|error| miette!("{error}"))
     }
 
-    fn routes(&self) -> Result<(), Report> {
-        let mut networks = self.plan.routes.iter();
-        networks
-            .try_for_each(|network| route(&self.plan.name, &network.to_string()))
-            .map_err(|error| miette!("{error}"))
+    /// Routes the plan's networks here, once: they stay when the address changes.
+    fn routes(&mut self) -> Result<(), InterfaceError> {
+        if std::mem::replace(&mut self.is_routed, true) {
+            return Ok(());
+        }
+        self.plan.routes.iter().try_for_each(|network| self.route(&network.to_string()))
+    }
+
+    /// Routes a network here, unless the peer itself is in it and has no better way.
+    fn route(&self, network: &str) -> Result<(), InterfaceError> {
+        interface::route(&self.plan.name, network)?;
+        self.check_way().inspect_err(|_| {
+            // The error is the one to tell; that the route is gone already is none.
+            let _ = interface::unroute(&self.plan.name, network);
+        })
+    }
+
+    fn check_way(&self) -> Result<(), InterfaceError> {
+        self.peer.map_or(Ok(()), |peer| interface::check_way_to(peer, &self.plan.name))
     }
 }

@@ -12,7 +12,7 @@ use keytoll_engine::trace::Trace;
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Config, Mode};
-use keytoll_live::{Driver, Sockets, os_seed};
+use keytoll_live::{Driver, Interface, Sockets, os_seed};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
@@ -84,7 +84,20 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn on_loopback() -> Self {
+        Self::with(None)
+    }
+
+    /// The device carries what is routed to this interface.
+    pub(crate) fn with_interface(interface: Interface) -> Self {
+        Self::with(Some(interface))
+    }
+
+    fn with(interface: Option<Interface>) -> Self {
         let (device_sockets, gateway_sockets, ports) = sockets();
+        let device_sockets = match interface {
+            Some(interface) => device_sockets.with_interface(interface),
+            None => device_sockets,
+        };
         let seed = os_seed().expect("the system has randomness");
         let gateway = GatewayConfig {
             ike: config("gw.lab", "ue@lab", ports),
