@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_esp::lifetime::Lifetime;
 use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
@@ -15,6 +17,8 @@ use crate::{Child, Command, Event, icmp, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
 const WAITING_MAX: usize = 16;
+/// How long after it asked for a child SA alone it asks again.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Of the host's own echo requests.
 const IDENTIFIER: u16 = 1;
 
@@ -54,7 +58,10 @@ pub struct Device {
     setting_up: bool,
     childless: bool,
     waiting: VecDeque<Vec<u8>>,
-    sequence: u16,
+    /// Of the last echo request of its own.
+    sequence: Option<u16>,
+    /// When it asked for a child under the IKE SA in use, until one is up.
+    asked: Option<Time>,
     out: VecDeque<Output<Event>>,
 }
 
@@ -78,9 +85,17 @@ impl Device {
             setting_up: false,
             childless,
             waiting: VecDeque::new(),
-            sequence: 0,
+            sequence: None,
+            asked: None,
             out: VecDeque::new(),
         }
+    }
+
+    /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
+        self.sas.limit(lifetime);
+        self
     }
 
     /// How many IKE SAs wait for the gateway to confirm that they are closed.
@@ -118,10 +133,25 @@ impl Device {
         self.ike.handle(Input::Command(initiate), cx);
     }
 
+    /// There is no SA for traffic: one is asked for, under the IKE SA if there is one. A gateway that refuses is not asked
+    /// again for every packet.
+    fn want_child(&mut self, cx: &mut Ctx<'_>) {
+        match self.current {
+            _ if self.setting_up => {}
+            None => self.set_up(cx),
+            Some(sa) if self.asked.is_none_or(|asked| cx.now.since(asked) >= ASK_AGAIN) => {
+                self.asked = Some(cx.now);
+                self.ike.handle(Input::Command(v2::Command::CreateChild(sa)), cx);
+            }
+            Some(_) => {}
+        }
+    }
+
     fn send_echo(&mut self, data: Vec<u8>, cx: &mut Ctx<'_>) {
-        self.sequence = self.sequence.wrapping_add(1);
+        let sequence = self.sequence.map_or(1, |last| last.wrapping_add(1));
+        self.sequence = Some(sequence);
         let (source, destination) = (self.source(), self.config.target);
-        let echo = Echo { reply: false, identifier: IDENTIFIER, sequence: self.sequence, data };
+        let echo = Echo { reply: false, identifier: IDENTIFIER, sequence, data };
         let payload = echo.write(source, destination);
         let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
         if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
@@ -167,16 +197,22 @@ impl Device {
         let echo = || Echo::read(packet.source, packet.destination, packet.payload()).ok().flatten();
         packet.protocol == icmp::protocol(packet.source)
             && echo().is_some_and(|echo| {
-                echo.reply && (echo.identifier, echo.sequence) == (IDENTIFIER, self.sequence)
+                echo.reply && (echo.identifier, Some(echo.sequence)) == (IDENTIFIER, self.sequence)
             })
     }
 
-    /// Takes what the endpoint has to say until it has nothing more.
+    /// Takes what the endpoint has to say, and tells it what SAs need, until neither has anything more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(output) = self.ike.poll() {
-            match output {
-                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                Output::Event(event) => self.on_ike(event, cx),
+        loop {
+            while let Some(output) = self.ike.poll() {
+                match output {
+                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
+                    Output::Event(event) => self.on_ike(event, cx),
+                }
+            }
+            match self.sas.poll() {
+                Some(command) => self.ike.handle(Input::Command(command), cx),
+                None => break,
             }
         }
     }
@@ -186,23 +222,25 @@ impl Device {
             v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
-                self.sas.install(*child, self.config.address, self.config.gateway);
+                self.sas.install(sa, *child, self.config.address, self.config.gateway);
+                self.asked = None;
                 if self.setting_up {
                     self.usable(cx);
                 }
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
-                self.sas.install(*new, self.config.address, self.config.gateway);
+                self.sas.install(sa, *new, self.config.address, self.config.gateway);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
-            v2::Event::ChildDown(_, spi) => {
-                self.sas.remove(spi, cx.now);
+            v2::Event::ChildDown(sa, spi) => {
+                self.sas.remove(sa, spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
             v2::Event::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
+                self.sas.rekeyed(old, new);
                 self.current = self.current.map(|current| if current == old { new } else { current });
                 self.tell(v2::Event::Rekeyed { old, new });
             }
@@ -303,18 +341,19 @@ impl Engine for Device {
         self.drain(cx);
         if let Some(station) = &mut self.station {
             station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+            self.drain(cx);
         }
     }
 
     /// The first packet asks for an SA and is lost, as one may be on any way.
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        if self.current.is_some() {
+        if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
+            self.want_child(cx);
+        } else {
             let sealed = self.sas.forward(packet, &mut self.rng, cx);
             self.out.extend(sealed.map(Output::Packet));
-        } else if !self.setting_up {
-            self.set_up(cx);
-            self.drain(cx);
         }
+        self.drain(cx);
     }
 
     fn poll_inner(&mut self) -> Option<Vec<u8>> {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_esp::lifetime::Lifetime;
 use keytoll_ike::Endpoint;
 use keytoll_ike::v2::{self, SaId};
 
@@ -60,6 +61,13 @@ impl Gateway {
             peers: BTreeMap::new(),
             out: VecDeque::new(),
         }
+    }
+
+    /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
+        self.sas.limit(lifetime);
+        self
     }
 
     /// How many IKE SAs it holds, half-open ones included.
@@ -134,7 +142,7 @@ impl Gateway {
         }
     }
 
-    /// Takes what IKE and the authenticator have to say until neither has anything more.
+    /// Takes what IKE, the SAs and the authenticator have to say until none has anything more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.ike.poll() {
@@ -142,6 +150,10 @@ impl Gateway {
                     Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
                     Output::Event(event) => self.on_ike(event, cx),
                 }
+            }
+            if let Some(command) = self.sas.poll() {
+                self.ike.handle(Input::Command(command), cx);
+                continue;
             }
             match self.authenticator.as_mut().and_then(|authenticator| authenticator.poll(cx)) {
                 Some(wanted) => self.act(wanted, cx),
@@ -185,8 +197,8 @@ impl Gateway {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
                 self.install(sa, *new);
             }
-            v2::Event::ChildDown(_, spi) => {
-                self.sas.remove(spi, cx.now);
+            v2::Event::ChildDown(sa, spi) => {
+                self.sas.remove(sa, spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
@@ -197,6 +209,7 @@ impl Gateway {
             }
             v2::Event::Failed(sa, why) => self.failed(sa, why, cx),
             v2::Event::Rekeyed { old, new } => {
+                self.sas.rekeyed(old, new);
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
                 }
@@ -230,7 +243,7 @@ impl Gateway {
 
     fn install(&mut self, sa: SaId, child: v2::ChildSa) {
         if let Some(&peer) = self.peers.get(&sa) {
-            self.sas.install(child, self.config.address, peer);
+            self.sas.install(sa, child, self.config.address, peer);
         }
     }
 
@@ -268,12 +281,14 @@ impl Engine for Gateway {
         self.drain(cx);
         if let Some(station) = &mut self.station {
             station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+            self.drain(cx);
         }
     }
 
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
         let sealed = self.sas.forward(packet, &mut self.rng, cx);
         self.out.extend(sealed.map(Output::Packet));
+        self.drain(cx);
     }
 
     fn poll_inner(&mut self) -> Option<Vec<u8>> {

@@ -1,6 +1,7 @@
 //! The child SAs of a host: what is sealed into which, what arrives on which.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
 use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
-use keytoll_esp::{Arrived, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
-use keytoll_ike::v2::{self, ChildKeys, ChildSa};
+use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
+use keytoll_ike::v2::{self, ChildKeys, ChildSa, SaId};
 use keytoll_ike::wire::{self, TrafficSelector};
 
 use crate::ip;
@@ -24,13 +25,16 @@ pub(crate) struct SaTable {
     ipsec: Ipsec,
     /// Pairs that others have replaced, by the SPI that they receive on, and until when they do; the first to end first.
     replaced: VecDeque<(Time, u32)>,
+    /// How long each pair may serve.
+    lifetime: Lifetime,
+    /// Under which IKE SA each pair is, by the SPI that it receives on.
+    owners: BTreeSet<(SaId, u32)>,
 }
 
 /// How long what was sent before a rekeying may be on its way: strongSwan's `delete_rekeyed_delay`.
 const REPLACED_FOR: Duration = Duration::from_secs(5);
 
 /// An IP packet that came out of an SA.
-#[derive(Debug)]
 pub(crate) struct Delivered {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
@@ -38,6 +42,16 @@ pub(crate) struct Delivered {
     /// Header and payload; in transport mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
+}
+
+/// Without what it carries, which nobody is to read in a log.
+impl fmt::Debug for Delivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self { source, destination, protocol, ref bytes, header_len } = self;
+        let mut packet = f.debug_struct("Delivered");
+        packet.field("source", &source).field("destination", &destination).field("protocol", &protocol);
+        packet.field("length", &bytes.len()).field("header_len", &header_len).finish()
+    }
 }
 
 impl Delivered {
@@ -59,8 +73,14 @@ impl Delivered {
 }
 
 impl SaTable {
-    /// Installs a pair of SAs between two outer addresses.
-    pub(crate) fn install(&mut self, child: ChildSa, local: IpAddr, remote: IpAddr) {
+    /// Lets pairs that are installed from now on serve no longer than this.
+    pub(crate) const fn limit(&mut self, lifetime: Lifetime) {
+        self.lifetime = lifetime;
+    }
+
+    /// Installs a pair of SAs of an IKE SA between two outer addresses.
+    pub(crate) fn install(&mut self, sa: SaId, child: ChildSa, local: IpAddr, remote: IpAddr) {
+        self.owners.insert((sa, child.inbound_spi));
         let key = |keys: ChildKeys| {
             TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
         };
@@ -82,14 +102,15 @@ impl SaTable {
             path: Path { transport, local, remote, headers: Headers::Socket },
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
             replay_window: Window::SIZE_DEFAULT,
-            lifetime: Lifetime::NONE,
+            lifetime: self.lifetime,
             start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
         });
     }
 
-    /// The SA that receives on this SPI is closed.
+    /// The pair of an IKE SA that receives on this SPI is closed.
     // RFC 7296 §2.8: what was sent through the old SA may arrive after what was sent through the new one.
-    pub(crate) fn remove(&mut self, inbound_spi: u32, now: Time) {
+    pub(crate) fn remove(&mut self, sa: SaId, inbound_spi: u32, now: Time) {
+        self.owners.remove(&(sa, inbound_spi));
         if self.ipsec.is_replaced(inbound_spi) {
             self.ipsec.retire(inbound_spi);
             self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
@@ -97,7 +118,7 @@ impl SaTable {
         }
         self.ipsec.remove(inbound_spi);
         // Whose successor is gone is over, too.
-        let Self { ipsec, replaced } = self;
+        let Self { ipsec, replaced, .. } = self;
         replaced.retain(|&(_, spi)| ipsec.is_replaced(spi) || !ipsec.remove(spi));
     }
 
@@ -112,6 +133,33 @@ impl SaTable {
     /// When [`Self::expire`] has something to forget.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         self.replaced.front().map(|&(at, _)| Deadline { at, why: "replaced SA forgotten" })
+    }
+
+    /// The children of an IKE SA are under the one that took its place.
+    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+        let moved: Vec<_> = self.owners.range((old, 0)..=(old, u32::MAX)).copied().collect();
+        for (_, spi) in moved {
+            self.owners.remove(&(old, spi));
+            self.owners.insert((new, spi));
+        }
+    }
+
+    /// What IKE should do about a pair that has served long enough. Rare, so that its owner may be searched for.
+    pub(crate) fn poll(&mut self) -> Option<v2::Command> {
+        while let Some(event) = self.ipsec.poll_event() {
+            let (Event::RekeyWanted(spi) | Event::Expired(spi)) = event;
+            let Some(&(sa, _)) = self.owners.iter().find(|(_, owned)| *owned == spi) else { continue };
+            return Some(match event {
+                Event::RekeyWanted(_) => v2::Command::RekeyChild(sa, spi),
+                Event::Expired(_) => v2::Command::DeleteChild(sa, spi),
+            });
+        }
+        None
+    }
+
+    /// Whether there is no SA but such as have been closed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.owners.is_empty()
     }
 
     /// Whether traffic to this address has an SA.

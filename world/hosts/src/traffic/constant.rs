@@ -8,6 +8,7 @@ use std::time::Duration;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::{DecodeError, Reader};
 use keytoll_engine::{Ctx, Deadline, Time};
+use keytoll_esp::replay::Window;
 
 use super::{Desk, Source, nanos, udp};
 use crate::ip;
@@ -19,14 +20,13 @@ const HEAD_BYTES: usize = 16;
 /// Datagrams that may leave together when the source is late.
 const LATE_MAX: u64 = 16;
 /// How far behind the newest number one may come and be known as new.
-const WINDOW: u64 = 1 << 16;
+const WINDOW: u32 = *Window::SIZES.end();
 
 #[derive(Debug)]
 pub(super) struct Flow {
     source: Option<Datagrams>,
-    /// The highest number that came, and which below it did not; the oldest are given up.
-    highest: Option<u64>,
-    missing: std::collections::BTreeSet<u64>,
+    /// Which numbers came, once one did.
+    seen: Option<Window>,
 }
 
 /// The source.
@@ -49,7 +49,7 @@ impl Flow {
             let interval = Duration::from_nanos((bits * 1_000_000_000 / bits_per_s.max(1)).max(1));
             Datagrams { at, interval, turn: 0, sequence: 0, data_bytes, ended: false }
         });
-        Self { source, highest: None, missing: std::collections::BTreeSet::new() }
+        Self { source, seen: None }
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
@@ -87,17 +87,11 @@ impl Flow {
         true
     }
 
-    /// Whether a number comes for the first time.
+    /// Whether a number comes for the first time. A window counts from one; the last number there is has no successor.
     fn is_new(&mut self, number: u64) -> bool {
-        let next = self.highest.map_or(0, |highest| highest + 1);
-        if number < next {
-            return self.missing.remove(&number);
-        }
-        self.missing.extend(next.max(number.saturating_sub(WINDOW))..number);
-        self.highest = Some(number);
-        while self.missing.len() as u64 > WINDOW {
-            self.missing.pop_first();
-        }
+        let seen = self.seen.get_or_insert_with(|| Window::new(WINDOW));
+        let Some(place) = number.checked_add(1).filter(|&place| seen.accepts(place)) else { return false };
+        seen.mark(place);
         true
     }
 }

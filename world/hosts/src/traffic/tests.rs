@@ -163,6 +163,23 @@ fn one_lost_segment_is_repaired_by_three_duplicates_without_a_timeout() {
     assert_eq!(sink.payload_bytes, (source.data_packets_sent - 1) * 1440);
 }
 
+/// A peer may write any number into a datagram.
+#[test]
+fn numbers_of_datagrams_may_be_any() {
+    let mut pair = Pair::new(Kind::Constant { bits_per_s: 1 }, false);
+    let [local, remote] = [address(2, false), address(1, false)];
+    let numbers = [u64::MAX, u64::MAX - 1, u64::MAX - 1, 5, u64::MAX, u64::MAX - 3000, 0];
+    for number in numbers {
+        let data = [number.to_be_bytes(), [0; 8]].concat();
+        let payload = udp::write((remote, local), 9, &data);
+        let packet = ip::Packet { source: remote, destination: local, protocol: udp::UDP, payload: &payload };
+        assert!(lend(Time::ZERO, |cx| pair.stations[1].arrived(&packet, cx)));
+    }
+    let sink = pair.told()[1];
+    // The last but one that there is, and one shortly before it.
+    assert_eq!((sink.data_packets_got, sink.payload_bytes), (7, 2 * 16));
+}
+
 #[test]
 fn when_everything_is_lost_for_a_while_the_timeout_repairs_it() {
     let mut pair = Pair::new(BULK, false);

@@ -159,14 +159,15 @@ impl Sender {
         }
     }
 
-    /// RFC 6298 §3 (Karn): no time is taken of what was sent twice.
+    /// RFC 6298 §3 (Karn): no time is taken of what was sent twice, nor of what waited behind it at the receiver.
     fn measure(&mut self, place: u64, now: Time, desk: &mut Desk) {
-        let mut newest = None;
+        let (mut newest, mut repeated) = (None, false);
         while let Some(flying) = self.flying.front().copied().filter(|flying| flying.end <= place) {
             newest = Some(flying);
+            repeated |= flying.repeated;
             self.flying.pop_front();
         }
-        let Some(flying) = newest.filter(|flying| !flying.repeated) else { return };
+        let Some(flying) = newest.filter(|_| !repeated) else { return };
         let measured = now.since(flying.left);
         desk.account.round_trips.add(nanos(measured));
         self.round_trip =
@@ -264,5 +265,42 @@ impl Sender {
     fn timeout(&self) -> Duration {
         let timeout = self.round_trip.map_or(TIMEOUT_FIRST, RoundTrip::timeout);
         timeout.saturating_mul(1 << self.backoff).min(TIMEOUT_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+    use crate::traffic::{Config, Kind};
+
+    /// RFC 6298 §3: what came behind a gap is acknowledged when the gap is filled, which says nothing about the way.
+    #[test]
+    fn no_time_is_taken_of_what_waited_for_a_repetition() {
+        let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let config = Config {
+            kind: Kind::Bulk { window_bytes: 10_000 },
+            sends: true,
+            duration: Duration::from_secs(9),
+            packet_bytes: None,
+            protected: false,
+            local: ip,
+            remote: ip,
+            mtu_bytes: 1500,
+        };
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut desk = Desk::open(&config, at(0));
+        let mut sender = Sender::new(at(0), 100, 500);
+        sender.tick(at(0), &mut desk);
+        assert_eq!(std::iter::from_fn(|| sender.poll(at(0), true)).count(), 5);
+        (0..3).for_each(|_| sender.acknowledged(0, at(10), &mut desk));
+        let repeated = sender.poll(at(10), true).unwrap();
+        assert_eq!((repeated.sequence, repeated.repeated), (0, true));
+        sender.acknowledged(500, at(190), &mut desk);
+        assert_eq!((desk.account.round_trips.count(), sender.round_trip.is_none()), (0, true));
+        assert!(sender.poll(at(190), true).is_some());
+        sender.acknowledged(600, at(200), &mut desk);
+        assert_eq!(desk.account.round_trips.count(), 1);
     }
 }

@@ -1,0 +1,234 @@
+//! SAs for traffic that do not last: those that have served long enough are replaced before anything is lost, and one that
+//! is gone is asked for again. A device and a gateway with a secret between them, and real cryptography.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_esp::lifetime::{Lifetime, Limit};
+use keytoll_hosts::{Child, Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
+use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::v2::{self, Config, Mode};
+
+const ADDRESS: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];
+const NAME: [&str; 2] = ["ue@lab", "gw.lab"];
+const DEVICE: usize = 0;
+const GATEWAY: usize = 1;
+
+fn config(end: usize) -> Config {
+    let secret = || Secret::from(&b"two hosts"[..]);
+    Config::new(vec![Connection {
+        name: String::new(),
+        version: Version::V2,
+        local_id: NAME[end].parse().unwrap(),
+        remote_id: Some(NAME[1 - end].parse().unwrap()),
+        local: Prove::Psk(secret()),
+        remote: Believe::psk(secret()),
+        suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").unwrap()],
+        child: Some(ChildConfig {
+            suites: vec![Suite::esp("aes128gcm16").unwrap()],
+            mode: Mode::Tunnel,
+            local: vec![],
+            remote: vec![],
+            rekey_after: None,
+        }),
+        request_address: false,
+        pool: None,
+        auth_lifetime: None,
+        reauthenticate: Reauthenticate::OnDemand,
+        rekey_after: None,
+        liveness_after: None,
+    }])
+}
+
+/// Two hosts, and one datagram after the other between them.
+struct Bench {
+    hosts: [Host; 2],
+    crypto: Real,
+    now: Time,
+    wire: VecDeque<Datagram>,
+    facts: Vec<Fact>,
+    events: [Vec<Event>; 2],
+    /// What came out of the SAs at each end.
+    inside: [Vec<Vec<u8>>; 2],
+}
+
+impl Bench {
+    /// An SA for traffic is up, and serves no longer than this.
+    fn with(lifetime: Lifetime) -> Self {
+        let seed = Seed::from(7);
+        let device = DeviceConfig {
+            ike: config(DEVICE),
+            address: ADDRESS[DEVICE],
+            gateway: ADDRESS[GATEWAY],
+            inner: None,
+            target: ADDRESS[GATEWAY],
+            eap: None,
+        };
+        let gateway =
+            GatewayConfig { ike: config(GATEWAY), address: ADDRESS[GATEWAY], inner: vec![], aaa: None };
+        let device = Device::new(device, &seed, "ue").with_lifetime(lifetime);
+        let gateway = Gateway::new(gateway, &seed, "gw").with_lifetime(lifetime);
+        let mut hosts = [Host::Device(Box::new(device)), Host::Gateway(Box::new(gateway))];
+        hosts.iter_mut().for_each(Host::attach_interface);
+        let mut bench = Self {
+            hosts,
+            crypto: Real::default(),
+            now: Time::ZERO,
+            wire: VecDeque::new(),
+            facts: Vec::new(),
+            events: Default::default(),
+            inside: Default::default(),
+        };
+        // The first packet asks for an SA, and is lost.
+        bench.forward(DEVICE, 0);
+        bench.settle();
+        bench
+    }
+
+    fn step(&mut self, end: usize, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
+        let host = &mut self.hosts[end];
+        act(host, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts });
+        while let Some(output) = host.poll() {
+            match output {
+                Output::Packet(datagram) => self.wire.push_back(datagram),
+                Output::Event(event) => self.events[end].push(event),
+            }
+        }
+        self.inside[end].extend(std::iter::from_fn(|| host.poll_inner()));
+    }
+
+    fn forward(&mut self, end: usize, number: u16) {
+        let packet = packet(end, number);
+        self.step(end, |host, cx| host.forward(&packet, cx));
+    }
+
+    fn command(&mut self, end: usize, command: v2::Command) {
+        self.step(end, |host, cx| host.handle(Input::Command(Command::Ike(command)), cx));
+    }
+
+    /// One datagram arrives, if there is one.
+    fn deliver(&mut self) -> bool {
+        let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
+        let end = ADDRESS.iter().position(|address| *address == to.ip).unwrap();
+        self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
+        true
+    }
+
+    fn settle(&mut self) {
+        while self.deliver() {}
+    }
+
+    fn discards(&self) -> Vec<&Fact> {
+        self.facts.iter().filter(|fact| matches!(fact, Fact::Discarded { .. })).collect()
+    }
+
+    fn rekeyings(&self, end: usize) -> usize {
+        self.events[end].iter().filter(|event| matches!(event, Event::ChildRekeyed { .. })).count()
+    }
+
+    fn child(&self) -> Child {
+        let up = self.events[DEVICE].iter().rev().find_map(|event| match event {
+            Event::ChildUp(child) => Some(*child),
+            _ => None,
+        });
+        up.expect("an SA came up")
+    }
+}
+
+/// A numbered packet of a protocol that no host takes for its own (RFC 3692 §2.1).
+fn packet(end: usize, number: u16) -> Vec<u8> {
+    let (IpAddr::V4(from), IpAddr::V4(to)) = (ADDRESS[end], ADDRESS[1 - end]) else { panic!("IPv4") };
+    let [high, low] = number.to_be_bytes();
+    let head = [0x45, 0, 0, 60, high, low, 0, 0, 64, 253, 0, 0];
+    [&head[..], &from.octets(), &to.octets(), &[low; 40]].concat()
+}
+
+/// RFC 4301 §4.4.2.1, RFC 7296 §2.8: the soft limit is the time to replace an SA, in both directions and over and over.
+#[test]
+fn pairs_that_have_served_are_replaced_and_no_packet_is_lost() {
+    let packets = |packets| Limit { packets, ..Limit::NONE };
+    let mut bench = Bench::with(Lifetime { soft: packets(20), hard: packets(200) });
+    const PACKETS: u16 = 1000;
+    for number in 1..=PACKETS {
+        // What is under way while an SA is replaced arrives before, between and after.
+        bench.forward(DEVICE, number);
+        bench.deliver();
+        bench.forward(GATEWAY, number);
+        bench.deliver();
+        if number % 5 == 0 {
+            bench.settle();
+        }
+    }
+    bench.settle();
+    for end in [DEVICE, GATEWAY] {
+        let expected: Vec<_> = (1..=PACKETS).map(|number| packet(1 - end, number)).collect();
+        assert!(bench.inside[end] == expected, "{} of {PACKETS} at {}", bench.inside[end].len(), NAME[end]);
+    }
+    assert!(bench.rekeyings(DEVICE) >= 30, "{}", bench.rekeyings(DEVICE));
+    assert_eq!(bench.discards(), Vec::<&Fact>::new());
+}
+
+/// RFC 4301 §4.4.2.1: at the hard limit a pair goes, and what comes after asks for another.
+#[test]
+fn a_pair_whose_time_is_over_is_deleted_and_another_one_asked_for() {
+    let hard = Limit { packets: 10, ..Limit::NONE };
+    let mut bench = Bench::with(Lifetime { soft: Limit::NONE, hard });
+    for number in 1..=30 {
+        bench.forward(DEVICE, number);
+        bench.settle();
+    }
+    let ups = bench.events[DEVICE].iter().filter(|event| matches!(event, Event::ChildUp(_))).count();
+    // Of every twelve packets one finds the pair ended, and one finds none.
+    assert_eq!((ups, bench.inside[GATEWAY].len()), (3, 26));
+}
+
+/// The gateway closes the child alone: a device with traffic asks for another, under the IKE SA that is still there.
+#[test]
+fn a_child_that_the_gateway_closed_comes_back_when_there_is_traffic() {
+    let mut bench = Bench::with(Lifetime::NONE);
+    let first = bench.child();
+    let gateways = v2::Command::DeleteChild(sa_of_gateway(&bench), first.outbound_spi);
+    bench.command(GATEWAY, gateways);
+    bench.settle();
+    assert!(bench.events[DEVICE].contains(&Event::ChildDown(first.inbound_spi)));
+    (1..=3).for_each(|number| bench.forward(DEVICE, number));
+    bench.settle();
+    bench.forward(DEVICE, 4);
+    bench.settle();
+    assert_eq!(bench.inside[GATEWAY], [packet(DEVICE, 4)]);
+    let second = bench.child();
+    assert_eq!((second.sa, second.inbound_spi == first.inbound_spi), (first.sa, false));
+}
+
+/// A gateway that does not answer is not asked again for every packet.
+#[test]
+fn a_child_that_does_not_come_is_asked_for_now_and_then() {
+    let mut bench = Bench::with(Lifetime::NONE);
+    let gateways = v2::Command::DeleteChild(sa_of_gateway(&bench), bench.child().outbound_spi);
+    bench.command(GATEWAY, gateways);
+    bench.settle();
+    let mut asked = 0;
+    for _ in 0..40 {
+        bench.forward(DEVICE, 1);
+        // The request is lost.
+        asked += bench.wire.drain(..).count();
+        bench.now += Duration::from_millis(10);
+    }
+    assert_eq!(asked, 1);
+}
+
+/// The IKE SA as the gateway names it.
+fn sa_of_gateway(bench: &Bench) -> v2::SaId {
+    let established = bench.events[GATEWAY].iter().find_map(|event| match event {
+        Event::Ike(v2::Event::Established(established)) => Some(established.sa),
+        _ => None,
+    });
+    established.expect("an IKE SA came up")
+}
