@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use keytoll_daemons::Usage;
+use keytoll_daemons::process::usage;
 use serde_json::Value;
 
 use crate::lab::{Lab, Node};
@@ -40,13 +42,24 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        let own = Own { name: node.name(), address: terms.outer(node) };
+        let own = Own { name: node.name(), address: terms.outer(node), log: "debug" };
         Self::listening(lab, node, program, &own, &node_file::text(node, &own.address, terms, pki))
+    }
+
+    /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
+    pub fn quiet(lab: &Lab, node: Node, program: &str, terms: &Terms) -> Result<Self, Trouble> {
+        let own = Own { name: node.name(), address: terms.outer(node), log: "warn" };
+        Self::listening(lab, node, program, &own, &node_file::text(node, &own.address, terms, None))
+    }
+
+    /// What it has used so far; nothing if it has ended.
+    pub fn usage(&self) -> Option<Usage> {
+        usage(self.process.id())
     }
 
     /// Another device beside the first one, with a shared key.
     pub fn second_device(lab: &Lab, program: &str, terms: &Terms) -> Result<Self, Trouble> {
-        let own = Own { name: "second", address: lab.second_device()?.into() };
+        let own = Own { name: "second", address: lab.second_device()?.into(), log: "debug" };
         Self::listening(lab, Node::Ue, program, &own, &node_file::text(Node::Ue, &own.address, terms, None))
     }
 
@@ -62,7 +75,7 @@ impl Peer {
         });
         let stderr = File::create(&log).map_err(|source| unwritable(&log, source))?;
         let mut command = lab.command(node, program);
-        command.arg(verb(node)).arg(&file).args(["--control", "--log", "debug"]);
+        command.arg(verb(node)).arg(&file).args(["--control", "--log", own.log]);
         if node != Node::Ue {
             command.arg("--listen").arg(own.address.to_string());
         }
@@ -122,10 +135,11 @@ impl Peer {
     }
 }
 
-/// What a node is called among others in its place, and where it is.
+/// What a node is called among others in its place, where it is, and how much it says.
 struct Own {
     name: &'static str,
     address: IpAddr,
+    log: &'static str,
 }
 
 fn unwritable(file: &Path, source: io::Error) -> Trouble {

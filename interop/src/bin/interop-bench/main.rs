@@ -1,9 +1,11 @@
 //! What an authentication costs, beside the programs that the field runs: CPU time per IKEv2 handshake of our gateway and
-//! devices beside strongSwan's, per EAP-TLS authentication of our AAA server beside FreeRADIUS's and hostapd's.
+//! devices beside strongSwan's, per EAP-TLS authentication of our AAA server beside FreeRADIUS's and hostapd's; and what a
+//! gigabit of ESP costs.
 //!
 //! ```text
 //!   interop-bench ike | eap-tls    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
-//!   interop-bench gateway | aaa    as `keytoll` itself: what is measured of ourselves
+//!   interop-bench esp              --starts--> two ends each in a lab, iperf3 between them
+//!   interop-bench gateway | connect | aaa    as `keytoll` itself: what is measured of ourselves
 //!   interop-bench devices | stations    our load generators
 //! ```
 //!
@@ -22,14 +24,17 @@ mod authentications;
 mod cases;
 mod contestants;
 mod devices;
+mod esp;
 mod flood;
 mod flooder;
+mod forward;
 mod handshakes;
 mod ike;
 mod load;
 mod product;
 mod stations;
 mod table;
+mod throughput;
 mod trouble;
 
 use std::process::ExitCode;
@@ -57,6 +62,11 @@ enum Verb {
     Ike(What),
     /// EAP-TLS: AAA servers under the same stations.
     EapTls(What),
+    /// ESP in user space: TCP through a TUN interface, beside strongSwan's kernel-libipsec and bare forwarding.
+    Esp(esp::Arguments),
+    /// Bare forwarding.
+    #[command(hide = true)]
+    Forward(forward::Arguments),
     /// Our stations, as the load.
     #[command(hide = true)]
     Stations(stations::Stations),
@@ -99,6 +109,8 @@ fn run(verb: Verb) -> Result<()> {
     match verb {
         Verb::Ike(what) => ike(&what),
         Verb::EapTls(what) => eap_tls(&what),
+        Verb::Esp(arguments) => esp::run(&arguments),
+        Verb::Forward(arguments) => forward::run(&arguments),
         Verb::Flood(arguments) => tell(&flood::run(&arguments)?),
         Verb::Flooder(flood) => tell(&flooder::run(&flood)?),
         Verb::Devices(devices) => tell(&devices::run(&devices)?),

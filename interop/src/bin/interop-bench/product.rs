@@ -15,7 +15,7 @@ use crate::contestants::start;
 use crate::trouble::Result;
 
 /// The verbs that are the product's own.
-pub(crate) const VERBS: [&str; 2] = ["gateway", "aaa"];
+pub(crate) const VERBS: [&str; 3] = ["gateway", "connect", "aaa"];
 
 /// How much it says of what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,14 +36,14 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    fn of(values: &Welford) -> Self {
+    pub(crate) fn of(values: &Welford) -> Self {
         let mean = values.mean().unwrap_or(f64::NAN);
         let interval =
             interval95(values).map_or((f64::NAN, f64::NAN), |interval| (interval.low, interval.high));
         Self { mean, ci95_low: interval.0, ci95_high: interval.1 }
     }
 
-    fn half(&self) -> f64 {
+    pub(crate) fn half(&self) -> f64 {
         (self.ci95_high - self.ci95_low) / 2.0
     }
 }
