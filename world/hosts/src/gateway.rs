@@ -191,11 +191,11 @@ impl Gateway {
             }
             v2::Event::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
-                self.install(sa, *child);
+                self.install(sa, *child, cx);
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
-                self.install(sa, *new);
+                self.install(sa, *new, cx);
             }
             v2::Event::ChildDown(sa, spi) => {
                 self.sas.remove(sa, spi, cx.now);
@@ -241,9 +241,10 @@ impl Gateway {
         self.tell(v2::Event::Failed(sa, why));
     }
 
-    fn install(&mut self, sa: SaId, child: v2::ChildSa) {
-        if let Some(&peer) = self.peers.get(&sa) {
-            self.sas.install(sa, child, self.config.address, peer);
+    fn install(&mut self, sa: SaId, child: v2::ChildSa, cx: &mut Ctx<'_>) {
+        match self.peers.get(&sa) {
+            Some(&peer) => self.sas.install(sa, child, self.config.address, peer),
+            None => cx.discard(Protocol::Ike, "child of an SA nobody told of"),
         }
     }
 

@@ -285,9 +285,13 @@ impl Endpoint {
 
     fn act(&mut self, deed: Deed, cx: &mut Ctx<'_>) {
         match deed {
-            Deed::TakeOver { old, new } => {
+            Deed::TakeOver { old, new } if self.sas.contains_key(&old) => {
                 let children = self.retire(old, cx);
                 self.move_in(old, new, children, cx);
+            }
+            // The old one ended meanwhile, its children with it.
+            Deed::TakeOver { new, .. } => {
+                self.with_sa(new, cx, Sa::stand_alone);
             }
             Deed::Announce { new, identity } => self.announce(new, &identity, cx),
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),

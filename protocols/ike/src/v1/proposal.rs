@@ -103,6 +103,9 @@ fn phase1_attributes(
     attributes
 }
 
+/// RFC 2407 §4.5.4 sets no end to lifetimes; 136 years are enough, and can be reckoned with.
+const SECONDS_MAX: u64 = u32::MAX as u64;
+
 /// Numbers of attributes by type, and a lifetime in seconds.
 struct Values<const N: usize> {
     numbers: [Option<u16>; N],
@@ -125,7 +128,7 @@ impl<const N: usize> Values<N> {
             } else if kind == life_duration {
                 // RFC 2407 §4.5: a duration belongs to the type in front of it. Kilobytes are the peer's to count.
                 if unit.take()? == SECONDS {
-                    values.lifetime = Some(Duration::from_secs(value));
+                    values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX)));
                 }
             } else {
                 let slot = kinds.iter().position(|known| *known == kind)?;

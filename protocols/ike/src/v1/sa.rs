@@ -256,6 +256,13 @@ impl Sa {
         }
     }
 
+    /// It takes nobody's place.
+    pub(super) fn stand_alone(&mut self, env: &mut Env<'_, '_>) {
+        if let State::Established(sa) = &mut self.state {
+            sa.stand_alone(&mut self.core, env);
+        }
+    }
+
     /// Whether it may have come in the place of another SA with this peer.
     pub(super) fn may_inherit_from(&self, identity: &Identity) -> bool {
         matches!(&self.state, State::Established(sa) if sa.is_unannounced() && sa.peer() == identity)

@@ -4,13 +4,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::{Addr, Input};
+use keytoll_engine::{Addr, Datagram, Input};
 use keytoll_ike::config::{Believe, Phase1, Prove};
 use keytoll_ike::event::Command;
 use keytoll_ike::wire::Identity;
 
 use crate::configs::{certificates, psk, raw_keys, v1};
-use crate::support::lab::{self, Pki, ike, keys_by_identity, only, seconds, secret};
+use crate::support::bench::Rewriter;
+use crate::support::lab::{self, Pki, both, ike, keys_by_identity, only, seconds, secret};
 use crate::support::mutants::{bytewise, headers};
 use crate::support::{Bench, Side};
 
@@ -227,6 +228,66 @@ fn a_message_id_serves_once() {
     let before = bench.sent.len();
     bench.deliver(Side::R, &first_of_quick_mode);
     assert_eq!(bench.sent.len(), before, "{}", bench.ladder);
+}
+
+/// A NAT moves with whoever is behind it, but not with somebody who plays its messages again.
+#[test]
+fn an_informational_exchange_played_again_does_nothing() {
+    let configs = both(psk(Phase1::Main), |connection| connection.liveness_after = Some(seconds(30)));
+    let mut bench = Bench::new(configs);
+    let outside = "198.51.100.1".parse().unwrap();
+    bench.nat = Some(Rewriter { outside, port_offset: 1000 });
+    let mut bench = bench.established();
+    let (i, r) = (bench.sa(Side::I), bench.sa(Side::R));
+    bench.command(Side::I, Command::Probe(i));
+    let (to, mut probe) = bench.intercept().unwrap();
+    bench.deliver(to, &probe);
+    bench.settle();
+    let before = bench.sent.len();
+    probe.from = Addr::new("203.0.113.9".parse().unwrap(), 4500);
+    bench.deliver(to, &probe);
+    assert_eq!(bench.sent.len(), before + 1, "the answer may have been lost");
+    assert_eq!(bench.sent[before].1.to.ip, outside, "but goes where it went");
+    bench.settle();
+    bench.command(Side::R, Command::Probe(r));
+    assert_eq!(bench.sent.last().unwrap().1.to.ip, outside, "the SA has not moved");
+    bench.settle();
+    // Two more, so that the first is not the last one answered.
+    (0..2).for_each(|_| {
+        bench.command(Side::I, Command::Probe(i));
+        bench.settle();
+    });
+    let before = bench.sent.len();
+    bench.deliver(to, &probe);
+    assert_eq!(bench.sent.len(), before, "{}", bench.ladder);
+}
+
+#[test]
+fn our_own_messages_sent_back_do_nothing() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, Command::Probe(sa));
+    let (_, probe) = bench.sent.last().unwrap().clone();
+    bench.settle();
+    let before = bench.sent.len();
+    let back = Datagram { from: probe.to, to: probe.from, ..probe };
+    bench.deliver(Side::I, &back);
+    assert_eq!(bench.sent.len(), before, "no R-U-THERE-ACK to ourselves\n{}", bench.ladder);
+}
+
+#[test]
+fn message_ids_are_remembered_for_ever() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let (sa, first) = (bench.sa(Side::I), bench.sent[6].1.clone());
+    for _ in 0..100 {
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.settle();
+        bench.run_for(seconds(1));
+    }
+    bench.run_for(seconds(400));
+    let before = bench.sent.len();
+    bench.deliver(Side::R, &first);
+    assert_eq!(bench.sent.len(), before, "message 1 of the first quick mode");
 }
 
 #[test]

@@ -317,3 +317,66 @@ fn an_sa_without_a_child_is_one_too() {
     assert_eq!(bench.disagreement(), None);
     assert!(bench.i.events.iter().any(|event| matches!(event, Event::Established(_))));
 }
+
+/// A lifetime shorter than the margin is no reason to authenticate without end.
+#[test]
+fn a_margin_longer_than_the_lifetime_is_not_obeyed() {
+    let configs = both(lifetimes(psk(Phase1::Main), seconds(100), seconds(10_000)), |connection| {
+        connection.reauthenticate = Reauthenticate::Ahead(seconds(3600));
+    });
+    let mut bench = Bench::new(configs).established();
+    let first = bench.sa(Side::I);
+    bench.run_for(seconds(40));
+    assert_eq!(bench.sa(Side::I), first, "{}", bench.ladder);
+    bench.run_for(seconds(20));
+    assert_ne!(bench.sa(Side::I), first);
+    bench.run_for(seconds(440));
+    let begun = bench.sent.iter().filter(|(_, datagram)| datagram.bytes[8..16] == [0; 8]).count();
+    assert!((8..=11).contains(&begun), "once in fifty seconds: {begun}");
+}
+
+/// Whatever the configuration wants, a child is replaced before it ends, and once.
+#[test]
+fn children_are_replaced_before_they_end_whatever_is_configured() {
+    let configs = both(lifetimes(psk(Phase1::Main), seconds(86_400), seconds(100)), |connection| {
+        connection.child.as_mut().unwrap().rekey_after = Some(seconds(3600));
+    });
+    let mut bench = Bench::new(configs).established();
+    bench.run_for(seconds(1000));
+    let lost = bench.i.events.iter().filter(|event| matches!(event, Event::ChildUp(..))).count();
+    assert_eq!(lost, 1, "every other one was replaced");
+    assert!(bench.disagreement().is_none());
+}
+
+#[test]
+fn both_replace_a_child_at_once_and_one_is_left() {
+    for (first, second) in [(Side::I, Side::R), (Side::R, Side::I)] {
+        let mut bench = Bench::new(psk(Phase1::Main)).established();
+        let commands = [first, second].map(|side| {
+            let (sa, child) = (bench.sa(side), bench.child(side));
+            (side, Command::RekeyChild(sa, child))
+        });
+        commands.into_iter().for_each(|(side, command)| bench.command(side, command));
+        bench.run_for(seconds(20));
+        bench.assert_agreement();
+        assert_eq!(bench.i.books.all_children().len(), 1, "{}", bench.ladder);
+    }
+}
+
+#[test]
+fn the_old_sa_ends_while_the_new_one_is_being_set_up() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let old = bench.sa(Side::I);
+    bench.command(Side::I, Command::RekeyIke(old));
+    bench.command(Side::I, Command::Delete(old));
+    bench.run_for(seconds(20));
+    bench.assert_agreement();
+    assert_ne!(bench.sa(Side::I), old, "the new one stands alone, with a child of its own");
+}
+
+/// RFC 2407 §4.5.4 sets no end to what a peer may say.
+#[test]
+fn a_lifetime_without_end_is_reckoned_with() {
+    let long = Duration::from_secs(u64::MAX);
+    Bench::new(lifetimes(psk(Phase1::Main), long, long)).established().assert_agreement();
+}

@@ -52,7 +52,10 @@ pub(super) struct Agreed {
 impl Child {
     pub(super) fn up(agreed: &Agreed, config: &ChildConfig, now: Time) -> Self {
         let share = if agreed.ours { REKEY_PERCENT } else { REKEY_PERCENT_OF_RESPONDER };
-        let rekey_after = config.rekey_after.unwrap_or_else(|| percent(agreed.lifetime, share));
+        // Who answered waits longer in any case, or both would begin at once.
+        let wanted = config.rekey_after.map(|after| percent(after, share * 100 / REKEY_PERCENT));
+        let latest = percent(agreed.lifetime, share);
+        let rekey_after = wanted.map_or(latest, |wanted| wanted.min(latest));
         Self {
             inbound_spi: agreed.inbound_spi,
             outbound_spi: agreed.outbound_spi,
@@ -85,6 +88,11 @@ impl Child {
         self.replaced = true;
         self.rekey_at = None;
         self.expires_at = self.expires_at.min(now + if ours { OVERLAP } else { 2 * OVERLAP });
+    }
+
+    /// Somebody is about to replace it: until then we do not.
+    pub(super) fn wait_until(&mut self, at: Time) {
+        self.rekey_at = self.rekey_at.map(|due| due.max(at));
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {

@@ -10,10 +10,8 @@ use super::super::endpoint::{Deed, Env};
 use super::super::inbound::Inbound;
 use super::super::keys;
 use super::super::phase1::Step;
-use super::super::protect;
 use super::super::sa::{Core, State};
 use super::super::transmission::Sent;
-use super::super::wire::message::push;
 use super::super::wire::{Delete, Notify, Payload};
 use super::quick::authentic;
 use super::{Established, Exchange, REKEY_PERCENT, Wait, percent};
@@ -41,6 +39,7 @@ impl Established {
         };
         // Aggressive mode's last message has no answer: until the peer says something else, it may not believe us.
         let unconfirmed = core.role.is_initiator() && core.last.is_some();
+        self.remember(id, env.now());
         self.heard_from(step, core, env.now());
         let error =
             inbound.notifies().find(|notify| notify.kind.is_error() && notify.protocol == ProtocolId::IKE);
@@ -48,13 +47,14 @@ impl Established {
             Some(error) if unconfirmed || error.kind == NotifyType::AUTHENTICATION_FAILED => {
                 self.lost(Reason::Refused(error.kind.0), core, env)
             }
-            _ => self.on_authentic(&inbound, core, env),
+            _ => self.on_authentic(&inbound, step, core, env),
         }
     }
 
     fn on_authentic(
         mut self: Box<Self>,
         inbound: &Inbound<'_>,
+        step: &Step<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
@@ -66,7 +66,7 @@ impl Established {
         }
         for notify in inbound.notifies() {
             match notify.kind {
-                NotifyType::R_U_THERE => self.on_probe(&notify, core, env),
+                NotifyType::R_U_THERE => self.on_probe(&notify, step, core, env),
                 NotifyType::R_U_THERE_ACK => self.on_probe_answer(&notify, env),
                 NotifyType::IPSEC_INITIAL_CONTACT => {
                     let identity = self.peer.clone();
@@ -123,7 +123,7 @@ impl Established {
     }
 
     /// RFC 3706 §5.3: R-U-THERE, which its receiver must answer.
-    fn on_probe(&mut self, notify: &Notify<'_>, core: &Core, env: &mut Env<'_, '_>) {
+    fn on_probe(&mut self, notify: &Notify<'_>, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
         let Some(sequence) = sequence(notify, core) else { return env.discard("malformed R-U-THERE") };
         // RFC 3706 §6.1: an old number is a replay; the last one again is a repetition.
         let last = self.sequences.1.replace(sequence);
@@ -131,7 +131,10 @@ impl Established {
             self.sequences.1 = last;
             return env.discard("old R-U-THERE");
         }
-        self.say(NotifyType::R_U_THERE_ACK, sequence, core, env);
+        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
+        let answer = Payload::Notify(Notify::isakmp(NotifyType::R_U_THERE_ACK, &cookies, &data));
+        let packet = self.inform(&answer, core, env);
+        self.acknowledged = Some(Sent::on_demand(packet, step.fingerprint));
     }
 
     fn on_probe_answer(&mut self, notify: &Notify<'_>, env: &mut Env<'_, '_>) {
@@ -142,11 +145,6 @@ impl Established {
         self.exchanges.retain(|exchange| !matches!(exchange.wait, Wait::Probe));
     }
 
-    fn say(&self, kind: NotifyType, sequence: u32, core: &Core, env: &mut Env<'_, '_>) {
-        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
-        self.inform(&Payload::Notify(Notify::isakmp(kind, &cookies, &data)), core, env);
-    }
-
     /// Sends R-U-THERE, and again until it is answered.
     pub(super) fn probe(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         if !self.extensions.dpd {
@@ -155,7 +153,6 @@ impl Established {
         if self.exchanges.iter().any(|exchange| matches!(exchange.wait, Wait::Probe)) {
             return;
         }
-        env.cx.crypto.enter(Phase::Informational);
         // RFC 3706 §6.1: the first number is random, below 2^31.
         let sequence = match self.sequences.0 {
             Some(last) => last.wrapping_add(1),
@@ -164,8 +161,7 @@ impl Established {
         self.sequences.0 = Some(sequence);
         let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
         let notify = Payload::Notify(Notify::isakmp(NotifyType::R_U_THERE, &cookies, &data));
-        let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, &notify), env);
-        env.transmit(core.route, &packet, false);
+        let packet = self.inform(&notify, core, env);
         let id = packet.id;
         let sent = Sent::awaiting(packet, None, env.now(), &env.shared.config.retransmission);
         self.exchanges.push(Exchange { id, iv: self.iv, sent, wait: Wait::Probe });
@@ -173,7 +169,7 @@ impl Established {
 
     /// The peer's lifetime for the ISAKMP SA holds if it is shorter.
     pub(super) fn shorten(&mut self, lifetime: Duration, env: &Env<'_, '_>) {
-        let now = env.now();
+        let (now, lifetime) = (env.now(), lifetime.min(self.lifetime));
         self.expires_at = self.expires_at.min(now + lifetime);
         self.rekey_at = self.rekey_at.map(|at| at.min(now + percent(lifetime, REKEY_PERCENT)));
     }

@@ -5,7 +5,7 @@ mod child;
 mod informational;
 mod quick;
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
@@ -20,7 +20,7 @@ use super::phase1::{Extensions, Step};
 use super::proposal;
 use super::protect::{self, Iv};
 use super::sa::{Core, State};
-use super::transmission::{Due, Sent};
+use super::transmission::{Due, Packet, Sent};
 use super::wire::message::push;
 use super::wire::{Delete, Notify, Payload};
 use crate::config::Reauthenticate;
@@ -35,8 +35,8 @@ use quick::{Answer, Offer};
 /// A peer may have so many quick modes begun and not finished.
 const ANSWERS_MAX: usize = 8;
 
-/// So many message ids of quick modes are remembered, that none can be played again.
-const SEEN_MAX: usize = 64;
+/// All message ids of an SA are remembered, that no exchange can be played again: so many may it have, then it ends.
+const SEEN_MAX: usize = 65_536;
 
 /// How long IPsec SAs that were replaced still receive: time for the last message of quick mode to arrive, or to be
 /// repeated.
@@ -65,7 +65,10 @@ pub(super) struct Established {
     untold_lifetime: Option<Duration>,
     children: Vec<Child>,
     exchanges: Vec<Exchange>,
-    seen: VecDeque<u32>,
+    /// Message ids of all exchanges there have been, ours and the peer's.
+    seen: BTreeSet<u32>,
+    /// Our answer to the last R-U-THERE.
+    acknowledged: Option<Sent>,
     rekey_at: Option<Time>,
     expires_at: Time,
     /// When the peer last proved that it lives, and after how much silence it is asked to.
@@ -134,7 +137,7 @@ pub(super) fn told_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
 }
 
 fn percent(lifetime: Duration, percent: u32) -> Duration {
-    lifetime * percent / 100
+    lifetime.saturating_mul(percent) / 100
 }
 
 impl Established {
@@ -147,9 +150,11 @@ impl Established {
         let (now, initiator) = (env.now(), core.role.is_initiator());
         let Begun { keys, iv, peer, lifetime, tells_lifetime, extensions } = begun;
         let own = match connection.reauthenticate {
-            Reauthenticate::Ahead(margin) if initiator => Some(lifetime.saturating_sub(margin)),
+            // The lifetime agreed on may be shorter than the margin: half of it is always lived.
+            Reauthenticate::Ahead(margin) if initiator => Some(lifetime - margin.min(lifetime / 2)),
             Reauthenticate::Ahead(_) | Reauthenticate::OnDemand => None,
         };
+        let rekey_after = connection.rekey_after.map(|after| after.min(percent(lifetime, REKEY_PERCENT)));
         let mut sa = Box::new(Self {
             keys,
             iv,
@@ -158,8 +163,9 @@ impl Established {
             untold_lifetime: tells_lifetime.then_some(lifetime),
             children: Vec::with_capacity(1),
             exchanges: Vec::with_capacity(1),
-            seen: VecDeque::new(),
-            rekey_at: connection.rekey_after.or(own).map(|after| now + after),
+            seen: BTreeSet::new(),
+            acknowledged: None,
+            rekey_at: rekey_after.or(own).map(|after| now + after),
             expires_at: now + lifetime + if initiator { Duration::ZERO } else { LIFETIME_GRACE },
             heard: now,
             liveness_after: connection.liveness_after.filter(|_| extensions.dpd),
@@ -169,18 +175,21 @@ impl Established {
         });
         match core.replaces.take() {
             Some(old) => env.shared.deeds.push_back(Deed::TakeOver { old, new: core.cookie }),
-            None if initiator => {
-                sa.announce(true, core, env);
-                if connection.child.is_some() {
-                    sa.offer(None, core, env);
-                }
-            }
+            None if initiator => sa.stand_alone(core, env),
             None => {
                 let identity = sa.peer.clone();
                 env.shared.deeds.push_back(Deed::Announce { new: core.cookie, identity });
             }
         }
         State::Established(sa)
+    }
+
+    /// It takes nobody's place: the owner hears of it, and there will be a child.
+    pub(super) fn stand_alone(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        self.announce(true, core, env);
+        if core.connection(env).child.is_some() {
+            self.offer(None, core, env);
+        }
     }
 
     /// Tells the owner of it, now or later.
@@ -242,11 +251,39 @@ impl Established {
             self.on_next(at, step, core, env);
             return State::Established(self);
         }
+        // RFC 2409 §5.5, §5.7: the message id is unique to the exchange; an old one is a replay, our own a reflection.
+        if self.seen.contains(&id) {
+            self.on_used_id(step, core, env);
+            return State::Established(self);
+        }
+        if self.seen.len() >= SEEN_MAX {
+            env.discard("too many exchanges under one SA");
+            return State::Established(self);
+        }
         if step.header.exchange == QUICK_MODE {
             self.on_offer(step, core, env);
             return State::Established(self);
         }
         self.on_informational(step, core, env)
+    }
+
+    /// A message of an exchange that is over: only R-U-THERE is answered again, and nothing else comes of it.
+    fn on_used_id(&self, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        match &self.acknowledged {
+            Some(sent) if sent.answers(step.fingerprint) => env.transmit(core.route, &sent.packet, true),
+            _ => env.discard("message id used before"),
+        }
+    }
+
+    /// An exchange has begun; one too many is the last, and a new SA must come before.
+    fn remember(&mut self, id: u32, now: Time) {
+        self.seen.insert(id);
+        if self.seen.len() == SEEN_MAX / 2 {
+            self.rekey_at = self.rekey_at.map(|at| at.min(now));
+        }
+        if self.seen.len() >= SEEN_MAX {
+            self.expires_at = self.expires_at.min(now);
+        }
     }
 
     /// The next message of a quick mode.
@@ -313,8 +350,9 @@ impl Established {
     /// RFC 2408 §5.15: nobody confirms a DELETE, so that the SA ends with it.
     fn delete(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
         self.announce_now(core, env);
-        for child in &self.children {
-            self.inform(&Payload::Delete(Delete::child(&child.inbound_spi().to_be_bytes())), core, env);
+        let spis: Vec<u32> = self.children.iter().map(Child::inbound_spi).collect();
+        for spi in spis {
+            self.inform(&Payload::Delete(Delete::child(&spi.to_be_bytes())), core, env);
         }
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
         endpoint::close(core.id(), &self.children, reason, env);
@@ -322,16 +360,18 @@ impl Established {
     }
 
     /// Another SA takes its place: it is closed without its children.
-    pub(super) fn retire(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Vec<Child> {
+    pub(super) fn retire(mut self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Vec<Child> {
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
         self.children
     }
 
     /// Sends an informational exchange.
-    fn inform(&self, payload: &Payload<'_>, core: &Core, env: &mut Env<'_, '_>) {
+    fn inform(&mut self, payload: &Payload<'_>, core: &Core, env: &mut Env<'_, '_>) -> Packet {
         env.cx.crypto.enter(Phase::Informational);
         let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, payload), env);
+        self.remember(packet.id, env.now());
         env.transmit(core.route, &packet, false);
+        packet
     }
 
     /// The peer is dead or closed it: nothing more is said.

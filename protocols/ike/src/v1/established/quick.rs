@@ -9,6 +9,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_engine::Time;
 use keytoll_engine::crypto::{KeyPair, Phase, Secret};
 use keytoll_engine::suite::Suite;
 
@@ -25,7 +26,7 @@ use super::super::transmission::Sent;
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
-use super::{ANSWERS_MAX, Established, Exchange, SEEN_MAX, Wait};
+use super::{ANSWERS_MAX, Established, Exchange, Wait};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
@@ -194,6 +195,7 @@ impl Established {
             env,
         );
         env.transmit(core.route, &packet, false);
+        self.remember(id, env.now());
         let sent = Sent::awaiting(packet, None, env.now(), &env.shared.config.retransmission);
         self.exchanges.push(Exchange { id, iv, sent, wait: Wait::Offer(Box::new(offer)) });
     }
@@ -261,10 +263,6 @@ impl Established {
     pub(super) fn on_offer(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
         env.cx.crypto.enter(Phase::CreateChild);
         let id = step.header.message_id;
-        // RFC 2409 §5.5: the message id is unique to the exchange; an old one is a replay.
-        if self.seen.contains(&id) {
-            return env.discard("message id used before");
-        }
         let begun = self.exchanges.iter().filter(|exchange| matches!(exchange.wait, Wait::Answer(_))).count();
         if begun >= ANSWERS_MAX {
             return env.discard("too many quick modes");
@@ -277,7 +275,7 @@ impl Established {
         };
         self.heard_from(step, core, env.now());
         self.announce_now(core, env);
-        self.remember(id);
+        self.remember(id, env.now());
         match self.choose(&inbound, core, env) {
             Ok(reply) => self.reply(id, opened.next_iv, reply, step, core, env),
             Err(reason) => {
@@ -285,13 +283,6 @@ impl Established {
                 env.emit(Event::ChildFailed(core.id(), reason));
             }
         }
-    }
-
-    fn remember(&mut self, id: u32) {
-        if self.seen.len() == SEEN_MAX {
-            self.seen.pop_front();
-        }
-        self.seen.push_back(id);
     }
 
     /// What we answer to an offer.
@@ -347,6 +338,11 @@ impl Established {
         );
         env.transmit(core.route, &packet, false);
         let timers = env.shared.config.retransmission;
+        let replaced = reply.answer.agreed.rekeys;
+        self.children
+            .iter_mut()
+            .filter(|child| Some(child.inbound_spi()) == replaced)
+            .for_each(|child| child.wait_until(env.now() + timers.total()));
         let sent = Sent::awaiting(packet, Some(step.fingerprint), env.now(), &timers);
         self.exchanges.push(Exchange { id, iv, sent, wait: Wait::Answer(Box::new(reply.answer)) });
     }
@@ -390,20 +386,37 @@ impl Established {
         let config = connection.child.as_ref().expect("a child was agreed on because one is configured");
         let new = Box::new(agreed.keyed(&self.keys, nonces, shared, core, env));
         let old = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == agreed.rekeys);
-        let sa = core.id();
+        let (sa, mut collided) = (core.id(), false);
         match old {
             Some(child) => {
+                collided = child.is_replaced();
                 child.replace(agreed.ours, env.now());
                 let old = child.inbound_spi();
                 env.emit(Event::ChildRekeyed { sa, old, new });
             }
             None => env.emit(Event::ChildUp(sa, new)),
         }
-        self.children.push(Child::up(agreed, config, env.now()));
+        let up = Child::up(agreed, config, env.now());
+        self.children.push(up);
+        if collided {
+            self.settle_collision(agreed, core, env.now());
+        }
+    }
+
+    /// Both have replaced the same child at once: what the initiator of the ISAKMP SA asked for stays.
+    // IKEv1 has no rule; this one needs no message.
+    fn settle_collision(&mut self, new: &Agreed, core: &Core, now: Time) {
+        let stays = new.ours == core.role.is_initiator();
+        let goes = |child: &Child| {
+            let is_new = child.inbound_spi() == new.inbound_spi;
+            *child.traffic() == new.traffic && !child.is_replaced() && is_new != stays
+        };
+        let ours = new.ours == stays;
+        self.children.iter_mut().filter(|child| goes(child)).for_each(|child| child.replace(ours, now));
     }
 
     /// Tells the peer why it gets no child, or why we cannot use its answer.
-    fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+    fn refuse(&mut self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         let kind = match reason {
             Reason::NoProposalChosen => NotifyType::NO_PROPOSAL_CHOSEN,
             Reason::TrafficSelectors => NotifyType::INVALID_ID_INFORMATION,
