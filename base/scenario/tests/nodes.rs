@@ -102,13 +102,24 @@ fn neither_a_missing_quote_nor_a_mistyped_key_shows_a_secret() {
     }
 }
 
+/// The nearest place at or before `at` that is not inside a character: the comments of examples have a `§`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).expect("0 is one")
+}
+
+#[test]
+fn no_cut_is_inside_a_character() {
+    let ends: Vec<_> = (0..6).map(|at| boundary("a§b", at)).collect();
+    assert_eq!(ends, [0, 1, 1, 3, 4, 4]);
+}
+
 proptest! {
     #[test]
     fn damaged_files_are_read_or_refused(index in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>(), len in 0_usize..40, with in "[ -~\n]{0,12}") {
         let examples = examples();
         let text = &index.get(&examples).1;
-        let start = cut.index(text.len());
-        let end = (start + len).min(text.len());
+        let start = boundary(text, cut.index(text.len()));
+        let end = boundary(text, start + len);
         check(&format!("{}{with}{}", &text[..start], &text[end..]));
     }
 
