@@ -26,11 +26,12 @@ use crate::wire::{
 pub(super) struct Addresses {
     ours: IpAddr,
     theirs: IpAddr,
+    outer: Route,
 }
 
 impl Addresses {
     pub(super) const fn outer(route: Route) -> Self {
-        Self { ours: route.local.ip, theirs: route.remote.ip }
+        Self { ours: route.local.ip, theirs: route.remote.ip, outer: route }
     }
 
     /// We were assigned an address.
@@ -41,6 +42,12 @@ impl Addresses {
     /// We assigned the peer an address.
     pub(super) fn with_theirs(self, assigned: Option<IpAddr>) -> Self {
         Self { theirs: assigned.unwrap_or(self.theirs), ..self }
+    }
+
+    /// Whether all this traffic is between the two hosts themselves, so that their own headers can carry it.
+    fn are_ends_of(self, local: &[TrafficSelector], remote: &[TrafficSelector]) -> bool {
+        let only = |side: &[TrafficSelector], ip| side.iter().all(|one| (one.start(), one.end()) == (ip, ip));
+        only(local, self.outer.local.ip) && only(remote, self.outer.remote.ip)
     }
 }
 
@@ -228,7 +235,11 @@ impl Answer {
         if local.is_empty() || remote.is_empty() {
             return Err(Refusal::Notify(NotifyType::TS_UNACCEPTABLE));
         }
-        let transport = config.mode == Mode::Transport && inbound.says(NotifyType::USE_TRANSPORT_MODE);
+        // RFC 4301 §4.1: transport mode is between two hosts. Whoever wants it for more gets a tunnel, as RFC 7296 §1.3.1
+        // lets the responder choose: behind the hosts' own headers nobody could tell the others' packets apart.
+        let transport = config.mode == Mode::Transport
+            && inbound.says(NotifyType::USE_TRANSPORT_MODE)
+            && addresses.are_ends_of(&local, &remote);
         let agreed = Agreed {
             inbound_spi: spi,
             outbound_spi,

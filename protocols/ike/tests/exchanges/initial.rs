@@ -266,6 +266,23 @@ fn transport_mode_if_both_want_it() {
     }
 }
 
+/// RFC 4301 §4.1: transport mode is for the traffic of two hosts; a policy for networks behind them makes a tunnel.
+#[test]
+fn networks_get_a_tunnel_although_both_want_transport_mode() {
+    for (ours, theirs) in [("10.1.0.0/16", None), ("0.0.0.0/0", Some("0.0.0.0/0"))] {
+        let (mut i, mut r) = psk();
+        for (config, local, remote) in [(&mut i, Some(ours), theirs), (&mut r, theirs, Some(ours))] {
+            let child = only_child(config);
+            child.mode = Mode::Transport;
+            child.local = local.into_iter().map(net).collect();
+            child.remote = remote.into_iter().map(net).collect();
+        }
+        let bench = Bench::new((i, r)).established();
+        bench.assert_agreement();
+        assert_eq!(bench.i.books.only_child().mode, Mode::Tunnel, "{ours} {theirs:?}");
+    }
+}
+
 #[test]
 fn traffic_is_narrowed_to_what_both_allow() {
     let (mut i, mut r) = psk();
