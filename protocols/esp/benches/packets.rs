@@ -1,7 +1,7 @@
 //! Packets through both ends of an SA, everything included: `cargo bench -p keytoll-esp`.
 //!
-//! `packet` is what a gateway does for one: policy and SA lookup, sequence number, header, padding, encryption on one end;
-//! SA lookup, replay check, decryption, unpadding and selector check on the other. `raw` is the AEAD alone over as many
+//! `packet` is what a gateway does for one of a flow that it knows: its flow found in the cache in front of the policies and
+//! SAs, which are not searched, sequence number, header, padding, encryption on one end; SA lookup, replay check, decryption, unpadding and selector check on the other. `raw` is the AEAD alone over as many
 //! bytes, key expanded, measured in the same run.
 
 #[path = "../tests/support/mod.rs"]

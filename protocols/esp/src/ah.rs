@@ -73,8 +73,8 @@ impl Outbound {
         let ah_len = ah_len(icv_len, header.source.is_ipv4());
         let total = u16::try_from(header.total_len + ah_len).map_err(|_| Dropped::TooLong)?;
         let sequence_max = if self.esn { u64::MAX } else { u64::from(u32::MAX) };
-        self.sequence =
-            self.sequence.checked_add(1).filter(|&n| n <= sequence_max).ok_or(Dropped::SequenceOverflow)?;
+        let next = self.sequence.checked_add(1).filter(|&n| n <= sequence_max);
+        let sequence = next.ok_or(Dropped::SequenceOverflow)?;
         frame.grow(ah_len, 0);
         let packet = frame.bytes_mut();
         packet.copy_within(ah_len..ah_len + header.header_len, 0);
@@ -86,12 +86,14 @@ impl Outbound {
         // RFC 4302 §2.2: in words of 4 bytes, less two.
         ah[1] = (ah_len / 4 - 2) as u8;
         ah[4..8].copy_from_slice(&self.spi.to_be_bytes());
-        ah[8..12].copy_from_slice(&(self.sequence as u32).to_be_bytes());
-        let high = self.esn.then_some((self.sequence >> 32) as u32);
+        ah[8..12].copy_from_slice(&(sequence as u32).to_be_bytes());
+        let high = self.esn.then_some((sequence >> 32) as u32);
         let mut icv = [0; ICV_MAX];
         authenticated(packet, &header, ah_len, high, |parts| {
             crypto.mac_traffic(&mut self.key, parts, &mut icv[..icv_len]);
         })?;
+        // A packet that cannot be authenticated leaves with no number.
+        self.sequence = sequence;
         packet[header.header_len + FIXED_LEN..][..icv_len].copy_from_slice(&icv[..icv_len]);
         refresh_checksum(packet, header.header_len);
         Ok(())

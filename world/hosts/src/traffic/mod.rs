@@ -122,8 +122,7 @@ impl Station {
             Kind::Bulk { window_bytes } => {
                 // Data fits the path even where the packets of the source are given longer.
                 let payload_bytes = payload_bytes.min(room_bytes.saturating_sub(header_bytes));
-                let source = source.map(|source| Source { payload_bytes, ..source });
-                Flow::Bulk(Box::new(bulk::Flow::new(source, window_bytes)))
+                Flow::Bulk(Box::new(bulk::Flow::new(source, payload_bytes, window_bytes)))
             }
         };
         Self { flow, desk: Desk::open(config, cx.now) }

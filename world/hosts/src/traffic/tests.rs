@@ -163,6 +163,16 @@ fn one_lost_segment_is_repaired_by_three_duplicates_without_a_timeout() {
     assert_eq!(sink.payload_bytes, (source.data_packets_sent - 1) * 1440);
 }
 
+/// Both ends agree that no window is smaller than two segments.
+#[test]
+fn a_window_smaller_than_a_segment_still_carries_data() {
+    let mut pair = Pair::new(Kind::Bulk { window_bytes: 1000 }, false);
+    pair.run(Duration::from_secs(4), |_, _| false);
+    let [source, sink] = pair.told();
+    assert_eq!((source.repeated_packets, sink.payload_bytes), (0, source.data_packets_sent * 1460));
+    assert!(sink.payload_bytes > 100_000, "{}", sink.payload_bytes);
+}
+
 /// A peer may write any number into a datagram.
 #[test]
 fn numbers_of_datagrams_may_be_any() {

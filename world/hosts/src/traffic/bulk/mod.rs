@@ -31,11 +31,11 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(source: Option<Source>, window_bytes: u64) -> Self {
-        let sender = source.map(|Source { at, payload_bytes }| {
-            let segment_bytes = payload_bytes.saturating_sub(segment::HEADER_BYTES).max(1);
-            Sender::new(at, segment_bytes as u64, window_bytes)
-        });
+    /// For payloads of so many bytes at most, which both ends must know: no window is smaller than two segments.
+    pub(super) fn new(source: Option<Source>, payload_bytes: usize, window_bytes: u64) -> Self {
+        let segment_bytes = payload_bytes.saturating_sub(segment::HEADER_BYTES).max(1) as u64;
+        let window_bytes = window_bytes.max(2 * segment_bytes);
+        let sender = source.map(|Source { at, .. }| Sender::new(at, segment_bytes, window_bytes));
         Self { sender, receiver: Receiver::new(window_bytes) }
     }
 

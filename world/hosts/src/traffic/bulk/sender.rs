@@ -96,7 +96,7 @@ impl Sender {
     pub(super) fn new(at: Time, segment_bytes: u64, window_bytes: u64) -> Self {
         Self {
             segment_bytes,
-            window_bytes: window_bytes.max(2 * segment_bytes),
+            window_bytes,
             unacknowledged: 0,
             next: 0,
             highest: 0,
