@@ -26,13 +26,13 @@ fn config(end: usize) -> Config {
     Config::new(vec![Connection {
         name: String::new(),
         version: Version::V2,
-        local_id: NAME[end].parse().unwrap(),
-        remote_id: Some(NAME[1 - end].parse().unwrap()),
+        local_id: NAME[end].parse().expect("an identity"),
+        remote_id: Some(NAME[1 - end].parse().expect("an identity")),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
-        suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").unwrap()],
+        suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],
         child: Some(ChildConfig {
-            suites: vec![Suite::esp("aes128gcm16").unwrap()],
+            suites: vec![Suite::esp("aes128gcm16").expect("a suite")],
             mode: Mode::Tunnel,
             local: vec![],
             remote: vec![],
@@ -116,7 +116,7 @@ impl Bench {
     /// One datagram arrives, if there is one.
     fn deliver(&mut self) -> bool {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
-        let end = ADDRESS.iter().position(|address| *address == to.ip).unwrap();
+        let end = ADDRESS.iter().position(|address| *address == to.ip).expect("one of the two");
         self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
         true
     }

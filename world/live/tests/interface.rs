@@ -18,7 +18,7 @@ fn open(name: &str) -> Option<Interface> {
     match Interface::open(name, 1400) {
         Ok(interface) => Some(interface),
         Err(why) => {
-            let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+            let is_root = Command::new("id").arg("-u").output().expect("coreutils").stdout == b"0\n";
             assert!(!is_root && why.to_string().contains("it needs root or CAP_NET_ADMIN"), "{why}");
             None
         }
@@ -26,7 +26,7 @@ fn open(name: &str) -> Option<Interface> {
 }
 
 fn ip(arguments: &str) {
-    let done = Command::new("ip").args(arguments.split(' ')).output().unwrap();
+    let done = Command::new("ip").args(arguments.split(' ')).output().expect("iproute2");
     assert!(done.status.success(), "{arguments}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
