@@ -19,6 +19,7 @@ use std::fmt;
 use keytoll_crypto::Real;
 use keytoll_engine::trace::{Message, Protocol};
 use keytoll_esp::Inbound;
+use keytoll_ike::v1::overheard::Overheard;
 use keytoll_ike::v2::fragment::Reassembly;
 
 pub use diameter::Diameter;
@@ -104,10 +105,11 @@ pub struct Dissector {
     keys: Keys,
     crypto: Real,
     fragments: BTreeMap<ike::FragmentKey, Reassembly>,
+    isakmp: BTreeMap<(u64, u64), Overheard>,
     inbound: BTreeMap<(std::net::IpAddr, u32), Inbound>,
 }
 
-/// More messages in IKE fragments, or ESP SAs, at once than this are not kept.
+/// More messages in IKE fragments, ISAKMP SAs or ESP SAs at once than this are not kept.
 const OPEN_MAX: usize = 4096;
 
 impl Dissector {
@@ -128,7 +130,7 @@ impl Dissector {
         };
         dissected.sent = observe::message(passed.datagram.protocol, bytes).ok();
         if let (Some(sent), Content::Ike(ike)) = (&mut dissected.sent, &dissected.content)
-            && ike.major == 2
+            && (ike.major == 2 || ike.inside == Inside::Opened)
         {
             sent.payloads = ike.meaning.kinds;
         }

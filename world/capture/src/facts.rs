@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 
+use keytoll_ike::number::ExchangeType;
+use keytoll_ike::v1::number::{AGGRESSIVE, IDENTITY_PROTECTION};
+
 use crate::conversation::{Conversation, Entry, Kind, Outcome};
 use crate::dissect::Content;
 
@@ -34,7 +37,7 @@ pub fn method(conversation: &Conversation) -> Option<Method> {
     let about = &conversation.about;
     let eap = about.eap_method.as_deref().map(eap_name);
     let named = match conversation.kind {
-        Kind::Ike { major: 1, .. } => Some("ikev1".to_owned()),
+        Kind::Ike { major: 1, .. } => Some(ikev1_name(conversation)),
         Kind::Ike { .. } => match (eap, about.auth_method.as_deref()) {
             (Some(eap), _) => Some(format!("ikev2-eap-{eap}")),
             (None, Some("SHARED_KEY_MIC")) => Some("ikev2-psk".to_owned()),
@@ -50,6 +53,25 @@ pub fn method(conversation: &Conversation) -> Option<Method> {
     let suite = about.ike_suite.clone().unwrap_or_default();
     let is_known = named.is_some();
     Some(Method { name: named.unwrap_or_else(|| "ikev2".to_owned()), suite, is_known })
+}
+
+/// RFC 2409 §5: phase 1 begins with its mode, and the answer names the authentication method.
+fn ikev1_name(conversation: &Conversation) -> String {
+    let mut exchanges = conversation.entries.iter().filter_map(|entry| match &entry.content {
+        Content::Ike(ike) => Some(ExchangeType(ike.exchange)),
+        _ => None,
+    });
+    let mode = exchanges.find_map(|exchange| match exchange {
+        IDENTITY_PROTECTION => Some("-main"),
+        AGGRESSIVE => Some("-aggressive"),
+        _ => None,
+    });
+    let proof = match conversation.about.auth_method.as_deref() {
+        Some("PRE_SHARED_KEY") => "-psk",
+        Some("RSA_SIGNATURES") => "-rsa",
+        _ => "",
+    };
+    format!("ikev1{}{proof}", mode.unwrap_or_default())
 }
 
 /// Without keys the number of IKE_AUTH exchanges tells EAP from the other methods, once there was one.

@@ -24,6 +24,8 @@ const TABLE_BYTES_MAX: u64 = 512 << 20;
 #[derive(Debug, Default)]
 pub struct Keys {
     ike: BTreeMap<(u64, u64), IkeKeys>,
+    /// Encryption keys of ISAKMP SAs by the initiator's cookie.
+    isakmp: BTreeMap<u64, Secret>,
     esp: BTreeMap<u32, Vec<EspKeys>>,
     radius: Option<Secret>,
     unusable: u64,
@@ -41,7 +43,7 @@ pub(crate) struct EspKeys {
 #[derive(Debug, thiserror::Error)]
 pub enum TablesError {
     /// The directory has none of the files.
-    #[error("no key tables in {}: neither ikev2_decryption_table nor esp_sa nor preferences", directory.display())]
+    #[error("no key tables in {}: neither ikev2_decryption_table nor ikev1_decryption_table nor esp_sa nor preferences", directory.display())]
     None {
         /// The directory.
         directory: PathBuf,
@@ -61,12 +63,14 @@ impl Keys {
     pub fn read(directory: &Path) -> Result<Self, TablesError> {
         let mut keys = Self::default();
         let ike = text(&directory.join("ikev2_decryption_table"))?;
+        let isakmp = text(&directory.join("ikev1_decryption_table"))?;
         let esp = text(&directory.join("esp_sa"))?;
         let preferences = text(&directory.join("preferences"))?;
-        if ike.is_none() && esp.is_none() && preferences.is_none() {
+        if ike.is_none() && isakmp.is_none() && esp.is_none() && preferences.is_none() {
             return Err(TablesError::None { directory: directory.to_owned() });
         }
         keys.add_lines(ike.as_deref(), Self::ike_line);
+        keys.add_lines(isakmp.as_deref(), Self::isakmp_line);
         keys.add_lines(esp.as_deref(), Self::esp_line);
         let secret = preferences.as_deref().into_iter().flat_map(str::lines);
         let secret = secret.filter_map(|line| line.strip_prefix("radius.shared_secret:")).next_back();
@@ -81,11 +85,16 @@ impl Keys {
 
     /// Keys of how many IKE SAs, and of how many directions of ESP SAs.
     pub fn counts(&self) -> (usize, usize) {
-        (self.ike.len(), self.esp.values().map(Vec::len).sum())
+        (self.ike.len() + self.isakmp.len(), self.esp.values().map(Vec::len).sum())
     }
 
     pub(crate) fn ike(&self, spis: (u64, u64)) -> Option<&IkeKeys> {
         self.ike.get(&spis)
+    }
+
+    /// The encryption key of the ISAKMP SA with this initiator's cookie.
+    pub(crate) fn isakmp(&self, cookie_i: u64) -> Option<&Secret> {
+        self.isakmp.get(&cookie_i)
     }
 
     pub(crate) fn esp(&self, spi: u32) -> &[EspKeys] {
@@ -118,6 +127,12 @@ impl Keys {
         let material = Secret::new([&unknown[..], &ai, &ar, &ei?, &er?, &unknown, &unknown].concat());
         let spi = |text: &str| u64::from_str_radix(text, 16).ok();
         self.ike.insert((spi(spi_i)?, spi(spi_r)?), IkeKeys::from_material(&suite, &material)?);
+        Some(())
+    }
+
+    fn isakmp_line(&mut self, fields: &[&str]) -> Option<()> {
+        let &[cookie_i, key] = fields else { return None };
+        self.isakmp.insert(u64::from_str_radix(cookie_i, 16).ok()?, Secret::new(hex(key)?));
         Some(())
     }
 

@@ -23,6 +23,7 @@ mod initiator;
 pub mod keys;
 mod nat;
 pub mod number;
+pub mod overheard;
 mod phase1;
 pub mod proposal;
 pub mod protect;

@@ -170,6 +170,12 @@ impl Phase1Transform {
     pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
         suites.iter().copied().find(|suite| phase1_algorithms(suite) == Some(self.algorithms))
     }
+
+    /// The suite it is, whoever would choose it.
+    pub const fn to_suite(&self) -> Suite {
+        let (encryption, prf, group) = self.algorithms;
+        Suite { encryption, integrity: None, prf: Some(prf), group: Some(group), esn: false }
+    }
 }
 
 impl Phase2Transform {
@@ -198,6 +204,12 @@ impl Phase2Transform {
     /// The suite it is, if it is one of these.
     pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
         suites.iter().copied().find(|suite| phase2_algorithms(suite) == Some(self.algorithms))
+    }
+
+    /// The suite it is, whoever would choose it.
+    pub const fn to_suite(&self) -> Suite {
+        let (encryption, integrity, group) = self.algorithms;
+        Suite { encryption, integrity, prf: None, group, esn: false }
     }
 }
 

@@ -48,7 +48,7 @@ impl Iv {
     }
 
     /// The last block of a ciphertext.
-    fn after(ciphertext: &[u8], keys: &Keys) -> Self {
+    pub(super) fn after(ciphertext: &[u8], keys: &Keys) -> Self {
         let block = keys.suite().encryption.block_len();
         Self::from_bytes(&ciphertext[ciphertext.len().saturating_sub(block)..])
     }

@@ -252,8 +252,10 @@ impl About {
         let meaning = &ike.meaning;
         let is_ue = entry.ends.0 == Node::Ue;
         self.sealed |= matches!(ike.inside, Inside::Sealed | Inside::NotAuthentic);
-        // What is answered is chosen; what is asked only offered.
-        if ike.response {
+        // What is answered is chosen; what is asked only offered. IKEv1 has no flag for it.
+        if ike.response || (ike.major == 1 && entry.ends.0 == Node::Gw) {
+            self.auth_method =
+                self.auth_method.take().or_else(|| meaning.proof.map(|proof| proof.to_string()));
             self.ike_suite = self.ike_suite.take().or_else(|| meaning.ike_suite.clone());
             let child = meaning.child_suite.as_deref().and_then(without_spi);
             self.child_suite = self.child_suite.take().or(child);

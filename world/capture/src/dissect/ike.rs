@@ -74,9 +74,11 @@ impl Dissector {
             content: Content::Unreadable,
         };
         let mut ike = ike_of(&header);
-        if header.major() == 1 {
-            ikev1::dissect(bytes, &header, &mut dissected);
-        } else if passed.cut.is_none() {
+        if passed.cut.is_some() {
+            // Only the header is sure to be there.
+        } else if header.major() == 1 {
+            self.ike1(passed, (&header, bytes), &mut ike, &mut dissected);
+        } else {
             self.ike2(passed, bytes, &mut ike, &mut dissected);
         }
         dissected.content = Content::Ike(Box::new(ike));

@@ -1,15 +1,20 @@
-//! IKEv1 from the outside: RFC 2408 §3.1 (header), §3.2 (payloads), RFC 2409 §5 (exchanges). What is encrypted stays so.
+//! IKEv1 messages: RFC 2408 §3, RFC 2409 §5, RFC 2407 §4.6. With the key of the ISAKMP SA the encrypted ones are opened.
 
-use keytoll_engine::trace::names;
-use keytoll_engine::wire::Reader;
+use keytoll_engine::trace::{Fate, names};
+use keytoll_ike::number::{IdKind, ProtocolId};
+use keytoll_ike::v1::overheard::{NotOpened, Overheard};
+use keytoll_ike::v1::proposal::{Phase1Transform, Phase2Transform};
+use keytoll_ike::v1::wire::{Delete, Identification, Message, Payload, SecurityAssociation};
 use keytoll_ike::wire::Header;
 
-use super::{Dissected, Part};
+use super::ike::{Ike, Inside};
+use super::payloads::{Meaning, identity, vendor};
+use super::{Dissected, Dissector, OPEN_MAX, Part, short_hex};
+use crate::packets::Passed;
+use crate::remarks;
 
-/// RFC 2408 §3.1: the body is encrypted.
-const ENCRYPTED: u8 = 0x01;
-/// As many payloads as an IKEv2 message may have.
-const PAYLOADS_MAX: usize = 64;
+/// Transforms beyond these are only counted.
+const TRANSFORMS_SHOWN: usize = 3;
 
 pub(super) fn name(header: &Header) -> String {
     match header.exchange.0 {
@@ -23,29 +28,183 @@ pub(super) fn name(header: &Header) -> String {
     }
 }
 
-pub(super) fn dissect(bytes: &[u8], header: &Header, dissected: &mut Dissected) {
-    if header.flags.0 & ENCRYPTED != 0 {
-        dissected.parts.push(Part::bare("encrypted"));
-        return;
-    }
-    let mut r = Reader::new(bytes);
-    let mut kind = header.next_payload.0;
-    let walked = r.skip(Header::LEN, "header").and_then(|()| {
-        for _ in 0..PAYLOADS_MAX {
-            if kind == 0 {
-                break;
+impl Dissector {
+    pub(super) fn ike1(
+        &mut self,
+        passed: &Passed,
+        (header, bytes): (&Header, &[u8]),
+        ike: &mut Ike,
+        dissected: &mut Dissected,
+    ) {
+        if header.flags.is_encrypted() {
+            ike.inside = Inside::Sealed;
+            self.open1(passed, (header, bytes), ike, dissected);
+        } else {
+            match Message::read(bytes) {
+                Ok(message) => {
+                    self.overheard(ike.spis).note(&message);
+                    describe(&message.payloads, ike, dissected);
+                }
+                Err(error) => dissected.remarks.push(format!("MALFORMED: {error}")),
             }
-            dissected.parts.push(Part::bare(payload_name(kind)));
-            kind = r.u8("next payload")?;
-            r.skip(1, "reserved")?;
-            let length = r.u16("payload length")?;
-            r.skip(usize::from(length).saturating_sub(4), "payload")?;
         }
-        Ok(())
-    });
-    if let Err(error) = walked {
-        dissected.remarks.push(format!("MALFORMED: {error}"));
+        dissected.failure = ike.meaning.error().map(|error| error.to_string());
     }
+
+    fn open1(
+        &mut self,
+        passed: &Passed,
+        message: (&Header, &[u8]),
+        ike: &mut Ike,
+        dissected: &mut Dissected,
+    ) {
+        let Some(key) = self.keys.isakmp(ike.spis.0).cloned() else {
+            dissected.parts.push(Part::bare("encrypted"));
+            return;
+        };
+        // What never arrives moves nobody's IV.
+        let fate = passed.comment.as_deref().and_then(remarks::fate);
+        let arrives = matches!(fate, None | Some((Fate::Delivered, _)));
+        let mut overheard = std::mem::take(self.overheard(ike.spis));
+        match overheard.open(message, &key, arrives, &mut self.crypto) {
+            Ok(opened) => {
+                ike.inside = Inside::Opened;
+                let located = opened.payloads().unwrap_or_default();
+                let payloads: Vec<Payload<'_>> = located.iter().map(|located| located.payload).collect();
+                describe(&payloads, ike, dissected);
+            }
+            Err(error) => {
+                dissected.parts.push(Part::bare("encrypted"));
+                if !matches!(error, NotOpened::NoPhase1) {
+                    ike.inside = Inside::NotAuthentic;
+                }
+                dissected.remarks.push(format!("NOT OPENED: {error}"));
+            }
+        }
+        *self.overheard(ike.spis) = overheard;
+    }
+
+    /// What is known of the ISAKMP SA with these cookies, and if it is new, of the offer that made it.
+    fn overheard(&mut self, cookies: (u64, u64)) -> &mut Overheard {
+        if !self.isakmp.contains_key(&cookies) {
+            let offered = self.isakmp.get(&(cookies.0, 0)).cloned().unwrap_or_default();
+            if self.isakmp.len() >= OPEN_MAX {
+                self.isakmp.pop_first();
+            }
+            self.isakmp.insert(cookies, offered);
+        }
+        self.isakmp.entry(cookies).or_default()
+    }
+}
+
+fn describe(payloads: &[Payload<'_>], ike: &mut Ike, dissected: &mut Dissected) {
+    for payload in payloads {
+        ike.meaning.add1(payload);
+        dissected.parts.push(part(payload));
+    }
+}
+
+impl Meaning {
+    fn add1(&mut self, payload: &Payload<'_>) {
+        self.kinds.push(payload.kind().0);
+        match payload {
+            Payload::SecurityAssociation(sa) => self.add_sa1(sa),
+            Payload::Identification(id) if !self.has_child => {
+                self.identity = self.identity.take().or_else(|| Some(of_identity(id)));
+            }
+            Payload::Certificate(_) => self.certificates += 1,
+            Payload::Hash(_) | Payload::Signature(_) => self.has_auth = true,
+            Payload::Notify(notify) => self.notifies.push(notify.kind),
+            Payload::Delete(delete) => self.deletes.extend(deleted(delete)),
+            Payload::VendorId(id) => self.vendor = vendor(id).or(self.vendor),
+            _ => {}
+        }
+    }
+
+    fn add_sa1(&mut self, sa: &SecurityAssociation<'_>) {
+        let words = Some(transforms(sa));
+        let Some(proposal) = sa.proposals().next() else { return };
+        if proposal.protocol == ProtocolId::IKE {
+            let mut methods = proposal.transforms().filter_map(|one| Phase1Transform::read(&one));
+            self.proof = methods.next().map(|transform| transform.method);
+            self.ike_suite = words;
+        } else {
+            self.child_spi = proposal.child_spi();
+            (self.child_suite, self.has_child) = (words, true);
+        }
+    }
+}
+
+fn part(payload: &Payload<'_>) -> Part {
+    let name = payload_name(payload.kind().0);
+    match payload {
+        Payload::SecurityAssociation(sa) => Part::new(name, transforms(sa)),
+        Payload::Identification(id) => Part::new(name, of_identity(id)),
+        Payload::Certificate(certificate) => {
+            Part::new(name, format!("{} {} bytes", certificate.encoding.name(), certificate.data.len()))
+        }
+        Payload::Notify(notify) => Part::new(name, notify.kind.to_string()),
+        Payload::Delete(delete) => Part::new(name, deleted(delete).collect::<Vec<_>>().join(" ")),
+        Payload::VendorId(id) => Part::new(name, vendor(id).map_or_else(|| short_hex(id), str::to_owned)),
+        Payload::OriginalAddress(address) => Part::new(name, address.0.to_string()),
+        Payload::KeyExchange(_)
+        | Payload::CertificateRequest(_)
+        | Payload::Hash(_)
+        | Payload::Signature(_)
+        | Payload::Nonce(_)
+        | Payload::NatDetection(_)
+        | Payload::Unknown(..) => Part::bare(name),
+    }
+}
+
+/// The suites of an SA payload: `aes128-prfsha1-modp1024 or …`, `ESP aes128-sha1 SPI 0x…`.
+fn transforms(sa: &SecurityAssociation<'_>) -> String {
+    let suites = sa.proposals().flat_map(|proposal| {
+        let is_ike = proposal.protocol == ProtocolId::IKE;
+        proposal.transforms().map(move |transform| {
+            let suite = if is_ike {
+                Phase1Transform::read(&transform).map(|transform| transform.to_suite())
+            } else {
+                Phase2Transform::read(&transform).map(|transform| transform.to_suite())
+            };
+            suite.map_or_else(|| format!("transform {}", transform.id), |suite| suite.to_string())
+        })
+    });
+    let mut words = suites.clone().take(TRANSFORMS_SHOWN).collect::<Vec<_>>().join(" or ");
+    let more = suites.count().saturating_sub(TRANSFORMS_SHOWN);
+    if more > 0 {
+        words += &format!(" or {more} more");
+    }
+    match sa.proposals().next().and_then(|first| Some((first.protocol, first.child_spi()?))) {
+        Some((protocol, spi)) if protocol != ProtocolId::IKE => format!("{protocol} {words} SPI {spi:#010x}"),
+        _ => words,
+    }
+}
+
+/// RFC 2407 §4.6.2: an identity, or the traffic that is meant.
+fn of_identity(id: &Identification<'_>) -> String {
+    let pair = || id.data.split_at(id.data.len() / 2);
+    let end = |kind, data| identity(&keytoll_ike::wire::Identification { kind, data });
+    let (address, joint) = match id.kind {
+        Identification::IPV4_SUBNET => (IdKind::ID_IPV4_ADDR, "/"),
+        Identification::IPV6_SUBNET => (IdKind::ID_IPV6_ADDR, "/"),
+        Identification::IPV4_RANGE => (IdKind::ID_IPV4_ADDR, "-"),
+        Identification::IPV6_RANGE => (IdKind::ID_IPV6_ADDR, "-"),
+        kind => return end(kind, id.data),
+    };
+    let (first, second) = pair();
+    let last = match joint {
+        "/" => second.iter().map(|byte| byte.count_ones()).sum::<u32>().to_string(),
+        _ => end(address, second),
+    };
+    format!("{}{joint}{last}", end(address, first))
+}
+
+/// What a Delete payload ends.
+fn deleted(delete: &Delete<'_>) -> impl Iterator<Item = String> {
+    let protocol = delete.protocol;
+    let children = delete.child_spis().map(move |spi| format!("{protocol} {spi:#010x}"));
+    delete.cookies().map(|_| "IKE SA".to_owned()).chain(children)
 }
 
 /// The registry's name, and those of drafts that are still spoken.

@@ -7,6 +7,7 @@ use keytoll_engine::algorithm::{Group, Hash, Integrity, Prf};
 use keytoll_engine::trace::Payloads;
 use keytoll_engine::{Addr, Crypto};
 use keytoll_ike::number::{HashId, IdKind, NotifyType, Numbered, ProtocolId, TransformType};
+use keytoll_ike::v1::number::AuthenticationMethod;
 use keytoll_ike::wire::{
     Attribute, Configuration, Identification, KeyExchange, Notify, Payload, ProposalRef, SecurityAssociation,
     Spi, TrafficSelectors, Transform,
@@ -43,6 +44,8 @@ pub struct Meaning {
     pub certificates: usize,
     /// A known implementation.
     pub vendor: Option<&'static str>,
+    /// How both sides prove themselves: IKEv1 negotiates it.
+    pub proof: Option<AuthenticationMethod>,
     /// The payload types in the order they were read, those inside encryption included.
     pub kinds: Payloads,
 }
@@ -294,7 +297,7 @@ fn inner_address(config: &Configuration<'_>) -> Option<IpAddr> {
 }
 
 /// Vendor IDs of the implementations that people meet most. They are digests or texts that their authors chose.
-fn vendor(data: &[u8]) -> Option<&'static str> {
+pub(super) fn vendor(data: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 9] = [
         (b"\x88\x2f\xe5\x6d\x6f\xd2\x0d\xbc\x22\x51\x61\x3b\x2e\xbe\x5b\xeb", "strongSwan"),
         (b"CISCO-DELETE-REASON", "Cisco, delete reason"),
