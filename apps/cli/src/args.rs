@@ -187,7 +187,7 @@ Example:
   keytoll decode capture.pcapng --keys capture.keys
 
 Reads a pcap or pcapng file and, with --keys, the key tables of a directory: ikev2_decryption_table,
-esp_sa and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Writes
+ikev1_decryption_table, esp_sa and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Writes
 no files. Prints each conversation as a ladder: one rail for each of UE, GW, AAA and HSS, one arrow
 for each message with its time, bytes and packets, what it carries, repetitions and failures.
 Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys;

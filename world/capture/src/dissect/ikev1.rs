@@ -210,6 +210,7 @@ fn deleted(delete: &Delete<'_>) -> impl Iterator<Item = String> {
 /// The registry's name, and those of drafts that are still spoken.
 fn payload_name(kind: u8) -> String {
     match (names::ike_payload(kind), kind) {
+        (_, 14) => "ATTR".to_owned(),
         (_, 130) => "NAT-D".to_owned(),
         (_, 132) => "FRAG".to_owned(),
         ("?", _) => format!("payload type {kind}"),

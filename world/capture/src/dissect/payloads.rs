@@ -298,7 +298,7 @@ fn inner_address(config: &Configuration<'_>) -> Option<IpAddr> {
 
 /// Vendor IDs of the implementations that people meet most. They are digests or texts that their authors chose.
 pub(super) fn vendor(data: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 9] = [
+    const KNOWN: [(&[u8], &str); 10] = [
         (b"\x88\x2f\xe5\x6d\x6f\xd2\x0d\xbc\x22\x51\x61\x3b\x2e\xbe\x5b\xeb", "strongSwan"),
         (b"CISCO-DELETE-REASON", "Cisco, delete reason"),
         (b"CISCO(COPYRIGHT)", "Cisco"),
@@ -308,6 +308,7 @@ pub(super) fn vendor(data: &[u8]) -> Option<&'static str> {
         (b"OpenIKED", "OpenIKED"),
         (b"\xaf\xca\xd7\x13\x68\xa1\xf1\xc9\x6b\x86\x96\xfc\x77\x57", "dead peer detection"),
         (b"\x40\x48\xb7\xd5\x6e\xbc\xe8\x85\x25\xe7\xde\x7f\x00\xd6\xc2\xd3", "fragmentation of IKEv1"),
+        (b"\x4a\x13\x1c\x81\x07\x03\x58\x45\x5c\x57\x28\xf2\x0e\x95\x45\x2f", "NAT traversal of RFC 3947"),
     ];
     KNOWN.iter().find(|(id, _)| data.starts_with(id)).map(|(_, name)| *name)
 }

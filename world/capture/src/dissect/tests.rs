@@ -103,6 +103,73 @@ fn our_tables_open_messages_and_fragments_of_every_construction() {
     }
 }
 
+/// The last message of main mode, then a deletion in an exchange of its own, each as it was sent.
+fn isakmp() -> (Vec<u8>, Vec<Vec<u8>>) {
+    use keytoll_ike::v1::keys::Keys;
+    use keytoll_ike::v1::number;
+    use keytoll_ike::v1::number::{AuthenticationMethod, IDENTITY_PROTECTION, INFORMATIONAL};
+    use keytoll_ike::v1::protect::{Iv, seal};
+    use keytoll_ike::v1::wire::message::push;
+    use keytoll_ike::v1::wire::{Delete, Payload};
+    let suite = Suite::ike("aes128-sha256-modp2048").unwrap();
+    let key = vec![5; 16];
+    let keys = Keys::only_encryption(&suite, &key).unwrap();
+    let (method, lifetime) = (AuthenticationMethod::PRE_SHARED_KEY, std::time::Duration::from_secs(60));
+    let mut sa = keytoll_engine::wire::Writer::default();
+    keytoll_ike::v1::proposal::propose(&[suite], method, lifetime).write_sa(&mut sa);
+    let message = |exchange, encrypted, id, payload: &Payload<'_>| {
+        let flags = Flags(u8::from(encrypted));
+        let mut message =
+            MessageBuilder::plain(&Header { version: 0x10, ..Header::new(SPIS, exchange, flags, id) });
+        push(&mut message, payload);
+        message
+    };
+    let clear = [
+        Payload::Unknown(number::payload::SA, sa.as_slice()),
+        Payload::KeyExchange(&[1; 256]),
+        Payload::KeyExchange(&[2; 256]),
+    ];
+    let mut all: Vec<_> =
+        clear.iter().map(|payload| message(IDENTITY_PROTECTION, false, 0, payload).finish()).collect();
+    let mut real = Real::default();
+    let mut iv = Iv::first(&mut real, &keys, &[1; 256], &[2; 256]);
+    all.push(seal(
+        message(IDENTITY_PROTECTION, true, 0, &Payload::Hash(&[3; 32])),
+        &keys,
+        &mut iv,
+        &mut real,
+    ));
+    let mut iv = iv.of_exchange(&mut real, &keys, 77);
+    let delete = Payload::Delete(Delete::child(&[0, 0, 1, 2]));
+    all.push(seal(message(INFORMATIONAL, true, 77, &delete), &keys, &mut iv, &mut real));
+    (key, all)
+}
+
+#[test]
+fn ikev1_opens_along_its_chain_of_ivs_also_when_messages_come_again() {
+    let (key, all) = isakmp();
+    let directory = std::env::temp_dir().join(format!("keytoll-tables-{}-ikev1", std::process::id()));
+    let mut tables = KeyTables::create(&directory).unwrap();
+    let revealed = Revealed::IsakmpSa {
+        cookie_i: SPIS.0,
+        cookie_r: SPIS.1,
+        encryption: "aes128",
+        key: key.as_slice().into(),
+    };
+    tables.reveal(&revealed).unwrap();
+    let mut dissector = Dissector::new(Keys::read(&directory).unwrap());
+    std::fs::remove_dir_all(&directory).unwrap();
+    let mut told = |bytes: &[u8]| shown(&dissector.dissect(&passed(Protocol::Ike, bytes.to_vec())).unwrap());
+    let lines: Vec<String> = all.iter().map(|bytes| told(bytes)).collect();
+    assert_eq!(lines[0], "Main Mode: SA(aes128-prfsha256-modp2048)");
+    assert_eq!(lines[3..], ["Main Mode: HASH", "Informational (IKEv1): D(ESP 0x00000102)"]);
+    let again: Vec<String> = all.iter().map(|bytes| told(bytes)).collect();
+    assert_eq!(again, lines);
+    let mut blind = Dissector::default();
+    let sealed = blind.dissect(&passed(Protocol::Ike, all[3].clone())).unwrap();
+    assert_eq!(shown(&sealed), "Main Mode: encrypted");
+}
+
 #[test]
 fn without_keys_the_type_of_the_first_payload_is_all_there_is() {
     let suite = Suite::ike("aes256-sha256-x25519").unwrap();
