@@ -110,7 +110,9 @@ fn ike_read(frames: &[Frame]) -> (usize, usize) {
     let (mut all, mut read) = (0, 0);
     for frame in whole {
         all += 1;
-        read += usize::from(frame.is_there("isakmp.enc.decrypted"));
+        // Of IKEv1 it shows the payloads alone: HASH or SIG, without which nothing is encrypted there.
+        let opened = ["8", "9"].iter().any(|kind| frame.has("isakmp.typepayload", kind));
+        read += usize::from(frame.is_there("isakmp.enc.decrypted") || opened);
     }
     (all, read)
 }
