@@ -205,9 +205,9 @@ impl Keyed {
     }
 
     /// Tells the peer why there will be no SA, under the keys there are (RFC 2409 §5.7).
-    pub(super) fn tell(&self, core: &Core, kind: NotifyType, env: &mut Env<'_, '_>) {
+    pub(super) fn tell(&self, core: &Core, last: Iv, kind: NotifyType, env: &mut Env<'_, '_>) {
         let notify = Payload::Notify(Notify::error(kind, ProtocolId::IKE));
-        let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, &notify), env);
+        let packet = protect::informational(core, &self.keys, last, |m| push(m, &notify), env);
         env.transmit(core.route, &packet, false);
     }
 
@@ -304,6 +304,13 @@ impl Core {
         self.last = Some(Sent::on_demand(packet, answers));
         self.refusal = None;
     }
+}
+
+/// A message that fails us may be somebody else's: the genuine one has a while to come, then there will be no SA.
+pub(super) fn doubt(core: &mut Core, reason: Reason, env: &mut Env<'_, '_>) {
+    env.discard(reason.name());
+    let until = env.now() + env.shared.config.retransmission.first;
+    core.refusal.get_or_insert((until, reason));
 }
 
 /// The end of an SA that never came up.

@@ -60,6 +60,9 @@ pub enum OpenError {
     /// Not a whole number of blocks.
     #[error("not a whole number of blocks")]
     Length,
+    /// Nothing is inside, and so nothing that somebody with the key must have sent.
+    #[error("no payloads")]
+    Empty,
     /// What came out makes no sense: the wrong key, most likely.
     #[error("nonsense after decryption: {0}")]
     Nonsense(DecodeError),
@@ -160,6 +163,6 @@ pub fn open(
     let done = crypto.decrypt(encryption, keys.encryption(), iv.cut(keys), &[], &mut plaintext, &[]);
     done.map_err(|_| OpenError::Length)?;
     let opened = Opened { first: header.next_payload, plaintext, next_iv: Iv::after(ciphertext, keys) };
-    opened.payloads().map_err(OpenError::Nonsense)?;
-    Ok(opened)
+    let payloads = opened.payloads().map_err(OpenError::Nonsense)?;
+    if payloads.is_empty() { Err(OpenError::Empty) } else { Ok(opened) }
 }

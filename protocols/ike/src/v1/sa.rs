@@ -12,7 +12,7 @@ use super::inbound::Inbound;
 use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
 use super::keys::{self, Keys};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION, INFORMATIONAL, QUICK_MODE};
-use super::phase1::{Step, fail};
+use super::phase1::{Step, fail, notify_of, tell_in_clear};
 use super::protect::{self, Iv};
 use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Sent};
@@ -22,6 +22,9 @@ use crate::nat::Nat;
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Header, Identity};
+
+/// So often a responder repeats itself unasked to an address that has not shown that it receives.
+const UNASKED_MAX: u32 = 2;
 
 /// An ISAKMP SA, from its first message to its last.
 #[derive(Debug)]
@@ -168,8 +171,11 @@ impl Sa {
     }
 
     /// What we have answered came again.
-    pub(super) fn repeat(&self, step: &Step<'_>, env: &mut Env<'_, '_>) {
-        if let Some(last) = &self.core.last {
+    pub(super) fn repeat(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
+        if let Some(last) = &mut self.core.last {
+            if !last.demand() {
+                return env.discard("answered often enough");
+            }
             env.transmit(Route { remote: step.route.remote, ..self.core.route }, &last.packet, true);
         }
     }
@@ -312,6 +318,7 @@ impl Sa {
             return;
         }
         if let Some((_, reason)) = self.core.refusal.filter(|(at, _)| *at <= now) {
+            self.tell(reason, env);
             self.state = fail(&self.core, reason, env);
         } else if self.state.expires().is_some_and(|at| at <= now) {
             self.expire(env);
@@ -333,10 +340,26 @@ impl Sa {
         };
     }
 
+    /// Tells the peer why there will be no SA, unless that is what it has told us.
+    fn tell(&mut self, reason: Reason, env: &mut Env<'_, '_>) {
+        let core = &mut self.core;
+        match &self.state {
+            _ if matches!(reason, Reason::Refused(_)) => {}
+            State::AwaitingIdentity(wait) => wait.refuse(reason, core, env),
+            State::AwaitingProof(wait) => wait.refuse(reason, core, env),
+            State::Introduced(wait) => wait.refuse(reason, core, env),
+            State::IdentitySent(_) => tell_in_clear(core, notify_of(reason), env),
+            _ => {}
+        }
+    }
+
     fn retransmit(&mut self, env: &mut Env<'_, '_>) {
         let half_open = self.is_half_open();
         let Some(last) = &mut self.core.last else { return };
-        match last.tick(env.now(), &env.shared.config.retransmission) {
+        let mut timers = env.shared.config.retransmission;
+        // The initiator may be somebody else's address.
+        timers.tries = if half_open { timers.tries.min(UNASKED_MAX) } else { timers.tries };
+        match last.tick(env.now(), &timers) {
             Due::NotYet => {}
             Due::Again => env.transmit(self.core.route, &last.packet, true),
             // A responder waits for as long as half-open SAs live.

@@ -50,6 +50,9 @@ impl Fingerprint {
     }
 }
 
+/// So often an answer is repeated for who asks again: more often than any retransmission timer.
+const DEMANDS_MAX: u32 = 16;
+
 /// Our last message of an exchange.
 #[derive(Debug)]
 pub(super) struct Sent {
@@ -57,6 +60,7 @@ pub(super) struct Sent {
     /// The message it answers.
     answers: Option<Fingerprint>,
     times: u32,
+    demands: u32,
     /// None: the exchange is over for us, or the other side will ask.
     again_at: Option<Time>,
 }
@@ -80,17 +84,23 @@ impl Sent {
         now: Time,
         timers: &Retransmission,
     ) -> Self {
-        Self { packet, answers, times: 1, again_at: timers.wait(1).map(|wait| now + wait) }
+        Self { packet, answers, times: 1, demands: 0, again_at: timers.wait(1).map(|wait| now + wait) }
     }
 
     /// Sent now, and again if what it answers comes again.
     pub(super) const fn on_demand(packet: Packet, answers: Fingerprint) -> Self {
-        Self { packet, answers: Some(answers), times: 1, again_at: None }
+        Self { packet, answers: Some(answers), times: 1, demands: 0, again_at: None }
     }
 
     /// Whether it answers the message with this fingerprint.
     pub(super) fn answers(&self, fingerprint: Fingerprint) -> bool {
         self.answers == Some(fingerprint)
+    }
+
+    /// What it answers came again: whether it is sent again.
+    pub(super) const fn demand(&mut self) -> bool {
+        self.demands += 1;
+        self.demands <= DEMANDS_MAX
     }
 
     pub(super) const fn deadline(&self) -> Option<Time> {

@@ -3,14 +3,18 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::{Addr, Datagram, Input};
+use keytoll_crypto::Real;
+use keytoll_engine::algorithm::{Group, KeyKind};
+use keytoll_engine::crypto::KeyPair;
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Addr, Crypto, Datagram, Input, Rng};
 use keytoll_ike::config::{Believe, Phase1, Prove};
 use keytoll_ike::event::Command;
+use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
 
-use crate::configs::{certificates, psk, raw_keys, v1};
-use crate::support::bench::Rewriter;
+use crate::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
+use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{self, Pki, both, ike, keys_by_identity, only, seconds, secret};
 use crate::support::mutants::{bytewise, headers};
 use crate::support::{Bench, Side};
@@ -92,6 +96,7 @@ fn an_insider_does_not_become_another_one_by_its_address() {
     let mut bench = Bench::new((i, r));
     bench.initiate();
     moved(&mut bench, 3, "203.0.113.9");
+    bench.run_for(seconds(10));
     assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{}", bench.ladder);
     assert_eq!(bench.r.books.sa_count(), 0);
 }
@@ -106,7 +111,7 @@ fn an_initiator_does_not_take_the_common_key_for_anothers() {
         only(&mut i).remote_id = None;
         let mut bench = Bench::new((i, r));
         bench.initiate();
-        bench.settle();
+        bench.run_for(seconds(10));
         assert_eq!((bench.failures(Side::I).len(), bench.i.books.sa_count()), (1, 0), "{}", bench.ladder);
     }
 }
@@ -117,7 +122,7 @@ fn strangers_in_aggressive_mode_are_answered_like_friends() {
     only(&mut i).local_id = lab::id("nobody.example.org");
     let mut bench = Bench::new((i, r));
     bench.initiate();
-    bench.settle();
+    bench.run_for(seconds(10));
     let answer = |bench: &Bench| bench.sent[1].1.bytes.len();
     let friend = Bench::new(psk(Phase1::Aggressive)).established();
     assert_eq!(answer(&bench), answer(&friend), "the answer tells nothing");
@@ -145,7 +150,7 @@ fn a_stolen_certificate_does_not_sign() {
     stolen.key = Pki::seeded(KeyKind::Rsa2048, 1, 9).device.key;
     let mut bench = Bench::new((i, r));
     bench.initiate();
-    bench.settle();
+    bench.run_for(seconds(10));
     assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"], "it was told so, authentically");
 }
@@ -157,7 +162,7 @@ fn another_raw_key_is_refused() {
     only(&mut i).remote = Believe::RawKey(Arc::clone(&other.spki));
     let mut bench = Bench::new((i, r));
     bench.initiate();
-    bench.settle();
+    bench.run_for(seconds(10));
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
 }
 
@@ -321,26 +326,181 @@ fn a_peer_cannot_begin_quick_modes_without_end() {
     assert_eq!(answers.count(), 1 + 8);
 }
 
-/// Every message of both modes, damaged in every way, at a responder and an initiator that wait for it.
+/// Whoever knows no key, but all that is sent in the clear and its own half of the key agreement.
+struct Attacker {
+    cookies: (u64, u64),
+    sa_body: Vec<u8>,
+    pair: KeyPair,
+    nonce: [u8; 32],
+}
+
+impl Attacker {
+    /// A message of main mode.
+    fn message(&self, first: u8, flags: u8, chain: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut bytes = [self.cookies.0.to_be_bytes(), self.cookies.1.to_be_bytes()].concat();
+        bytes.extend([first, 0x10, 2, flags, 0, 0, 0, 0, 0, 0, 0, 0]);
+        for (next, body) in chain {
+            bytes.extend([*next, 0]);
+            bytes.extend(u16::try_from(body.len() + 4).unwrap().to_be_bytes());
+            bytes.extend(*body);
+        }
+        if flags == 1 {
+            bytes.resize(28 + (bytes.len() - 28).next_multiple_of(16), 0);
+        }
+        let length = u32::try_from(bytes.len()).unwrap();
+        bytes[24..28].copy_from_slice(&length.to_be_bytes());
+        bytes
+    }
+
+    /// Message 5, if SKEYID is made from what is known.
+    fn proof(&self, answer: &[u8], key: Option<&[u8]>) -> Vec<u8> {
+        let (suite, mut real) = (ike(IKE_SUITE)[0], Real::default());
+        let prf = suite.prf.unwrap();
+        let public = &answer[32..32 + 256];
+        let length = usize::from(u16::from_be_bytes([answer[32 + 258], answer[32 + 259]])) - 4;
+        let nonce_r = &answer[32 + 260..32 + 260 + length];
+        let shared = real.agree(&self.pair.private, public).unwrap();
+        let (cookie_i, cookie_r) = self.cookies;
+        let seeds = Seeds { cookie_i, cookie_r, nonce_i: &self.nonce, nonce_r };
+        let skeyid = match key {
+            Some(key) => skeyid_of_shared_key(&mut real, prf, key, seeds),
+            None => skeyid_of_signatures(&mut real, prf, &shared, seeds),
+        };
+        let keys = Keys::derive(&mut real, &suite, &skeyid, &shared, seeds);
+        let id_body = [&[2, 0, 0, 0], lab::DEVICE.as_bytes()].concat();
+        let cookies = [cookie_i.to_be_bytes(), cookie_r.to_be_bytes()].concat();
+        let hash = real.prf(prf, &skeyid, &[&self.pair.public, public, &cookies, &self.sa_body, &id_body]);
+        let mut message = self.message(5, 1, &[(8, &id_body), (0, &hash)]);
+        let iv = real.hash(keys.hash(), &[&self.pair.public, public]);
+        let (encryption, key) = (suite.encryption, keys.encryption());
+        real.encrypt(encryption, key, &iv[..16], &[], &mut message[28..], &mut []);
+        message
+    }
+}
+
+/// Nobody gets in by computing SKEYID from the nonces, as signatures do, wherever its messages come from; the same
+/// messages made with the shared key do get in.
+#[test]
+fn skeyid_of_signatures_is_not_for_a_shared_key() {
+    let secret: &[u8] = b"correct horse battery staple";
+    for (key, from, sas) in [
+        (Some(secret), "192.0.2.10", 1),
+        (None, "192.0.2.10", 0),
+        (None, "203.0.113.9", 0),
+        (Some(&b""[..]), "203.0.113.9", 0),
+    ] {
+        let (i, mut r) = psk(Phase1::Main);
+        only(&mut r).remote = keys_by_address(&[("192.0.2.10", "correct horse battery staple")]);
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        let (_, first) = bench.intercept().unwrap();
+        bench.deliver(Side::R, &first);
+        let (_, second) = bench.intercept().unwrap();
+        let cookie = |at: usize| u64::from_be_bytes(second.bytes[at..at + 8].try_into().unwrap());
+        let length = usize::from(u16::from_be_bytes([first.bytes[30], first.bytes[31]]));
+        let mut real = Real::default();
+        let attacker = Attacker {
+            cookies: (cookie(0), cookie(8)),
+            sa_body: first.bytes[32..28 + length].to_vec(),
+            pair: real.generate(Group::Modp2048, &mut Rng::named(1, "attacker")),
+            nonce: [7; 32],
+        };
+        let third = attacker.message(4, 0, &[(10, &attacker.pair.public), (0, &attacker.nonce)]);
+        let mut datagram = Datagram { bytes: third, ..first };
+        bench.deliver(Side::R, &datagram);
+        let (_, fourth) = bench.intercept().expect("an answer to message 3");
+        datagram.from.ip = from.parse().unwrap();
+        datagram.bytes = attacker.proof(&fourth.bytes, key);
+        bench.deliver(Side::R, &datagram);
+        let established = bench.ladder.to_string().contains("established with");
+        assert_eq!(established, sas == 1, "{key:?} {from}\n{}", bench.ladder);
+    }
+}
+
+/// RFC 3706: R-U-THERE that is asked again has the same number, but RFC 2409 §5.7 a message id of its own.
+#[test]
+fn a_probe_is_repeated_as_an_exchange_of_its_own() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let sa = bench.sa(Side::I);
+    let before = bench.sent.len();
+    bench.next_fault(Fault::Lost);
+    bench.command(Side::I, Command::Probe(sa));
+    bench.run_for(seconds(30));
+    let id = |n: usize| bench.sent[before + n].1.bytes[20..24].to_vec();
+    assert_eq!(bench.sent.len(), before + 3, "two questions, one answer\n{}", bench.ladder);
+    assert_ne!(id(0), id(1));
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_peer_gets_so_many_children_and_no_more() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let sa = bench.sa(Side::I);
+    // No deadline comes, so that those that are replaced stay.
+    for _ in 0..70 {
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.settle();
+    }
+    let answers = bench.sent.iter().filter(|(side, sent)| *side == Side::R && sent.bytes[18] == 32);
+    assert_eq!(answers.count(), 64);
+}
+
+/// Who sends the first message of aggressive mode in another one's name has it sent little more than one answer.
+#[test]
+fn an_answer_is_not_repeated_without_end() {
+    let mut bench = Bench::new(psk(Phase1::Aggressive));
+    bench.initiate();
+    let (_, first) = bench.intercept().unwrap();
+    bench.cut.insert(Side::R, true);
+    bench.cut.insert(Side::I, true);
+    bench.deliver(Side::R, &first);
+    let answers = |bench: &Bench| bench.sent.iter().filter(|(side, _)| *side == Side::R).count();
+    (0..100).for_each(|_| bench.deliver(Side::R, &first));
+    assert_eq!(answers(&bench), 1 + 16, "once for each, up to a point");
+    bench.run_for(seconds(25));
+    assert_eq!(answers(&bench), 1 + 16 + 2, "twice unasked\n{}", bench.ladder);
+}
+
+/// Every message of both modes, damaged in every way: what is refused has done no harm, so that the genuine message
+/// establishes afterwards.
 #[test]
 fn damaged_messages_do_no_harm() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
-        let sent = Bench::null(psk(phase1), 1).established().sent;
-        for n in 0..sent.len() {
-            let mut bench = Bench::null(psk(phase1), 1);
+        let configs = || both(psk(phase1), |connection| connection.suites = ike("aes128-sha256-ecp256"));
+        let at = |n: usize| {
+            let mut bench = Bench::new(configs());
             bench.initiate();
             for _ in 0..n {
                 let (side, datagram) = bench.intercept().expect("another message");
                 bench.deliver(side, &datagram);
             }
-            let (side, datagram) = bench.intercept().expect("the message to damage");
-            let mut mutants = headers(&datagram.bytes);
-            mutants.extend(bytewise(&datagram.bytes).into_iter().step_by(7));
+            bench
+        };
+        let (mut refused, mut taken) = (0, 0);
+        for n in 0..Bench::new(configs()).established().sent.len() {
+            let (_, genuine) = at(n).intercept().expect("the message to damage");
+            let mut mutants: Vec<_> = headers(&genuine.bytes).into_iter().step_by(11).collect();
+            mutants.extend(bytewise(&genuine.bytes).into_iter().step_by(13));
+            let mut alone = genuine.bytes.clone();
+            alone[16] = 0;
+            mutants.push(("no payloads".to_owned(), alone));
             for (what, bytes) in mutants {
-                let (sas, _) = (bench.r.endpoint.sa_count(), ());
-                bench.handle(side, Input::Packet { from: datagram.from, to: datagram.to, bytes: &bytes });
-                assert!(bench.r.endpoint.sa_count() <= sas + 1, "{what}");
+                let mut bench = at(n);
+                let (side, datagram) = bench.intercept().expect("the message to damage");
+                let input = Input::Packet { from: datagram.from, to: datagram.to, bytes: &bytes };
+                let (facts, _) = bench.handle(side, input);
+                if !facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })) {
+                    // Nothing binds what is in the clear: the first one that makes sense is taken.
+                    taken += 1;
+                    continue;
+                }
+                refused += 1;
+                bench.deliver(side, &datagram);
+                bench.settle();
+                let children = [&bench.i, &bench.r].map(|seat| seat.books.all_children().len());
+                assert_eq!(children, [1, 1], "{phase1:?}, message {}, {what}\n{}", n + 1, bench.ladder);
             }
         }
+        assert!(refused > 4 * taken, "{phase1:?}: {refused} refused, {taken} taken");
     }
 }

@@ -115,6 +115,10 @@ pub(super) fn endpoint(plan: &EndpointPlan, connections: Vec<Connection>) -> Con
         tries: u32::from(plan.retransmission.tries),
     };
     config.half_open = half_open(plan.cookies, max, config.retransmission.total());
+    // IKEv1 has no cookie exchange that would show who receives at an address: none may fill the table alone.
+    if config.connections.iter().any(|connection| !connection.version.is_v2()) {
+        config.half_open.per_address_max = (max / 8).max(8).min(max);
+    }
     config.fragmentation =
         plan.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config.force_encapsulation = plan.encapsulation == Encapsulation::Always;

@@ -11,7 +11,7 @@ use super::super::inbound::Inbound;
 use super::super::keys;
 use super::super::phase1::Step;
 use super::super::sa::{Core, State};
-use super::super::transmission::Sent;
+use super::super::transmission::{Packet, Sent};
 use super::super::wire::{Delete, Notify, Payload};
 use super::quick::authentic;
 use super::{Established, Exchange, REKEY_PERCENT, Wait, percent};
@@ -159,12 +159,26 @@ impl Established {
             None => env.shared.fresh_message_id() >> 1,
         };
         self.sequences.0 = Some(sequence);
-        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
-        let notify = Payload::Notify(Notify::isakmp(NotifyType::R_U_THERE, &cookies, &data));
-        let packet = self.inform(&notify, core, env);
+        let packet = self.ask(sequence, core, env);
         let id = packet.id;
         let sent = Sent::awaiting(packet, None, env.now(), &env.shared.config.retransmission);
         self.exchanges.push(Exchange { id, iv: self.iv, sent, wait: Wait::Probe });
+    }
+
+    fn ask(&mut self, sequence: u32, core: &Core, env: &mut Env<'_, '_>) -> Packet {
+        let (cookies, data) = (core.cookie_bytes(), sequence.to_be_bytes());
+        self.inform(&Payload::Notify(Notify::isakmp(NotifyType::R_U_THERE, &cookies, &data)), core, env)
+    }
+
+    /// Sends R-U-THERE again: under the same number, but as an exchange of its own.
+    // RFC 2409 §5.7: a message id is used once, and there are peers that ignore it the second time.
+    pub(super) fn probe_again(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        let Some(sequence) = self.sequences.0 else { return };
+        let packet = self.ask(sequence, core, env);
+        if let Some(exchange) = self.exchanges.iter_mut().find(|it| matches!(it.wait, Wait::Probe)) {
+            exchange.id = packet.id;
+            exchange.sent.packet = packet;
+        }
     }
 
     /// The peer's lifetime for the ISAKMP SA holds if it is shorter.

@@ -35,6 +35,9 @@ use quick::{Answer, Offer};
 /// A peer may have so many quick modes begun and not finished.
 const ANSWERS_MAX: usize = 8;
 
+/// So many IPsec SAs a peer may have under one ISAKMP SA, those included that are being replaced.
+const CHILDREN_MAX: usize = 64;
+
 /// All message ids of an SA are remembered, that no exchange can be played again: so many may it have, then it ends.
 const SEEN_MAX: usize = 65_536;
 
@@ -243,9 +246,9 @@ impl Established {
     ) -> State {
         let id = step.header.message_id;
         if let Some(at) = self.exchanges.iter().position(|exchange| exchange.id == id) {
-            let exchange = &self.exchanges[at];
-            if exchange.sent.answers(step.fingerprint) {
-                env.transmit(core.route, &exchange.sent.packet, true);
+            let sent = &mut self.exchanges[at].sent;
+            if sent.answers(step.fingerprint) {
+                repeat(sent, core, env);
                 return State::Established(self);
             }
             self.on_next(at, step, core, env);
@@ -268,9 +271,9 @@ impl Established {
     }
 
     /// A message of an exchange that is over: only R-U-THERE is answered again, and nothing else comes of it.
-    fn on_used_id(&self, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
-        match &self.acknowledged {
-            Some(sent) if sent.answers(step.fingerprint) => env.transmit(core.route, &sent.packet, true),
+    fn on_used_id(&mut self, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
+        match &mut self.acknowledged {
+            Some(sent) if sent.answers(step.fingerprint) => repeat(sent, core, env),
             _ => env.discard("message id used before"),
         }
     }
@@ -428,7 +431,7 @@ impl Established {
     /// Repeats and forgets; true if the peer is dead.
     fn tick_exchanges(&mut self, core: &Core, env: &mut Env<'_, '_>) -> bool {
         let (now, timers) = (env.now(), env.shared.config.retransmission);
-        let mut dead = false;
+        let (mut dead, mut unheard) = (false, false);
         let unconfirmed = core.role.is_initiator() && self.children.is_empty();
         self.exchanges.retain_mut(|exchange| {
             if matches!(exchange.wait, Wait::Confirmed(until) if until <= now) {
@@ -441,7 +444,10 @@ impl Established {
                     if let Some(last) = core.last.as_ref().filter(|_| unconfirmed) {
                         env.transmit(core.route, &last.packet, true);
                     }
-                    env.transmit(core.route, &exchange.sent.packet, true);
+                    match exchange.wait {
+                        Wait::Probe => unheard = true,
+                        _ => env.transmit(core.route, &exchange.sent.packet, true),
+                    }
                     return true;
                 }
                 Due::GiveUp => {}
@@ -453,6 +459,9 @@ impl Established {
             }
             false
         });
+        if unheard && !dead {
+            self.probe_again(core, env);
+        }
         if self.exchanges.is_empty() {
             self.exchanges.shrink_to_fit();
         }
@@ -466,6 +475,15 @@ impl Established {
         over.into_iter().for_each(|spi| self.delete_child(spi, core, env));
         let due: Vec<u32> = self.children.iter_mut().filter_map(|child| child.take_due(now)).collect();
         due.into_iter().for_each(|spi| self.offer(Some(spi), core, env));
+    }
+}
+
+/// What it answers came again.
+fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) {
+    if sent.demand() {
+        env.transmit(core.route, &sent.packet, true);
+    } else {
+        env.discard("answered often enough");
     }
 }
 

@@ -26,7 +26,7 @@ use super::super::transmission::Sent;
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
-use super::{ANSWERS_MAX, Established, Exchange, Wait};
+use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, Wait};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
@@ -287,6 +287,9 @@ impl Established {
 
     /// What we answer to an offer.
     fn choose(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Reply, Reason> {
+        if self.children.len() >= CHILDREN_MAX {
+            return Err(Reason::NoProposalChosen);
+        }
         let connection = core.connection(env);
         let config = connection.child.as_ref().ok_or(Reason::NoProposalChosen)?;
         let (sa, _) = inbound.need_sa()?;

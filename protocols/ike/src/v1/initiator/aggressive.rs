@@ -13,7 +13,7 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AGGRESSIVE, payload};
-use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, fail, notify_of, tell_in_clear};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, notify_of, tell_in_clear};
 use super::super::sa::{Core, State};
 use super::super::transmission::Packet;
 use super::super::wire::message::push;
@@ -30,6 +30,8 @@ pub(in crate::v1) struct Introduced {
     offer: Offer,
     pair: KeyPair,
     nonce: [u8; 32],
+    /// The cookie of the last responder that could not prove who it is.
+    doubted: u64,
 }
 
 /// Sends message 1.
@@ -43,12 +45,12 @@ pub(super) fn begin(offer: Offer, connection: &Connection, core: &mut Core, env:
     phase1::push_request(&mut m, connection);
     Extensions::push(&mut m);
     core.send(phase1::plain(core, AGGRESSIVE, m), None, env);
-    State::Introduced(Box::new(Introduced { offer, pair, nonce }))
+    State::Introduced(Box::new(Introduced { offer, pair, nonce, doubted: 0 }))
 }
 
 impl Introduced {
     pub(in crate::v1) fn on_message(
-        self: Box<Self>,
+        mut self: Box<Self>,
         step: &Step<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -60,20 +62,28 @@ impl Introduced {
                 return State::Introduced(self);
             }
         };
-        core.peer_cookie = step.header.responder_spi;
         let connection = core.connection(env);
+        let before = (core.peer_cookie, core.route, core.nat);
+        core.peer_cookie = step.header.responder_spi;
         match self.settle(&connection, &inbound, step, core, env) {
             Ok((keyed, peer)) => finish(keyed, peer, &connection, step, core, env),
             Err(reason) => {
-                // RFC 2408 §5.1: the responder waits for us otherwise.
-                tell_in_clear(core, notify_of(reason), env);
-                fail(core, reason, env)
+                (core.peer_cookie, core.route, core.nat) = before;
+                self.doubted = step.header.responder_spi;
+                phase1::doubt(core, reason, env);
+                State::Introduced(self)
             }
         }
     }
 
+    /// RFC 2408 §5.1: the responder is told, which waits for us otherwise.
+    pub(in crate::v1) fn refuse(&self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) {
+        core.peer_cookie = self.doubted;
+        tell_in_clear(core, notify_of(reason), env);
+    }
+
     fn settle(
-        self,
+        &self,
         connection: &Connection,
         inbound: &Inbound<'_>,
         step: &Step<'_>,
@@ -88,7 +98,7 @@ impl Introduced {
         let key = auth::shared_key(connection, Some(&identity), core.route.remote.ip);
         let root = Root::of(terms.method, key).ok_or(Reason::AuthenticationFailed)?;
         phase1::settle_nat(&terms, step.route, inbound, core, env);
-        let publics = [self.pair.public, public.to_vec()];
+        let publics = [self.pair.public.clone(), public.to_vec()];
         let values = Values { publics, nonces: [self.nonce.to_vec(), nonce.to_vec()] };
         let keyed = Keyed::derive(terms, values, &shared, root, core.cookies(), env);
         env.cx.crypto.enter(Phase::Auth);

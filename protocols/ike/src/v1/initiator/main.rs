@@ -16,9 +16,7 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established, told_lifetime};
 use super::super::inbound::Inbound;
 use super::super::number::IDENTITY_PROTECTION;
-use super::super::phase1::{
-    self, Extensions, Keyed, Root, Step, Terms, Values, fail, notify_of, tell_in_clear,
-};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Terms, Values, fail};
 use super::super::protect;
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -71,7 +69,10 @@ impl Offered {
         };
         let terms = match self.offer.chosen(&connection, &inbound) {
             Ok(terms) => terms,
-            Err(reason) => return fail(core, reason, env),
+            Err(reason) => {
+                phase1::doubt(core, reason, env);
+                return State::Offered(self);
+            }
         };
         core.peer_cookie = step.header.responder_spi;
         KeysSent::begin(terms, &connection, step, core, env)
@@ -120,7 +121,8 @@ impl KeysSent {
         };
         let connection = core.connection(env);
         let Ok(shared) = env.cx.crypto.agree(&self.pair.private, &public) else {
-            return fail(core, Reason::Syntax("public value"), env);
+            phase1::doubt(core, Reason::Syntax("public value"), env);
+            return State::KeysSent(self);
         };
         let key = auth::shared_key(&connection, None, core.route.remote.ip);
         let Some(root) = Root::of(self.terms.method, key) else {
@@ -186,8 +188,8 @@ impl IdentitySent {
                 Established::begin(begun, core, env)
             }
             Err(reason) => {
-                tell_in_clear(core, notify_of(reason), env);
-                fail(core, reason, env)
+                phase1::doubt(core, reason, env);
+                State::IdentitySent(self)
             }
         }
     }

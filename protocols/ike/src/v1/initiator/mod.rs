@@ -92,7 +92,7 @@ impl Offer {
     }
 
     /// What the responder has chosen of it.
-    fn chosen(self, connection: &Connection, inbound: &Inbound<'_>) -> Result<Terms, Reason> {
+    fn chosen(&self, connection: &Connection, inbound: &Inbound<'_>) -> Result<Terms, Reason> {
         let (sa, _) = inbound.need_sa()?;
         let (_, transform) = proposal::answered(&sa, ProtocolId::IKE).ok_or(Reason::NoProposalChosen)?;
         let chosen = Phase1Transform::read(&transform).filter(|chosen| chosen.method == self.method);
@@ -104,7 +104,7 @@ impl Offer {
             method: self.method,
             lifetime: chosen.lifetime.map_or(ours, |theirs| theirs.min(ours)),
             tells_lifetime: false,
-            sa_body: self.sa_body,
+            sa_body: self.sa_body.clone(),
             peer: Extensions::read(inbound),
         })
     }

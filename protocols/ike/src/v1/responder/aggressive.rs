@@ -12,8 +12,8 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
-use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, fail, notify_of};
-use super::super::protect::{self, Opened};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, doubt, notify_of};
+use super::super::protect::{self, Iv, Opened};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Payload};
@@ -32,6 +32,8 @@ pub(in crate::v1) struct AwaitingProof {
     id_body: Vec<u8>,
     /// Nobody of this identity is known here.
     stranger: bool,
+    /// Where the last message ended that came with a wrong proof.
+    doubted: Option<Iv>,
 }
 
 /// Answers message 1.
@@ -75,6 +77,7 @@ pub(super) fn begin(
         identity,
         id_body: id_body.to_vec(),
         stranger,
+        doubted: None,
     })))
 }
 
@@ -163,30 +166,40 @@ impl AwaitingProof {
 
     fn finish(
         mut self: Box<Self>,
-        next_iv: protect::Iv,
+        next_iv: Iv,
         inbound: &Inbound<'_>,
         step: &Step<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
         let connection = core.connection(env);
-        self.keyed.iv = next_iv;
-        let verdict = self.judge(&connection, inbound, core, env);
-        core.route = step.route;
-        if let Err(reason) = verdict {
-            self.keyed.tell(core, notify_of(reason), env);
-            return fail(core, reason, env);
+        if let Err(reason) = self.judge(&connection, inbound, core, env) {
+            self.doubted = Some(next_iv);
+            doubt(core, reason, env);
+            return State::AwaitingProof(self);
         }
+        self.keyed.iv = next_iv;
+        core.route = step.route;
         phase1::settle_nat(&self.keyed.terms, step.route, inbound, core, env);
         if let Some(last) = &mut core.last {
             last.settle();
         }
-        super::initial_contact(&self.identity, inbound, core, env);
+        // RFC 2407 §4.6.3.3: not where it is unprotected, or anybody could have SAs closed by adding it.
+        if step.header.flags.is_encrypted() {
+            super::initial_contact(&self.identity, inbound, core, env);
+        }
         let Self { keyed: Keyed { terms, keys, iv, .. }, identity: peer, .. } = *self;
         let tells_lifetime = terms.tells_lifetime;
         let begun =
             Begun { keys, iv, peer, lifetime: terms.lifetime, tells_lifetime, extensions: terms.peer };
         Established::begin(begun, core, env)
+    }
+
+    /// Tells the initiator that its proof was wrong.
+    pub(in crate::v1) fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        if let Some(last) = self.doubted {
+            self.keyed.tell(core, last, notify_of(reason), env);
+        }
     }
 
     fn judge(

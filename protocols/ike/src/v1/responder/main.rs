@@ -15,10 +15,10 @@ use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AuthenticationMethod, IDENTITY_PROTECTION, Phase1Attribute, payload};
 use super::super::phase1::{
-    self, Extensions, Keyed, Root, Step, Terms, Values, fail, notify_of, tell_in_clear,
+    self, Extensions, Keyed, Root, Step, Terms, Values, doubt, fail, notify_of, tell_in_clear,
 };
 use super::super::proposal;
-use super::super::protect;
+use super::super::protect::{self, Iv};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, Payload};
@@ -43,6 +43,8 @@ pub(in crate::v1) struct AwaitingIdentity {
     agreement: Agreement,
     /// Something came that our keys do not open: the initiator has another shared key, or it was somebody else.
     pub(in crate::v1) garbled: bool,
+    /// Where the last message ended that came with a wrong proof.
+    doubted: Option<Iv>,
 }
 
 /// The key agreement; done when the first encrypted message comes.
@@ -119,7 +121,12 @@ impl AwaitingKeys {
         let Self { terms, root, .. } = *self;
         let agreement = Agreement::Pending { terms, root, values, private: pair.private };
         let expires = env.now() + env.shared.config.half_open.lifetime;
-        State::AwaitingIdentity(Box::new(AwaitingIdentity { expires, agreement, garbled: false }))
+        State::AwaitingIdentity(Box::new(AwaitingIdentity {
+            expires,
+            agreement,
+            garbled: false,
+            doubted: None,
+        }))
     }
 }
 
@@ -162,17 +169,25 @@ impl AwaitingIdentity {
             env.discard("malformed");
             return State::AwaitingIdentity(self);
         };
+        let (peer, connection) = match judge(keyed, &inbound, core, env) {
+            Ok(found) => found,
+            Err(reason) => {
+                self.doubted = Some(opened.next_iv);
+                doubt(core, reason, env);
+                return State::AwaitingIdentity(self);
+            }
+        };
         keyed.iv = opened.next_iv;
-        let Agreement::Done(keyed) = self.agreement else { unreachable!("a message was decrypted with it") };
-        let verdict = judge(&keyed, &inbound, core, env);
         // RFC 3947 §4: the initiator may have moved to port 4500.
         core.route = step.route;
-        match verdict {
-            Ok((peer, connection)) => finish(*keyed, peer, &connection, &inbound, step, core, env),
-            Err(reason) => {
-                keyed.tell(core, notify_of(reason), env);
-                fail(core, reason, env)
-            }
+        let Agreement::Done(keyed) = self.agreement else { unreachable!("a message was decrypted with it") };
+        finish(*keyed, peer, &connection, &inbound, step, core, env)
+    }
+
+    /// Tells the initiator that its proof was wrong.
+    pub(in crate::v1) fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+        if let (Agreement::Done(keyed), Some(last)) = (&self.agreement, self.doubted) {
+            keyed.tell(core, last, notify_of(reason), env);
         }
     }
 }
