@@ -125,7 +125,9 @@ fn encryption_key(crypto: &mut dyn Crypto, prf: Prf, encryption: Encryption, e: 
         return Secret::from(&e[..length]);
     }
     let mut block = crypto.prf(prf, e, &[&[0]]);
-    let mut key = block.to_vec();
+    // With room for all of it nothing is moved, and no copy of a part stays behind.
+    let mut key = Vec::with_capacity(length + block.len());
+    key.extend_from_slice(&block);
     while key.len() < length {
         block = crypto.prf(prf, e, &[&block]);
         key.extend_from_slice(&block);
