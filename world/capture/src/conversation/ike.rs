@@ -25,6 +25,8 @@ pub(super) struct Index {
     children: BTreeMap<(IpAddr, u32), usize>,
     /// The gateway's addresses of a conversation.
     gateways: BTreeMap<usize, IpAddr>,
+    /// The device's ports of a conversation of which both ends have one address, as on loopback.
+    device_ports: BTreeMap<usize, BTreeSet<u16>>,
     /// Conversations that wait for an IKE_AUTH response, and since when: theirs may be a RADIUS session.
     pub(super) waiting: BTreeMap<usize, u64>,
     /// Where EAP responses were seen inside IKE_AUTH.
@@ -37,6 +39,8 @@ struct Sa {
     /// Which end SPIi is of: the device for the first SA, whoever rekeyed for later ones.
     initiator: Node,
     initiator_ip: IpAddr,
+    /// Its ports, which tell it apart where both ends have one address.
+    initiator_ports: BTreeSet<u16>,
     /// Another exchange than IKE_SA_INIT was seen.
     begun: bool,
     /// Requests without response, by sender and message id: every transmission.
@@ -49,9 +53,25 @@ struct Sa {
 type Exchange = (bool, u32, u8);
 
 impl Sa {
-    fn new(conversation: usize, initiator: Node, initiator_ip: IpAddr, begun: bool) -> Self {
+    fn new(conversation: usize, initiator: Node, at: Addr, begun: bool) -> Self {
         let (open, fragments) = (BTreeMap::new(), BTreeMap::new());
-        Self { conversation, initiator, initiator_ip, begun, open, fragments }
+        let (initiator_ip, initiator_ports) = (at.ip, BTreeSet::from([at.port]));
+        Self { conversation, initiator, initiator_ip, initiator_ports, begun, open, fragments }
+    }
+
+    /// Whether a message without a flag that says so is the initiator's.
+    fn is_from_initiator(&mut self, from: Addr, to: Addr) -> bool {
+        if from.ip != to.ip {
+            return from.ip == self.initiator_ip;
+        }
+        if self.initiator_ports.contains(&to.port) {
+            return self.initiator_ports.contains(&from.port);
+        }
+        // RFC 3947 §4: the initiator is who moves to the port of NAT traversal first.
+        if self.initiator_ports.len() < PORTS_MAX {
+            self.initiator_ports.insert(from.port);
+        }
+        true
     }
 
     /// Whether a response is there, with this message if not before: it is when all its fragments are.
@@ -65,6 +85,8 @@ impl Sa {
     }
 }
 
+/// More ports of one host are not remembered.
+const PORTS_MAX: usize = 16;
 /// More EAP packets are not remembered.
 const EAP_MAX: usize = 65_536;
 /// A longer EAP packet is told apart by its beginning.
@@ -83,6 +105,24 @@ impl Index {
 
     pub(super) fn is_gateway(&self, conversation: usize, ip: IpAddr) -> bool {
         self.gateways.get(&conversation) == Some(&ip)
+    }
+
+    /// Whether the gateway sent what went this way.
+    fn is_from_gateway(&self, conversation: usize, from: Addr, to: Addr) -> bool {
+        match self.device_ports.get(&conversation).filter(|_| from.ip == to.ip) {
+            Some(ports) => ports.contains(&to.port),
+            None => self.is_gateway(conversation, from.ip),
+        }
+    }
+
+    /// Notes which of two ports of one address is the device's.
+    fn note_ports(&mut self, conversation: usize, device: Addr, gateway: Addr) {
+        if device.ip == gateway.ip {
+            let ports = self.device_ports.entry(conversation).or_default();
+            if ports.len() < PORTS_MAX {
+                ports.insert(device.port);
+            }
+        }
     }
 }
 
@@ -109,14 +149,16 @@ impl Tracker {
             self.ike.eap.insert(eap_key(eap), conversation);
         }
         self.follow(&ike, from_initiator, from, place, passed);
-        let (a, b) = (passed.datagram.from.ip, passed.datagram.to.ip);
-        self.ike.pairs.insert((a.min(b), a.max(b)), conversation);
-        self.ike.gateways.insert(conversation, if from == Node::Gw { a } else { b });
+        let (a, b) = (passed.datagram.from, passed.datagram.to);
+        self.ike.pairs.insert((a.ip.min(b.ip), a.ip.max(b.ip)), conversation);
+        let (device, gateway) = if from == Node::Gw { (b, a) } else { (a, b) };
+        self.ike.gateways.insert(conversation, gateway.ip);
+        self.ike.note_ports(conversation, device, gateway);
     }
 
     /// Finds or begins the IKE SA of a message, and tells whether the SA's initiator sent it.
     fn ike_sa(&mut self, ike: &Ike, passed: &Passed) -> Option<bool> {
-        let (spi_i, from) = (ike.spis.0, passed.datagram.from.ip);
+        let (spi_i, from, to) = (ike.spis.0, passed.datagram.from, passed.datagram.to);
         let is_first = match ike.major {
             2 => ike.exchange == IKE_SA_INIT && !ike.response,
             _ => ike.spis.1 == 0,
@@ -129,8 +171,7 @@ impl Tracker {
             let conversation = self.begin(kind)?;
             // A capture that begins in the middle shows who the initiator is by the flag, IKEv1 does not.
             let by_flag = ike.major != 2 || ike.from_initiator;
-            let initiator_ip = if by_flag { from } else { passed.datagram.to.ip };
-            let sa = Sa::new(conversation, Node::Ue, initiator_ip, false);
+            let sa = Sa::new(conversation, Node::Ue, if by_flag { from } else { to }, false);
             self.ike.sas.insert(spi_i, sa);
         }
         let sa = self.ike.sas.get_mut(&spi_i)?;
@@ -141,7 +182,7 @@ impl Tracker {
         {
             *spi_r = ike.spis.1;
         }
-        Some(if ike.major == 2 { ike.from_initiator } else { from == sa.initiator_ip })
+        Some(if ike.major == 2 { ike.from_initiator } else { sa.is_from_initiator(from, to) })
     }
 
     /// Whether a first request like this one waits for an answer: then it is another try, not another SA.
@@ -176,8 +217,7 @@ impl Tracker {
         }
         // RFC 7296 §2.18: the new IKE SA's initiator is who asks for it.
         if let (Some(spi), false) = (ike.meaning.new_ike_spi, ike.response) {
-            let (initiator, initiator_ip) = (from, passed.datagram.from.ip);
-            let sa = Sa::new(place.0, initiator, initiator_ip, true);
+            let sa = Sa::new(place.0, from, passed.datagram.from, true);
             self.ike.sas.entry(spi).or_insert(sa);
         }
     }
@@ -191,8 +231,8 @@ impl Tracker {
             self.ike.pairs.insert((from.min(to), from.max(to)), conversation);
             self.ike.gateways.insert(conversation, to);
         }
-        let ends =
-            if self.ike.is_gateway(conversation, from) { (Node::Gw, Node::Ue) } else { (Node::Ue, Node::Gw) };
+        let by_gateway = self.ike.is_from_gateway(conversation, passed.datagram.from, passed.datagram.to);
+        let ends = if by_gateway { (Node::Gw, Node::Ue) } else { (Node::Ue, Node::Gw) };
         let entry = Entry::new(passed, dissected, ends);
         if !self.sum_up(conversation, &entry) {
             self.push(conversation, entry);

@@ -227,3 +227,31 @@ fn long_runs_of_esp_are_summed_up() {
     let packets: u64 = conversation.entries[2..].iter().map(|entry| entry.packets).sum();
     assert_eq!(packets, 50);
 }
+
+/// An IKEv1 message of nothing but its header, RFC 2408 §3.1.
+fn ikev1(responder_spi: u64, exchange: u8, id: u32) -> Vec<u8> {
+    let mut message = [7_u64.to_be_bytes(), responder_spi.to_be_bytes()].concat();
+    message.extend_from_slice(&[0, 0x10, exchange, 0]);
+    message.extend_from_slice(&id.to_be_bytes());
+    message.extend_from_slice(&28_u32.to_be_bytes());
+    message
+}
+
+#[test]
+fn ports_tell_two_nodes_of_one_address_apart() {
+    const LOOPBACK: &str = "127.0.0.1";
+    let mut wire = Wire::default();
+    let marked = |message: Vec<u8>| [vec![0; 4], message].concat();
+    let (ue, gw) = ((LOOPBACK, 40_000), (LOOPBACK, 500));
+    wire.pass(Protocol::Ike, ue, gw, ikev1(0, 2, 0));
+    wire.pass(Protocol::Ike, gw, ue, ikev1(8, 2, 0));
+    // RFC 3947 §4: to the NAT ports, the initiator first.
+    let (ue, gw) = ((LOOPBACK, 40_001), (LOOPBACK, 4500));
+    wire.pass(Protocol::Ike, ue, gw, marked(ikev1(8, 2, 0)));
+    wire.pass(Protocol::Ike, gw, ue, marked(ikev1(8, 2, 0)));
+    wire.pass(Protocol::Esp, ue, gw, vec![9; 40]);
+    wire.pass(Protocol::Esp, gw, ue, vec![9; 40]);
+    let conversations = wire.tracker.finish();
+    let senders: Vec<_> = conversations[0].entries.iter().map(|entry| entry.ends.0).collect();
+    assert_eq!(senders, [Node::Ue, Node::Gw].repeat(3));
+}
