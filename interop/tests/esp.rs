@@ -1,6 +1,11 @@
 //! The machine's own traffic through a TUN interface: `ping` and `iperf3` between keytoll and keytoll, and between keytoll
 //! and strongSwan, whose ESP is in user space, too (kernel-libipsec). Read RFC 4303 and RFC 3948 first.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the daemons are other processes, and their world has a real clock"
+)]
+
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;

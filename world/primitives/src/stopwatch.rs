@@ -12,6 +12,8 @@ use crate::workload::Workload;
 
 /// Below this a measurement is too near to the clock's own price.
 const SHORTEST_NS: u64 = 50_000;
+/// Operations in the batch that tells how short a short one is.
+const TRIAL: u32 = 200;
 /// Caches and branch predictors have seen the code after this.
 const WARM_UP_NS: u64 = 1_000_000;
 /// Fewer measurements say too little of the spread.
@@ -57,7 +59,11 @@ impl Stopwatch {
 
     /// Operations in a measurement, and nanoseconds of one operation in every measurement.
     pub(crate) fn time(&self, workload: &mut Workload<'_>) -> (u32, Vec<f64>) {
-        let once_ns = warm_up(&mut workload.run).saturating_sub(self.empty_ns);
+        let once_ns = match warm_up(&mut workload.run).saturating_sub(self.empty_ns) {
+            // As short as the clock's own price: one reading says nothing, and a batch planned on it would take for ever.
+            short if short < self.empty_ns => self.span(&mut workload.run, TRIAL) / u64::from(TRIAL),
+            once_ns => once_ns,
+        };
         let (batch, measurements) = self.effort.plan(once_ns);
         let undo_ns = workload.undo.as_mut().map_or(0.0, |undo| self.usual(undo, batch));
         let mut one = || self.span(&mut workload.run, batch) as f64 / f64::from(batch) - undo_ns;

@@ -6,7 +6,7 @@
 //!   Command::TrafficEnd --> Fact::Traffic: what was sent, what came, how long it took
 //! ```
 //!
-//! [`echo`] pings, [`constant`] sends datagrams at a rate, [`bulk`] sends as much as a window allows. A station is both
+//! `echo` pings, `constant` sends datagrams at a rate, `bulk` sends as much as a window allows. A station is both
 //! source and sink: without `sends` it only answers.
 
 mod bulk;
