@@ -145,7 +145,8 @@ pub struct Connection {
     pub child: Option<ChildConfig>,
     /// Initiator: ask the responder for an inner address.
     pub request_address: bool,
-    /// Responder: inner addresses to give away.
+    /// Responder: inner addresses to give away. The peer's side of every child is then its own address, whatever the
+    /// child says of `remote`: nobody gets another one's traffic by asking for it.
     pub pool: Option<Pool>,
     /// Responder: the initiator must authenticate again within this time (RFC 4478).
     pub auth_lifetime: Option<Duration>,

@@ -74,6 +74,7 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
     if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(sites.inner)];
+        child.remote.clear();
     }
     if let (Some(device), Some(child)) = (sites.inner_of_device(row), connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(sites.inner)];

@@ -328,6 +328,10 @@ impl BelievePlan {
 /// An assigned address is the inner one of a tunnel.
 fn check(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
     check_version(plan, table)?;
+    if let (Some(_), Some(entry)) = (plan.pool, table.entry("remote")) {
+        let message = "a device with an address of the `pool` sends from that address alone";
+        return Err(entry.key_spot.error(message, "beside `pool`").hint("leave `remote` out, or the pool"));
+    }
     let inner = plan.virtual_address || plan.pool.is_some();
     match table.get("mode") {
         Some(item) if inner && plan.mode == Mode::Transport => {

@@ -100,6 +100,16 @@ fn spoken(config: &Config) -> impl Iterator<Item = &Connection> {
     config.connections.iter().filter(|connection| connection.version.is_v2())
 }
 
+/// A connection as its SAs follow it.
+fn held_to_its_address(connection: &Connection) -> Connection {
+    let mut connection = connection.clone();
+    // RFC 4301 §4.4.3.3: an address that was assigned, or the outer one, is all that such a peer may be.
+    if let (Some(_), Some(child)) = (connection.pool, &mut connection.child) {
+        child.remote.clear();
+    }
+    connection
+}
+
 /// The anchors of all connections, each once.
 fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
     let trusts = spoken(config).filter_map(|connection| match &connection.remote {
@@ -118,7 +128,7 @@ impl Shared {
             }
         }
         Self {
-            connections: config.connections.iter().cloned().map(Arc::new).collect(),
+            connections: config.connections.iter().map(held_to_its_address).map(Arc::new).collect(),
             suites,
             authorities: authorities(&config).into_iter().collect(),
             pools: Pools::new(&config),

@@ -335,6 +335,31 @@ fn addresses_are_assigned_and_come_back() {
     assert_eq!(assigned(&mut bench, Side::I), ["10.0.0.1", "10.0.0.2", "10.0.0.1"], "it came back");
 }
 
+#[test]
+fn who_lives_in_a_pool_gets_no_traffic_but_its_own() {
+    let neighbours = || {
+        let (mut i, mut r) = psk();
+        only(&mut r).pool = Some(lab::pool());
+        only_child(&mut r).remote = vec![net("10.0.0.0/8")];
+        only_child(&mut i).local = vec![net("10.0.0.0/8")];
+        (i, r)
+    };
+    let (mut i, r) = neighbours();
+    only(&mut i).request_address = true;
+    let bench = Bench::new((i, r)).established();
+    assert_eq!(
+        bench.r.books.only_child().remote,
+        [net("10.0.0.1/32")],
+        "what was assigned, not what was asked"
+    );
+
+    // Without an address of the pool nothing of the pool.
+    let mut bench = Bench::new(neighbours());
+    bench.initiate();
+    bench.settle();
+    assert!(bench.r.books.all_children().is_empty(), "{}", bench.ladder);
+}
+
 fn assigned(bench: &mut Bench, side: Side) -> Vec<String> {
     let address = |event: &Event| match event {
         Event::Established(up) => Some(up.address.map_or_else(|| "none".to_owned(), |ip| ip.to_string())),
