@@ -16,7 +16,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-captures-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("keytoll-captures-{:07}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a directory can be made");
         Self(path)
     }

@@ -74,7 +74,7 @@ fn paper_001_stands_beside_ours() {
 
 #[test]
 fn a_calibration_prices_every_operation() {
-    let path = std::env::temp_dir().join(format!("keytoll-costs-{}.json", std::process::id()));
+    let path = std::env::temp_dir().join(format!("keytoll-costs-{:07}.json", std::process::id()));
     let Output { status, stderr, .. } = keytoll(&format!("crypto --calibrate {} --count 1", path.display()));
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();

@@ -90,7 +90,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-decode-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("keytoll-decode-{:07}-{name}", std::process::id()));
         Self(path)
     }
 

@@ -16,7 +16,7 @@ struct Runs(PathBuf);
 
 impl Runs {
     fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("keytoll-{}-{name}", std::process::id())))
+        Self(std::env::temp_dir().join(format!("keytoll-{:07}-{name}", std::process::id())))
     }
 
     /// What a study prints, with these arguments behind its name.

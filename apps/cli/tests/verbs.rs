@@ -33,7 +33,7 @@ struct File(PathBuf);
 
 impl File {
     fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("keytoll-{:07}-{name}", std::process::id()));
         std::fs::write(&path, text).unwrap();
         Self(path)
     }
@@ -152,7 +152,7 @@ fn the_examples_in_the_help_work() {
 /// Authentications that fail because the scenario wants them to are what the run is for; others are not.
 #[test]
 fn a_run_says_in_its_exit_code_whether_something_failed_that_should_not_have() {
-    let out = std::env::temp_dir().join(format!("keytoll-exit-{}", std::process::id()));
+    let out = std::env::temp_dir().join(format!("keytoll-exit-{:07}", std::process::id()));
     let run = |arguments: &[&str]| {
         let out = out.to_str().unwrap();
         let output = keytoll(&[&["run"], arguments, &["--samples", "1", "--out", out]].concat());

@@ -36,6 +36,7 @@ fn wrong_node_files_are_refused() {
         gw(&psk, "\"eap\""),
         gw("pool =", "poll ="),
         gw("10.98.3.0/24", "10.98.3.1/24"),
+        gw("pool =", "remote = \"10.98.0.0/16\"\npool ="),
         gw("identity = \"gw.test\"\n", ""),
         gw("gw.test", "C=XX, CN=gw"),
         gw("role = \"gateway\"", "role = \"gatway\""),
