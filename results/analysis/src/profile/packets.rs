@@ -11,7 +11,7 @@ const FORMAT: u32 = 1;
 /// What `keytoll profile esp --json` prints. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Packets {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// Length of the echo request and of its answer with their IP headers, before the tunnel is put around them.
     pub packet_bytes: u16,

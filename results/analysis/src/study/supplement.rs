@@ -16,7 +16,7 @@ pub const FILE: &str = "supplement.json";
 /// What was measured besides the run. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Supplement {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// A profile of the gateway for each method of the plan, with its suites side by side and their skeletons.
     #[serde(default)]
