@@ -30,7 +30,8 @@ impl Dir {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         // As wide whatever the number is: the path takes part in how sentences are wrapped.
-        let name = format!("keytoll-live-{:07}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("keytoll-live-{:07}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)
