@@ -24,18 +24,7 @@ impl<'a> SecurityAssociation<'a> {
     }
 
     pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let mut check = *r;
-        let mut proposals = 0;
-        while !check.is_empty() {
-            proposals += 1;
-            if proposals > PROPOSALS_MAX {
-                return Err(check.error("proposal count", Problem::Length(proposals as u64)));
-            }
-            ProposalRef::read(&mut check)?;
-        }
-        if proposals == 0 {
-            return Err(check.error("proposal", Problem::Missing));
-        }
+        check_proposals(*r, |r| ProposalRef::read(r).map(drop))?;
         Ok(Self { body: r.rest() })
     }
 
@@ -64,11 +53,6 @@ pub struct ProposalRef<'a> {
 }
 
 impl<'a> ProposalRef<'a> {
-    /// Last, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
-    const FIXED_LEN: usize = 8;
-    /// In the Last field: another proposal follows.
-    const MORE: u8 = 2;
-
     /// The transforms, in the order of preference of their sender within each type.
     pub fn transforms(&self) -> impl Iterator<Item = Transform> + use<'a> {
         let mut r = Reader::new(self.transforms);
@@ -84,10 +68,39 @@ impl<'a> ProposalRef<'a> {
         Proposal { number: self.number, protocol: self.protocol, spi: self.spi, transforms }
     }
 
-    /// Reads the next of several proposals in one payload; the last one must end it.
     fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut framing = Framing::read(r)?;
+        let Framing { number, protocol, bad_spi, .. } = framing;
+        let spi = Spi::from_wire(protocol, framing.spi()?).ok_or(bad_spi)?;
+        let transforms = framing.transforms(|r, last| Transform::read(r, last).map(drop))?;
+        Ok(Self { number, protocol, spi, transforms })
+    }
+}
+
+/// A proposal before its SPI means anything: the same in both versions (RFC 2408 §3.5, RFC 7296 §3.3.1).
+pub(crate) struct Framing<'a> {
+    pub(crate) number: u8,
+    pub(crate) protocol: ProtocolId,
+    pub(crate) spi_size: u8,
+    /// What to say if the protocol has no SPI of this size.
+    pub(crate) bad_spi: DecodeError,
+    transform_count: u8,
+    rest: Reader<'a>,
+}
+
+/// Reads one transform; the flag says that none may follow it.
+type ReadTransform = fn(&mut Reader<'_>, bool) -> Result<(), DecodeError>;
+
+impl<'a> Framing<'a> {
+    /// Last, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
+    const FIXED_LEN: usize = 8;
+    /// In the Last field: another proposal follows.
+    pub(crate) const MORE: u8 = 2;
+
+    /// Reads the next of several proposals in one payload; the last one must end it.
+    pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut fixed = r.sub(Self::FIXED_LEN, "proposal")?;
-        let at_length = fixed;
+        let at_last = fixed;
         let last = fixed.u8("last proposal")? == 0;
         fixed.skip(1, "proposal reserved")?;
         let rest_len = read_length(&mut fixed, Self::FIXED_LEN, "proposal length")?;
@@ -96,30 +109,53 @@ impl<'a> ProposalRef<'a> {
         let at_spi_size = fixed;
         let spi_size = fixed.u8("proposal SPI size")?;
         let transform_count = fixed.u8("number of transforms")?;
-        let mut rest = r.sub(rest_len, "proposal")?;
+        let rest = r.sub(rest_len, "proposal")?;
         if last != r.is_empty() {
-            return Err(
-                at_length.error("last proposal", Problem::Value(if last { 0 } else { Self::MORE.into() }))
-            );
+            let said = if last { 0 } else { Self::MORE };
+            return Err(at_last.error("last proposal", Problem::Value(said.into())));
         }
-        let spi = rest.take(usize::from(spi_size), "proposal SPI")?;
-        let spi = Spi::from_wire(protocol, spi)
-            .ok_or(at_spi_size.error("proposal SPI size", Problem::Length(spi_size.into())))?;
-        check_transforms(rest, transform_count)?;
-        Ok(Self { number, protocol, spi, transforms: rest.rest() })
+        let bad_spi = at_spi_size.error("proposal SPI size", Problem::Length(spi_size.into()));
+        Ok(Self { number, protocol, spi_size, bad_spi, transform_count, rest })
+    }
+
+    /// Its SPI, which comes before the transforms.
+    pub(crate) fn spi(&mut self) -> Result<&'a [u8], DecodeError> {
+        self.rest.take(usize::from(self.spi_size), "proposal SPI")
+    }
+
+    /// Its transforms, behind the SPI: as many as it says and each readable.
+    pub(crate) fn transforms(mut self, read: ReadTransform) -> Result<&'a [u8], DecodeError> {
+        check_transforms(self.rest, self.transform_count, read)?;
+        Ok(self.rest.rest())
     }
 }
 
+/// Insists on at least one proposal, at most [`PROPOSALS_MAX`], each readable.
+pub(crate) fn check_proposals(
+    mut r: Reader<'_>,
+    read: fn(&mut Reader<'_>) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let mut proposals = 0;
+    while !r.is_empty() {
+        proposals += 1;
+        if proposals > PROPOSALS_MAX {
+            return Err(r.error("proposal count", Problem::Length(proposals as u64)));
+        }
+        read(&mut r)?;
+    }
+    if proposals == 0 { Err(r.error("proposal", Problem::Missing)) } else { Ok(()) }
+}
+
 /// Insists on exactly `count` transforms.
-fn check_transforms(mut r: Reader<'_>, count: u8) -> Result<(), DecodeError> {
+fn check_transforms(mut r: Reader<'_>, count: u8, read: ReadTransform) -> Result<(), DecodeError> {
     for index in 1..=count {
-        Transform::read(&mut r, index == count)?;
+        read(&mut r, index == count)?;
     }
     r.end("transforms")
 }
 
 /// Whether the substructure that begins here says it is the last one.
-fn is_last(r: &Reader<'_>) -> bool {
+pub(crate) fn is_last(r: &Reader<'_>) -> bool {
     let mut peek = *r;
     peek.u8("last transform") == Ok(0)
 }
@@ -210,7 +246,7 @@ impl Proposal {
     fn write(&self, last: bool, w: &mut Writer) {
         let start = w.len();
         let count = u8::try_from(self.transforms.len()).expect("a proposal has at most 255 transforms");
-        let more = if last { 0 } else { ProposalRef::MORE };
+        let more = if last { 0 } else { Framing::MORE };
         w.bytes(&[more, 0, 0, 0, self.number, self.protocol.0, self.spi.len(), count]);
         self.spi.write(w);
         for (index, transform) in self.transforms.iter().enumerate() {

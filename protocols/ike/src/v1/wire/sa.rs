@@ -9,7 +9,7 @@ use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::ProtocolId;
 use crate::v1::number::{IDENTITY_ONLY, IPSEC_DOI};
-use crate::wire::sa::{PROPOSALS_MAX, read_length, read_more};
+use crate::wire::sa::{Framing, check_proposals, is_last, read_length, read_more};
 
 /// An SA payload as it was read: checked, and walked again on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,20 +37,8 @@ impl<'a> SecurityAssociation<'a> {
         if situation != IDENTITY_ONLY {
             return Err(at.error("situation", Problem::Value(situation.into())));
         }
-        Self::check(*r)?;
+        check_proposals(*r, |r| ProposalRef::read(r).map(drop))?;
         Ok(Self { doi, proposals: r.rest() })
-    }
-
-    fn check(mut r: Reader<'_>) -> Result<(), DecodeError> {
-        let mut proposals = 0;
-        while !r.is_empty() {
-            proposals += 1;
-            if proposals > PROPOSALS_MAX {
-                return Err(r.error("proposal count", Problem::Length(proposals as u64)));
-            }
-            ProposalRef::read(&mut r)?;
-        }
-        if proposals == 0 { Err(r.error("proposal", Problem::Missing)) } else { Ok(()) }
     }
 
     pub(super) fn write(&self, w: &mut Writer) {
@@ -73,11 +61,6 @@ pub struct ProposalRef<'a> {
 }
 
 impl<'a> ProposalRef<'a> {
-    /// Next, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
-    const FIXED_LEN: usize = 8;
-    /// In the Next field: another proposal follows.
-    const MORE: u8 = 2;
-
     /// The transforms, in the order of preference of their sender.
     pub fn transforms(&self) -> impl Iterator<Item = TransformRef<'a>> + Clone + use<'a> {
         let mut r = Reader::new(self.transforms);
@@ -93,27 +76,14 @@ impl<'a> ProposalRef<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let mut fixed = r.sub(Self::FIXED_LEN, "proposal")?;
-        let at_next = fixed;
-        let last = fixed.u8("last proposal")? == 0;
-        fixed.skip(1, "proposal reserved")?;
-        let rest_len = read_length(&mut fixed, Self::FIXED_LEN, "proposal length")?;
-        let number = fixed.u8("proposal number")?;
-        let protocol = ProtocolId(fixed.u8("proposal protocol ID")?);
-        let at_spi_size = fixed;
-        let spi_size = fixed.u8("proposal SPI size")?;
-        let transform_count = fixed.u8("number of transforms")?;
-        let mut rest = r.sub(rest_len, "proposal")?;
-        if last != r.is_empty() {
-            let said = if last { 0 } else { Self::MORE };
-            return Err(at_next.error("last proposal", Problem::Value(said.into())));
-        }
+        let mut framing = Framing::read(r)?;
+        let Framing { number, protocol, spi_size, bad_spi, .. } = framing;
         if !fits(protocol, spi_size) {
-            return Err(at_spi_size.error("proposal SPI size", Problem::Length(spi_size.into())));
+            return Err(bad_spi);
         }
-        let spi = rest.take(usize::from(spi_size), "proposal SPI")?;
-        check_transforms(rest, transform_count)?;
-        Ok(Self { number, protocol, spi, transforms: rest.rest() })
+        let spi = framing.spi()?;
+        let transforms = framing.transforms(|r, last| TransformRef::read(r, last).map(drop))?;
+        Ok(Self { number, protocol, spi, transforms })
     }
 }
 
@@ -124,20 +94,6 @@ const fn fits(protocol: ProtocolId, spi_size: u8) -> bool {
         ProtocolId::AH | ProtocolId::ESP => spi_size == 4,
         _ => true,
     }
-}
-
-/// Insists on exactly `count` transforms.
-fn check_transforms(mut r: Reader<'_>, count: u8) -> Result<(), DecodeError> {
-    for index in 1..=count {
-        TransformRef::read(&mut r, index == count)?;
-    }
-    r.end("transforms")
-}
-
-/// Whether the substructure that begins here says it is the last one.
-fn is_last(r: &Reader<'_>) -> bool {
-    let mut peek = *r;
-    peek.u8("last transform") == Ok(0)
 }
 
 /// A transform as it was read: one combination of algorithms.
