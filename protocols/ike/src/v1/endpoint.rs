@@ -59,6 +59,8 @@ pub(super) struct Shared {
 pub(super) enum Deed {
     /// It is established in place of this one: children move over, and the old one is closed.
     TakeOver { old: u64, new: u64 },
+    /// What was to replace this one has failed.
+    KeepOn { old: u64 },
     /// It is established; whether in place of another one, what comes next tells.
     Announce { new: u64, identity: Identity },
     /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
@@ -292,6 +294,9 @@ impl Endpoint {
             // The old one ended meanwhile, its children with it.
             Deed::TakeOver { new, .. } => {
                 self.with_sa(new, cx, Sa::stand_alone);
+            }
+            Deed::KeepOn { old } => {
+                self.with_sa(old, cx, Sa::is_not_replaced);
             }
             Deed::Announce { new, identity } => self.announce(new, &identity, cx),
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),

@@ -8,7 +8,7 @@ use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::wire::{Reader, Writer};
 
-use super::endpoint::Env;
+use super::endpoint::{Deed, Env};
 use super::inbound::Inbound;
 use super::keys::{self, Keys, ProofInput, Seeds};
 use super::number::{AuthenticationMethod, INFORMATIONAL, hash_number};
@@ -21,7 +21,7 @@ use super::wire::{CertificateRequest, Identification, Notify, Payload};
 use super::{auth, nat};
 use crate::config::{Believe, Connection, V1, Version};
 use crate::event::{Event, Reason};
-use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::number::{ExchangeType, NotifyType};
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Flags, Header, Identity, MessageBuilder};
@@ -206,7 +206,8 @@ impl Keyed {
 
     /// Tells the peer why there will be no SA, under the keys there are (RFC 2409 §5.7).
     pub(super) fn tell(&self, core: &Core, last: Iv, kind: NotifyType, env: &mut Env<'_, '_>) {
-        let notify = Payload::Notify(Notify::error(kind, ProtocolId::IKE));
+        let cookies = core.cookie_bytes();
+        let notify = Payload::Notify(Notify::isakmp(kind, &cookies, &[]));
         let packet = protect::informational(core, &self.keys, last, |m| push(m, &notify), env);
         env.transmit(core.route, &packet, false);
     }
@@ -315,6 +316,7 @@ pub(super) fn doubt(core: &mut Core, reason: Reason, env: &mut Env<'_, '_>) {
 
 /// The end of an SA that never came up.
 pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
+    env.shared.deeds.extend(core.replaces.map(|old| Deed::KeepOn { old }));
     env.emit(Event::Failed(core.id(), reason));
     State::Gone
 }
@@ -323,7 +325,7 @@ pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State 
 pub(super) fn tell_in_clear(core: &Core, kind: NotifyType, env: &mut Env<'_, '_>) {
     let id = env.shared.fresh_message_id();
     let mut m = MessageBuilder::plain(&header(core, INFORMATIONAL, false, id));
-    push(&mut m, &Payload::Notify(Notify::error(kind, ProtocolId::IKE)));
+    push(&mut m, &Payload::Notify(Notify::isakmp(kind, &core.cookie_bytes(), &[])));
     let packet =
         Packet { exchange: INFORMATIONAL, response: false, id, payloads: m.payloads(), bytes: m.finish() };
     env.transmit(core.route, &packet, false);

@@ -269,6 +269,13 @@ impl Sa {
         }
     }
 
+    /// What was to replace it has failed.
+    pub(super) fn is_not_replaced(&mut self, env: &mut Env<'_, '_>) {
+        if let State::Established(sa) = &mut self.state {
+            sa.is_not_replaced(env);
+        }
+    }
+
     /// Whether it may have come in the place of another SA with this peer.
     pub(super) fn may_inherit_from(&self, identity: &Identity) -> bool {
         matches!(&self.state, State::Established(sa) if sa.is_unannounced() && sa.peer() == identity)

@@ -225,6 +225,28 @@ fn informational_messages_in_the_clear_end_nothing() {
     bench.assert_agreement();
 }
 
+/// A message in the clear has no message id under the SA, whatever its header says.
+#[test]
+fn informational_messages_in_the_clear_use_up_no_message_id() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let sa = bench.sa(Side::I);
+    for command in [Command::Probe(sa), Command::CreateChild(sa)] {
+        bench.command(Side::I, command);
+        let (to, genuine) = bench.intercept().unwrap();
+        let mut forged = genuine.clone();
+        forged.bytes.truncate(28);
+        forged.bytes[16..20].copy_from_slice(&[11, 0x10, 5, 0]);
+        forged.bytes.extend([0, 0, 0, 12, 0, 0, 0, 1, 1, 0, 0, 24]);
+        forged.bytes[24..28].copy_from_slice(&40_u32.to_be_bytes());
+        let before = bench.sent.len();
+        bench.deliver(to, &forged);
+        assert_eq!(bench.sent.len(), before, "nothing is said to it");
+        bench.deliver(to, &genuine);
+        assert!(bench.sent.len() > before, "the genuine one is answered\n{}", bench.ladder);
+        bench.settle();
+    }
+}
+
 #[test]
 fn a_message_id_serves_once() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
@@ -313,6 +335,61 @@ fn half_open_sas_are_few_and_short_lived() {
     assert_eq!(bench.r.endpoint.half_open_count(), 100);
     bench.run_for(seconds(60));
     assert_eq!(bench.r.endpoint.half_open_count(), 0);
+}
+
+/// One address cannot take every place: others get in while it has its own.
+#[test]
+fn half_open_sas_of_one_address_leave_room_for_others() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let (i, mut r) = psk(phase1);
+        r.half_open.max = 100;
+        r.half_open.per_address_max = 10;
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        let (_, first) = bench.sent[0].clone();
+        let from = Addr::new("203.0.113.1".parse().unwrap(), 500);
+        for n in 0..30_u16 {
+            let mut bytes = first.bytes.clone();
+            bytes[0..2].copy_from_slice(&n.to_be_bytes());
+            bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+        }
+        assert_eq!(bench.r.endpoint.half_open_count(), 10);
+        bench.settle();
+        assert_eq!(bench.disagreement_of_books(), None, "{}", bench.ladder);
+        assert_eq!(bench.r.books.sa_count(), 1);
+        assert_eq!(bench.r.endpoint.half_open_count(), 10, "nobody else's");
+    }
+}
+
+/// RFC 2407 §4.6.3.3: INITIAL-CONTACT must be protected, which in aggressive mode it is only if encrypted.
+#[test]
+fn initial_contact_in_the_clear_closes_nothing() {
+    for encrypted in [true, false] {
+        let mut bench = Bench::null(psk(Phase1::Aggressive), 1).established();
+        bench.i = Bench::null(psk(Phase1::Aggressive), 2).i;
+        bench.initiate();
+        for _ in 0..2 {
+            let (to, datagram) = bench.intercept().unwrap();
+            bench.deliver(to, &datagram);
+        }
+        let (to, mut third) = bench.intercept().unwrap();
+        if !encrypted {
+            let mut end = 28;
+            let mut next = third.bytes[16];
+            while next != 0 {
+                next = third.bytes[end];
+                end += usize::from(third.bytes[end + 3]);
+            }
+            third.bytes.truncate(end);
+            third.bytes[19] = 0;
+            third.bytes[24..28].copy_from_slice(&u32::try_from(end).unwrap().to_be_bytes());
+        }
+        bench.deliver(to, &third);
+        let closed: &[&str] = if encrypted { &["replaced"] } else { &[] };
+        assert_eq!(bench.closures(Side::R), closed, "{}", bench.ladder);
+        bench.settle();
+        assert_eq!(bench.r.books.sa_count(), if encrypted { 1 } else { 2 }, "{}", bench.ladder);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use keytoll_ike::config::{Config, Mode, Phase1, Reauthenticate, V1, Version};
 use keytoll_ike::event::{Command, Event};
 
 use crate::configs::psk;
-use crate::support::bench::Rewriter;
+use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{both, brisk, esp, net, only, only_child, seconds};
 use crate::support::{Bench, Side, check};
 
@@ -379,4 +379,127 @@ fn the_old_sa_ends_while_the_new_one_is_being_set_up() {
 fn a_lifetime_without_end_is_reckoned_with() {
     let long = Duration::from_secs(u64::MAX);
     Bench::new(lifetimes(psk(Phase1::Main), long, long)).established().assert_agreement();
+}
+
+/// A refusal that is lost is said again when the offer is repeated, and the offer does not cost the SA.
+#[test]
+fn a_refusal_may_be_lost() {
+    let (mut i, r) = psk(Phase1::Main);
+    only_child(&mut i).suites = esp("aes128-sha256-modp2048");
+    for lost in [0, 1, 3] {
+        // Six messages of phase 1, and the offer, before the first refusal.
+        let bench = Bench::new((i.clone(), r.clone()));
+        let mut bench = (0..lost).fold(bench, |bench, n| bench.lose(8 + 2 * n));
+        bench.initiate();
+        bench.run_for(seconds(100));
+        assert_eq!(bench.refusals(Side::I), ["NO_PROPOSAL_CHOSEN"], "{lost} lost\n{}", bench.ladder);
+        assert_eq!(bench.refusals(Side::R), ["NO_PROPOSAL_CHOSEN"], "it refuses once, whatever it says");
+        assert_eq!(bench.sent.len(), 8 + 2 * lost, "{}", bench.ladder);
+        assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1));
+    }
+}
+
+#[test]
+fn refusals_are_kept_for_a_while_and_the_latest_ones_only() {
+    let (mut i, r) = psk(Phase1::Main);
+    only_child(&mut i).suites = esp("aes128-sha256-modp2048");
+    let mut bench = Bench::new((i, r)).established();
+    let sa = bench.sa(Side::I);
+    for _ in 0..10 {
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.settle();
+    }
+    let offers: Vec<_> = bench.sent.iter().filter(|(_, sent)| sent.bytes[18] == 32).cloned().collect();
+    assert_eq!(offers.len(), 11);
+    let answered = |bench: &mut Bench| {
+        let before = bench.sent.len();
+        offers.iter().for_each(|(_, offer)| bench.deliver(Side::R, offer));
+        bench.sent.len() - before
+    };
+    assert_eq!(answered(&mut bench), 8);
+    bench.run_for(seconds(200));
+    assert_eq!(answered(&mut bench), 0);
+}
+
+/// RFC 2407 §4.6.3: the SPI in a notification says which offer was refused.
+#[test]
+fn a_refusal_is_of_one_offer() {
+    let (mut i, r) = psk(Phase1::Main);
+    only_child(&mut i).suites = esp("aes128-sha256-modp2048");
+    let mut bench = Bench::new((i, r)).established();
+    let (sa, before) = (bench.sa(Side::I), bench.sent.len());
+    bench.next_fault(Fault::Lost);
+    (0..2).for_each(|_| bench.command(Side::I, Command::CreateChild(sa)));
+    bench.run_for(seconds(30));
+    let sent = bench.sent[before..].iter().map(|(_, datagram)| &datagram.bytes);
+    let offers: Vec<_> = sent.filter(|bytes| bytes[18] == 32).collect();
+    assert_eq!(offers.len(), 3, "two, and one again\n{}", bench.ladder);
+    assert_eq!(offers[0], offers[2], "that which was lost");
+    assert_eq!(bench.refusals(Side::I).len(), 3);
+}
+
+/// Short waits, so that an exchange is given up after sixteen seconds.
+fn hasty(configs: (Config, Config)) -> (Config, Config) {
+    let (mut i, mut r) = configs;
+    (i.retransmission, r.retransmission) = (brisk(), brisk());
+    (i, r)
+}
+
+fn cut(bench: &mut Bench, is_cut: bool) {
+    Side::BOTH.into_iter().for_each(|side| _ = bench.cut.insert(side, is_cut));
+}
+
+#[test]
+fn an_unanswered_offer_is_no_proof_of_death() {
+    for returns in [true, false] {
+        let mut bench = Bench::new(hasty(psk(Phase1::Main))).established();
+        let sa = bench.sa(Side::I);
+        cut(&mut bench, true);
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.run_for(seconds(20));
+        assert_eq!(bench.refusals(Side::I), ["timeout"]);
+        assert_eq!(bench.i.books.sa_count(), 1, "{}", bench.ladder);
+        cut(&mut bench, !returns);
+        bench.run_for(seconds(20));
+        let closed: &[&str] = if returns { &[] } else { &["timeout"] };
+        assert_eq!(bench.closures(Side::I), closed, "it was asked\n{}", bench.ladder);
+    }
+}
+
+#[test]
+fn a_child_that_could_not_be_replaced_is_tried_again() {
+    let mut bench =
+        Bench::new(hasty(lifetimes(psk(Phase1::Main), seconds(86_400), seconds(1000)))).established();
+    let old = bench.child(Side::I);
+    bench.run_for(seconds(899));
+    cut(&mut bench, true);
+    bench.run_for(seconds(20));
+    cut(&mut bench, false);
+    // The responder of the first tries at 950, the initiator half-way from 916 to 1000.
+    bench.run_for(seconds(80));
+    assert_ne!(bench.child(Side::I), old);
+    assert_eq!((bench.refusals(Side::I).len(), bench.refusals(Side::R).len()), (0, 0), "{}", bench.ladder);
+    let new = bench.i.events.iter().filter(|event| matches!(event, Event::ChildUp(..))).count();
+    assert_eq!(new, 1, "no traffic was without an SA");
+    bench.assert_agreement();
+}
+
+#[test]
+fn an_isakmp_sa_that_could_not_be_replaced_is_tried_again() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench =
+            Bench::new(hasty(lifetimes(psk(phase1), seconds(1000), seconds(86_400)))).established();
+        let (old, child) = (bench.sa(Side::I), bench.child(Side::I));
+        bench.run_for(seconds(899));
+        cut(&mut bench, true);
+        bench.run_for(seconds(20));
+        assert_eq!(bench.failures(Side::I), ["timeout"]);
+        cut(&mut bench, false);
+        bench.run_for(seconds(30));
+        assert_eq!(bench.sa(Side::I), old);
+        bench.run_for(seconds(20));
+        assert_ne!(bench.sa(Side::I), old, "{}", bench.ladder);
+        assert_eq!(bench.child(Side::I), child, "it moved over");
+        bench.assert_agreement();
+    }
 }

@@ -9,7 +9,7 @@ use keytoll_engine::{Deadline, Time};
 use super::super::endpoint::Env;
 use super::super::keys::{self, ChildSeeds, Keys};
 use super::super::sa::Core;
-use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent};
+use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent, retry_at};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{ChildKeys, ChildSa};
 use crate::number::ProtocolId;
@@ -93,6 +93,14 @@ impl Child {
     /// Somebody is about to replace it: until then we do not.
     pub(super) fn wait_until(&mut self, at: Time) {
         self.rekey_at = self.rekey_at.map(|due| due.max(at));
+    }
+
+    /// What was to replace it has failed: once more, while there is time. False if it is replaced already.
+    pub(super) fn is_not_replaced(&mut self, now: Time) -> bool {
+        if !self.replaced {
+            self.rekey_at = self.rekey_at.or_else(|| retry_at(now, self.expires_at));
+        }
+        !self.replaced
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {

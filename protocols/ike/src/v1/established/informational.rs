@@ -108,18 +108,26 @@ impl Established {
         }
     }
 
-    /// The responder of a quick mode says why there will be no child; in an exchange of its own, so that with several
-    /// under way it is taken for the oldest.
+    /// The responder of a quick mode says why there will be no child, or its initiator why our answer is of no use; in an
+    /// exchange of its own.
     fn on_error(&mut self, notify: &Notify<'_>, core: &Core, env: &mut Env<'_, '_>) {
-        let refused = self.exchanges.iter().position(|exchange| matches!(exchange.wait, Wait::Offer(_)));
-        let waiting = self.exchanges.iter().position(|exchange| matches!(exchange.wait, Wait::Answer(_)));
-        match refused.or(waiting) {
-            Some(at) => {
-                self.exchanges.remove(at);
-                env.emit(Event::ChildFailed(core.id(), Reason::Refused(notify.kind.0)));
-            }
-            None => env.discard("notification about nothing"),
+        let Some(at) = self.quick_mode_of(notify) else { return env.discard("notification about nothing") };
+        let reason = Reason::Refused(notify.kind.0);
+        match self.exchanges.remove(at).wait {
+            Wait::Offer(offer) => self.offer_failed(offer.rekeys(), reason, core, env),
+            _ => env.emit(Event::ChildFailed(core.id(), reason)),
         }
+    }
+
+    /// The quick mode that a notification is about: of its SPI, or if it has none the oldest.
+    // RFC 2407 §4.6.3: the SPI is that of the IPsec SA; there are peers that leave it out.
+    fn quick_mode_of(&self, notify: &Notify<'_>) -> Option<usize> {
+        let spi = <[u8; 4]>::try_from(notify.spi).ok().map(u32::from_be_bytes);
+        let find = |fits: &dyn Fn(&Wait) -> bool| self.exchanges.iter().position(|it| fits(&it.wait));
+        find(&|wait| matches!(wait, Wait::Offer(offer) if spi.is_none_or(|spi| offer.is_about(spi))))
+            .or_else(|| {
+                find(&|wait| matches!(wait, Wait::Answer(answer) if spi.is_none_or(|spi| answer.is_about(spi))))
+            })
     }
 
     /// RFC 3706 §5.3: R-U-THERE, which its receiver must answer.

@@ -35,6 +35,9 @@ use quick::{Answer, Offer};
 /// A peer may have so many quick modes begun and not finished.
 const ANSWERS_MAX: usize = 8;
 
+/// So many refusals of its quick modes are kept, to be said again: the latest.
+const REFUSALS_MAX: usize = 8;
+
 /// So many IPsec SAs a peer may have under one ISAKMP SA, those included that are being replaced.
 const CHILDREN_MAX: usize = 64;
 
@@ -51,6 +54,9 @@ const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 /// So long the owner hears nothing of an SA that may have come in another one's place: whoever authenticated again closes
 /// the old one at once, whoever wants one more SA begins a quick mode.
 const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
+
+/// What could not be replaced is tried again after half of the time that it has left, if that is not less than this.
+const RETRY_MIN: Duration = Duration::from_secs(10);
 
 /// Who begins replaces its SAs after this part of their lifetime; who answered only if nobody has by the other part.
 const REKEY_PERCENT: u32 = 90;
@@ -114,6 +120,8 @@ enum Wait {
     Answer(Box<Answer>),
     /// Nothing: message 3 is repeated until then, if message 2 is.
     Confirmed(Time),
+    /// Nothing: the offer was refused, and is again until then, if it is repeated.
+    Refused(Time),
     /// R-U-THERE-ACK.
     Probe,
 }
@@ -141,6 +149,12 @@ pub(super) fn told_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
 
 fn percent(lifetime: Duration, percent: u32) -> Duration {
     lifetime.saturating_mul(percent) / 100
+}
+
+/// When to try again to replace what ends then.
+fn retry_at(now: Time, expires_at: Time) -> Option<Time> {
+    let wait = expires_at.since(now) / 2;
+    (wait >= RETRY_MIN).then_some(now + wait)
 }
 
 impl Established {
@@ -297,7 +311,7 @@ impl Established {
         match &self.exchanges[at].wait {
             Wait::Offer(_) => self.on_answer(at, step, core, env),
             Wait::Answer(_) => self.on_confirmation(at, step, core, env),
-            Wait::Confirmed(_) | Wait::Probe => env.discard("unexpected message"),
+            Wait::Confirmed(_) | Wait::Refused(_) | Wait::Probe => env.discard("unexpected message"),
         }
     }
 
@@ -338,6 +352,11 @@ impl Established {
         let (local, remote) = (core.route.local.ip, core.route.remote.ip);
         let born = initiator::start(core.connection, local, remote, Some(core.cookie), env);
         env.shared.born.extend(born);
+    }
+
+    /// The new phase 1 has failed: once more, while there is time.
+    pub(super) fn is_not_replaced(&mut self, env: &Env<'_, '_>) {
+        self.rekey_at = self.rekey_at.or_else(|| retry_at(env.now(), self.expires_at));
     }
 
     /// Tells the peer that we do not receive on this SPI any more.
@@ -431,10 +450,10 @@ impl Established {
     /// Repeats and forgets; true if the peer is dead.
     fn tick_exchanges(&mut self, core: &Core, env: &mut Env<'_, '_>) -> bool {
         let (now, timers) = (env.now(), env.shared.config.retransmission);
-        let (mut dead, mut unheard) = (false, false);
+        let (mut dead, mut unheard, mut given_up) = (false, false, Vec::new());
         let unconfirmed = core.role.is_initiator() && self.children.is_empty();
         self.exchanges.retain_mut(|exchange| {
-            if matches!(exchange.wait, Wait::Confirmed(until) if until <= now) {
+            if matches!(exchange.wait, Wait::Confirmed(until) | Wait::Refused(until) if until <= now) {
                 return false;
             }
             match exchange.sent.tick(now, &timers) {
@@ -453,12 +472,20 @@ impl Established {
                 Due::GiveUp => {}
             }
             // RFC 2409 §5.5: an initiator that never confirms has no SA, and may be alive.
-            match exchange.wait {
+            match &exchange.wait {
                 Wait::Answer(_) => env.emit(Event::ChildFailed(core.id(), Reason::Timeout)),
+                Wait::Offer(offer) => given_up.push(offer.rekeys()),
                 _ => dead = true,
             }
             false
         });
+        if !given_up.is_empty() && !dead {
+            given_up.into_iter().for_each(|rekeys| self.offer_failed(rekeys, Reason::Timeout, core, env));
+            dead = !self.may_live(core);
+            if !dead {
+                self.probe(core, env);
+            }
+        }
         if unheard && !dead {
             self.probe_again(core, env);
         }
@@ -466,6 +493,12 @@ impl Established {
             self.exchanges.shrink_to_fit();
         }
         dead
+    }
+
+    /// A peer that leaves an offer unanswered may live, if it can be asked. Whoever has never said anything under this SA
+    /// does not know of it.
+    const fn may_live(&self, core: &Core) -> bool {
+        self.extensions.dpd && core.last.is_none()
     }
 
     fn tick_children(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
@@ -490,7 +523,7 @@ fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) {
 impl Exchange {
     fn deadline(&self) -> Option<Deadline> {
         match self.wait {
-            Wait::Confirmed(at) => Some(Deadline { at, why: "quick mode is forgotten" }),
+            Wait::Confirmed(at) | Wait::Refused(at) => Some(Deadline { at, why: "quick mode is forgotten" }),
             _ => self.sent.deadline().map(|at| Deadline { at, why: "ike retransmission" }),
         }
     }

@@ -22,11 +22,11 @@ use super::super::proposal::{self, Choice, Phase2Transform};
 use super::super::protect::{self, Iv, Kind, Opened};
 use super::super::sa::Core;
 use super::super::selectors::{ClientId, selector};
-use super::super::transmission::Sent;
+use super::super::transmission::{Packet, Sent};
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
-use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, Wait};
+use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, REFUSALS_MAX, Wait};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
@@ -50,6 +50,13 @@ pub(super) struct Answer {
     agreed: Agreed,
     nonces: [Vec<u8>; 2],
     shared: Option<Secret>,
+}
+
+impl Answer {
+    /// Whether a notification with this SPI is about it.
+    pub(super) const fn is_about(&self, spi: u32) -> bool {
+        self.agreed.inbound_spi == spi || self.agreed.outbound_spi == spi
+    }
 }
 
 /// RFC 3947 §5.2: the addresses before any NAT, the initiator's first.
@@ -94,6 +101,16 @@ impl Offer {
             lifetime,
             rekeys: rekeyed.map(Child::inbound_spi),
         })
+    }
+
+    /// The child it is to take the place of.
+    pub(super) const fn rekeys(&self) -> Option<u32> {
+        self.rekeys
+    }
+
+    /// Whether a notification with this SPI is about it.
+    pub(super) const fn is_about(&self, spi: u32) -> bool {
+        self.spi == spi
     }
 
     fn push(&self, m: &mut MessageBuilder, core: &Core) {
@@ -212,7 +229,7 @@ impl Established {
             authentic(&opened, |rest| keys::hash_2(env.cx.crypto, &self.keys, id, &offer.nonce, rest));
         let Some(inbound) = inbound else { return env.discard("not authentic") };
         let settled = offer.settle(&inbound, core, env);
-        let nonce = offer.nonce;
+        let (nonce, rekeys) = (offer.nonce, offer.rekeys);
         let lifetime = super::told_lifetime(&inbound);
         self.heard_from(step, core, env.now());
         if let Some(lifetime) = lifetime {
@@ -225,8 +242,8 @@ impl Established {
             }
             Err(reason) => {
                 self.exchanges.remove(at);
-                self.refuse(reason, core, env);
-                env.emit(Event::ChildFailed(core.id(), reason));
+                self.refuse(reason, proposed_spi(&inbound), core, env);
+                self.offer_failed(rekeys, reason, core, env);
             }
         }
     }
@@ -279,7 +296,8 @@ impl Established {
         match self.choose(&inbound, core, env) {
             Ok(reply) => self.reply(id, opened.next_iv, reply, step, core, env),
             Err(reason) => {
-                self.refuse(reason, core, env);
+                let packet = self.refuse(reason, proposed_spi(&inbound), core, env);
+                self.keep_refusal(id, packet, step, env);
                 env.emit(Event::ChildFailed(core.id(), reason));
             }
         }
@@ -418,14 +436,45 @@ impl Established {
         self.children.iter_mut().filter(|child| goes(child)).for_each(|child| child.replace(ours, now));
     }
 
-    /// Tells the peer why it gets no child, or why we cannot use its answer.
-    fn refuse(&mut self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+    /// There is no answer to an offer, or one that cannot be used.
+    pub(super) fn offer_failed(
+        &mut self,
+        rekeys: Option<u32>,
+        reason: Reason,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let old = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == rekeys);
+        let Some(old) = old else { return env.emit(Event::ChildFailed(core.id(), reason)) };
+        // The peer may have replaced it meanwhile.
+        if old.is_not_replaced(env.now()) {
+            env.discard("the child is not replaced");
+        }
+    }
+
+    /// The peer repeats its offer if it has not heard that it was refused.
+    fn keep_refusal(&mut self, id: u32, packet: Packet, step: &Step<'_>, env: &Env<'_, '_>) {
+        let is_refusal = |exchange: &Exchange| matches!(exchange.wait, Wait::Refused(_));
+        if self.exchanges.iter().filter(|exchange| is_refusal(exchange)).count() >= REFUSALS_MAX
+            && let Some(oldest) = self.exchanges.iter().position(is_refusal)
+        {
+            self.exchanges.remove(oldest);
+        }
+        let until = env.now() + env.shared.config.retransmission.total();
+        let sent = Sent::on_demand(packet, step.fingerprint);
+        self.exchanges.push(Exchange { id, iv: self.iv, sent, wait: Wait::Refused(until) });
+    }
+
+    /// Tells the peer why it gets no child, or why we cannot use its answer; `spi` is what it proposed.
+    fn refuse(&mut self, reason: Reason, spi: Option<u32>, core: &Core, env: &mut Env<'_, '_>) -> Packet {
         let kind = match reason {
             Reason::NoProposalChosen => NotifyType::NO_PROPOSAL_CHOSEN,
             Reason::TrafficSelectors => NotifyType::INVALID_ID_INFORMATION,
             _ => NotifyType::PAYLOAD_MALFORMED,
         };
-        self.inform(&Payload::Notify(Notify::error(kind, ProtocolId::ESP)), core, env);
+        let spi = spi.map(u32::to_be_bytes);
+        let spi: &[u8] = spi.as_ref().map_or(&[], |spi| spi);
+        self.inform(&Payload::Notify(Notify::of_child(kind, spi, &[])), core, env)
     }
 
     pub(super) fn open(&self, step: &Step<'_>, iv: Iv, env: &mut Env<'_, '_>) -> Option<Opened> {
@@ -442,6 +491,12 @@ pub(super) fn authentic<'o>(
     let (hash, covered) = inbound.leading_hash()?;
     let rest = opened.plaintext().get(covered)?;
     expected(rest).matches(hash).then_some(inbound)
+}
+
+/// The SPI of the peer's only or first proposal.
+fn proposed_spi(inbound: &Inbound<'_>) -> Option<u32> {
+    let (sa, _) = inbound.need_sa().ok()?;
+    sa.proposals().find(|proposal| proposal.protocol == ProtocolId::ESP)?.child_spi()
 }
 
 /// A transform we would choose, and the suite it is.
@@ -527,7 +582,7 @@ impl Reply {
             let data = proposal::lifetime_attributes(kinds.0, kinds.1, *lifetime);
             let spi = inbound_spi.to_be_bytes();
             let kind = NotifyType::RESPONDER_LIFETIME;
-            push(m, &Payload::Notify(Notify { protocol: ProtocolId::ESP, spi: &spi, kind, data: &data }));
+            push(m, &Payload::Notify(Notify::of_child(kind, &spi, &data)));
         }
         if let Some(lifetime) = untold {
             let kinds = (Phase1Attribute::LIFE_TYPE.0, Phase1Attribute::LIFE_DURATION.0);

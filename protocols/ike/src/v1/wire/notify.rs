@@ -26,9 +26,9 @@ impl<'a> Notify<'a> {
         Self { protocol: ProtocolId::IKE, spi: cookies, kind, data }
     }
 
-    /// About an exchange that has made no SA.
-    pub const fn error(kind: NotifyType, protocol: ProtocolId) -> Self {
-        Self { protocol, spi: &[], kind, data: &[] }
+    /// About the ESP SA with this SPI, or one that never had any.
+    pub const fn of_child(kind: NotifyType, spi: &'a [u8], data: &'a [u8]) -> Self {
+        Self { protocol: ProtocolId::ESP, spi, kind, data }
     }
 
     pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
