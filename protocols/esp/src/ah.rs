@@ -8,9 +8,9 @@
 //! frames that hold IP packets: in transport mode AH goes behind the packet's headers, in tunnel mode behind new ones, which
 //! the caller has put in front as [`crate::Ipsec`] does for ESP.
 
-use keytoll_engine::Crypto;
 use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_engine::{Crypto, internet_checksum};
 
 use crate::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header, extension};
 use crate::lifetime::Limit;
@@ -309,7 +309,7 @@ fn write_total_len(packet: &mut [u8], total: u16) {
 fn refresh_checksum(packet: &mut [u8], header_len: usize) {
     if packet[0] >> 4 == 4 {
         packet[10..12].fill(0);
-        let sum = ip::checksum(&packet[..header_len]);
+        let sum = internet_checksum(&packet[..header_len]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
     }
 }

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::Transport;
 use keytoll_engine::wire::{Problem, Reader};
+use keytoll_engine::{Transport, internet_checksum, transport_checksum};
 
 use crate::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header};
 use crate::sad::{DontFragment, OuterHeader, Path};
@@ -62,7 +62,7 @@ pub(crate) fn tunnel(
             *head = header_v4(length, protocol(path.transport), outer, inner, number);
             head[12..16].copy_from_slice(&local.octets());
             head[16..20].copy_from_slice(&remote.octets());
-            let sum = ip::checksum(head);
+            let sum = internet_checksum(head);
             head[10..12].copy_from_slice(&sum.to_be_bytes());
         }
         (IpAddr::V6(local), IpAddr::V6(remote)) => {
@@ -120,9 +120,8 @@ fn udp(packet: &mut [u8], at: usize, path: &Path) {
     datagram[2..4].copy_from_slice(&path.remote.port.to_be_bytes());
     datagram[4..6].copy_from_slice(&(length as u16).to_be_bytes());
     datagram[6..8].fill(0);
-    if let (IpAddr::V6(local), IpAddr::V6(remote)) = (path.local.ip, path.remote.ip) {
-        let pseudo = [length as u16, u16::from(ip::UDP)].map(u16::to_be_bytes).concat();
-        let sum = ip::checksum_of(&[&local.octets(), &remote.octets(), &pseudo, datagram]);
+    if let (local @ IpAddr::V6(_), remote @ IpAddr::V6(_)) = (path.local.ip, path.remote.ip) {
+        let sum = transport_checksum((local, remote), ip::UDP, datagram);
         // RFC 768: a checksum of zero is sent as its complement.
         datagram[6..8].copy_from_slice(&(if sum == 0 { u16::MAX } else { sum }).to_be_bytes());
     }
@@ -164,7 +163,7 @@ impl Saved {
         if head[0] >> 4 == 4 {
             head[2..4].copy_from_slice(&total.to_be_bytes());
             head[10..12].fill(0);
-            let sum = ip::checksum(head);
+            let sum = internet_checksum(head);
             head[10..12].copy_from_slice(&sum.to_be_bytes());
         } else {
             head[4..6].copy_from_slice(&(total - HEADER_V6 as u16).to_be_bytes());
@@ -225,7 +224,7 @@ pub(crate) fn set_ecn(packet: &mut [u8], ecn: u8) {
         packet[1] = packet[1] & !3 | ecn;
         let header_len = usize::from(packet[0] & 15) * 4;
         packet[10..12].fill(0);
-        let sum = ip::checksum(&packet[..header_len]);
+        let sum = internet_checksum(&packet[..header_len]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
     } else {
         packet[1] = packet[1] & !0x30 | ecn << 4;

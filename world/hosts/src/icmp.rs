@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use keytoll_engine::wire::{DecodeError, Reader};
-
-use crate::ip;
+use keytoll_engine::{internet_checksum, transport_checksum};
 
 /// IP protocol number of ICMP.
 pub const ICMP: u8 = 1;
@@ -69,8 +68,8 @@ impl Echo {
 /// RFC 792: over the message; RFC 4443 §2.3: and the pseudo-header.
 fn checksum(source: IpAddr, destination: IpAddr, message: &[u8]) -> u16 {
     match source {
-        IpAddr::V4(_) => ip::internet_checksum(0, message),
-        IpAddr::V6(_) => ip::checksum((source, destination), ICMPV6, message),
+        IpAddr::V4(_) => internet_checksum(message),
+        IpAddr::V6(_) => transport_checksum((source, destination), ICMPV6, message),
     }
 }
 

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::Writer;
-use keytoll_engine::{Addr, Transport};
+use keytoll_engine::{Addr, Transport, internet_checksum, transport_checksum};
 
 use super::Seen;
 
@@ -166,7 +166,7 @@ impl Header {
         w.u16(0);
         address(w, self.from);
         address(w, self.to);
-        let checksum = Sum::default().add(w.as_slice()).finish();
+        let checksum = internet_checksum(w.as_slice());
         w.patch_u16(10, checksum);
         Some(())
     }
@@ -208,7 +208,7 @@ fn udp(datagram: &Seen<'_>) -> Option<Vec<u8>> {
     w.u16(length);
     w.u16(0);
     w.bytes(datagram.bytes);
-    let checksum = transport_checksum(datagram.from.ip, datagram.to.ip, UDP, w.as_slice());
+    let checksum = transport_checksum((datagram.from.ip, datagram.to.ip), UDP, w.as_slice());
     // RFC 768: a sum of zero is sent as all ones, because zero means that there is none.
     w.patch_u16(6, if checksum == 0 { u16::MAX } else { checksum });
     Some(w.finish())
@@ -229,41 +229,9 @@ fn tcp(from: Addr, to: Addr, [sequence, acknowledged]: [u32; 2], last: bool, dat
     w.u16(0);
     w.u16(0);
     w.bytes(data);
-    let checksum = transport_checksum(from.ip, to.ip, TCP, w.as_slice());
+    let checksum = transport_checksum((from.ip, to.ip), TCP, w.as_slice());
     w.patch_u16(16, checksum);
     w.finish()
-}
-
-/// RFC 768 and RFC 8200 §8.1: over addresses, protocol and length, then header and data.
-fn transport_checksum(from: IpAddr, to: IpAddr, protocol: u8, segment: &[u8]) -> u16 {
-    let mut pseudo = Writer::with_capacity(40);
-    address(&mut pseudo, from);
-    address(&mut pseudo, to);
-    pseudo.u32(u32::try_from(segment.len()).expect("a segment fits IP"));
-    pseudo.u32(u32::from(protocol));
-    Sum::default().add(pseudo.as_slice()).add(segment).finish()
-}
-
-/// The Internet checksum, RFC 1071 §1.
-#[derive(Default)]
-struct Sum(u64);
-
-impl Sum {
-    /// Adds bytes; all but the last piece must have an even length.
-    fn add(mut self, bytes: &[u8]) -> Self {
-        let pairs = bytes.chunks(2);
-        self.0 +=
-            pairs.map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0))).sum::<u64>();
-        self
-    }
-
-    fn finish(self) -> u16 {
-        let mut sum = self.0;
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !u16::try_from(sum).expect("folded to 16 bits")
-    }
 }
 
 #[cfg(test)]
@@ -334,18 +302,12 @@ mod tests {
             let datagram = datagram(if v6 { V6 } else { V4 }, transport, bytes);
             for packet in packets(&datagram, 1500) {
                 let segment = &packet[header_bytes(datagram.to.ip)..];
-                prop_assert_eq!(transport_checksum(datagram.from.ip, datagram.to.ip, protocol, segment), 0);
+                prop_assert_eq!(transport_checksum((datagram.from.ip, datagram.to.ip), protocol, segment), 0);
                 if !v6 {
-                    prop_assert_eq!(Sum::default().add(&packet[..20]).finish(), 0);
+                    prop_assert_eq!(internet_checksum(&packet[..20]), 0);
                 }
             }
         }
-    }
-
-    /// The worked example of RFC 1071 §3.
-    #[test]
-    fn the_sum_of_rfc_1071() {
-        assert_eq!(Sum::default().add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]).finish(), !0xddf2);
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
+use keytoll_engine::transport_checksum;
 use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
-
-use crate::ip;
 
 /// IP protocol number of TCP.
 pub(super) const TCP: u8 = 6;
@@ -38,7 +37,7 @@ impl<'a> Segment<'a> {
         w.u16(0);
         w.u16(0);
         w.bytes(self.data);
-        let sum = ip::checksum((from, to), TCP, w.as_slice());
+        let sum = transport_checksum((from, to), TCP, w.as_slice());
         w.patch_u16(16, sum);
         w.finish()
     }
@@ -59,7 +58,7 @@ impl<'a> Segment<'a> {
         r.skip(2, "TCP window")?;
         let bad_sum = r.error("TCP checksum", Problem::Value(0));
         r.skip(4, "TCP checksum and urgent pointer")?;
-        if ip::checksum(ends, TCP, bytes) != 0 {
+        if transport_checksum(ends, TCP, bytes) != 0 {
             return Err(bad_sum);
         }
         Ok(Self { sequence, acknowledgement, data: r.rest() })

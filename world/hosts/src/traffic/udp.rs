@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
+use keytoll_engine::transport_checksum;
 use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
-
-use crate::ip;
 
 /// IP protocol number of UDP.
 pub(super) const UDP: u8 = 17;
@@ -21,7 +20,7 @@ pub(super) fn write((from, to): (IpAddr, IpAddr), port: u16, data: &[u8]) -> Vec
     w.u16(0);
     w.bytes(data);
     // RFC 768: a sum of zero is sent as all ones; zero means that there is none.
-    let sum = ip::checksum((from, to), UDP, w.as_slice());
+    let sum = transport_checksum((from, to), UDP, w.as_slice());
     w.patch_u16(6, if sum == 0 { 0xffff } else { sum });
     w.finish()
 }
@@ -40,7 +39,7 @@ pub(super) fn read(ends: (IpAddr, IpAddr), port: u16, datagram: &[u8]) -> Result
     }
     let bad_sum = r.error("UDP checksum", Problem::Value(0));
     r.skip(2, "UDP checksum")?;
-    if ip::checksum(ends, UDP, datagram) != 0 {
+    if transport_checksum(ends, UDP, datagram) != 0 {
         return Err(bad_sum);
     }
     Ok(r.rest())
