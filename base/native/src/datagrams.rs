@@ -1,21 +1,55 @@
-//! Many UDP datagrams with one system call: recvmmsg(2) and sendmmsg(2).
+//! Many UDP datagrams with one system call: recvmmsg(2) and sendmmsg(2), and the kernel's trains: datagrams of one length
+//! that go through it as one (UDP_SEGMENT, UDP_GRO; udp(7)).
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Most datagrams a call.
+/// Most messages a call.
 pub const BATCH: usize = 32;
+/// Most datagrams in a train: `UDP_MAX_SEGMENTS` of kernels before 6.9.
+pub const TRAIN: usize = 64;
 
-/// A datagram that was received.
+/// A message that was received: a datagram or, where the socket was told to take trains, several of one sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Received {
     /// Its sender.
     pub from: SocketAddr,
     /// Its length.
     pub len: usize,
+    /// The length of each of its datagrams but the last, which may be shorter.
+    pub datagram_len: usize,
+}
+
+/// Datagrams to one receiver, all of one length but for the last, which may be shorter: at most [`TRAIN`], and no longer
+/// together than a datagram can be.
+#[derive(Debug, Clone, Copy)]
+pub struct Train<'a> {
+    /// Each.
+    pub datagrams: &'a [IoSlice<'a>],
+    /// Who is to have them.
+    pub to: SocketAddr,
+}
+
+/// Lets a socket take trains whole: udp(7), UDP_GRO.
+///
+/// # Errors
+/// What setsockopt(2) says: kernels before 5.0 know nothing of it.
+pub fn take_trains(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is one int, which lives here for the length of the call.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_UDP,
+            libc::UDP_GRO,
+            ptr::from_ref(&on).cast(),
+            size_of::<libc::c_int>() as _,
+        )
+    };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Takes what a socket has, without waiting: each datagram into a slot of its own of the arena, what is longer than a
@@ -30,12 +64,13 @@ pub fn receive(
     socket: BorrowedFd<'_>,
     arena: &mut [u8],
     slot_bytes: usize,
-) -> io::Result<impl Iterator<Item = Received>> {
+) -> io::Result<impl Iterator<Item = Received> + use<>> {
     assert!(arena.len() >= BATCH * slot_bytes, "the arena has a slot for every datagram of a batch");
     let mut batch = Batch::new();
     for (place, slot) in arena.chunks_exact_mut(slot_bytes).take(BATCH).enumerate() {
         batch.put(place, slot.as_mut_ptr(), slot.len());
     }
+    batch.tie_slices();
     let count = batch.receive(socket)?;
     Ok((0..count).map_while(move |place| batch.received(place)))
 }
@@ -53,7 +88,23 @@ pub fn send<'a>(
     for (bytes, to) in datagrams.take(BATCH) {
         // The kernel only reads what it is to send.
         batch.put(count, bytes.as_ptr().cast_mut(), bytes.len());
-        batch.headers[count].msg_hdr.msg_namelen = write_address(to, &mut batch.addresses[count]);
+        batch.address(count, to);
+        count += 1;
+    }
+    batch.tie_slices();
+    batch.send(socket, count)
+}
+
+/// Sends up to [`BATCH`] trains; gives how many the system took, as [`send`] does.
+///
+/// # Errors
+/// What send(2) says of the first: `InvalidInput` of datagrams that are longer than the way's MTU allows, and an error of
+/// another kind, which differs by kernel, where it knows no trains.
+pub fn send_trains<'a>(socket: BorrowedFd<'_>, trains: impl Iterator<Item = Train<'a>>) -> io::Result<usize> {
+    let (mut batch, mut count) = (Batch::new(), 0);
+    for train in trains.take(BATCH) {
+        batch.put_train(count, train.datagrams);
+        batch.address(count, train.to);
         count += 1;
     }
     batch.send(socket, count)
@@ -64,32 +115,99 @@ struct Batch {
     headers: [libc::mmsghdr; BATCH],
     slices: [libc::iovec; BATCH],
     addresses: [libc::sockaddr_storage; BATCH],
+    controls: [Control; BATCH],
+}
+
+/// A control message that holds a number: to send, a `u16`, which is the first of its two bytes' places, to receive, an
+/// `int`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Control {
+    header: libc::cmsghdr,
+    value: [u8; CONTROL_VALUE_BYTES],
+}
+
+/// What a control message's value is padded to (cmsg(3)).
+const CONTROL_VALUE_BYTES: usize = size_of::<usize>();
+
+impl Control {
+    /// udp(7), UDP_SEGMENT: the length of the datagrams that the message is to be cut into.
+    fn cut_into(datagram_len: u16) -> Self {
+        let mut value = [0; CONTROL_VALUE_BYTES];
+        value[..2].copy_from_slice(&datagram_len.to_ne_bytes());
+        let header = libc::cmsghdr {
+            cmsg_len: (size_of::<libc::cmsghdr>() + 2) as _,
+            cmsg_level: libc::SOL_UDP,
+            cmsg_type: libc::UDP_SEGMENT,
+        };
+        Self { header, value }
+    }
+
+    /// udp(7), UDP_GRO: the length of the datagrams that the message was put together from, if it was.
+    fn datagram_len(&self, written: usize) -> Option<usize> {
+        let (is_gro, value_at) =
+            (self.header.cmsg_type == libc::UDP_GRO, size_of::<libc::cmsghdr>() + size_of::<libc::c_int>());
+        let value = self.value[..4].try_into().map(libc::c_int::from_ne_bytes).ok()?;
+        let is_there = is_gro && self.header.cmsg_level == libc::SOL_UDP && written >= value_at;
+        usize::try_from(value).ok().filter(|&len| is_there && len > 0)
+    }
 }
 
 impl Batch {
     fn new() -> Self {
-        // SAFETY: all three are plain C structures for which all zeroes is a value: null pointers, no lengths.
-        unsafe { Self { headers: zeroed(), slices: zeroed(), addresses: zeroed() } }
+        // SAFETY: all four are plain C structures for which all zeroes is a value: null pointers, no lengths.
+        unsafe { Self { headers: zeroed(), slices: zeroed(), addresses: zeroed(), controls: zeroed() } }
     }
 
+    /// A message of one slice.
     fn put(&mut self, place: usize, bytes: *mut u8, len: usize) {
         self.slices[place] = libc::iovec { iov_base: bytes.cast(), iov_len: len };
-        self.headers[place].msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
     }
 
+    /// Points every message to its slice, after the batch has moved for the last time.
+    fn tie_slices(&mut self) {
+        for (header, slice) in self.headers.iter_mut().zip(&mut self.slices) {
+            header.msg_hdr.msg_iov = ptr::from_mut(slice);
+            header.msg_hdr.msg_iovlen = 1;
+        }
+    }
+
+    fn put_train(&mut self, place: usize, datagrams: &[IoSlice<'_>]) {
+        let header = &mut self.headers[place].msg_hdr;
+        // std: an IoSlice has the layout of an iovec. The kernel only reads what it is to send.
+        header.msg_iov = datagrams.as_ptr().cast_mut().cast();
+        header.msg_iovlen = datagrams.len() as _;
+        if let [first, _, ..] = datagrams
+            && let Ok(len) = u16::try_from(first.len())
+        {
+            self.controls[place] = Control::cut_into(len);
+            header.msg_controllen = size_of::<Control>() as _;
+        }
+    }
+
+    fn address(&mut self, place: usize, to: SocketAddr) {
+        self.headers[place].msg_hdr.msg_namelen = write_address(to, &mut self.addresses[place]);
+    }
+
+    /// Points every message to its address and, if it has one, its control message.
     fn tie(&mut self) {
-        for place in 0..BATCH {
-            let header = &mut self.headers[place].msg_hdr;
-            header.msg_name = (&raw mut self.addresses[place]).cast();
-            header.msg_iov = &raw mut self.slices[place];
-            header.msg_iovlen = 1;
+        let Self { headers, addresses, controls, .. } = self;
+        for ((header, address), control) in headers.iter_mut().zip(addresses).zip(controls) {
+            header.msg_hdr.msg_name = ptr::from_mut(address).cast();
+            if header.msg_hdr.msg_controllen > 0 {
+                header.msg_hdr.msg_control = ptr::from_mut(control).cast();
+            }
         }
     }
 
     fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        for header in &mut self.headers {
+            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as _;
+            header.msg_hdr.msg_controllen = size_of::<Control>() as _;
+        }
         self.tie();
-        // SAFETY: every header points to an address and a slice of `self`, every slice to a slot that the caller has
-        // borrowed mutably for as long as this call; the lengths are theirs.
+        // SAFETY: every header points to an address, a slice and a control message of `self`, every slice to a slot that
+        // the caller has borrowed mutably for as long as this call; the lengths are theirs.
         counted(unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
@@ -102,16 +220,16 @@ impl Batch {
     }
 
     fn received(&self, place: usize) -> Option<Received> {
-        Some(Received {
-            from: read_address(&self.addresses[place])?,
-            len: self.headers[place].msg_len as usize,
-        })
+        let len = self.headers[place].msg_len as usize;
+        let written = self.headers[place].msg_hdr.msg_controllen as usize;
+        let datagram_len = self.controls[place].datagram_len(written).unwrap_or(len);
+        Some(Received { from: read_address(&self.addresses[place])?, len, datagram_len })
     }
 
     fn send(&mut self, socket: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
         self.tie();
-        // SAFETY: the first `count` headers point to addresses and slices of `self`, the slices to bytes that the caller
-        // has borrowed for longer than this call, which does not write to them.
+        // SAFETY: the first `count` headers point to addresses and control messages of `self`, and to slices of `self` or of
+        // the caller, these to bytes that the caller has borrowed for longer than this call, which writes to none of them.
         counted(unsafe {
             libc::sendmmsg(
                 socket.as_raw_fd(),
@@ -218,6 +336,48 @@ mod tests {
     fn a_batch_arrives_whole_and_in_order() {
         passes(Ipv4Addr::LOCALHOST.into());
         passes(Ipv6Addr::LOCALHOST.into());
+    }
+
+    /// What a receiver has of a train of 40 datagrams of 50 bytes and one of 7, as (lengths, bytes).
+    fn train_arrives(ip: IpAddr, takes_trains: bool) {
+        let (a, b) = pair(ip);
+        if takes_trains {
+            take_trains(b.as_fd()).unwrap();
+        }
+        let sent: Vec<_> = (0..41_u8).map(|n| vec![n; if n < 40 { 50 } else { 7 }]).collect();
+        let slices: Vec<_> = sent.iter().map(|bytes| IoSlice::new(bytes)).collect();
+        let train = Train { datagrams: &slices, to: b.local_addr().unwrap() };
+        assert_eq!(send_trains(a.as_fd(), [train].into_iter()).unwrap(), 1);
+        let mut arena = vec![0; BATCH * SLOT * TRAIN];
+        let (mut arrived, mut messages) = (Vec::new(), 0);
+        while let Ok(batch) = receive(b.as_fd(), &mut arena, SLOT * TRAIN) {
+            let batch: Vec<_> = batch.collect();
+            messages += batch.len();
+            for (one, slot) in batch.iter().zip(arena.chunks(SLOT * TRAIN)) {
+                assert_eq!(one.from, a.local_addr().unwrap());
+                arrived.extend(slot[..one.len].chunks(one.datagram_len).map(<[u8]>::to_vec));
+            }
+        }
+        assert_eq!(arrived, sent);
+        assert_eq!(messages, if takes_trains { 1 } else { 41 });
+    }
+
+    #[test]
+    fn a_train_arrives_whole_whether_its_receiver_takes_trains_or_not() {
+        for ip in [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()] {
+            train_arrives(ip, true);
+            train_arrives(ip, false);
+        }
+    }
+
+    #[test]
+    fn a_train_longer_than_the_way_allows_is_refused_whole() {
+        let (a, b) = pair(Ipv4Addr::LOCALHOST.into());
+        let long = vec![0; 65_000];
+        let slices = [IoSlice::new(&long), IoSlice::new(&long)];
+        let train = Train { datagrams: &slices, to: b.local_addr().unwrap() };
+        assert!(send_trains(a.as_fd(), [train].into_iter()).is_err());
+        assert!(receive(b.as_fd(), &mut [0; BATCH * SLOT], SLOT).is_err());
     }
 
     #[test]
