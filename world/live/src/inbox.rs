@@ -1,4 +1,5 @@
-//! Datagrams that have arrived and not been handled: one batch of one socket, in memory that is taken once.
+//! Datagrams that have arrived and not been handled: one batch of one socket, in memory that is taken once. A message of
+//! the kernel may be a train of several.
 
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -9,7 +10,7 @@ use keytoll_native::datagrams::{self, BATCH, Received};
 
 use crate::Seen;
 
-/// No UDP datagram is longer. Pages of the arena that no datagram has reached are never touched.
+/// No UDP datagram is longer, and no train. Pages of the arena that no datagram has reached are never touched.
 const SLOT_BYTES: usize = 65_535;
 
 /// A datagram, or a message of a stream, that came in.
@@ -42,18 +43,25 @@ pub(crate) struct Inbox {
     arena: Vec<u8>,
     /// What is in the slots of the arena.
     received: Vec<Received>,
+    /// Slots that are done with, and bytes of the one that is not.
     taken: usize,
+    taken_bytes: usize,
 }
 
 impl Inbox {
     pub(crate) fn new() -> Self {
-        Self { arena: vec![0; BATCH * SLOT_BYTES], received: Vec::with_capacity(BATCH), taken: 0 }
+        Self {
+            arena: vec![0; BATCH * SLOT_BYTES],
+            received: Vec::with_capacity(BATCH),
+            taken: 0,
+            taken_bytes: 0,
+        }
     }
 
     /// Fills it anew from a socket. An error is news of something sent earlier (ICMP), or nothing to take: neither ends
     /// the socket.
     pub(crate) fn fill(&mut self, socket: &UdpSocket) {
-        self.taken = 0;
+        (self.taken, self.taken_bytes) = (0, 0);
         self.received.clear();
         if let Ok(received) = datagrams::receive(socket.as_fd(), &mut self.arena, SLOT_BYTES) {
             self.received.extend(received);
@@ -67,9 +75,14 @@ impl Inbox {
 
     /// The next datagram: who sent it, and its bytes.
     pub(crate) fn take(&mut self) -> Option<(Addr, &[u8])> {
-        let Received { from, len } = *self.received.get(self.taken)?;
-        let start = self.taken * SLOT_BYTES;
-        self.taken += 1;
-        Some((from.into(), &self.arena[start..start + len]))
+        let Received { from, len, datagram_len } = *self.received.get(self.taken)?;
+        let slot = self.taken * SLOT_BYTES;
+        let start = self.taken_bytes;
+        let end = len.min(start + datagram_len);
+        self.taken_bytes = end;
+        if end == len {
+            (self.taken, self.taken_bytes) = (self.taken + 1, 0);
+        }
+        Some((from.into(), &self.arena[slot + start..slot + end]))
     }
 }

@@ -1,12 +1,13 @@
 //! One UDP socket: datagrams out, and what it is known to speak.
 
-use std::io;
+use std::io::{self, IoSlice};
+use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Datagram};
-use keytoll_native::datagrams;
+use keytoll_native::datagrams::{self, BATCH, TRAIN, Train};
 
 use crate::bind::{self, BindError};
 use crate::inbox::Inbox;
@@ -57,9 +58,17 @@ impl Port {
             self.spoken = Some(last.protocol);
             self.ike_alone |= last.protocol == Protocol::Ike && !is_marked(&last.bytes);
         }
-        let together = if datagrams.len() > 1 { self.send_together(datagrams) } else { 0 };
-        for (place, datagram) in datagrams.iter().enumerate() {
-            done(datagram, if place < together { Ok(()) } else { self.send_one(datagram) });
+        let (mut rest, mut longest) = (datagrams, TRAIN);
+        while let Some((first, others)) = rest.split_first() {
+            let together = if others.is_empty() { 0 } else { self.send_together(rest, longest) };
+            rest[..together].iter().for_each(|sent| done(sent, Ok(())));
+            rest = &rest[together..];
+            if together == 0 {
+                // What is wrong with it shows when it is sent by itself. Perhaps nothing is, but the way is too narrow for
+                // it to be part of a train: IP may cut a datagram into fragments, not one of a train.
+                done(first, self.send_one(first));
+                (rest, longest) = (others, 1);
+            }
         }
     }
 
@@ -67,10 +76,18 @@ impl Port {
         self.socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to)).map(drop)
     }
 
-    /// How many went out with one system call; what is wrong with the next one shows when it is sent by itself.
-    fn send_together(&self, datagrams: &[Datagram]) -> usize {
-        let batch = datagrams.iter().map(|one| (&one.bytes[..], SocketAddr::from(one.to)));
-        datagrams::send(self.socket.as_fd(), batch).unwrap_or(0)
+    /// How many went out with one system call.
+    fn send_together(&self, datagrams: &[Datagram], longest: usize) -> usize {
+        let slices: Vec<_> = datagrams.iter().map(|one| IoSlice::new(&one.bytes)).collect();
+        let lengths: Vec<_> = trains(datagrams, longest).take(BATCH).collect();
+        let mut at = 0;
+        let batch = lengths.iter().map(|&length| {
+            let train = Train { datagrams: &slices[at..at + length], to: datagrams[at].to.into() };
+            at += length;
+            train
+        });
+        let sent = datagrams::send_trains(self.socket.as_fd(), batch).unwrap_or(0);
+        lengths[..sent].iter().sum()
     }
 }
 
@@ -80,11 +97,33 @@ impl AsFd for Port {
     }
 }
 
+/// How many datagrams go together, one number for each train.
+fn trains(mut datagrams: &[Datagram], longest: usize) -> impl Iterator<Item = usize> {
+    iter::from_fn(move || {
+        let length = train(datagrams, longest);
+        datagrams = &datagrams[length..];
+        (length > 0).then_some(length)
+    })
+}
+
+/// How many of the first can go together: to one receiver, all as long as the first, a shorter one at the end.
+fn train(datagrams: &[Datagram], longest: usize) -> usize {
+    let Some(first) = datagrams.first() else { return 0 };
+    let unit = first.bytes.len().max(1);
+    let fit = longest.min(TRAIN_BYTES_MAX / unit).max(1);
+    let alike = |one: &&Datagram| one.to == first.to && one.bytes.len() == unit;
+    let count = datagrams.iter().take(fit).take_while(alike).count().max(1);
+    let shorter = datagrams.get(count).filter(|next| count < fit && next.to == first.to);
+    count + usize::from(shorter.is_some_and(|next| (1..unit).contains(&next.bytes.len())))
+}
+
 /// RFC 3948 §2.2: where ESP may come too, four zeroes in place of its SPI mark IKE.
 fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0; 4])
 }
 
+/// A datagram's length is two bytes (RFC 768), and so is that of its IPv4 packet.
+const TRAIN_BYTES_MAX: usize = 65_535 - 20 - 8;
 /// RFC 7296 §2.
 const IKE_PORT: u16 = 500;
 
@@ -131,5 +170,46 @@ mod tests {
         assert_eq!(takes(Some((Ike, BARE)), 9), [Some(Ike); 2]);
         assert_eq!(takes(Some((Ike, MARKED)), 9), [Some(Esp), Some(Ike)]);
         assert_eq!(takes(Some((Esp, BARE)), 9), [Some(Esp), Some(Ike)]);
+    }
+
+    fn to(port: u16, length: usize) -> Datagram {
+        let (protocol, transport, from, to) =
+            (Protocol::Esp, Transport::Udp, Addr::new(HERE, 1), Addr::new(HERE, port));
+        Datagram { protocol, transport, from, to, bytes: vec![7; length] }
+    }
+
+    fn trains_of(datagrams: &[Datagram]) -> Vec<usize> {
+        trains(datagrams, TRAIN).collect()
+    }
+
+    #[test]
+    fn a_train_is_of_one_length_to_one_receiver_and_ends_with_a_shorter_one() {
+        let lengths = |lengths: &[usize]| lengths.iter().map(|&length| to(9, length)).collect::<Vec<_>>();
+        assert_eq!(trains_of(&[]), [0; 0]);
+        assert_eq!(trains_of(&lengths(&[5, 5, 5, 3, 5, 7, 7, 8])), [4, 1, 2, 1]);
+        assert_eq!(trains_of(&[to(1, 5), to(1, 5), to(2, 5), to(2, 4), to(1, 4)]), [2, 2, 1]);
+        assert_eq!(trains_of(&lengths(&[0, 0, 5, 0])), [1, 1, 1, 1]);
+        assert_eq!(trains_of(&lengths(&[10; 130])), [64, 64, 2]);
+        assert_eq!(trains_of(&lengths(&[1400; 60])), [46, 14]);
+        assert_eq!(trains_of(&lengths(&[65_507, 65_507, 70_000])), [1, 1, 1]);
+    }
+
+    #[test]
+    fn every_datagram_is_told_of_once_and_arrives_in_order() {
+        let mut here = Port::bind((HERE, 0).into()).expect("loopback is there");
+        let there = Port::bind((HERE, 0).into()).expect("loopback is there");
+        let lengths = [300, 300, 300, 20, 40_000, 40_000, 65_507, 90_000, 5, 5];
+        let datagrams = lengths.map(|length| to(there.local().port, length));
+        let mut told = Vec::new();
+        here.send(&datagrams, |one, sent| told.push((one.bytes.len(), sent.is_ok())));
+        // RFC 768: none is longer than 65 507 bytes over IPv4.
+        assert_eq!(told, lengths.map(|length| (length, length <= 65_507)));
+        let (mut inbox, mut arrived) = (Inbox::new(), Vec::new());
+        there.receive(&mut inbox);
+        while let Some((from, bytes)) = inbox.take() {
+            assert_eq!(from, here.local());
+            arrived.push(bytes.len());
+        }
+        assert_eq!(arrived, [300, 300, 300, 20, 40_000, 40_000, 65_507, 5, 5]);
     }
 }
