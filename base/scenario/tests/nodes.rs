@@ -55,6 +55,31 @@ fn the_pool_is_what_a_network_has_for_hosts() {
     assert_eq!(pool("0.0.0.0/0"), ("0.0.0.1".to_owned(), u32::MAX - 1));
 }
 
+/// The message of the mistake in a connection of a device with these lines more.
+fn mistake(lines: &str) -> String {
+    let head = "role = \"device\"\ngateway = \"127.0.0.1\"\n[connection]\nidentity = \"ue\"\n";
+    let error = Source::text("node.toml", &format!("{head}{lines}\n")).node().unwrap_err();
+    let mut drawn = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none());
+    handler.render_report(&mut drawn, &error).unwrap();
+    drawn
+}
+
+#[test]
+fn a_public_key_needs_an_owner() {
+    let lines = "auth = { key = \"/dev/null\" }\npeer_auth = { public_key = \"/dev/null\" }";
+    let drawn = mistake(lines);
+    assert!(drawn.contains("a public key does not say whose it is"), "{drawn}");
+    assert!(drawn.contains("peer = "), "{drawn}");
+}
+
+#[test]
+fn a_device_of_ikev1_asks_for_one_network_on_each_side() {
+    let lines = "version = 1\nauth = { psk = \"k\" }\nremote = [\"10.1.0.0/16\", \"10.2.0.0/16\"]";
+    let drawn = mistake(lines);
+    assert!(drawn.contains("asks for one network on each side"), "{drawn}");
+}
+
 #[test]
 fn methods_have_names_of_their_own() {
     let mut names = EapMethod::ALL.map(EapMethod::name).to_vec();

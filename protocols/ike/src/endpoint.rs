@@ -5,6 +5,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
 
 use crate::config::Config;
 use crate::event::{Command, Event, SaId};
+use crate::spis::Spis;
 use crate::{v1, v2};
 
 /// An IKE endpoint of both versions.
@@ -24,12 +25,14 @@ impl Endpoint {
     pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
         let are_v1: Vec<_> =
             config.connections.iter().map(|connection| !connection.version.is_v2()).collect();
+        let spis = Spis::default();
         let v1 = are_v1.contains(&true).then(|| {
             let rng = seed.stream(&format!("{name}/ikev1"));
-            Box::new(v1::Endpoint::new(config.clone(), rng))
+            Box::new(v1::Endpoint::among(config.clone(), rng, spis.clone()))
         });
         let marked_port = Some(config.nat_port).filter(|port| *port != config.port);
-        Self { v2: v2::Endpoint::new(config, seed.stream(&format!("{name}/ike"))), v1, are_v1, marked_port }
+        let v2 = v2::Endpoint::among(config, seed.stream(&format!("{name}/ike")), spis);
+        Self { v2, v1, are_v1, marked_port }
     }
 
     /// How many IKE SAs it holds, half-open and closing ones included.

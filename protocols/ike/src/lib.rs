@@ -18,6 +18,7 @@ pub mod number;
 mod reveal;
 mod role;
 mod route;
+mod spis;
 pub mod v1;
 pub mod v2;
 pub mod wire;

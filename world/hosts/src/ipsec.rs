@@ -81,6 +81,8 @@ impl SaTable {
     /// Installs a pair of SAs of an IKE SA between two outer addresses.
     pub(crate) fn install(&mut self, sa: SaId, child: ChildSa, local: IpAddr, remote: IpAddr) {
         self.owners.insert((sa, child.inbound_spi));
+        // One that was replaced makes way, and must not take this one along when its time has come.
+        self.replaced.retain(|&(_, spi)| spi != child.inbound_spi);
         let key = |keys: ChildKeys| {
             TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
         };

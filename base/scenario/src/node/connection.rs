@@ -249,7 +249,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
         rekey_child: table.or("rekey_child", None, rekey)?,
         liveness: table.or("liveness", None, liveness)?,
     };
-    check(&plan, table)?;
+    check(&plan, role, table)?;
     Ok(plan)
 }
 
@@ -277,7 +277,7 @@ fn version(table: &Table) -> Result<VersionPlan, ScenarioError> {
 const A_DAY: Duration = Duration::from_secs(86_400);
 
 /// What the version has no word for.
-fn check_version(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
+fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(), ScenarioError> {
     if plan.version == VersionPlan::V2 {
         return Ok(());
     }
@@ -299,6 +299,12 @@ fn check_version(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioErr
             "both sides of IKEv1 prove themselves alike: with a key or with signatures",
         );
     }
+    // RFC 2409 §5.5: quick mode has one identity for each side; a gateway may be asked for any of several.
+    let many =
+        [("local", &plan.local), ("remote", &plan.remote)].into_iter().find(|(_, side)| side.len() > 1);
+    if let (Some((key, _)), Role::Device) = (many, role) {
+        return refuse(key, "a device of IKEv1 asks for one network on each side");
+    }
     let blame = |key: &str| {
         table.get(key).map_or_else(
             || Ok(()),
@@ -309,6 +315,17 @@ fn check_version(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioErr
         )
     };
     blame("suites").and_then(|()| blame("esp_suites"))
+}
+
+/// A certificate says whose it is, a bare key does not.
+fn check_owner(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
+    match (&plan.believe, &plan.peer, table.entry("peer_auth")) {
+        (BelievePlan::RawKey(_), None, Some(entry)) => {
+            let error = entry.key_spot.error("a public key does not say whose it is", "without `peer`");
+            Err(error.hint("`peer = \"the identity of whoever has this key\"`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 const V1_KEYS: &str = "IKEv1 has `lifetime` and `child_lifetime`, and networks in `local` and `remote`";
@@ -326,8 +343,9 @@ impl BelievePlan {
 }
 
 /// An assigned address is the inner one of a tunnel.
-fn check(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
-    check_version(plan, table)?;
+fn check(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(), ScenarioError> {
+    check_version(plan, role, table)?;
+    check_owner(plan, table)?;
     if let (Some(_), Some(entry)) = (plan.pool, table.entry("remote")) {
         let message = "a device with an address of the `pool` sends from that address alone";
         return Err(entry.key_spot.error(message, "beside `pool`").hint("leave `remote` out, or the pool"));

@@ -19,6 +19,8 @@ use crate::wire::{Certificate, Identity, MessageBuilder};
 pub(super) fn method(connection: &Connection) -> Option<AuthenticationMethod> {
     match (&connection.local, &connection.remote) {
         (Prove::Psk(_), Believe::Psk { .. }) => Some(AuthenticationMethod::PRE_SHARED_KEY),
+        // Nothing binds an identity to a bare key but the connection: its holder could say that it is anybody.
+        (_, Believe::RawKey(_)) if connection.remote_id.is_none() => None,
         (local, Believe::Certificate(_) | Believe::RawKey(_)) => {
             let key = signing_key(local)?;
             key.kind.rsa_bits().map(|_| AuthenticationMethod::RSA_SIGNATURES)
@@ -45,6 +47,14 @@ pub(super) fn shared_key<'a>(
     let Believe::Psk { any, by_identity } = &connection.remote else { return None };
     let named = identity.or(connection.remote_id.as_ref()).and_then(|identity| by_identity.get(identity));
     named.or_else(|| by_identity.get(&Identity::from(ip))).or(any.as_ref())
+}
+
+/// Whether a connection says of this address whose it is.
+pub(super) fn names_address(connection: &Connection, ip: IpAddr) -> bool {
+    let identity = Identity::from(ip);
+    let has_key =
+        matches!(&connection.remote, Believe::Psk { by_identity, .. } if by_identity.contains_key(&identity));
+    has_key || connection.remote_id.as_ref() == Some(&identity)
 }
 
 /// Our proof, ready for the wire.

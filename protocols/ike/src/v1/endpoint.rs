@@ -21,6 +21,7 @@ use crate::config::{Config, Connection};
 use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::HalfOpenTable;
 use crate::route::Route;
+use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Header, Identity};
 
 /// An IKEv1 endpoint, initiator and responder at once.
@@ -42,6 +43,7 @@ pub(super) struct Shared {
     pub(super) config: Arc<Config>,
     connections: Vec<Arc<Connection>>,
     pub(super) rng: Rng,
+    spis: Spis,
     /// Stands in for the shared key of whom we do not know, so that an answer does not tell whom we do.
     pub(super) decoy: Secret,
     out: VecDeque<Output<Event>>,
@@ -81,6 +83,7 @@ impl Env<'_, '_> {
     }
 
     pub(super) fn emit(&mut self, event: Event) {
+        self.shared.spis.note(&event);
         self.shared.out.push_back(Output::Event(event));
     }
 
@@ -96,12 +99,13 @@ impl Env<'_, '_> {
 }
 
 impl Shared {
-    fn new(config: Config, mut rng: Rng) -> Self {
+    fn new(config: Config, mut rng: Rng, spis: Spis) -> Self {
         Self {
             connections: config.connections.iter().cloned().map(Arc::new).collect(),
             config: Arc::new(config),
             decoy: Secret::from(&rng.bytes::<32>()[..]),
             rng,
+            spis,
             out: VecDeque::new(),
             born: Vec::new(),
             deeds: VecDeque::new(),
@@ -129,9 +133,10 @@ impl Shared {
         u32::from_be_bytes(self.rng.bytes()).max(1)
     }
 
-    /// A fresh SPI for an IPsec SA; RFC 4303 §2.1: 0 to 255 are reserved.
-    pub(super) fn fresh_child_spi(&mut self) -> u32 {
-        u32::from_be_bytes(self.rng.bytes()).max(256)
+    /// A fresh SPI for an IPsec SA.
+    pub(super) fn fresh_child_spi(&mut self) -> ProposedSpi {
+        let Self { spis, rng, .. } = self;
+        spis.propose(|| u32::from_be_bytes(rng.bytes()))
     }
 
     /// Whether there is an established SA with this address.
@@ -151,8 +156,13 @@ impl Shared {
 impl Endpoint {
     /// An endpoint that draws everything random from `rng`.
     pub fn new(config: Config, rng: Rng) -> Self {
+        Self::among(config, rng, Spis::default())
+    }
+
+    /// The same on a host where others take SPIs, too.
+    pub(crate) fn among(config: Config, rng: Rng, spis: Spis) -> Self {
         Self {
-            shared: Shared::new(config, rng),
+            shared: Shared::new(config, rng, spis),
             sas: FastMap::default(),
             count: 0,
             timers: BTreeMap::new(),

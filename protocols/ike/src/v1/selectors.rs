@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::wire::Identification;
+use crate::config::ChildConfig;
 use crate::number::IdKind;
 use crate::wire::TrafficSelector;
 use crate::wire::traffic_selector::Ports;
@@ -17,23 +18,39 @@ pub(super) struct ClientId {
 }
 
 impl ClientId {
-    /// The identity of a selector. One port or all: of a range of ports, which has no identity, all.
-    pub(super) fn of(selector: &TrafficSelector) -> Self {
+    /// The identity of a selector; none if it has none.
+    // RFC 2407 §4.6.2: one port, or all of them, which is 0.
+    pub(super) fn of(selector: &TrafficSelector) -> Option<Self> {
         let (start, end) = (selector.start(), selector.end());
         let port = match selector.ports {
-            Ports::Range(first, last) if first == last => first,
-            Ports::Range(..) | Ports::Opaque => 0,
+            Ports::ANY => 0,
+            Ports::Range(first, last) if first == last && first > 0 => first,
+            Ports::Range(..) | Ports::Opaque => return None,
         };
         let (kind, data) = match selector.prefix_length() {
             _ if start == end => (address_kind(start), octets(start)),
             Some(length) => (subnet_kind(start), [octets(start), mask(start, length)].concat()),
             None => (range_kind(start), [octets(start), octets(end)].concat()),
         };
-        Self { kind, protocol: selector.protocol, port, data }
+        Some(Self { kind, protocol: selector.protocol, port, data })
     }
 
     pub(super) fn as_payload(&self) -> Identification<'_> {
         Identification { kind: self.kind, protocol: self.protocol, port: self.port, data: &self.data }
+    }
+}
+
+/// Whether the traffic of a child can be offered as it is configured.
+pub(super) fn can_offer(child: &ChildConfig) -> bool {
+    [&child.local, &child.remote].into_iter().all(|side| is_offerable(side))
+}
+
+// RFC 2409 §5.5: quick mode has one identity for each side.
+fn is_offerable(side: &[TrafficSelector]) -> bool {
+    match side {
+        [] => true,
+        [only] => ClientId::of(only).is_some(),
+        _ => false,
     }
 }
 
@@ -110,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(selector: TrafficSelector, kind: u8, data: &[u8]) {
-        let id = ClientId::of(&selector);
+        let id = ClientId::of(&selector).unwrap();
         assert_eq!((id.kind.0, &id.data[..]), (kind, data));
         assert_eq!(super::selector(&id.as_payload()), Some(selector));
     }
@@ -128,6 +145,23 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_identity_is_not_offered() {
+        let host = TrafficSelector::host("192.0.2.1".parse().unwrap());
+        let ports = |first, last| host.only(17, Ports::Range(first, last));
+        for (side, offerable) in [
+            (vec![], true),
+            (vec![host], true),
+            (vec![ports(80, 80)], true),
+            (vec![ports(80, 81)], false),
+            (vec![ports(0, 0)], false),
+            (vec![host.only(17, Ports::Opaque)], false),
+            (vec![host, host], false),
+        ] {
+            assert_eq!(is_offerable(&side), offerable, "{side:?}");
+        }
+    }
+
+    #[test]
     fn a_mask_with_holes_is_no_subnet() {
         let data = [10, 0, 0, 0, 255, 0, 255, 0];
         let id = Identification { kind: Identification::IPV4_SUBNET, protocol: 0, port: 0, data: &data };
@@ -138,7 +172,7 @@ mod tests {
         #[test]
         fn prefixes_come_back(address: u128, length in 0_u8..=128) {
             let selector = TrafficSelector::prefix(IpAddr::V6(address.into()), length);
-            prop_assert_eq!(super::selector(&ClientId::of(&selector).as_payload()), Some(selector));
+            prop_assert_eq!(super::selector(&ClientId::of(&selector).unwrap().as_payload()), Some(selector));
         }
 
         #[test]

@@ -16,6 +16,7 @@ use super::keys::{self, IkeKeys, Nonces, Role};
 use super::proposal::{self, Chosen, Preference, without_groups};
 use super::sa::Core;
 use crate::number::{NotifyType, Numbered, ProtocolId};
+use crate::spis::ProposedSpi;
 use crate::wire::traffic_selector::SELECTORS_MAX;
 use crate::wire::{
     Configuration, MessageBuilder, Notify, Payload, Proposal, Spi, TrafficSelector, TrafficSelectors,
@@ -60,9 +61,9 @@ const fn selectors<'a>(
 }
 
 /// A child SA we asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Offer {
-    pub(super) spi: u32,
+    spi: ProposedSpi,
     mode: Mode,
 }
 
@@ -80,7 +81,7 @@ pub(super) struct Agreed {
 }
 
 impl Offer {
-    pub(super) const fn new(config: &ChildConfig, spi: u32) -> Self {
+    pub(super) const fn new(config: &ChildConfig, spi: ProposedSpi) -> Self {
         Self { spi, mode: config.mode }
     }
 
@@ -99,7 +100,7 @@ impl Offer {
 
     /// One proposal for each suite.
     pub(super) fn proposals(&self, suites: &[Suite]) -> Vec<Proposal> {
-        proposal::propose(ProtocolId::ESP, Spi::Child(self.spi), suites)
+        proposal::propose(ProtocolId::ESP, Spi::Child(self.spi.get()), suites)
     }
 
     pub(super) fn push_notify(&self, m: &mut MessageBuilder) {
@@ -127,7 +128,7 @@ impl Offer {
 
     /// The responder's SAr2, TSi, TSr in IKE_AUTH.
     pub(super) fn accept(
-        self,
+        &self,
         config: &ChildConfig,
         addresses: Addresses,
         inbound: &Inbound<'_>,
@@ -137,7 +138,7 @@ impl Offer {
 
     /// The responder's answer to any offer made with these suites.
     pub(super) fn accept_suite(
-        self,
+        &self,
         suites: &[Suite],
         config: &ChildConfig,
         addresses: Addresses,
@@ -162,7 +163,7 @@ impl Offer {
         // RFC 7296 §1.3.1: a responder that does not repeat USE_TRANSPORT_MODE declined it.
         let transport = self.mode == Mode::Transport && inbound.says(NotifyType::USE_TRANSPORT_MODE);
         let mode = if transport { Mode::Transport } else { Mode::Tunnel };
-        Ok(Agreed { inbound_spi: self.spi, outbound_spi, suite, mode, local, remote, ours: true })
+        Ok(Agreed { inbound_spi: self.spi.get(), outbound_spi, suite, mode, local, remote, ours: true })
     }
 }
 
@@ -194,6 +195,8 @@ fn narrow(
 pub(super) struct Answer {
     pub(super) agreed: Agreed,
     proposal: Proposal,
+    /// Held until there is an SA.
+    _spi: ProposedSpi,
 }
 
 /// Why the peer does not get a child SA.
@@ -241,7 +244,7 @@ impl Answer {
             && inbound.says(NotifyType::USE_TRANSPORT_MODE)
             && addresses.are_ends_of(&local, &remote);
         let agreed = Agreed {
-            inbound_spi: spi,
+            inbound_spi: spi.get(),
             outbound_spi,
             suite: chosen.suite,
             mode: if transport { Mode::Transport } else { Mode::Tunnel },
@@ -249,7 +252,7 @@ impl Answer {
             remote,
             ours: false,
         };
-        Ok(Self { agreed, proposal: chosen.answer(Spi::Child(spi)) })
+        Ok(Self { agreed, proposal: chosen.answer(Spi::Child(spi.get())), _spi: spi })
     }
 
     pub(super) fn push_sa(&self, m: &mut MessageBuilder) {

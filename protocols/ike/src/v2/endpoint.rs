@@ -22,6 +22,7 @@ use super::window::Packets;
 use crate::half_open::HalfOpenTable;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
+use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Flags, Header, Notify, Payload};
 
 /// An IKEv2 endpoint, initiator and responder at once.
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     /// Every trust anchor of every connection: what a responder asks for before it knows who asks.
     pub(super) authorities: Arc<[[u8; 20]]>,
     pub(super) rng: Rng,
+    spis: Spis,
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
     /// SAs that came out of another one: rekeyed IKE SAs.
@@ -82,6 +84,7 @@ impl Env<'_, '_> {
     }
 
     pub(super) fn emit(&mut self, event: Event) {
+        self.shared.spis.note(&event);
         self.shared.out.push_back(Output::Event(event));
     }
 
@@ -120,7 +123,7 @@ fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
 }
 
 impl Shared {
-    fn new(config: Config, rng: Rng) -> Self {
+    fn new(config: Config, rng: Rng, spis: Spis) -> Self {
         let mut suites = Vec::new();
         for suite in spoken(&config).flat_map(|connection| &connection.suites) {
             if !suites.contains(suite) {
@@ -134,6 +137,7 @@ impl Shared {
             pools: Pools::new(&config),
             config: Arc::new(config),
             rng,
+            spis,
             out: VecDeque::new(),
             born: Vec::new(),
             moves: Vec::new(),
@@ -155,9 +159,10 @@ impl Shared {
         self.rng.u64().max(1)
     }
 
-    /// A fresh SPI for a child SA; RFC 4303 §2.1: 0 to 255 are reserved.
-    pub(super) fn fresh_child_spi(&mut self) -> u32 {
-        u32::from_be_bytes(self.rng.bytes()).max(256)
+    /// A fresh SPI for an IPsec SA.
+    pub(super) fn fresh_child_spi(&mut self) -> ProposedSpi {
+        let Self { spis, rng, .. } = self;
+        spis.propose(|| u32::from_be_bytes(rng.bytes()))
     }
 }
 
@@ -177,10 +182,15 @@ impl Shared {
 
 impl Endpoint {
     /// An endpoint that draws everything random from `rng`.
-    pub fn new(config: Config, mut rng: Rng) -> Self {
+    pub fn new(config: Config, rng: Rng) -> Self {
+        Self::among(config, rng, Spis::default())
+    }
+
+    /// The same on a host where others take SPIs, too.
+    pub(crate) fn among(config: Config, mut rng: Rng, spis: Spis) -> Self {
         let cookies = Jar::new(&mut rng);
         Self {
-            shared: Shared::new(config, rng),
+            shared: Shared::new(config, rng, spis),
             sas: FastMap::default(),
             timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),

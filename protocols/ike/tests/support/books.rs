@@ -18,8 +18,7 @@ impl Books {
             Event::Established(up) => {
                 assert!(self.sas.insert(up.sa, Vec::new()).is_none(), "{:?} comes up once", up.sa);
             }
-            Event::ChildUp(sa, child) => self.children(*sa).push((**child).clone()),
-            Event::ChildRekeyed { sa, new, .. } => self.children(*sa).push((**new).clone()),
+            Event::ChildUp(sa, child) | Event::ChildRekeyed { sa, new: child, .. } => self.enter(*sa, child),
             Event::ChildDown(sa, spi) => {
                 let children = self.children(*sa);
                 let before = children.len();
@@ -41,6 +40,13 @@ impl Books {
             | Event::EapPacket(..)
             | Event::ReauthenticationDue(_) => {}
         }
+    }
+
+    fn enter(&mut self, sa: SaId, child: &ChildSa) {
+        let spi = child.inbound_spi;
+        let known = self.all_children().iter().any(|(_, known)| known.inbound_spi == spi);
+        assert!(!known, "{spi:08x} is the SPI of one child");
+        self.children(sa).push(child.clone());
     }
 
     fn children(&mut self, sa: SaId) -> &mut Vec<ChildSa> {

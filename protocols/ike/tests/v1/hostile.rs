@@ -9,7 +9,7 @@ use keytoll_engine::crypto::KeyPair;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Crypto, Datagram, Input, Rng};
 use keytoll_ike::config::{Believe, Phase1, Prove};
-use keytoll_ike::event::Command;
+use keytoll_ike::event::{Command, Event};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
 
@@ -99,6 +99,55 @@ fn an_insider_does_not_become_another_one_by_its_address() {
     bench.run_for(seconds(10));
     assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{}", bench.ladder);
     assert_eq!(bench.r.books.sa_count(), 0);
+}
+
+/// The key of an address comes before the key for everybody, whatever the order of the connections, and whatever suite it
+/// has.
+#[test]
+fn an_address_with_a_key_of_its_own_uses_that() {
+    let own = "correct horse battery staple";
+    for suites in [IKE_SUITE, "aes256-sha1-modp1024"] {
+        for named_by_connection in [false, true] {
+            let (mut i, mut r) = psk(Phase1::Main);
+            let address = Identity::from(Side::I.ip());
+            only(&mut i).suites = ike(&format!("{IKE_SUITE} aes256-sha1-modp1024"));
+            only(&mut i).local_id = address.clone();
+            let mut anybody = only(&mut r).clone();
+            (anybody.remote_id, anybody.remote) = (None, Believe::psk(secret("the common key")));
+            only(&mut r).suites = ike(suites);
+            only(&mut r).remote_id = None;
+            if named_by_connection {
+                (only(&mut r).remote_id, only(&mut r).remote) = (Some(address), Believe::psk(secret(own)));
+            } else {
+                only(&mut r).remote = keys_by_address(&[("192.0.2.10", own)]);
+            }
+            r.connections.insert(0, anybody);
+            let bench = Bench::new((i, r)).established();
+            bench.assert_agreement();
+            assert!(
+                bench
+                    .r
+                    .events
+                    .iter()
+                    .any(|event| matches!(event, Event::Established(up) if up.connection == 1))
+            );
+        }
+    }
+}
+
+/// Who has a bare key could say that it is anybody, unless the connection says who has it.
+#[test]
+fn a_raw_key_needs_an_owner() {
+    for side in Side::BOTH {
+        let (mut i, mut r) = raw_keys(Phase1::Main);
+        let config = if side == Side::I { &mut i } else { &mut r };
+        only(config).remote_id = None;
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        bench.run_for(seconds(10));
+        assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "{}", bench.ladder);
+        assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (0, 0));
+    }
 }
 
 /// Whoever knows the key for everybody cannot be somebody with a key of its own.

@@ -5,6 +5,9 @@ use std::time::Duration;
 use keytoll_ike::config::{Config, Mode, Phase1, Reauthenticate, V1, Version};
 use keytoll_ike::event::{Command, Event};
 
+use keytoll_ike::wire::TrafficSelector;
+use keytoll_ike::wire::traffic_selector::Ports;
+
 use crate::configs::psk;
 use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{both, brisk, esp, net, only, only_child, seconds};
@@ -501,5 +504,33 @@ fn an_isakmp_sa_that_could_not_be_replaced_is_tried_again() {
         assert_ne!(bench.sa(Side::I), old, "{}", bench.ladder);
         assert_eq!(bench.child(Side::I), child, "it moved over");
         bench.assert_agreement();
+    }
+}
+
+/// RFC 2407 §4.6.2: an identity is one network with one port or all. What has none is refused before anything is said.
+#[test]
+fn traffic_without_an_identity_is_not_begun() {
+    let host = TrafficSelector::host(Side::R.ip());
+    for remote in [vec![host.only(17, Ports::Range(1000, 2000))], vec![host, net("10.0.0.0/8")]] {
+        let (mut i, r) = psk(Phase1::Main);
+        only_child(&mut i).remote = remote.clone();
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        assert_eq!(bench.failures(Side::I), ["TS_UNACCEPTABLE"]);
+        assert_eq!(bench.sent.len(), 0);
+        let (i, mut r) = psk(Phase1::Main);
+        only_child(&mut r).remote = [remote, vec![TrafficSelector::host(Side::I.ip())]].concat();
+        let mut bench = Bench::new((i, r)).established();
+        bench.assert_agreement();
+        let (sa, child) = (bench.sa(Side::R), bench.child(Side::R));
+        bench.command(Side::R, Command::CreateChild(sa));
+        assert_eq!(
+            bench.refusals(Side::R),
+            ["TS_UNACCEPTABLE"],
+            "a responder may have more, but cannot offer it"
+        );
+        bench.command(Side::R, Command::RekeyChild(sa, child));
+        bench.run_for(seconds(20));
+        assert_ne!(bench.child(Side::R), child, "what was agreed on can be replaced");
     }
 }

@@ -138,3 +138,30 @@ pub(crate) fn half_open(cookies: CookiePolicy, max: usize, patience: Duration) -
         lifetime: Duration::from_secs(30).max(patience),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(version: &str, max: usize) -> HalfOpen {
+        let connection = format!("{version}identity = \"gw\"\nauth = {{ psk = \"k\" }}\n");
+        let text = format!("role = \"gateway\"\nhalf_open_max = {max}\n[connection]\n{connection}");
+        let file = keytoll_scenario::Source::text("node.toml", &text).node().unwrap();
+        let keytoll_scenario::node::NodePlan::Gateway(plan) = file.plan else { panic!("{file:?}") };
+        let connections = plan.connections.iter().map(connection_of).collect();
+        endpoint(&plan.endpoint, connections).half_open
+    }
+
+    fn connection_of(plan: &ConnectionPlan) -> Connection {
+        connection(plan, None).unwrap()
+    }
+
+    /// IKEv2 has cookies, by which an address shows that it receives; IKEv1 has nothing like that.
+    #[test]
+    fn with_ikev1_no_address_takes_every_place() {
+        assert_eq!(limits("version = 2\n", 1000).per_address_max, 1000);
+        for (max, per_address_max) in [(1000, 125), (40, 8), (4, 4)] {
+            assert_eq!(limits("version = 1\n", max).per_address_max, per_address_max);
+        }
+    }
+}

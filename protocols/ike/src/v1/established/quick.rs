@@ -21,7 +21,7 @@ use super::super::phase1::{Step, wishes};
 use super::super::proposal::{self, Choice, Phase2Transform};
 use super::super::protect::{self, Iv, Kind, Opened};
 use super::super::sa::Core;
-use super::super::selectors::{ClientId, selector};
+use super::super::selectors::{ClientId, can_offer, selector};
 use super::super::transmission::{Packet, Sent};
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
@@ -30,13 +30,14 @@ use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, REFUSALS_MAX, Wait
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
+use crate::spis::ProposedSpi;
 use crate::wire::{MessageBuilder, TrafficSelector};
 
 /// Waits for message 2.
 #[derive(Debug)]
 pub(super) struct Offer {
     suites: Vec<Suite>,
-    spi: u32,
+    spi: ProposedSpi,
     nonce: [u8; 32],
     pair: Option<KeyPair>,
     traffic: Traffic,
@@ -50,6 +51,8 @@ pub(super) struct Answer {
     agreed: Agreed,
     nonces: [Vec<u8>; 2],
     shared: Option<Secret>,
+    /// Held until there is an SA.
+    _spi: ProposedSpi,
 }
 
 impl Answer {
@@ -81,9 +84,12 @@ impl Offer {
         lifetime: Duration,
         core: &Core,
         env: &mut Env<'_, '_>,
-    ) -> Option<Self> {
+    ) -> Result<Self, Reason> {
         let suites = proposal::offerable(config);
-        let group = suites.first()?.group;
+        let group = suites.first().ok_or(Reason::NoProposalChosen)?.group;
+        if rekeyed.is_none() && !can_offer(config) {
+            return Err(Reason::TrafficSelectors);
+        }
         let traffic = rekeyed.map_or_else(
             || Traffic {
                 mode: config.mode,
@@ -92,7 +98,7 @@ impl Offer {
             },
             |child| *child.traffic(),
         );
-        Some(Self {
+        Ok(Self {
             suites,
             spi: env.shared.fresh_child_spi(),
             nonce: env.shared.rng.bytes(),
@@ -110,19 +116,20 @@ impl Offer {
 
     /// Whether a notification with this SPI is about it.
     pub(super) const fn is_about(&self, spi: u32) -> bool {
-        self.spi == spi
+        self.spi.get() == spi
     }
 
     fn push(&self, m: &mut MessageBuilder, core: &Core) {
         let mode = (self.traffic.mode, core.nat.found());
-        let proposal = proposal::propose_child(&self.suites, self.spi, mode, self.lifetime);
+        let proposal = proposal::propose_child(&self.suites, self.spi.get(), mode, self.lifetime);
         m.append(payload::SA, false, |w| proposal.write_sa(w));
         push(m, &Payload::Nonce(&self.nonce));
         if let Some(pair) = &self.pair {
             push(m, &Payload::KeyExchange(&pair.public));
         }
         for side in [&self.traffic.local, &self.traffic.remote] {
-            push(m, &Payload::Identification(ClientId::of(side).as_payload()));
+            let id = ClientId::of(side).expect("only traffic with identities is offered or agreed on");
+            push(m, &Payload::Identification(id.as_payload()));
         }
         push_original_addresses(m, self.traffic.mode, core, true);
     }
@@ -153,7 +160,7 @@ impl Offer {
         let told = told.and_then(|notify| proposal::read_lifetime(notify.data, life_type, duration));
         let shortest = [chosen.lifetime, told].into_iter().flatten().fold(self.lifetime, Duration::min);
         let agreed = Agreed {
-            inbound_spi: self.spi,
+            inbound_spi: self.spi.get(),
             outbound_spi,
             suite,
             traffic: self.narrowed(inbound)?,
@@ -194,10 +201,10 @@ impl Established {
         let connection = core.connection(env);
         let rekeyed = self.children.iter().find(|child| Some(child.inbound_spi()) == rekeys);
         let lifetime = wishes(&connection).child_lifetime;
-        let offer =
-            connection.child.as_ref().and_then(|config| Offer::new(config, rekeyed, lifetime, core, env));
-        let Some(offer) = offer else {
-            return env.emit(Event::ChildFailed(core.id(), Reason::NoProposalChosen));
+        let config = connection.child.as_ref().ok_or(Reason::NoProposalChosen);
+        let offer = match config.and_then(|config| Offer::new(config, rekeyed, lifetime, core, env)) {
+            Ok(offer) => offer,
+            Err(reason) => return env.emit(Event::ChildFailed(core.id(), reason)),
         };
         let id = env.shared.fresh_message_id();
         let mut iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
@@ -323,7 +330,8 @@ impl Established {
         let (public, shared) = agree(suite, inbound, env)?;
         let ours = wishes(&connection).child_lifetime;
         let lifetime = transform.lifetime.map_or(ours, |theirs| theirs.min(ours));
-        let inbound_spi = env.shared.fresh_child_spi();
+        let spi = env.shared.fresh_child_spi();
+        let inbound_spi = spi.get();
         // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
         let rekeys = self.children.iter().find(|child| *child.traffic() == traffic && !child.is_replaced());
         let rekeys = rekeys.map(Child::inbound_spi);
@@ -333,7 +341,7 @@ impl Established {
             public,
             ids: ids.iter().map(id_body).collect(),
             tells_lifetime: transform.lifetime.is_some_and(|theirs| lifetime < theirs),
-            answer: Answer { agreed, nonces: [theirs.to_vec(), nonce.to_vec()], shared },
+            answer: Answer { agreed, nonces: [theirs.to_vec(), nonce.to_vec()], shared, _spi: spi },
         })
     }
 

@@ -17,6 +17,7 @@ use super::number::AuthenticationMethod;
 use super::phase1::{Extensions, Terms, wishes};
 use super::proposal::{self, Phase1Transform};
 use super::sa::{Core, Sa};
+use super::selectors::can_offer;
 use crate::config::{Connection, Phase1};
 use crate::event::{Event, Reason};
 use crate::nat::Nat;
@@ -53,6 +54,10 @@ pub(super) fn start(
         replaces,
     };
     let wanted = core.connection(env);
+    if wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
+        env.emit(Event::Failed(core.id(), Reason::TrafficSelectors));
+        return None;
+    }
     let Some(offer) = Offer::new(&wanted) else {
         env.emit(Event::Failed(core.id(), Reason::NoProposalChosen));
         return None;

@@ -4,6 +4,7 @@
 //! Nothing costly is done for an address that has not shown that it receives: keys are generated for message 3, and agreed
 //! upon when message 5 comes.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::Time;
@@ -22,7 +23,7 @@ use super::super::protect::{self, Iv};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
 use super::super::wire::{Identification, Notify, Payload};
-use super::choose;
+use super::{Chosen, choose};
 use crate::config::{Connection, Phase1};
 use crate::event::Reason;
 use crate::number::NotifyType;
@@ -62,13 +63,8 @@ pub(super) fn begin(
     core: &mut Core,
     env: &mut Env<'_, '_>,
 ) -> Result<State, Reason> {
-    // RFC 2409 §5.4: with shared keys only the address tells whose it is.
     let ip = step.route.remote.ip;
-    let has_key = |connection: &Connection| {
-        auth::method(connection) != Some(AuthenticationMethod::PRE_SHARED_KEY)
-            || auth::shared_key(connection, None, ip).is_some()
-    };
-    let chosen = choose(inbound, Phase1::Main, has_key, env)?;
+    let chosen = choose_for(ip, inbound, env)?;
     core.connection = chosen.index;
     let key = auth::shared_key(&chosen.connection, None, ip);
     let root = Root::of(chosen.terms.method, key).ok_or(Reason::AuthenticationFailed)?;
@@ -79,6 +75,21 @@ pub(super) fn begin(
     core.answer(packet, step.fingerprint, env);
     let expires = env.now() + env.shared.config.half_open.lifetime;
     Ok(State::AwaitingKeys(Box::new(AwaitingKeys { expires, terms: chosen.terms, root })))
+}
+
+/// A transform and a connection for this address. Connections that say whose it is come before those that take anybody,
+/// whatever their order.
+// RFC 2409 §5.4: with shared keys only the address tells whose it is.
+fn choose_for<'a>(ip: IpAddr, inbound: &Inbound<'a>, env: &Env<'_, '_>) -> Result<Chosen<'a>, Reason> {
+    let is_psk =
+        |connection: &Connection| auth::method(connection) == Some(AuthenticationMethod::PRE_SHARED_KEY);
+    let has_key = |connection: &Connection| auth::shared_key(connection, None, ip).is_some();
+    let is_named = |connection: &Connection| auth::names_address(connection, ip) && has_key(connection);
+    let closest = choose(inbound, Phase1::Main, |it| !is_psk(it) || is_named(it), env);
+    match closest {
+        Ok(chosen) if is_psk(&chosen.connection) => Ok(chosen),
+        _ => choose(inbound, Phase1::Main, |it| !is_psk(it) || has_key(it), env),
+    }
 }
 
 impl AwaitingKeys {

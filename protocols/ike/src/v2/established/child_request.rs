@@ -72,13 +72,13 @@ impl Established {
             ExchangeType::CREATE_CHILD_SA,
             |m| {
                 request.push_rekey(m);
-                offer.push_notify(m);
-                m.security_association(&offer.proposals(&config.suites));
+                request.offer.push_notify(m);
+                m.security_association(&request.offer.proposals(&config.suites));
                 m.push(&Payload::Nonce(Nonce { data: &request.nonce }));
                 if let Some(pair) = &request.pair {
                     m.push(&Payload::KeyExchange(KeyExchange::new(pair.private.group, &pair.public)));
                 }
-                offer.push_selectors(m, config, addresses, false);
+                request.offer.push_selectors(m, config, addresses, false);
             },
             &mut self.protection,
             env,
