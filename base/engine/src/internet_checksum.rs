@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 /// The checksum of some bytes, in which its own field is zero; zero of bytes that hold it already, and rightly.
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
-    Sum::default().add(bytes).finish()
+    Sum::default().bytes(bytes).finish()
 }
 
 /// The checksum of a datagram or segment, its pseudo-header included: RFC 768, RFC 9293 §3.1, RFC 8200 §8.1. Zero if it
 /// holds one already, and rightly. RFC 768: a UDP datagram is sent with all ones in place of a zero.
 pub fn transport_checksum((source, destination): (IpAddr, IpAddr), protocol: u8, bytes: &[u8]) -> u16 {
-    Sum::default().pseudo_header((source, destination), protocol, bytes.len()).add(bytes).finish()
+    Sum::default().pseudo_header((source, destination), protocol, bytes.len()).bytes(bytes).finish()
 }
 
 /// A sum on its way. What is added in parts must be of even length in all but the last.
@@ -20,7 +20,7 @@ pub struct Sum(u64);
 impl Sum {
     /// Adds bytes; an odd one at the end counts as if a zero followed it.
     #[must_use]
-    pub fn add(self, bytes: &[u8]) -> Self {
+    pub fn bytes(self, bytes: &[u8]) -> Self {
         // RFC 1071 §2 (B, C): in whatever byte order, several words at a time, and carries may wait.
         let (fours, rest) = bytes.as_chunks::<4>();
         let mut last = [0; 4];
@@ -44,8 +44,8 @@ impl Sum {
 
     fn address(self, ip: IpAddr) -> Self {
         match ip {
-            IpAddr::V4(ip) => self.add(&ip.octets()),
-            IpAddr::V6(ip) => self.add(&ip.octets()),
+            IpAddr::V4(ip) => self.bytes(&ip.octets()),
+            IpAddr::V6(ip) => self.bytes(&ip.octets()),
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn parts_and_numbers_add_up() {
         let whole = internet_checksum(&[1, 2, 3, 4, 5]);
-        assert_eq!(Sum::default().add(&[1, 2]).number(0x0304).add(&[5]).finish(), whole);
+        assert_eq!(Sum::default().bytes(&[1, 2]).number(0x0304).bytes(&[5]).finish(), whole);
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl Batch {
 
     fn received(&self, place: usize) -> Option<Received> {
         let len = self.headers[place].msg_len as usize;
-        let written = self.headers[place].msg_hdr.msg_controllen as usize;
+        let written = self.headers[place].msg_hdr.msg_controllen;
         let datagram_len = self.controls[place].datagram_len(written).unwrap_or(len);
         Some(Received { from: read_address(&self.addresses[place])?, len, datagram_len })
     }

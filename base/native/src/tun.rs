@@ -1,9 +1,10 @@
 //! A TUN device of Linux: a network interface whose packets are read and written by a program. Read the kernel's
-//! Documentation/networking/tuntap.rst first.
+//! Documentation/networking/tuntap.rst first, then virtio 1.2 §5.1.6 for what goes in front of packets with offloads.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::mem::zeroed;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -11,7 +12,86 @@ use std::os::unix::fs::OpenOptionsExt;
 #[derive(Debug)]
 pub struct Tun {
     file: File,
+    /// Whether packets have a [`HEADER_BYTES`] header of the kernel's.
+    offloads: bool,
 }
+
+/// struct virtio_net_hdr: flags(1) gso_type(1) hdr_len(2) gso_size(2) csum_start(2) csum_offset(2), in the machine's own
+/// byte order.
+const HEADER_BYTES: usize = 10;
+
+/// What has come from the interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// Where in the buffer the packet is.
+    pub packet: Range<usize>,
+    /// What the kernel has left to whoever takes it.
+    pub undone: Undone,
+}
+
+/// What is left to be done before a packet can go to a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Undone {
+    /// A checksum, which stands as the sum of the pseudo-header.
+    pub checksum: Option<Checksum>,
+    /// The packet is TCP and longer than a network takes: how much payload each of its segments is to have.
+    pub segment_bytes: Option<u16>,
+}
+
+/// Where a checksum belongs, in bytes from the beginning of the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checksum {
+    /// Where what it is over begins; it goes to the end.
+    pub from: u16,
+    /// Where it is written.
+    pub at: u16,
+}
+
+/// A packet of several segments of TCP, all with as much payload but for the last, which may have less.
+#[derive(Debug, Clone, Copy)]
+pub struct Large {
+    /// Of a segment.
+    pub segment_bytes: u16,
+    /// Of the IP header. The TCP checksum in the header behind it is the sum of the pseudo-header.
+    pub ip_header_bytes: u16,
+    /// Of both headers.
+    pub headers_bytes: u16,
+    /// Over IPv6, else IPv4.
+    pub is_v6: bool,
+}
+
+impl Undone {
+    fn read(header: [u8; HEADER_BYTES]) -> Self {
+        let [flags, kind, _, _, size @ .., from0, from1, offset0, offset1] = header;
+        let (from, offset) = (u16::from_ne_bytes([from0, from1]), u16::from_ne_bytes([offset0, offset1]));
+        let is_tcp = matches!(kind & !ECN, TCP_V4 | TCP_V6);
+        Self {
+            checksum: (flags & NEEDS_CHECKSUM != 0)
+                .then_some(Checksum { from, at: from.saturating_add(offset) }),
+            segment_bytes: is_tcp.then(|| u16::from_ne_bytes(size)),
+        }
+    }
+}
+
+impl Large {
+    fn header(&self) -> [u8; HEADER_BYTES] {
+        let kind = if self.is_v6 { TCP_V6 } else { TCP_V4 };
+        let numbers = [self.headers_bytes, self.segment_bytes, self.ip_header_bytes, TCP_CHECKSUM_AT];
+        let mut header = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        for (place, number) in header[2..].chunks_exact_mut(2).zip(numbers) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        header
+    }
+}
+
+// linux/virtio_net.h: VIRTIO_NET_HDR_F_NEEDS_CSUM, VIRTIO_NET_HDR_GSO_TCPV4, …_TCPV6, …_ECN.
+const NEEDS_CHECKSUM: u8 = 1;
+const TCP_V4: u8 = 1;
+const TCP_V6: u8 = 4;
+const ECN: u8 = 0x80;
+/// RFC 9293 §3.1.
+const TCP_CHECKSUM_AT: u16 = 16;
 
 impl Tun {
     /// Makes the interface `name`, without address and not yet up.
@@ -20,25 +100,50 @@ impl Tun {
     /// `InvalidInput` if interfaces cannot be called so, else what open(2) and ioctl(2) say: `PermissionDenied` without
     /// CAP_NET_ADMIN, `NotFound` where the kernel has no TUN, `ResourceBusy` if somebody has an interface of this name.
     pub fn open(name: &str) -> io::Result<Self> {
+        Self::with_flags(name, 0)
+    }
+
+    /// As [`Tun::open`]; what this machine sends comes with its checksums not yet made and, if it is TCP, in packets of up
+    /// to 64 KB ([`Undone`]), as a network card would have it.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_with_offloads(name: &str) -> io::Result<Self> {
+        let tun = Self { offloads: true, ..Self::with_flags(name, libc::IFF_VNET_HDR)? };
+        let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        // SAFETY: TUNSETOFFLOAD takes its argument as a number and touches no memory of ours. A kernel that refuses gives
+        // packets with nothing left to be done.
+        unsafe { libc::ioctl(tun.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offloads)) };
+        Ok(tun)
+    }
+
+    fn with_flags(name: &str, more: libc::c_int) -> io::Result<Self> {
         let mut request = request(name)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
         // IFF_NO_PI: packets are bare IP, without the kernel's own four bytes in front.
         // IFF_TUN_EXCL: a persistent interface that somebody made for another program is not taken over.
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
+        request.ifr_ifru.ifru_flags =
+            (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | more) as libc::c_short;
         // SAFETY: TUNSETIFF reads and writes one ifreq, which lives here for the length of the call.
         match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) } {
-            0.. => Ok(Self { file }),
+            0.. => Ok(Self { file, offloads: false }),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// The next packet that was routed to the interface: its length; what is longer than the buffer is cut.
+    /// The next packet that was routed to the interface; what is longer than the buffer is cut.
     ///
     /// # Errors
     /// `WouldBlock` when there is none.
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&self.file).read(buffer)
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        let len = (&self.file).read(buffer)?;
+        Ok(match buffer[..len].first_chunk() {
+            Some(header) if self.offloads => {
+                Received { packet: HEADER_BYTES..len, undone: Undone::read(*header) }
+            }
+            _ => Received { packet: 0..len, undone: Undone::default() },
+        })
     }
 
     /// Lets a packet arrive at the interface.
@@ -46,7 +151,27 @@ impl Tun {
     /// # Errors
     /// What write(2) says: of a packet that is no IP, of an interface that is not up.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        (&self.file).write(packet).map(|_| ())
+        if !self.offloads {
+            return (&self.file).write(packet).map(drop);
+        }
+        let slices = [IoSlice::new(&[0; HEADER_BYTES]), IoSlice::new(packet)];
+        (&self.file).write_vectored(&slices).map(drop)
+    }
+
+    /// Lets a large packet arrive as one, whose parts are these; at most 1023.
+    ///
+    /// # Errors
+    /// As [`Tun::send`], and if the interface was opened without offloads.
+    pub fn send_large<'a>(&self, large: &Large, parts: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
+        if !self.offloads {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let header = large.header();
+        let mut slices = vec![IoSlice::new(&header)];
+        for part in parts {
+            slices.push(IoSlice::new(part));
+        }
+        (&self.file).write_vectored(&slices).map(drop)
     }
 }
 
@@ -78,5 +203,27 @@ mod tests {
         for name in ["", "a-name-that-is-too-long", "kt/0", "kt%d", "kt 0", "kt\0"] {
             assert_eq!(Tun::open(name).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name:?}");
         }
+    }
+
+    /// As Linux gives it for a large packet of TCP over IPv4 with options: VIRTIO_NET_HDR_F_NEEDS_CSUM, TCPV4.
+    #[test]
+    fn what_is_left_to_be_done_is_in_the_header_in_the_machines_own_order() {
+        let header = |bytes: [u16; 4]| {
+            let mut header = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+            let places = header[2..].chunks_exact_mut(2).zip(bytes);
+            places.for_each(|(place, number)| place.copy_from_slice(&number.to_ne_bytes()));
+            header
+        };
+        let large = Large { segment_bytes: 1348, ip_header_bytes: 20, headers_bytes: 52, is_v6: false };
+        assert_eq!(large.header(), header([52, 1348, 20, 16]));
+        let checksum = Some(Checksum { from: 20, at: 36 });
+        assert_eq!(Undone::read(large.header()), Undone { checksum, segment_bytes: Some(1348) });
+        assert_eq!(Undone::read([0; HEADER_BYTES]), Undone::default());
+        let mut udp = header([0, 0, 40, 6]);
+        udp[1] = 0;
+        assert_eq!(
+            Undone::read(udp),
+            Undone { checksum: Some(Checksum { from: 40, at: 46 }), segment_bytes: None }
+        );
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::time::Duration;
-use std::{fmt, io};
+use std::{fmt, io, iter};
 
 use keytoll_engine::trace::{Fact, Protocol, Trace};
 use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_native::tun::Received;
 
 use crate::emulator::{Emulator, Way};
+use crate::segments;
 use crate::streams::{Heard, News};
 use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
 
@@ -22,16 +24,20 @@ pub struct Driver<E: Engine, C> {
     events: VecDeque<E::Event>,
     /// What the engine has just said and is not sent yet.
     outbox: Vec<Datagram>,
-    /// A packet of this machine.
+    /// A packet of this machine, perhaps a large one.
     inner: Vec<u8>,
+    /// Packets for this machine.
+    arrived: Vec<Vec<u8>>,
     /// Why there is no interface any more, until somebody asks.
     interface_lost: Option<io::Error>,
 }
 
-/// Packets of this machine that are taken before the sockets are looked at again.
-const INNER_BATCH: usize = 32;
-/// No IP packet is longer.
-const INNER_BYTES_MAX: usize = 65_535;
+/// Packets of this machine that are sealed before the sockets are looked at again.
+const INNER_BATCH: usize = 64;
+/// Packets for this machine that are opened before they arrive there together.
+const ARRIVED_BATCH: usize = 128;
+/// No IP packet is longer; and what the kernel puts in front of it.
+const INNER_BYTES_MAX: usize = 65_535 + 64;
 
 impl<E: Engine + fmt::Debug, C> fmt::Debug for Driver<E, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,6 +58,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             events: VecDeque::new(),
             outbox: Vec::new(),
             inner: vec![0; INNER_BYTES_MAX],
+            arrived: Vec::new(),
             interface_lost: None,
         }
     }
@@ -131,7 +138,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 }
             } else if let Some((way, datagram)) = self.emulator.arrive(now) {
                 self.end_of_the_way(way, datagram, trace);
-            } else if !self.take_incoming(now, trace) && !self.take_inner(now, trace) {
+            } else if !self.take_incoming(trace) && !self.take_inner(now, trace) {
                 if looked && now >= end {
                     return None;
                 }
@@ -142,8 +149,22 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         }
     }
 
+    /// Handles one thing of those that have come, or several packets for this machine; false if there is none.
+    fn take_incoming(&mut self, trace: &mut dyn Trace) -> bool {
+        let (mut taken, mut opened) = (false, 0);
+        while opened < ARRIVED_BATCH && self.take_one(self.now(), trace) {
+            taken = true;
+            if self.arrived.len() == opened {
+                break;
+            }
+            opened = self.arrived.len();
+        }
+        self.deliver(trace);
+        taken
+    }
+
     /// Handles one thing of those that have come; false if there is none.
-    fn take_incoming(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
+    fn take_one(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
         let Some(heard) = self.sockets.next(now) else { return false };
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
         match heard {
@@ -172,28 +193,36 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         while taken < INNER_BATCH
             && let Some(received) = self.sockets.next_inner(&mut self.inner)
         {
-            let length = match received {
-                Ok(length) => length,
+            match received {
+                Ok(received) => taken += self.forward(received, now, trace).max(1),
                 Err(why) => {
                     self.interface_lost = Some(why);
                     break;
                 }
-            };
-            let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
-            self.engine.forward(&self.inner[..length], &mut cx);
-            taken += 1;
+            }
         }
         self.sockets.pause_inner();
         if taken > 0 {
             self.settle(trace);
+            self.deliver(trace);
         }
         taken > 0
+    }
+
+    /// Gives the engine a packet of this machine, finished and as short as a network takes; how many it has become.
+    fn forward(&mut self, received: Received, now: Time, trace: &mut dyn Trace) -> usize {
+        let Self { engine, crypto, inner, .. } = self;
+        let mut cx = Ctx { now, crypto, trace };
+        segments::finish(&mut inner[received.packet], received.undone, |packet| {
+            engine.forward(packet, &mut cx);
+        })
     }
 
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {
         let mut cx = Ctx { now: self.clock.now(), crypto: &mut self.crypto, trace };
         self.engine.handle(input, &mut cx);
         self.settle(trace);
+        self.deliver(trace);
     }
 
     /// A datagram has gone over its link.
@@ -224,17 +253,19 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         if !self.outbox.is_empty() {
             self.send(now, trace);
         }
-        self.deliver(trace);
+        self.arrived.extend(iter::from_fn(|| self.engine.poll_inner()));
     }
 
     /// What the interface does not take is lost, as it could have been on the way; the trace says so.
     fn deliver(&mut self, trace: &mut dyn Trace) {
-        while let Some(packet) = self.engine.poll_inner() {
-            if let Err(why) = self.sockets.deliver(&packet) {
-                let why = format!("live: not delivered: {why}").into();
-                trace.record(Fact::Discarded { protocol: Protocol::Ip, why });
-            }
+        if self.arrived.is_empty() {
+            return;
         }
+        self.sockets.deliver(&self.arrived, |why| {
+            let why = format!("live: not delivered: {why}").into();
+            trace.record(Fact::Discarded { protocol: Protocol::Ip, why });
+        });
+        self.arrived.clear();
     }
 
     /// What cannot be sent is lost, as it could have been on the way; the trace says so.

@@ -1,5 +1,6 @@
 //! The network interface of a node: packets of this machine that are routed to it go into SAs, what comes out of SAs
-//! arrives at it. Addresses and routes are set with iproute2's `ip`, on this interface alone.
+//! arrives at it. The kernel gives and takes large packets, as with a network card; they are cut and joined here
+//! (`segments`, `joined`). Addresses and routes are set with iproute2's `ip`, on this interface alone.
 
 use std::io;
 use std::net::IpAddr;
@@ -73,7 +74,7 @@ impl Interface {
     /// Without privileges, without TUN in the kernel, without `ip`.
     pub fn open(name: &str, mtu_bytes: u16) -> Result<Self, InterfaceError> {
         let open = |why| InterfaceError::Open { name: name.to_owned(), why };
-        let interface = Self { tun: Tun::open(name).map_err(open)? };
+        let interface = Self { tun: Tun::open_with_offloads(name).map_err(open)? };
         // No address of its own making: what the kernel would send from it is nothing that an SA is for.
         ip(&["link", "set", "dev", name, "addrgenmode", "none"])?;
         ip(&["link", "set", "dev", name, "mtu", &mtu_bytes.to_string(), "up"])?;

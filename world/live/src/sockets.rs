@@ -8,15 +8,16 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use keytoll_engine::{Addr, Datagram, Time, Transport};
+use keytoll_native::tun;
 use nix::poll::{PollFd, PollFlags, ppoll};
 
-use crate::Waker;
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
 use crate::streams::{Heard, Streaming, Streams};
 use crate::udp::Port;
 use crate::wake::Bell;
+use crate::{Waker, joined};
 
 /// Bound sockets.
 #[derive(Debug)]
@@ -63,14 +64,14 @@ impl Sockets {
         Self { interface: Some(interface), ..self }
     }
 
-    /// The next packet of this machine into the buffer; none if there was none at the last wait, or no more. After an
+    /// The next packet of this machine into the buffer, perhaps a large one; none if there was none at the last wait, or no more. After an
     /// error there is no interface any more: somebody took it away, and a wait for it would end at once, for ever.
-    pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+    pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<io::Result<tun::Received>> {
         let interface = self.interface.as_ref().filter(|_| self.has_inner)?;
         let nothing =
             |why: &io::Error| matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
         let received = match interface.tun().receive(buffer) {
-            Ok(0) => None,
+            Ok(received) if received.packet.is_empty() => None,
             Err(why) if nothing(&why) => None,
             Err(why) => {
                 self.interface = None;
@@ -87,10 +88,12 @@ impl Sockets {
         self.has_inner = false;
     }
 
-    /// Lets a packet arrive at this machine.
-    pub(crate) fn deliver(&self, packet: &[u8]) -> io::Result<()> {
-        let nobody = || io::Error::other("no interface to arrive at");
-        self.interface.as_ref().ok_or_else(nobody)?.tun().send(packet)
+    /// Lets packets arrive at this machine; `lost` is told what the interface does not take.
+    pub(crate) fn deliver(&self, packets: &[Vec<u8>], mut lost: impl FnMut(io::Error)) {
+        match &self.interface {
+            Some(interface) => joined::deliver(interface.tun(), packets, lost),
+            None => packets.iter().for_each(|_| lost(io::Error::other("no interface to arrive at"))),
+        }
     }
 
     /// The addresses bound for UDP, then those listened on for TCP, in the order given.

@@ -57,7 +57,7 @@ impl Pipe {
         let mut count = 0;
         for (slot, length) in self.arena.chunks_exact_mut(SLOT_BYTES).zip(&mut lengths) {
             match self.tun.receive(slot) {
-                Ok(received) => *length = received,
+                Ok(received) => *length = received.packet.len(),
                 Err(why) if is_over(why.kind()) => break,
                 Err(why) => return Err(why.into()),
             }

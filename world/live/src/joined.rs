@@ -1,0 +1,422 @@
+//! Segments of TCP that came out of SAs one by one, joined so that this machine's kernel takes many as one, the way its
+//! own GRO would have done. What cannot be taken apart again into the same segments is left as it is.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+use keytoll_engine::internet_checksum::{Sum, internet_checksum, transport_checksum};
+use keytoll_native::tun::{Large, Tun};
+
+/// No IP packet is longer.
+const BYTES_MAX: usize = 65_535;
+/// With headers of their own, so that one call takes them all: writev(2), IOV_MAX.
+const SEGMENTS_MAX: usize = 512;
+
+/// Lets packets arrive, those of one connection in their order; `lost` is told what the interface does not take.
+pub(crate) fn deliver(tun: &Tun, packets: &[Vec<u8>], mut lost: impl FnMut(io::Error)) {
+    if let [packet] = packets {
+        return tun.send(packet).unwrap_or_else(lost);
+    }
+    for group in groups(packets) {
+        let sent = match &group.members[..] {
+            [only] => tun.send(&packets[*only]),
+            _ => group.send(tun, packets),
+        };
+        sent.unwrap_or_else(&mut lost);
+    }
+}
+
+/// Puts together what belongs together.
+fn groups(packets: &[Vec<u8>]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (place, packet) in packets.iter().enumerate() {
+        let segment = Segment::read(packet);
+        let ends = segment.as_ref().map_or_else(|| ends(packet), |segment| Some(segment.ends));
+        let before = groups.iter_mut().rev().find(|group| group.is_open && group.ends == ends);
+        match (before, &segment) {
+            (Some(group), Some(segment)) if group.goes_on_with(segment, packets) => {
+                group.push(place, segment);
+            }
+            (before, _) => {
+                // What comes later of this connection must not overtake it.
+                before.into_iter().for_each(|group| group.is_open = false);
+                groups.push(Group::begin(place, ends, segment.as_ref()));
+            }
+        }
+    }
+    groups
+}
+
+/// Who speaks to whom: addresses, and ports in one word.
+type Ends = (IpAddr, IpAddr, u32);
+
+/// Packets that arrive as one.
+struct Group {
+    /// Where in the batch they are.
+    members: Vec<usize>,
+    ends: Option<Ends>,
+    /// Another may be added.
+    is_open: bool,
+    next_sequence: u32,
+    /// Payload of each but the last.
+    segment_bytes: usize,
+    /// Headers, and all payloads.
+    bytes: usize,
+}
+
+impl Group {
+    fn begin(place: usize, ends: Option<Ends>, segment: Option<&Segment<'_>>) -> Self {
+        Self {
+            members: vec![place],
+            ends,
+            is_open: segment.is_some_and(|segment| !segment.is_pushed),
+            next_sequence: segment.map_or(0, Segment::next_sequence),
+            segment_bytes: segment.map_or(0, |segment| segment.payload.len()),
+            bytes: segment.map_or(0, |segment| segment.headers.len() + segment.payload.len()),
+        }
+    }
+
+    fn goes_on_with(&self, next: &Segment<'_>, packets: &[Vec<u8>]) -> bool {
+        let first = Segment::split(&packets[self.members[0]]);
+        next.sequence == self.next_sequence
+            && next.payload.len() <= self.segment_bytes
+            && self.bytes + next.payload.len() <= BYTES_MAX
+            && self.members.len() < SEGMENTS_MAX
+            && first.is_some_and(|first| first.is_like(next))
+    }
+
+    fn push(&mut self, place: usize, segment: &Segment<'_>) {
+        self.members.push(place);
+        self.bytes += segment.payload.len();
+        self.next_sequence = segment.next_sequence();
+        self.is_open = segment.payload.len() == self.segment_bytes && !segment.is_pushed;
+    }
+
+    /// As one packet: what it is, its headers, its payloads.
+    fn large<'a>(&self, packets: &'a [Vec<u8>]) -> (Large, Vec<u8>, impl Iterator<Item = &'a [u8]>) {
+        let member = |&place: &usize| Segment::split(&packets[place]).expect("it was one when it joined");
+        let segments: Vec<_> = self.members.iter().map(member).collect();
+        let (first, last) = segments.first().zip(segments.last()).expect("a group has members");
+        let headers = first.headers_of_all(self.bytes, last.is_pushed);
+        let large = Large {
+            segment_bytes: self.segment_bytes as u16,
+            ip_header_bytes: first.ip_header_len as u16,
+            headers_bytes: headers.len() as u16,
+            is_v6: first.ends.0.is_ipv6(),
+        };
+        (large, headers, segments.into_iter().map(|segment| segment.payload))
+    }
+
+    fn send(&self, tun: &Tun, packets: &[Vec<u8>]) -> io::Result<()> {
+        let (large, headers, payloads) = self.large(packets);
+        tun.send_large(&large, [&headers[..]].into_iter().chain(payloads))
+    }
+}
+
+/// A segment that others may be joined to: nothing but an acknowledgement and some payload.
+struct Segment<'a> {
+    ip_header_len: usize,
+    /// Of IP and TCP.
+    headers: &'a [u8],
+    payload: &'a [u8],
+    ends: Ends,
+    sequence: u32,
+    is_pushed: bool,
+}
+
+const V4_HEADER_BYTES: usize = 20;
+const V6_HEADER_BYTES: usize = 40;
+const TCP_HEADER_BYTES: usize = 20;
+const TCP: u8 = 6;
+const ACK: u8 = 0x10;
+const PSH: u8 = 0x08;
+/// RFC 791 §3.1: of flags and fragment offset, "don't fragment" alone.
+const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
+
+impl<'a> Segment<'a> {
+    /// A segment without fault: of one with a wrong checksum its receiver must hear, or rather not.
+    fn read(packet: &'a [u8]) -> Option<Self> {
+        let segment = Self::split(packet)?;
+        let (source, destination, _) = segment.ends;
+        let (ip, tcp) = packet.split_at(segment.ip_header_len);
+        let is_sound = (source.is_ipv6() || internet_checksum(ip) == 0)
+            && transport_checksum((source, destination), TCP, tcp) == 0;
+        is_sound.then_some(segment)
+    }
+
+    fn split(packet: &'a [u8]) -> Option<Self> {
+        let ends = ends(packet)?;
+        let ip_header_len = if ends.0.is_ipv6() { V6_HEADER_BYTES } else { V4_HEADER_BYTES };
+        // What may be fragmented has a number of its own (RFC 6864 §4), which would be lost.
+        let is_plain = ends.0.is_ipv6() || packet[6..8] == DONT_FRAGMENT;
+        let tcp = &packet[ip_header_len..];
+        let headers_len = ip_header_len + usize::from(tcp.get(12)? >> 4) * 4;
+        let flags = *tcp.get(13)?;
+        let is_data = flags & !PSH == ACK && headers_len >= ip_header_len + TCP_HEADER_BYTES;
+        let (headers, payload) = packet.split_at_checked(headers_len)?;
+        let sequence = u32::from_be_bytes(*tcp[4..].first_chunk()?);
+        let is_pushed = flags & PSH != 0;
+        (is_plain && is_data && !payload.is_empty()).then_some(Self {
+            ip_header_len,
+            headers,
+            payload,
+            ends,
+            sequence,
+            is_pushed,
+        })
+    }
+
+    const fn next_sequence(&self) -> u32 {
+        self.sequence.wrapping_add(self.payload.len() as u32)
+    }
+
+    /// Whether the headers say the same but for what tells segments apart: lengths, numbers, checksums, PSH.
+    fn is_like(&self, other: &Self) -> bool {
+        let ip: &[_] = if self.ends.0.is_ipv6() { &[0..4, 6..40] } else { &[0..2, 6..10, 12..20] };
+        let (ours, theirs) = (self.headers, other.headers);
+        if (self.ends, ours.len()) != (other.ends, theirs.len()) {
+            return false;
+        }
+        // Ports; acknowledgement number and offset; window; urgent pointer and options.
+        let tcp = [0..4, 8..13, 14..16, 18..ours.len() - self.ip_header_len];
+        let alike = |a: &[u8], b: &[u8], ranges: &[Range<usize>]| {
+            ranges.iter().all(|range| a[range.clone()] == b[range.clone()])
+        };
+        alike(ours, theirs, ip) && alike(&ours[self.ip_header_len..], &theirs[self.ip_header_len..], &tcp)
+    }
+
+    /// Headers for a packet of so many bytes that begins with this one.
+    fn headers_of_all(&self, bytes: usize, is_pushed: bool) -> Vec<u8> {
+        let mut headers = self.headers.to_vec();
+        let tcp_len = bytes - self.ip_header_len;
+        let (source, destination, _) = self.ends;
+        let (ip, tcp) = headers.split_at_mut(self.ip_header_len);
+        if source.is_ipv6() {
+            put(ip, 4, tcp_len as u16);
+        } else {
+            put(ip, 2, bytes as u16);
+            put(ip, 10, 0);
+            let sum = internet_checksum(ip);
+            put(ip, 10, sum);
+        }
+        tcp[13] |= if is_pushed { PSH } else { 0 };
+        put(tcp, 16, Sum::default().pseudo_header((source, destination), TCP, tcp_len).folded());
+        headers
+    }
+}
+
+/// Who speaks to whom in a whole packet of TCP without options or extension headers of IP.
+fn ends(packet: &[u8]) -> Option<Ends> {
+    let number = |at: usize| Some(usize::from(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?)));
+    let (source, destination, tcp): (IpAddr, IpAddr, _) = match *packet.first()? {
+        0x45 if packet.get(9) == Some(&TCP) && number(2)? == packet.len() => {
+            let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk::<4>()?).into());
+            (address(12)?, address(16)?, V4_HEADER_BYTES)
+        }
+        first if first >> 4 == 6 && packet.get(6) == Some(&TCP) && number(4)? + 40 == packet.len() => {
+            let address = |at: usize| Some(Ipv6Addr::from(*packet.get(at..)?.first_chunk::<16>()?).into());
+            (address(8)?, address(24)?, V6_HEADER_BYTES)
+        }
+        _ => return None,
+    };
+    let ports = packet.get(tcp..)?.first_chunk()?;
+    Some((source, destination, u32::from_be_bytes(*ports)))
+}
+
+fn put(bytes: &mut [u8], at: usize, number: u16) {
+    bytes[at..at + 2].copy_from_slice(&number.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_native::tun::{Checksum, Undone};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::segments::finish;
+
+    /// A large packet as the kernel gives it, with an option of TCP, and what is left to be done.
+    fn large(v6: bool, payload: &[u8], segment_bytes: u16) -> (Vec<u8>, Undone) {
+        let tcp_len = 32 + payload.len();
+        let mut packet = if v6 {
+            let mut ip = vec![0x60, 0, 0, 0, 0, 0, TCP, 64];
+            put(&mut ip, 4, tcp_len as u16);
+            ip.extend((0..32).map(|n| n * 7));
+            ip
+        } else {
+            let mut ip = vec![0x45, 0, 0, 0, 0, 9, 0x40, 0, 64, TCP, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+            put(&mut ip, 2, (20 + tcp_len) as u16);
+            let sum = internet_checksum(&ip);
+            put(&mut ip, 10, sum);
+            ip
+        };
+        let from = packet.len();
+        packet.extend([
+            0x13,
+            0x89,
+            0x80,
+            1,
+            0xff,
+            0xff,
+            0xff,
+            0,
+            0,
+            0,
+            0,
+            5,
+            0x80,
+            ACK | PSH,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]);
+        packet.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
+        packet.extend(payload);
+        let ends = ends(&packet).unwrap();
+        let sum = Sum::default().pseudo_header((ends.0, ends.1), TCP, tcp_len).folded();
+        put(&mut packet, from + 16, sum);
+        let checksum = Some(Checksum { from: from as u16, at: from as u16 + 16 });
+        (packet, Undone { checksum, segment_bytes: Some(segment_bytes) })
+    }
+
+    fn cut(mut packet: Vec<u8>, undone: Undone) -> Vec<Vec<u8>> {
+        let mut segments = Vec::new();
+        let count = finish(&mut packet, undone, |segment| segments.push(segment.to_vec()));
+        assert_eq!(count, segments.len());
+        segments
+    }
+
+    /// What arrives, each as the places of its members.
+    fn members(packets: &[Vec<u8>]) -> Vec<Vec<usize>> {
+        groups(packets).into_iter().map(|group| group.members).collect()
+    }
+
+    proptest! {
+        /// Checksums are right, headers say what they should, nothing is lost; and joined again it is what it was.
+        #[test]
+        fn what_is_cut_can_be_joined(v6: bool, payload in proptest::collection::vec(any::<u8>(), 1..9000), size in 200_u16..1500) {
+            let (packet, undone) = large(v6, &payload, size);
+            let segments = cut(packet.clone(), undone);
+            prop_assert_eq!(segments.len(), payload.len().div_ceil(size.into()));
+            let read: Vec<_> = segments.iter().map(|segment| Segment::read(segment).unwrap()).collect();
+            prop_assert_eq!(read.iter().flat_map(|one| one.payload).copied().collect::<Vec<_>>(), payload);
+            prop_assert!(read.windows(2).all(|pair| pair[0].next_sequence() == pair[1].sequence && !pair[0].is_pushed));
+            prop_assert!(read.last().unwrap().is_pushed);
+            let groups = groups(&segments);
+            prop_assert_eq!(groups.len(), 1);
+            if segments.len() > 1 {
+                let (large, headers, payloads) = groups[0].large(&segments);
+                prop_assert_eq!(large.segment_bytes, size);
+                prop_assert_eq!([&[&headers[..]][..], &payloads.collect::<Vec<_>>()].concat().concat(), packet);
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_do_no_harm(
+            mut packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..120), 0..20),
+            version in proptest::sample::select(vec![0x45_u8, 0x46, 0x60, 0]),
+            checksum in proptest::option::of((0..130_u16, 0..130_u16)), size in proptest::option::of(0..50_u16),
+        ) {
+            for packet in &mut packets {
+                let length = packet.len() as u16;
+                if packet.len() > 40 {
+                    (packet[0], packet[6], packet[9]) = (version, if version == 0x60 { TCP } else { 0x40 }, TCP);
+                    put(packet, if version == 0x60 { 4 } else { 2 }, if version == 0x60 { length - 40 } else { length });
+                }
+                let undone = Undone { checksum: checksum.map(|(from, at)| Checksum { from, at }), segment_bytes: size };
+                finish(&mut packet.clone(), undone, |_| ());
+            }
+            let mut members = members(&packets).concat();
+            members.sort_unstable();
+            prop_assert_eq!(members, (0..packets.len()).collect::<Vec<_>>());
+        }
+    }
+
+    fn segments(v6: bool, count: usize) -> Vec<Vec<u8>> {
+        let (packet, undone) = large(v6, &vec![7; count * 500], 500);
+        cut(packet, undone)
+    }
+
+    /// The same with something in TCP's header changed, and the checksum made right again.
+    fn changed(segment: &[u8], change: impl Fn(&mut [u8])) -> Vec<u8> {
+        let mut segment = segment.to_vec();
+        let ((source, destination, _), at) =
+            (ends(&segment).unwrap(), if segment[0] == 0x45 { 20 } else { 40 });
+        change(&mut segment[at..]);
+        put(&mut segment, at + 16, 0);
+        let sum = transport_checksum((source, destination), TCP, &segment[at..]);
+        put(&mut segment, at + 16, sum);
+        segment
+    }
+
+    #[test]
+    fn two_connections_are_joined_each_by_itself() {
+        let ours = segments(false, 3);
+        let theirs: Vec<_> = ours.iter().map(|one| changed(one, |tcp| tcp[1] ^= 1)).collect();
+        let mixed: Vec<_> = ours.into_iter().zip(theirs).flat_map(|(a, b)| [a, b]).collect();
+        assert_eq!(members(&mixed), [[0, 2, 4], [1, 3, 5]]);
+    }
+
+    #[test]
+    fn what_differs_or_is_not_in_order_stands_alone_and_nothing_overtakes_it() {
+        let whole = segments(true, 4);
+        let with = |place: usize, packet: Vec<u8>| {
+            let mut packets = whole.clone();
+            packets[place] = packet;
+            members(&packets)
+        };
+        let change = |change: fn(&mut [u8])| with(1, changed(&whole[1], change));
+        let alone = vec![vec![0], vec![1], vec![2, 3]];
+        assert_eq!(members(&whole), [vec![0, 1, 2, 3]]);
+        assert_eq!(change(|tcp| tcp[13] |= 1), alone, "FIN");
+        assert_eq!(change(|tcp| tcp[13] |= 4), alone, "RST");
+        assert_eq!(change(|tcp| tcp[13] |= 0x20), alone, "URG");
+        assert_eq!(change(|tcp| tcp[15] ^= 1), alone, "window");
+        assert_eq!(change(|tcp| tcp[11] ^= 1), alone, "acknowledgement");
+        assert_eq!(change(|tcp| tcp[31] ^= 1), alone, "time stamp");
+        assert_eq!(change(|tcp| tcp[7] ^= 1), alone, "sequence");
+        assert_eq!(change(|tcp| tcp[13] |= PSH), [[0, 1], [2, 3]]);
+        let mut damaged = whole[1].clone();
+        damaged[80] ^= 1;
+        assert_eq!(with(1, damaged), alone, "its receiver is to see the wrong checksum");
+        let mut marked = whole[1].clone();
+        marked[1] |= 0x30;
+        assert_eq!(with(1, marked), alone, "congestion experienced");
+        assert_eq!(members(&[whole[1].clone(), whole[0].clone()]), [[0], [1]]);
+        assert_eq!(members(&[whole[0].clone(), whole[0].clone()]), [[0], [1]], "a copy");
+    }
+
+    #[test]
+    fn what_may_be_fragmented_stands_alone() {
+        let mut packets = segments(false, 2);
+        for packet in &mut packets {
+            (packet[6], packet[10], packet[11]) = (0, 0, 0);
+            let sum = internet_checksum(&packet[..20]);
+            put(packet, 10, sum);
+        }
+        assert_eq!(members(&packets), [[0], [1]]);
+    }
+
+    #[test]
+    fn a_packet_stays_below_the_longest() {
+        let mut packets = segments(false, 130);
+        let last = packets.pop().unwrap();
+        packets.push(changed(&last, |tcp| tcp[13] &= !PSH));
+        packets.push(changed(&last, |tcp| {
+            let next = u32::from_be_bytes(*tcp[4..].first_chunk().unwrap()).wrapping_add(500);
+            tcp[4..8].copy_from_slice(&next.to_be_bytes());
+        }));
+        assert_eq!(members(&packets).iter().map(Vec::len).collect::<Vec<_>>(), [130, 1]);
+    }
+
+    #[test]
+    fn a_checksum_is_filled_in() {
+        let (mut packet, undone) = large(false, &[1, 2, 3], 500);
+        let undone = Undone { segment_bytes: None, ..undone };
+        assert_eq!(finish(&mut packet, undone, |packet| assert!(Segment::read(packet).is_some())), 1);
+    }
+}

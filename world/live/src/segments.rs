@@ -1,0 +1,134 @@
+//! What this machine's kernel leaves to a network card, done here: checksums, and cutting a large packet of TCP into
+//! segments. RFC 9293 §3.1, RFC 791 §3.1, RFC 8200 §3.
+
+use keytoll_engine::internet_checksum::{Sum, internet_checksum};
+use keytoll_native::tun::{Checksum, Undone};
+
+/// Finishes a packet and gives what goes to the network, in order; how many they were. None of a packet that cannot be what
+/// it is said to be.
+pub(crate) fn finish(packet: &mut [u8], undone: Undone, mut each: impl FnMut(&[u8])) -> usize {
+    match undone {
+        Undone { checksum: None, segment_bytes: None } => {
+            each(packet);
+            1
+        }
+        Undone { checksum: Some(checksum), segment_bytes: None } => {
+            usize::from(fill_in(packet, checksum).map(|()| each(packet)).is_some())
+        }
+        Undone { checksum: Some(checksum), segment_bytes: Some(bytes) } => {
+            Large::read(packet, checksum.from.into(), bytes.into()).map_or(0, |large| large.cut(each))
+        }
+        // TCP without a checksum to be made is nothing that the kernel gives.
+        Undone { checksum: None, segment_bytes: Some(_) } => 0,
+    }
+}
+
+/// Makes the checksum; what stands in its place counts, it is the sum of the pseudo-header.
+fn fill_in(packet: &mut [u8], Checksum { from, at }: Checksum) -> Option<()> {
+    let sum = internet_checksum(packet.get(usize::from(from)..)?);
+    // RFC 768: zero would say that there is none; for TCP the two are the same.
+    let sum = if sum == 0 { u16::MAX } else { sum };
+    write(packet, at.into(), sum)
+}
+
+fn write(packet: &mut [u8], at: usize, number: u16) -> Option<()> {
+    packet.get_mut(at..at + 2)?.copy_from_slice(&number.to_be_bytes());
+    Some(())
+}
+
+/// A packet of several segments.
+struct Large<'a> {
+    ip: Version,
+    ip_header_len: usize,
+    headers: &'a [u8],
+    sequence: u32,
+    payload: &'a [u8],
+    /// Of each segment but the last.
+    segment_bytes: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V4,
+    V6,
+}
+
+/// RFC 9293 §3.1.
+const TCP_HEADER_BYTES: usize = 20;
+const FIN_PSH: u8 = 0x01 | 0x08;
+const CWR: u8 = 0x80;
+
+impl<'a> Large<'a> {
+    fn read(packet: &'a [u8], ip_header_len: usize, segment_bytes: usize) -> Option<Self> {
+        let ip = match packet.first()? >> 4 {
+            4 if ip_header_len >= 20 => Version::V4,
+            6 if ip_header_len >= 40 => Version::V6,
+            _ => return None,
+        };
+        let tcp = packet.get(ip_header_len..)?;
+        let tcp_header_len = usize::from(*tcp.get(12)? >> 4) * 4;
+        if tcp_header_len < TCP_HEADER_BYTES || segment_bytes == 0 {
+            return None;
+        }
+        let (headers, payload) = packet.split_at_checked(ip_header_len + tcp_header_len)?;
+        let sequence = u32::from_be_bytes(tcp[4..8].try_into().ok()?);
+        Some(Self { ip, ip_header_len, headers, sequence, payload, segment_bytes })
+    }
+
+    fn cut(&self, mut each: impl FnMut(&[u8])) -> usize {
+        let count = self.payload.len().div_ceil(self.segment_bytes).max(1);
+        let mut segment = Vec::with_capacity(self.headers.len() + self.segment_bytes);
+        for number in 0..count {
+            let start = number * self.segment_bytes;
+            let end = self.payload.len().min(start + self.segment_bytes);
+            segment.clear();
+            segment.extend_from_slice(self.headers);
+            segment.extend_from_slice(&self.payload[start..end]);
+            self.write_ip(&mut segment, number);
+            self.write_tcp(&mut segment, number, number + 1 == count);
+            each(&segment);
+        }
+        count
+    }
+
+    fn write_ip(&self, segment: &mut [u8], number: usize) {
+        let len = segment.len();
+        match self.ip {
+            Version::V4 => {
+                put(segment, 2, len as u16);
+                // As the kernel would number them.
+                let identification = u16::from_be_bytes([segment[4], segment[5]]).wrapping_add(number as u16);
+                put(segment, 4, identification);
+                put(segment, 10, 0);
+                let sum = internet_checksum(&segment[..self.ip_header_len]);
+                put(segment, 10, sum);
+            }
+            Version::V6 => put(segment, 4, (len - 40) as u16),
+        }
+    }
+
+    fn write_tcp(&self, segment: &mut [u8], number: usize, is_last: bool) {
+        let addresses = match self.ip {
+            Version::V4 => 12..20,
+            Version::V6 => 8..40,
+        };
+        let addresses = Sum::default().bytes(&segment[addresses]);
+        let tcp = &mut segment[self.ip_header_len..];
+        let sequence = self.sequence.wrapping_add((number * self.segment_bytes) as u32);
+        tcp[4..8].copy_from_slice(&sequence.to_be_bytes());
+        // What ends a stream or asks for its delivery belongs to the end; RFC 3168 §6.1.2: that the window was reduced is
+        // said once.
+        tcp[13] &= if is_last { !0 } else { !FIN_PSH } & if number == 0 { !0 } else { !CWR };
+        put(tcp, 16, 0);
+        let sum = addresses.number(TCP).number(tcp.len() as u16).bytes(tcp).finish();
+        put(tcp, 16, sum);
+    }
+}
+
+/// The protocol's number.
+pub(crate) const TCP: u16 = 6;
+
+/// Writes a number into a header that is there.
+fn put(bytes: &mut [u8], at: usize, number: u16) {
+    bytes[at..at + 2].copy_from_slice(&number.to_be_bytes());
+}
