@@ -14,15 +14,24 @@ use crate::mac::{self, MacKey};
 struct Expanded {
     direction: Direction,
     cipher: Cipher,
+    /// Where in the encryption key the salt begins.
+    salt_at: usize,
+    /// What the algorithm says of lengths, asked once: its tag, and one less than its block, a power of two.
+    tag_len: usize,
+    block_mask: usize,
     /// In a box of its own: with an AEAD there is none.
     mac: Option<Box<MacKey>>,
 }
 
 impl Expanded {
     fn new(key: &TrafficKey, direction: Direction) -> Self {
+        let (bare, _) = split(key.encryption, &key.encryption_key);
         Self {
             direction,
-            cipher: Cipher::new(key.encryption, split(key.encryption, &key.encryption_key).0, direction),
+            cipher: Cipher::new(key.encryption, bare, direction),
+            salt_at: bare.len(),
+            tag_len: key.encryption.tag_len(),
+            block_mask: key.encryption.block_len() - 1,
             mac: key.integrity.map(|integrity| Box::new(MacKey::new(integrity, &key.integrity_key))),
         }
     }
@@ -31,12 +40,13 @@ impl Expanded {
 /// Encrypts a packet.
 pub(crate) fn encrypt(key: &mut TrafficKey, iv: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
     let (encryption, direction) = (key.encryption, Direction::Encrypt);
-    assert_eq!(tag.len(), encryption.tag_len(), "length of the {encryption} tag");
     let TrafficKey { encryption_key, kept, .. } = key;
-    let (bare, salt) = split(encryption, encryption_key);
-    if let Some(Expanded { cipher, .. }) = expanded(kept, direction) {
-        return cipher.encrypt(salt, iv, aad, data, tag);
+    if let Some(expanded) = expanded(kept, direction) {
+        assert_eq!(tag.len(), expanded.tag_len, "length of the {encryption} tag");
+        return expanded.cipher.encrypt(&encryption_key[expanded.salt_at..], iv, aad, data, tag);
     }
+    assert_eq!(tag.len(), encryption.tag_len(), "length of the {encryption} tag");
+    let (bare, salt) = split(encryption, encryption_key);
     Cipher::new(encryption, bare, direction).encrypt(salt, iv, aad, data, tag);
     if encryption != Encryption::Null {
         used(key, direction);
@@ -52,12 +62,15 @@ pub(crate) fn decrypt(
     tag: &[u8],
 ) -> Result<(), Rejected> {
     let (encryption, direction) = (key.encryption, Direction::Decrypt);
-    check_lengths(encryption, data, tag)?;
     let TrafficKey { encryption_key, kept, .. } = key;
-    let (bare, salt) = split(encryption, encryption_key);
-    if let Some(Expanded { cipher, .. }) = expanded(kept, direction) {
-        return cipher.decrypt(salt, iv, aad, data, tag);
+    if let Some(expanded) = expanded(kept, direction) {
+        if data.len() & expanded.block_mask != 0 || tag.len() != expanded.tag_len {
+            return Err(Rejected);
+        }
+        return expanded.cipher.decrypt(&encryption_key[expanded.salt_at..], iv, aad, data, tag);
     }
+    check_lengths(encryption, data, tag)?;
+    let (bare, salt) = split(encryption, encryption_key);
     // What a stranger sends must not make us keep anything: only packets that were right count.
     Cipher::new(encryption, bare, direction).decrypt(salt, iv, aad, data, tag)?;
     if encryption != Encryption::Null {
@@ -103,6 +116,7 @@ pub(crate) fn verify(key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Resul
 }
 
 /// What was kept, if it serves this direction.
+#[inline]
 fn expanded(kept: &mut Kept, direction: Direction) -> Option<&mut Expanded> {
     match kept {
         Kept::Expanded(any) => any.downcast_mut::<Expanded>().filter(|kept| kept.direction == direction),

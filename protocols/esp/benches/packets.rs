@@ -1,8 +1,10 @@
 //! Packets through both ends of an SA, everything included: `cargo bench -p keytoll-esp`.
 //!
 //! `packet` is what a gateway does for one of a flow that it knows: its flow found in the cache in front of the policies and
-//! SAs, which are not searched, sequence number, header, padding, encryption on one end; SA lookup, replay check, decryption, unpadding and selector check on the other. `raw` is the AEAD alone over as many
-//! bytes, key expanded, measured in the same run.
+//! SAs, which are not searched, sequence number, header, padding, encryption on one end; SA lookup, replay check,
+//! decryption, unpadding and selector check on the other. `raw` is the AEAD alone over as many bytes, key expanded,
+//! measured in the same run. `flows` takes the flows of one SA in turn, behind a dozen policies of which the last is for
+//! them; `pairs` takes as many SAs in turn.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -12,7 +14,9 @@ use divan::{Bencher, black_box};
 use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::{Addr, Crypto, Rng};
-use keytoll_esp::{Frame, HEADROOM, Ipsec, TAILROOM};
+use keytoll_esp::selector::{Addresses, Selector, Selectors};
+use keytoll_esp::spd::{Action, Policy, Spd};
+use keytoll_esp::{Frame, HEADROOM, Ipsec, PairConfig, TAILROOM};
 use keytoll_native::awslc::aead::{Aead, Key};
 use support::{INNER, OUTER, datagram, ip, key, pair};
 
@@ -31,25 +35,24 @@ struct Bench<C> {
     ends: [Ipsec; 2],
     rng: Rng,
     crypto: C,
+    /// As many as there are flows, and whole batches.
     buffers: Vec<Vec<u8>>,
+    next: usize,
     outer: [Addr; 2],
 }
 
 impl<C: Crypto> Bench<C> {
-    fn new(encryption: Encryption, len: usize, crypto: C) -> Self {
-        let key = key(encryption, Some(Integrity::HmacMd5_96));
-        let ends = [0, 1].map(|end| {
-            let mut ipsec = Ipsec::default();
-            ipsec.install(pair(end, &key));
-            ipsec
-        });
-        let packet = datagram(INNER[0], INNER[1], len);
-        let buffer = [&[0; HEADROOM], &packet[..], &[0; TAILROOM]].concat();
+    fn new(ends: [Ipsec; 2], packets: &[Vec<u8>], crypto: C) -> Self {
+        let len = packets[0].len();
+        let room = |packet: &Vec<u8>| [&[0; HEADROOM], &packet[..], &[0; TAILROOM]].concat();
+        let buffers = packets.iter().cycle().take(packets.len().next_multiple_of(BATCH)).map(room);
         let outer = OUTER.map(|text| Addr::new(ip(text), 0));
-        let mut bench =
-            Self { ends, rng: Rng::named(1, "bench"), crypto, buffers: vec![buffer; BATCH], outer };
-        bench.pass();
-        assert!(bench.buffers.iter().all(|buffer| buffer[HEADROOM..][..len] == packet));
+        let rng = Rng::named(1, "bench");
+        let mut bench = Self { ends, rng, crypto, buffers: buffers.collect(), next: 0, outer };
+        // Each flow several times: every key is expanded, every cache as it will be.
+        (0..8 * bench.buffers.len() / BATCH).for_each(|_| bench.pass());
+        let intact = |(buffer, packet): (&Vec<u8>, &Vec<u8>)| buffer[HEADROOM..][..len] == packet[..];
+        assert!(bench.buffers.iter().zip(packets).all(intact));
         bench
     }
 
@@ -57,8 +60,9 @@ impl<C: Crypto> Bench<C> {
     fn pass(&mut self) {
         let [sender, receiver] = &mut self.ends;
         let ([from, to], rng, crypto) = (self.outer, &mut self.rng, &mut self.crypto);
+        let batch = &mut self.buffers[self.next..self.next + BATCH];
         let mut frames: [_; BATCH] = std::array::from_fn(|_| None);
-        for (frame, buffer) in frames.iter_mut().zip(&mut self.buffers) {
+        for (frame, buffer) in frames.iter_mut().zip(batch) {
             let range = HEADROOM..buffer.len() - TAILROOM;
             let frame = frame.insert(Frame::new(buffer, range));
             black_box(sender.outbound(frame, rng, crypto, &mut ())).expect("there is an SA");
@@ -67,13 +71,27 @@ impl<C: Crypto> Bench<C> {
             let arrived = receiver.inbound(frame, from, to, crypto, &mut ());
             assert_eq!(black_box(arrived).expect("it was just sealed").header_len, 20);
         }
+        self.next = (self.next + BATCH) % self.buffers.len();
     }
 }
 
-fn run<C: Crypto>(bencher: Bencher<'_, '_>, encryption: Encryption, len: usize, crypto: C) {
-    let mut bench = Bench::new(encryption, len, crypto);
+/// Two ends with one pair of SAs between them.
+fn ends(encryption: Encryption) -> [Ipsec; 2] {
+    let key = key(encryption, Some(Integrity::HmacMd5_96));
+    [0, 1].map(|end| {
+        let mut ipsec = Ipsec::default();
+        ipsec.install(pair(end, &key));
+        ipsec
+    })
+}
+
+fn run<C: Crypto>(bencher: Bencher<'_, '_>, len: usize, mut bench: Bench<C>) {
     let bencher = bencher.counter(BytesCount::new(BATCH * len)).counter(ItemsCount::new(BATCH));
     bencher.bench_local(|| bench.pass());
+}
+
+fn run_one<C: Crypto>(bencher: Bencher<'_, '_>, encryption: Encryption, len: usize, crypto: C) {
+    run(bencher, len, Bench::new(ends(encryption), &[datagram(INNER[0], INNER[1], len)], crypto));
 }
 
 /// Sealed and opened, with cryptography.
@@ -82,19 +100,67 @@ fn run<C: Crypto>(bencher: Bencher<'_, '_>, encryption: Encryption, len: usize, 
     Encryption::Aes128Gmac, Encryption::Aes128Cbc, Encryption::Aes128Ctr, Encryption::TripleDesCbc, Encryption::Null,
 ])]
 fn packet<const LENGTH: usize>(bencher: Bencher<'_, '_>, encryption: Encryption) {
-    run(bencher, encryption, LENGTH, Real::default());
+    run_one(bencher, encryption, LENGTH, Real::default());
 }
 
 /// Sealed and opened as a simulation does it: with a meter that reads no clock.
 #[divan::bench(consts = LENGTHS)]
 fn counted<const LENGTH: usize>(bencher: Bencher<'_, '_>) {
-    run(bencher, Encryption::Aes128Gcm16, LENGTH, Metered::count_only(Provider::Real(Real::default())));
+    run_one(bencher, Encryption::Aes128Gcm16, LENGTH, Metered::count_only(Provider::Real(Real::default())));
 }
 
 /// The skeleton: everything but cryptography.
 #[divan::bench(consts = LENGTHS)]
 fn skeleton<const LENGTH: usize>(bencher: Bencher<'_, '_>) {
-    run(bencher, Encryption::Aes128Gcm16, LENGTH, Null);
+    run_one(bencher, Encryption::Aes128Gcm16, LENGTH, Null);
+}
+
+/// Flows of one SA between two networks, in turn; behind policies for other networks.
+#[divan::bench(consts = LENGTHS, args = [1, 64, 1024, 16384])]
+fn flows<const LENGTH: usize>(bencher: Bencher<'_, '_>, flows: u32) {
+    let net = |first: &str, last: &str| Addresses::new(ip(first), ip(last)).expect("one family");
+    let networks = [net("10.0.0.0", "10.0.255.255"), net("10.1.0.0", "10.1.255.255")];
+    let key = key(Encryption::Aes128Gcm16, None);
+    let ends = [0, 1].map(|end| {
+        let selectors = Selectors::between(networks[end], networks[1 - end]);
+        let others = (1..12).map(|n| {
+            let text = format!("198.51.100.{n}");
+            Policy {
+                selectors: Selectors::between(networks[end], Addresses::one(ip(&text))),
+                action: Action::Bypass,
+            }
+        });
+        let ours = Policy { selectors: selectors.clone(), action: Action::Protect };
+        let mut ipsec = Ipsec::new(Spd::new(others.chain([ours]).collect(), Action::Discard));
+        ipsec.install(PairConfig { selectors, ..pair(end, &key) });
+        ipsec
+    });
+    let address = |network: u8, n: u32| format!("10.{network}.{}.{}", n / 256, n % 256);
+    let packets: Vec<_> = (0..flows).map(|n| datagram(&address(0, n), &address(1, n), LENGTH)).collect();
+    run(bencher, LENGTH, Bench::new(ends, &packets, Real::default()));
+}
+
+/// As many pairs of SAs, each for one peer, in turn.
+#[divan::bench(consts = LENGTHS, args = [1, 100, 10_000])]
+fn pairs<const LENGTH: usize>(bencher: Bencher<'_, '_>, pairs: u32) {
+    let key = key(Encryption::Aes128Gcm16, None);
+    let peer = |n: u32| format!("10.1.{}.{}", n / 256, n % 256);
+    let mut spis = Rng::named(1, "spis");
+    let spis: Vec<_> = (0..pairs).map(|_| spis.bytes::<4>()).map(u32::from_be_bytes).collect();
+    let ends = [0, 1].map(|end| {
+        let mut ipsec = Ipsec::default();
+        for (n, &spi) in (0..).zip(&spis) {
+            let sides = [Addresses::one(ip(INNER[0])), Addresses::one(ip(&peer(n)))];
+            let selectors = Selectors {
+                local: vec![Selector::of(sides[end])],
+                remote: vec![Selector::of(sides[1 - end])],
+            };
+            ipsec.install(PairConfig { selectors, inbound_spi: spi, outbound_spi: spi, ..pair(end, &key) });
+        }
+        ipsec
+    });
+    let packets: Vec<_> = (0..pairs).map(|n| datagram(INNER[0], &peer(n), LENGTH)).collect();
+    run(bencher, LENGTH, Bench::new(ends, &packets, Real::default()));
 }
 
 /// The AEAD alone, sealing and opening as many bytes as a packet has.

@@ -70,7 +70,7 @@ impl Outbound {
             return Err(Dropped::Fragment);
         }
         let icv_len = self.key.icv_len();
-        let ah_len = ah_len(icv_len, header.source.is_ipv4());
+        let ah_len = ah_len(icv_len, header.is_v4);
         let total = u16::try_from(header.total_len + ah_len).map_err(|_| Dropped::TooLong)?;
         let sequence_max = if self.esn { u64::MAX } else { u64::from(u32::MAX) };
         let next = self.sequence.checked_add(1).filter(|&n| n <= sequence_max);
@@ -137,7 +137,7 @@ impl Inbound {
             return Err(Dropped::Fragment);
         }
         let (icv_len, low) = (self.key.icv_len(), self.check(frame.bytes(), &header)?);
-        let ah_len = ah_len(icv_len, header.source.is_ipv4());
+        let ah_len = ah_len(icv_len, header.is_v4);
         let sequence = if self.esn { self.window.extend(low) } else { Some(u64::from(low)) };
         let sequence = sequence.filter(|&sequence| self.window.accepts(sequence)).ok_or(Dropped::Replay)?;
         let packet = frame.bytes_mut();
@@ -177,7 +177,7 @@ impl Inbound {
             r.skip(2, "Reserved")?;
             let spi = r.u32("SPI")?;
             let sequence = r.u32("Sequence Number")?;
-            let ah_len = ah_len(self.key.icv_len(), header.source.is_ipv4());
+            let ah_len = ah_len(self.key.icv_len(), header.is_v4);
             r.skip(ah_len - FIXED_LEN, "Integrity Check Value")?;
             // RFC 4302 §2.2: the length must be what the algorithm makes.
             if (usize::from(payload_len) + 2) * 4 != ah_len {
@@ -202,7 +202,7 @@ fn authenticated(
     let mut room = [0; HEADERS_MAX];
     let headers = room.get_mut(..header.header_len).ok_or(Dropped::TooLong)?;
     headers.copy_from_slice(&packet[..header.header_len]);
-    if header.source.is_ipv4() {
+    if header.is_v4 {
         mask_v4(headers)?;
     } else {
         mask_v6(headers)?;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Bytes in front of a packet that every SA can make do with: IPv6, UDP, ESP and the longest IV.
-pub const HEADROOM: usize = 40 + 8 + 8 + 16;
+/// Bytes in front of a packet that every SA can make do with: IPv6, UDP, ESP and the longest IV. So many that a packet behind
+/// them, which is encrypted where it lies, begins on a multiple of a cipher's block if its buffer does.
+pub const HEADROOM: usize = (40 + 8 + 8 + 16_usize).next_multiple_of(16);
 
 /// Bytes behind a packet that every SA can make do with: padding to a block, its length, Next Header and the longest ICV.
 pub const TAILROOM: usize = 15 + 2 + 32;
@@ -31,43 +32,51 @@ impl<'a> Frame<'a> {
     ///
     /// # Panics
     /// If the range is not in the buffer.
+    #[inline]
     pub fn new(buffer: &'a mut [u8], packet: Range<usize>) -> Self {
         assert!(packet.start <= packet.end && packet.end <= buffer.len(), "the packet lies in its buffer");
         Self { buffer, start: packet.start, end: packet.end }
     }
 
     /// A packet that fills its buffer: for what arrives, which only shrinks.
+    #[inline]
     pub const fn whole(buffer: &'a mut [u8]) -> Self {
         let end = buffer.len();
         Self { buffer, start: 0, end }
     }
 
     /// The packet.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// The packet, to change it.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..self.end]
     }
 
     /// Where in the buffer the packet is.
+    #[inline]
     pub const fn range(&self) -> Range<usize> {
         self.start..self.end
     }
 
     /// Length of the packet in bytes.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.end - self.start
     }
 
     /// Whether nothing is left of the packet.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     /// Whether it can grow by so many bytes in front and behind.
+    #[inline]
     pub const fn has_room(&self, front: usize, behind: usize) -> bool {
         self.start >= front && self.buffer.len() - self.end >= behind
     }
@@ -76,6 +85,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Panics
     /// If there is no room: ask [`Frame::has_room`].
+    #[inline]
     pub(crate) fn grow(&mut self, front: usize, behind: usize) {
         assert!(self.has_room(front, behind), "a caller leaves HEADROOM and TAILROOM around a packet");
         self.start -= front;
@@ -83,11 +93,13 @@ impl<'a> Frame<'a> {
     }
 
     /// Cuts bytes off the front; all of them if there are fewer.
+    #[inline]
     pub(crate) fn skip(&mut self, front: usize) {
         self.start = self.end.min(self.start + front);
     }
 
     /// Cuts bytes off the end until there are `len`.
+    #[inline]
     pub(crate) fn truncate(&mut self, len: usize) {
         self.end = self.end.min(self.start + len);
     }

@@ -4,15 +4,17 @@ use keytoll_engine::Crypto;
 use keytoll_engine::crypto::{Rejected, TrafficKey};
 use keytoll_engine::wire::{DecodeError, Problem, Reader};
 
+use crate::layout::{HEADER_LEN, Layout};
 use crate::lifetime::{Lifetime, Limit, Spent, Usage};
 use crate::replay::Window;
-use crate::{Dropped, Frame, HEADER_LEN, Probe, Stage, associated};
+use crate::{Dropped, Frame, Probe, Stage, associated};
 
 /// The receiving half of an SA.
 #[derive(Debug)]
 pub struct Inbound {
     spi: u32,
     key: TrafficKey,
+    layout: Layout,
     esn: bool,
     window: Window,
     usage: Usage,
@@ -27,8 +29,9 @@ impl Inbound {
     }
 
     /// A fresh SA with extended sequence numbers, or without, a window and a lifetime.
-    pub const fn with(spi: u32, key: TrafficKey, esn: bool, window: Window, lifetime: Lifetime) -> Self {
-        Self { spi, key, esn, window, usage: Usage::new(lifetime), is_soft: false }
+    pub fn with(spi: u32, key: TrafficKey, esn: bool, window: Window, lifetime: Lifetime) -> Self {
+        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime));
+        Self { spi, key, layout, esn, window, usage, is_soft: false }
     }
 
     /// The SPI we chose.
@@ -98,11 +101,10 @@ impl Inbound {
     /// Checks the lengths, and reads the part of the sequence number that was sent.
     #[inline]
     fn check(&self, packet: &[u8]) -> Result<u32, Dropped> {
-        let encryption = self.key.encryption;
-        let around = HEADER_LEN + encryption.iv_len() + self.key.icv_len();
+        let around = self.layout.front_len + self.layout.icv_len;
         let body = packet.len().checked_sub(around).filter(|&body| body >= 2);
         let body = body.ok_or_else(|| Dropped::Malformed(self.too_short(packet)))?;
-        if body % encryption.block_len() != 0 {
+        if !self.layout.is_whole(body) {
             return Err(Dropped::Blocks);
         }
         Ok(u32::from_be_bytes([packet[4], packet[5], packet[6], packet[7]]))
@@ -131,8 +133,8 @@ impl Inbound {
         probe: &mut P,
     ) -> Result<(), Dropped> {
         let high = self.esn.then_some((sequence >> 32) as u32);
-        let (text, icv) = packet.split_at_mut(packet.len() - self.key.icv_len());
-        let at = HEADER_LEN + self.key.encryption.iv_len();
+        let (text, icv) = packet.split_at_mut(packet.len() - self.layout.icv_len);
+        let at = self.layout.front_len;
         let refused = |Rejected| Dropped::Integrity;
         if self.key.integrity.is_some() {
             let high = high.map(u32::to_be_bytes);
@@ -154,13 +156,14 @@ impl Inbound {
 
     #[inline]
     fn unpad(&self, frame: &mut Frame<'_>) -> Result<u8, Dropped> {
-        frame.skip(HEADER_LEN + self.key.encryption.iv_len());
-        frame.truncate(frame.len() - self.key.icv_len());
+        frame.skip(self.layout.front_len);
+        frame.truncate(frame.len() - self.layout.icv_len);
         let body = frame.bytes();
         let &[.., padding, next_header] = body else { return Err(Dropped::Padding) };
         let length = (body.len() - 2).checked_sub(usize::from(padding)).ok_or(Dropped::Padding)?;
         // RFC 4303 §2.4: the receiver SHOULD inspect the padding.
-        if !body[length..body.len() - 2].iter().copied().eq((1..=u8::MAX).take(usize::from(padding))) {
+        let mut padding = body[length..body.len() - 2].iter().enumerate();
+        if !padding.all(|(before, &byte)| usize::from(byte) == before + 1) {
             return Err(Dropped::Padding);
         }
         frame.truncate(length);

@@ -33,10 +33,7 @@ pub(crate) mod extension {
 
 /// The next header number that announces a packet between addresses of this family.
 pub const fn next_header(ip: IpAddr) -> u8 {
-    match ip {
-        IpAddr::V4(_) => IPV4,
-        IpAddr::V6(_) => IPV6,
-    }
+    if ip.is_ipv4() { IPV4 } else { IPV6 }
 }
 
 /// Length of a header without options or extension headers.
@@ -70,13 +67,30 @@ impl Fragment {
     }
 }
 
+/// An address as a number. `IpAddr` has a byte that says which of two forms the others have: what was just read of a packet
+/// can be copied and compared only after it has been to memory and back. Numbers stay in registers.
+#[inline]
+pub(crate) fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// The address that a number is.
+#[inline]
+pub(crate) fn address(is_v4: bool, bits: u128) -> IpAddr {
+    if is_v4 { Ipv4Addr::from_bits(bits as u32).into() } else { Ipv6Addr::from_bits(bits).into() }
+}
+
 /// What IPsec must know of a packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The sender.
-    pub source: IpAddr,
-    /// The receiver.
-    pub destination: IpAddr,
+    /// The addresses as numbers: see [`bits`].
+    pub(crate) source: u128,
+    pub(crate) destination: u128,
+    /// Whether it is IPv4, else IPv6.
+    pub is_v4: bool,
     /// What follows the headers.
     pub protocol: u8,
     /// Bytes of header, extension headers included.
@@ -94,6 +108,16 @@ pub struct Header {
 }
 
 impl Header {
+    /// The sender.
+    pub fn source(&self) -> IpAddr {
+        address(self.is_v4, self.source)
+    }
+
+    /// The receiver.
+    pub fn destination(&self) -> IpAddr {
+        address(self.is_v4, self.destination)
+    }
+
     /// Reads the headers; the packet may be shorter than its buffer, not longer.
     #[inline(always)]
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
@@ -116,8 +140,9 @@ impl Header {
         }
         let flags = u16::from_be_bytes([head[6], head[7]]);
         Ok(Self {
-            source: IpAddr::V4(Ipv4Addr::new(head[12], head[13], head[14], head[15])),
-            destination: IpAddr::V4(Ipv4Addr::new(head[16], head[17], head[18], head[19])),
+            source: u32::from_be_bytes([head[12], head[13], head[14], head[15]]).into(),
+            destination: u32::from_be_bytes([head[16], head[17], head[18], head[19]]).into(),
+            is_v4: true,
             protocol: head[9],
             header_len,
             total_len,
@@ -139,8 +164,9 @@ impl Header {
         let payload = bytes.get(HEADER_V6..total_len);
         let too_long = r.error("payload length", Problem::Length(total_len as u64));
         let mut header = Self {
-            source: Ipv6Addr::from(source).into(),
-            destination: Ipv6Addr::from(destination).into(),
+            source: u128::from_be_bytes(source),
+            destination: u128::from_be_bytes(destination),
+            is_v4: false,
             protocol,
             header_len: HEADER_V6,
             total_len,
@@ -154,27 +180,49 @@ impl Header {
     }
 
     // RFC 4303 §3.1.1: what the way of the packet needs stands in front of what IPsec protects.
-    // Destination options may stand on either side; here they are protected, as they are for the receiver alone.
+    // Destination options may stand on either side: those that a routing header, ESP or AH follows are in front, all others
+    // are for the receiver alone, and protected.
     // RFC 8200 §4.5: behind a later fragment's header stand bytes from the middle of a packet, and no headers.
     fn skip_extensions(&mut self, payload: &[u8]) -> Result<(), DecodeError> {
-        let mut r = Reader::new(payload);
-        while self.fragment != Fragment::Later
-            && let kind @ (extension::HOP_BY_HOP | extension::ROUTING | extension::FRAGMENT) = self.protocol
-        {
-            self.next_header_at = self.header_len;
-            let next = r.u8("extension header")?;
-            let len = r.u8("extension header length")?;
-            if kind == extension::FRAGMENT {
-                let offset = r.u16("fragment offset")?;
-                r.skip(4, "fragment identification")?;
-                self.fragment = self.fragment.and(fragment(offset >> 3, offset & 1 != 0));
-                self.header_len += 8;
-            } else {
-                r.skip(6 + usize::from(len) * 8, "extension header")?;
-                self.header_len += 8 + usize::from(len) * 8;
+        let (mut r, mut ahead) = (Reader::new(payload), *self);
+        while ahead.fragment != Fragment::Later {
+            match ahead.protocol {
+                extension::HOP_BY_HOP | extension::ROUTING | extension::FRAGMENT => {
+                    ahead.skip_extension(&mut r)?;
+                    *self = ahead;
+                }
+                // Who is to process them finds out what is wrong with them.
+                extension::DESTINATION => {
+                    if ahead.skip_extension(&mut r).is_err() {
+                        break;
+                    }
+                }
+                ESP | AH => {
+                    *self = ahead;
+                    break;
+                }
+                _ => break,
             }
-            self.protocol = next;
         }
+        Ok(())
+    }
+
+    /// RFC 8200 §4: Next Header(1) Hdr Ext Len(1), and a rest of 6 + 8 × length bytes; a fragment header has no length.
+    fn skip_extension(&mut self, r: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let at = self.header_len;
+        let next = r.u8("extension header")?;
+        let len = r.u8("extension header length")?;
+        if self.protocol == extension::FRAGMENT {
+            let offset = r.u16("fragment offset")?;
+            r.skip(4, "fragment identification")?;
+            self.fragment = self.fragment.and(fragment(offset >> 3, offset & 1 != 0));
+            self.header_len += 8;
+        } else {
+            r.skip(6 + usize::from(len) * 8, "extension header")?;
+            self.header_len += 8 + usize::from(len) * 8;
+        }
+        self.next_header_at = at;
+        self.protocol = next;
         Ok(())
     }
 }

@@ -163,7 +163,8 @@ impl Ipsec {
         probe: &mut P,
     ) -> Result<Sent, Dropped> {
         let outcome = self.try_outbound(frame, rng, crypto, probe);
-        self.counted(outcome)
+        self.count(&outcome);
+        outcome
     }
 
     /// As [`Ipsec::outbound`], for many packets; `each` is told what became of which.
@@ -191,7 +192,8 @@ impl Ipsec {
         probe: &mut P,
     ) -> Result<Arrived, Dropped> {
         let outcome = self.try_inbound(frame, Outer { from, to, ecn: 0 }, None, crypto, probe);
-        self.counted(outcome)
+        self.count(&outcome);
+        outcome
     }
 
     /// As [`Ipsec::inbound`], for many packets between two addresses; `each` is told what became of which.
@@ -218,7 +220,8 @@ impl Ipsec {
         probe: &mut P,
     ) -> Result<Arrived, Dropped> {
         let outcome = self.try_inbound_packet(frame, crypto, probe);
-        self.counted(outcome)
+        self.count(&outcome);
+        outcome
     }
 
     /// Whether an IP packet that arrived without protection may pass: RFC 4301 §5.2, step 3b.
@@ -230,15 +233,16 @@ impl Ipsec {
                 Action::Discard => Err(Dropped::Policy),
             }
         });
-        self.counted(outcome)
+        self.count(&outcome);
+        outcome
     }
 
+    // By reference: handing an outcome through would copy it.
     #[inline]
-    fn counted<T>(&mut self, outcome: Result<T, Dropped>) -> Result<T, Dropped> {
+    const fn count<T>(&mut self, outcome: &Result<T, Dropped>) {
         if let Err(why) = outcome {
-            self.counters.count(why);
+            self.counters.count(*why);
         }
-        outcome
     }
 
     #[inline]
@@ -263,7 +267,9 @@ impl Ipsec {
         if ended {
             self.expired(spi);
         }
-        sealed
+        sealed?;
+        // Asked for last: a copy made earlier would be copied again.
+        Ok(Sent::Protected(self.sad.at(place).path))
     }
 
     /// The SA for a flow; none if it needs none.
@@ -299,8 +305,8 @@ impl Ipsec {
             _ => 0,
         };
         let outer = Outer {
-            from: Addr::new(header.source, port(0)),
-            to: Addr::new(header.destination, port(2)),
+            from: Addr::new(header.source(), port(0)),
+            to: Addr::new(header.destination(), port(2)),
             ecn: header.class & 3,
         };
         self.try_inbound(frame, outer, Some((&header, esp_at)), crypto, probe)
@@ -383,16 +389,16 @@ fn seal<P: Probe>(
     rng: &mut Rng,
     crypto: &mut dyn Crypto,
     probe: &mut P,
-) -> Result<Sent, Dropped> {
-    let path = pair.path;
+) -> Result<(), Dropped> {
+    let Pair { path, outbound, .. } = pair;
     match pair.mode {
         Mode::Tunnel => {
-            let next_header = ip::next_header(header.source);
-            pair.outbound.seal(frame, next_header, rng, crypto, probe)?;
+            let next_header = if header.is_v4 { ip::IPV4 } else { ip::IPV6 };
+            outbound.seal(frame, next_header, rng, crypto, probe)?;
             if let Headers::Here(outer) = path.headers {
                 let inner = Inner::from(header);
                 // RFC 6864 §4.2: what may be fragmented has a number that does not come back soon.
-                encapsulation::tunnel(frame, &path, outer, inner, pair.outbound.sequence() as u16)?;
+                encapsulation::tunnel(frame, path, outer, inner, outbound.sequence() as u16)?;
             }
         }
         Mode::Transport => {
@@ -401,15 +407,15 @@ fn seal<P: Probe>(
                 return Err(Dropped::Fragment);
             }
             let saved = Saved::take(frame, header)?;
-            pair.outbound.seal(frame, header.protocol, rng, crypto, probe)?;
+            outbound.seal(frame, header.protocol, rng, crypto, probe)?;
             if let Headers::Here(_) = path.headers {
-                let udp = encapsulation::udp_path(&path);
+                let udp = encapsulation::udp_path(path);
                 saved.put(frame, udp.map_or(ip::ESP, |_| ip::UDP), udp)?;
             }
         }
     }
     probe.ended(Stage::Encapsulate);
-    Ok(Sent::Protected(path))
+    Ok(())
 }
 
 #[inline]
@@ -430,7 +436,7 @@ fn open<P: Probe>(
     probe.ended(Stage::Decapsulate);
     let checked = arrived.and_then(|(flow, header_len)| {
         // RFC 4301 §5.2: what comes out must be what the SA is for.
-        let covered = pair.selectors.cover_inbound(&flow);
+        let covered = pair.covers(&flow);
         covered.then_some(Arrived { spi: pair.inbound.spi(), flow, header_len }).ok_or(Dropped::Selectors)
     });
     probe.ended(Stage::SelectorCheck);

@@ -22,6 +22,7 @@ mod frame;
 mod inbound;
 pub mod ip;
 mod ipsec;
+mod layout;
 pub mod lifetime;
 mod outbound;
 mod probe;
@@ -29,8 +30,7 @@ pub mod replay;
 pub mod sad;
 pub mod selector;
 pub mod spd;
-
-use keytoll_engine::algorithm::Encryption;
+mod spis;
 
 pub use dropped::{Counters, Dropped};
 pub use frame::{Frame, HEADROOM, TAILROOM};
@@ -41,14 +41,7 @@ pub use outbound::Outbound;
 pub use probe::{Probe, Stage};
 pub use sad::{Mode, PairConfig};
 
-/// RFC 4303 §2: SPI(4) Sequence Number(4) come first.
-const HEADER_LEN: usize = 8;
-
-/// RFC 4303 §2.4: ciphertext ends on a multiple of 4, and of the cipher's block.
-const fn alignment(encryption: Encryption) -> usize {
-    let block = encryption.block_len();
-    if block > 4 { block } else { 4 }
-}
+use layout::HEADER_LEN;
 
 /// What an AEAD authenticates besides the ciphertext: RFC 4106 §5, RFC 4309 §5, RFC 7634 §2.
 ///

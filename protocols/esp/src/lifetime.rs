@@ -13,6 +13,11 @@ impl Limit {
     /// No limit.
     pub const NONE: Self = Self { bytes: u64::MAX, packets: u64::MAX };
 
+    /// What either of two limits allows.
+    fn first(self, other: Self) -> Self {
+        Self { bytes: self.bytes.min(other.bytes), packets: self.packets.min(other.packets) }
+    }
+
     const fn is_reached(self, used: Self) -> bool {
         used.bytes >= self.bytes || used.packets >= self.packets
     }
@@ -43,7 +48,10 @@ impl Default for Lifetime {
 pub(crate) struct Usage {
     lifetime: Lifetime,
     used: Limit,
+    /// Before this is reached there is nothing to ask: the first of the limits that have not passed.
+    next: Limit,
     is_soft_told: bool,
+    is_over: bool,
 }
 
 /// What a packet did to an SA's lifetime.
@@ -56,8 +64,10 @@ pub(crate) enum Spent {
 }
 
 impl Usage {
-    pub(crate) const fn new(lifetime: Lifetime) -> Self {
-        Self { lifetime, used: Limit { bytes: 0, packets: 0 }, is_soft_told: false }
+    pub(crate) fn new(lifetime: Lifetime) -> Self {
+        let used = Limit { bytes: 0, packets: 0 };
+        let next = lifetime.soft.first(lifetime.hard);
+        Self { lifetime, used, next, is_soft_told: false, is_over: lifetime.hard.is_reached(used) }
     }
 
     pub(crate) const fn used(&self) -> Limit {
@@ -65,18 +75,27 @@ impl Usage {
     }
 
     /// Whether nothing may pass any more.
+    #[inline]
     pub(crate) const fn is_over(&self) -> bool {
-        self.lifetime.hard.is_reached(self.used)
+        self.is_over
     }
 
     /// Books a packet.
+    #[inline]
     pub(crate) const fn spend(&mut self, bytes: usize) -> Spent {
         self.used.bytes = self.used.bytes.saturating_add(bytes as u64);
         self.used.packets += 1;
+        if self.next.is_reached(self.used) { self.pass() } else { Spent::Within }
+    }
+
+    #[cold]
+    const fn pass(&mut self) -> Spent {
+        self.is_over = self.lifetime.hard.is_reached(self.used);
         if self.is_soft_told || !self.lifetime.soft.is_reached(self.used) {
             return Spent::Within;
         }
         self.is_soft_told = true;
+        self.next = self.lifetime.hard;
         Spent::Soft
     }
 }

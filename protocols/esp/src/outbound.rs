@@ -3,14 +3,16 @@
 use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::{Crypto, Rng};
 
+use crate::layout::{HEADER_LEN, Layout};
 use crate::lifetime::{Lifetime, Limit, Spent, Usage};
-use crate::{Dropped, Frame, HEADER_LEN, Probe, Stage, alignment, associated};
+use crate::{Dropped, Frame, Probe, Stage, associated};
 
 /// The sending half of an SA.
 #[derive(Debug)]
 pub struct Outbound {
     spi: u32,
     key: TrafficKey,
+    layout: Layout,
     sequence: u64,
     sequence_max: u64,
     usage: Usage,
@@ -30,7 +32,8 @@ impl Outbound {
         // RFC 4303 §3.3.3: the sender sets up a new SA before the numbers are used up.
         let packets = lifetime.soft.packets.min(sequence_max - sequence_max / 8);
         let lifetime = Lifetime { soft: Limit { packets, ..lifetime.soft }, ..lifetime };
-        Self { spi, key, sequence: 0, sequence_max, usage: Usage::new(lifetime), is_soft: false }
+        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime));
+        Self { spi, key, layout, sequence: 0, sequence_max, usage, is_soft: false }
     }
 
     /// The SPI the peer chose.
@@ -58,26 +61,9 @@ impl Outbound {
         std::mem::replace(&mut self.is_soft, false)
     }
 
-    /// Bytes that sealing puts in front of a payload.
-    pub(crate) const fn front_len(&self) -> usize {
-        HEADER_LEN + self.key.encryption.iv_len()
-    }
-
-    /// Bytes that sealing puts behind a payload of so many bytes.
-    pub(crate) fn behind_len(&self, payload: usize) -> usize {
-        self.padding(payload) + 2 + self.key.icv_len()
-    }
-
     /// Bytes of payload that sealing makes no more than `packet_bytes` of.
-    pub(crate) fn room_bytes(&self, packet_bytes: usize) -> usize {
-        let sealed = packet_bytes.saturating_sub(self.front_len() + self.key.icv_len());
-        (sealed - sealed % alignment(self.key.encryption)).saturating_sub(2)
-    }
-
-    /// RFC 4303 §2.4: payload, padding and the two bytes behind it end on a multiple of 4, and of the cipher's block.
-    const fn padding(&self, payload: usize) -> usize {
-        let alignment = alignment(self.key.encryption);
-        (alignment - 1) - (payload + 1) % alignment
+    pub(crate) const fn room_bytes(&self, packet_bytes: usize) -> usize {
+        self.layout.room_bytes(packet_bytes)
     }
 
     /// Seals the payload in the frame, which begins with a header of type `next_header`: the frame becomes the ESP packet.
@@ -118,15 +104,15 @@ impl Outbound {
     #[inline]
     fn frame(&self, frame: &mut Frame<'_>, next_header: u8, rng: &mut Rng) {
         let payload = frame.len();
-        let (front, behind, padding) = (self.front_len(), self.behind_len(payload), self.padding(payload));
-        frame.grow(front, behind);
+        let (front, padding) = (self.layout.front_len, self.layout.padding(payload));
+        frame.grow(front, self.layout.behind_len(payload));
         let (head, rest) = frame.bytes_mut().split_at_mut(front);
         let words = u64::from(self.spi) << 32 | u64::from(self.sequence as u32);
         head[..8].copy_from_slice(&words.to_be_bytes());
         self.write_iv(&mut head[8..], rng);
         let trailer = &mut rest[payload..payload + padding + 2];
         // RFC 4303 §2.4: the padding counts 1, 2, 3, …
-        trailer.iter_mut().zip(1..).for_each(|(byte, count)| *byte = count);
+        trailer.iter_mut().enumerate().for_each(|(before, byte)| *byte = before as u8 + 1);
         trailer[padding] = padding as u8;
         trailer[padding + 1] = next_header;
     }
@@ -134,7 +120,7 @@ impl Outbound {
     /// CBC wants an unpredictable IV (RFC 3602 §3); counter modes only a fresh one (RFC 4106 §3.1): the sequence number.
     #[inline]
     fn write_iv(&self, iv: &mut [u8], rng: &mut Rng) {
-        if self.key.encryption.block_len() > 1 {
+        if !self.layout.is_whole(1) {
             rng.fill(iv);
         } else if let Ok(iv) = <&mut [u8; 8]>::try_from(iv) {
             *iv = self.sequence.to_be_bytes();
@@ -143,11 +129,11 @@ impl Outbound {
 
     #[inline]
     fn protect<P: Probe>(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto, probe: &mut P) {
-        let (front, icv_len) = (self.front_len(), self.key.icv_len());
+        let Layout { front_len, icv_len, .. } = self.layout;
         let high = self.high();
         let packet = frame.bytes_mut();
         let (text, icv) = packet.split_at_mut(packet.len() - icv_len);
-        let (head, body) = text.split_at_mut(front);
+        let (head, body) = text.split_at_mut(front_len);
         let iv = &head[HEADER_LEN..];
         if self.key.integrity.is_none() {
             crypto.encrypt_traffic(&mut self.key, iv, associated(head, high, &mut [0; 12]), body, icv);

@@ -4,6 +4,7 @@
 //! networks; the newest that is ready wins. A packet that arrives finds it by its SPI.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 
 use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::map::FastMap;
@@ -12,6 +13,7 @@ use keytoll_engine::{Addr, Transport};
 use crate::lifetime::Lifetime;
 use crate::replay::Window;
 use crate::selector::{Flow, Selectors};
+use crate::spis::Spis;
 use crate::{Dropped, Inbound, Outbound};
 
 /// Tunnel or transport: RFC 4301 §4.1.
@@ -128,6 +130,8 @@ pub(crate) struct Pair {
     pub(crate) selectors: Selectors,
     pub(crate) path: Path,
     pub(crate) follows_peer: bool,
+    /// The flow of the last packet that came out of it and was what the SA is for.
+    covered: Option<Flow>,
     /// It may carry what leaves.
     pub(crate) is_ready: bool,
     /// That it has ended was told.
@@ -145,9 +149,23 @@ impl Pair {
             selectors: config.selectors,
             path: config.path,
             follows_peer: config.follows_peer,
+            covered: None,
             is_ready: config.start == Start::Now,
             is_end_told: false,
         }
+    }
+
+    /// Whether a packet that arrived through it is what it is for: most are of the same flow as the one before.
+    #[inline]
+    pub(crate) fn covers(&mut self, flow: &Flow) -> bool {
+        if self.covered.as_ref() == Some(flow) {
+            return true;
+        }
+        let is_covered = self.selectors.cover_inbound(flow);
+        if is_covered {
+            self.covered = Some(*flow);
+        }
+        is_covered
     }
 
     /// Whether a packet that was dropped for this is the first to say that the pair has ended.
@@ -157,16 +175,30 @@ impl Pair {
     }
 }
 
-/// Where a pair is in the database, until the database changes.
+/// Where a pair is in the database, until the database changes. Counted from one, so that tables of places that may be empty
+/// take no more room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(u32);
+pub(crate) struct Place(NonZeroU32);
+
+impl Place {
+    /// The place with so many before it.
+    pub(crate) fn after(before: usize) -> Self {
+        let number = u32::try_from(before + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("SPIs have 32 bits and zero is none, so there are no more pairs"))
+    }
+
+    #[inline]
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The SAD.
 #[derive(Debug, Default)]
 pub(crate) struct Sad {
     pairs: Vec<Option<Box<Pair>>>,
     vacant: Vec<Place>,
-    by_spi: FastMap<u32, Place>,
+    by_spi: Spis,
     /// Pairs for one peer, oldest first.
     by_peer: FastMap<IpAddr, Vec<Place>>,
     /// All others, oldest first.
@@ -188,22 +220,19 @@ impl Sad {
     fn place(&mut self, pair: Box<Pair>) -> Place {
         match self.vacant.pop() {
             Some(place) => {
-                self.pairs[place.0 as usize] = Some(pair);
+                self.pairs[place.index()] = Some(pair);
                 place
             }
             None => {
                 self.pairs.push(Some(pair));
-                Place(
-                    u32::try_from(self.pairs.len() - 1)
-                        .expect("SPIs have 32 bits, so there are no more pairs"),
-                )
+                Place::after(self.pairs.len() - 1)
             }
         }
     }
 
     pub(crate) fn remove(&mut self, spi: u32) -> bool {
-        let Some(place) = self.by_spi.remove(&spi) else { return false };
-        let pair = self.pairs[place.0 as usize].take().expect("what has an SPI has a place");
+        let Some(place) = self.by_spi.remove(spi) else { return false };
+        let pair = self.pairs[place.index()].take().expect("what has an SPI has a place");
         self.unlist(place, pair.selectors.peer());
         self.vacant.push(place);
         true
@@ -211,7 +240,7 @@ impl Sad {
 
     /// Nothing leaves through this pair any more; what arrives on it is still opened.
     pub(crate) fn retire(&mut self, spi: u32) {
-        if let Some(&place) = self.by_spi.get(&spi) {
+        if let Some(place) = self.by_spi.get(spi) {
             let peer = self.at(place).selectors.peer();
             self.unlist(place, peer);
         }
@@ -256,18 +285,18 @@ impl Sad {
 
     #[inline]
     pub(crate) fn at(&mut self, place: Place) -> &mut Pair {
-        self.pairs[place.0 as usize]
+        self.pairs[place.index()]
             .as_deref_mut()
             .expect("places are asked for again when the database changed")
     }
 
     pub(crate) fn get(&self, spi: u32) -> Option<&Pair> {
-        self.pairs[self.by_spi.get(&spi)?.0 as usize].as_deref()
+        self.pairs[self.by_spi.get(spi)?.index()].as_deref()
     }
 
     #[inline]
     pub(crate) fn by_spi(&mut self, spi: u32) -> Option<&mut Pair> {
-        let place = *self.by_spi.get(&spi)?;
+        let place = self.by_spi.get(spi)?;
         Some(self.at(place))
     }
 
@@ -282,7 +311,7 @@ impl Sad {
     /// The newest pair for a flow that is ready, else the newest of those that are not.
     // RFC 4301 §5.1: an SA with narrower selectors was made by a policy that came before.
     pub(crate) fn for_flow(&self, flow: &Flow) -> Option<Place> {
-        let peers = self.by_peer.get(&flow.destination).map_or(&[][..], Vec::as_slice);
+        let peers = self.by_peer.get(&flow.destination()).map_or(&[][..], Vec::as_slice);
         self.newest(peers, flow).or_else(|| self.newest(&self.others, flow))
     }
 
@@ -297,7 +326,7 @@ impl Sad {
     }
 
     fn pair(&self, place: Place) -> Option<&Pair> {
-        self.pairs[place.0 as usize].as_deref()
+        self.pairs[place.index()].as_deref()
     }
 
     /// What was looked up before must be looked up again.

@@ -1,48 +1,112 @@
 //! Selectors, RFC 4301 §4.4.1.1: which packets a policy or an SA is for.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt;
+use std::net::IpAddr;
 
 use keytoll_engine::wire::DecodeError;
 
 use crate::ip::{self, Fragment, Header, extension};
 
 /// What of a packet decides its policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
-    /// The sender.
-    pub source: IpAddr,
-    /// The receiver.
-    pub destination: IpAddr,
-    /// The next layer protocol.
-    pub protocol: u8,
-    /// Its ports; the same number twice for ICMP, which has type and code instead; none if they cannot be seen.
-    pub ports: Option<(u16, u16)>,
+    /// The addresses as numbers: see [`ip::bits`].
+    source: u128,
+    destination: u128,
+    /// In one word, which is compared at once: [`Flow::IPV4`], [`Flow::PORTS`], protocol, source and destination port.
+    rest: u64,
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut flow = f.debug_struct("Flow");
+        flow.field("source", &self.source()).field("destination", &self.destination());
+        flow.field("protocol", &self.protocol()).field("ports", &self.ports()).finish()
+    }
 }
 
 impl Flow {
+    /// The addresses are of IPv4.
+    const IPV4: u64 = 1 << 41;
+    /// There are ports.
+    const PORTS: u64 = 1 << 40;
+
+    /// The sender.
+    pub fn source(&self) -> IpAddr {
+        ip::address(self.is_v4(), self.source)
+    }
+
+    /// The receiver.
+    pub fn destination(&self) -> IpAddr {
+        ip::address(self.is_v4(), self.destination)
+    }
+
+    /// The next layer protocol.
+    pub const fn protocol(&self) -> u8 {
+        (self.rest >> 32) as u8
+    }
+
+    /// Its ports; the same number twice for ICMP, which has type and code instead; none if they cannot be seen.
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        (self.rest & Self::PORTS != 0).then_some(((self.rest >> 16) as u16, self.rest as u16))
+    }
+
+    const fn is_v4(&self) -> bool {
+        self.rest & Self::IPV4 != 0
+    }
+
+    /// A number that flows seldom share.
+    #[inline]
+    pub(crate) fn mixed(&self) -> u64 {
+        let fold = |address: u128| (address >> 64) as u64 ^ address as u64;
+        [fold(self.source), fold(self.destination).rotate_left(17), self.rest].into_iter().fold(0, mix)
+    }
+
     /// The flow of an IP packet.
     // Always inlined: copying what it makes costs more than making it.
     #[inline(always)]
     pub fn of(packet: &[u8]) -> Result<(Header, Self), DecodeError> {
         let header = Header::read(packet)?;
-        let Header { source, destination, protocol, header_len, total_len, fragment, .. } = header;
-        let flow = if fragment == Fragment::Later {
-            Self { source, destination, protocol, ports: None }
+        let flow = if header.fragment == Fragment::Later {
+            Self::bare(&header, header.protocol)
         } else {
-            Self::of_payload(source, destination, protocol, &packet[header_len..total_len])
+            Self::bare(&header, header.protocol).with(&packet[header.header_len..header.total_len])
         };
         Ok((header, flow))
     }
 
-    /// The flow of a payload without an IP header.
+    /// The flow of a payload without an IP header, between two addresses of one family.
+    #[inline]
+    pub fn of_payload(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Self {
+        let family = if source.is_ipv4() { Self::IPV4 } else { 0 };
+        let (source, destination) = (ip::bits(source), ip::bits(destination));
+        Self { source, destination, rest: family | u64::from(protocol) << 32 }.with(payload)
+    }
+
+    /// Without what the payload tells.
     #[inline(always)]
-    pub fn of_payload(source: IpAddr, destination: IpAddr, mut protocol: u8, mut payload: &[u8]) -> Self {
-        while protocol == extension::DESTINATION && source.is_ipv6() {
+    fn bare(header: &Header, protocol: u8) -> Self {
+        let &Header { source, destination, is_v4, .. } = header;
+        Self { source, destination, rest: if is_v4 { Self::IPV4 } else { 0 } | u64::from(protocol) << 32 }
+    }
+
+    /// With what the payload tells.
+    #[inline(always)]
+    fn with(self, mut payload: &[u8]) -> Self {
+        let (family, mut protocol) = (self.rest & Self::IPV4, self.protocol());
+        while protocol == extension::DESTINATION && family == 0 {
             let Some((next, rest)) = after_options(payload) else { break };
             (protocol, payload) = (next, rest);
         }
-        Self { source, destination, protocol, ports: ports(protocol, payload) }
+        let ports = ports(protocol, payload).map_or(0, |ports| Self::PORTS | u64::from(ports));
+        Self { rest: family | u64::from(protocol) << 32 | ports, ..self }
     }
+}
+
+/// One round of the finalizer of SplitMix64.
+const fn mix(sum: u64, word: u64) -> u64 {
+    let z = (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z ^ (z >> 29)
 }
 
 /// RFC 8200 §4.6:  Next Header(1) Hdr Ext Len(1) Options(*)
@@ -51,64 +115,50 @@ fn after_options(payload: &[u8]) -> Option<(u8, &[u8])> {
     Some((next, payload.get(8 + usize::from(len) * 8..)?))
 }
 
+/// Source and destination port, together.
 // RFC 4301 §4.4.1.1: TCP, UDP, SCTP, DCCP and UDP-Lite begin with their ports, ICMP with type and code.
 #[inline]
-fn ports(protocol: u8, payload: &[u8]) -> Option<(u16, u16)> {
+fn ports(protocol: u8, payload: &[u8]) -> Option<u32> {
     match (protocol, payload) {
-        (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => {
-            Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
-        }
-        (1 | 58, &[kind, code, ..]) => {
-            let both = u16::from_be_bytes([kind, code]);
-            Some((both, both))
-        }
+        (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => Some(u32::from_be_bytes([a, b, c, d])),
+        (1 | 58, &[kind, code, ..]) => Some(u32::from_be_bytes([kind, code, kind, code])),
         _ => None,
     }
 }
 
 /// Addresses of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Addresses {
-    /// From the first to the last.
-    V4(u32, u32),
-    /// From the first to the last.
-    V6(u128, u128),
+pub struct Addresses {
+    is_v4: bool,
+    first: u128,
+    last: u128,
 }
 
 impl Addresses {
     /// A range of addresses; none if they are of different families.
     pub fn new(first: IpAddr, last: IpAddr) -> Option<Self> {
-        match (first, last) {
-            (IpAddr::V4(first), IpAddr::V4(last)) => Some(Self::V4(first.into(), last.into())),
-            (IpAddr::V6(first), IpAddr::V6(last)) => Some(Self::V6(first.into(), last.into())),
-            _ => None,
-        }
+        let is_v4 = first.is_ipv4();
+        (is_v4 == last.is_ipv4()).then(|| Self { is_v4, first: ip::bits(first), last: ip::bits(last) })
     }
 
-    /// One address.
+    /// A single address.
     pub fn one(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(address) => Self::V4(address.into(), address.into()),
-            IpAddr::V6(address) => Self::V6(address.into(), address.into()),
-        }
+        Self { is_v4: address.is_ipv4(), first: ip::bits(address), last: ip::bits(address) }
     }
 
     /// The only address, if there is but one.
     pub fn single(self) -> Option<IpAddr> {
-        match self {
-            Self::V4(first, last) => (first == last).then(|| Ipv4Addr::from(first).into()),
-            Self::V6(first, last) => (first == last).then(|| Ipv6Addr::from(first).into()),
-        }
+        (self.first == self.last).then(|| ip::address(self.is_v4, self.first))
     }
 
     /// Whether an address is among them.
-    #[inline]
     pub fn contain(self, address: IpAddr) -> bool {
-        match (self, address) {
-            (Self::V4(first, last), IpAddr::V4(address)) => (first..=last).contains(&address.into()),
-            (Self::V6(first, last), IpAddr::V6(address)) => (first..=last).contains(&address.into()),
-            _ => false,
-        }
+        self.contain_bits(address.is_ipv4(), ip::bits(address))
+    }
+
+    #[inline]
+    fn contain_bits(self, is_v4: bool, address: u128) -> bool {
+        self.is_v4 == is_v4 && (self.first..=self.last).contains(&address)
     }
 }
 
@@ -153,9 +203,9 @@ impl Selector {
     }
 
     #[inline]
-    fn covers(&self, address: IpAddr, protocol: u8, port: Option<u16>) -> bool {
-        self.addresses.contain(address)
-            && (self.protocol == 0 || self.protocol == protocol)
+    fn covers(&self, flow: &Flow, address: u128, port: Option<u16>) -> bool {
+        self.addresses.contain_bits(flow.is_v4(), address)
+            && (self.protocol == 0 || self.protocol == flow.protocol())
             && self.ports.contain(port)
     }
 }
@@ -178,17 +228,17 @@ impl Selectors {
     /// Whether a packet that leaves is meant.
     #[inline]
     pub fn cover_outbound(&self, flow: &Flow) -> bool {
-        let (source, destination) = flow.ports.unzip();
-        side(&self.local, flow.source, flow.protocol, source)
-            && side(&self.remote, flow.destination, flow.protocol, destination)
+        let (source, destination) = flow.ports().unzip();
+        side(&self.local, flow, flow.source, source)
+            && side(&self.remote, flow, flow.destination, destination)
     }
 
     /// Whether a packet that arrives is meant.
     #[inline]
     pub fn cover_inbound(&self, flow: &Flow) -> bool {
-        let (source, destination) = flow.ports.unzip();
-        side(&self.remote, flow.source, flow.protocol, source)
-            && side(&self.local, flow.destination, flow.protocol, destination)
+        let (source, destination) = flow.ports().unzip();
+        side(&self.remote, flow, flow.source, source)
+            && side(&self.local, flow, flow.destination, destination)
     }
 
     /// The only address of the peer's side, if there is but one.
@@ -201,8 +251,8 @@ impl Selectors {
 }
 
 #[inline]
-fn side(selectors: &[Selector], address: IpAddr, protocol: u8, port: Option<u16>) -> bool {
-    selectors.iter().any(|selector| selector.covers(address, protocol, port))
+fn side(selectors: &[Selector], flow: &Flow, address: u128, port: Option<u16>) -> bool {
+    selectors.iter().any(|selector| selector.covers(flow, address, port))
 }
 
 /// The IP version that a next header number announces inside ESP.
@@ -223,7 +273,8 @@ mod tests {
     }
 
     fn flow(source: &str, destination: &str, protocol: u8, ports: Option<(u16, u16)>) -> Flow {
-        Flow { source: address(source), destination: address(destination), protocol, ports }
+        let ports = ports.map_or(Vec::new(), |(from, to)| [from.to_be_bytes(), to.to_be_bytes()].concat());
+        Flow::of_payload(address(source), address(destination), protocol, &ports)
     }
 
     #[test]
@@ -254,7 +305,8 @@ mod tests {
     #[test]
     fn packets_without_ports_want_any_or_opaque() {
         let side = |ports| Selector { ports, ..Selector::of(Addresses::one(address("10.0.0.1"))) };
-        let covers = |ports, port| side(ports).covers(address("10.0.0.1"), 17, port);
+        let flow = flow("10.0.0.1", "10.0.0.2", 17, None);
+        let covers = |ports, port| side(ports).covers(&flow, flow.source, port);
         assert!(covers(Ports::ANY, None) && covers(Ports::ANY, Some(9)));
         assert!(covers(Ports::Opaque, None) && !covers(Ports::Opaque, Some(9)));
         assert!(!covers(Ports::Range(9, 9), None) && covers(Ports::Range(9, 9), Some(9)));

@@ -58,7 +58,7 @@ fn packets_pass_in_every_mode_and_family() {
             check_outer(&outside, transport);
             let (arrived, inside) = b.receive_packet(&outside).unwrap();
             assert_eq!((inside, arrived.spi), (packet, 0x101), "{transport:?} {inner:?} {outer:?}");
-            assert_eq!(arrived.flow.ports, Some((4000, 8080)));
+            assert_eq!(arrived.flow.ports(), Some((4000, 8080)));
         }
         for ends in [OUTER, V6] {
             let [mut a, mut b] = with_headers(Mode::Transport, transport, ends, ends);
@@ -66,7 +66,7 @@ fn packets_pass_in_every_mode_and_family() {
             let (_, outside) = a.send(&packet).unwrap();
             check_outer(&outside, transport);
             let (arrived, inside) = b.receive_packet(&outside).unwrap();
-            assert_eq!((inside, arrived.flow.source), (packet, ip(ends[0])), "{transport:?} {ends:?}");
+            assert_eq!((inside, arrived.flow.source()), (packet, ip(ends[0])), "{transport:?} {ends:?}");
         }
     }
 }
@@ -447,7 +447,7 @@ fn bytes_behind_a_later_fragments_header_are_no_headers() {
         (later[5], later[6]) = (72, 44);
         let (header, flow) = Flow::of(&later).unwrap();
         assert_eq!((header.fragment, header.header_len), (Fragment::Later, 48), "{next_header}");
-        assert_eq!((flow.protocol, flow.ports), (next_header, None));
+        assert_eq!((flow.protocol(), flow.ports()), (next_header, None));
 
         let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, V6, OUTER);
         let mut web = pair(0, &key(GCM, None));
@@ -478,7 +478,7 @@ fn destination_options_hide_no_ports_from_either_end() {
     (packet[5], packet[6]) = (48, 60);
     let outside = a.send(&packet).unwrap().1;
     let (arrived, inside) = b.receive_packet(&outside).unwrap();
-    assert_eq!((arrived.flow.protocol, arrived.flow.ports), (17, Some((4000, 8080))));
+    assert_eq!((arrived.flow.protocol(), arrived.flow.ports()), (17, Some((4000, 8080))));
     assert_eq!(inside, packet);
 }
 

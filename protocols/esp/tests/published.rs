@@ -55,8 +55,8 @@ fn linux() {
         let inner = opened(encryption, &bytes(key), high.parse().ok(), &bytes(packet));
         let (header, flow) = Flow::of(&inner).expect("an IP packet");
         let is_private = |address| matches!(address, IpAddr::V4(address) if address.octets()[0] == 10);
-        assert!(is_private(flow.source) && is_private(flow.destination), "{flow:?}");
-        assert_eq!((flow.protocol, header.total_len, inner.len()), (1, 84, 84), "{algorithm}");
+        assert!(is_private(flow.source()) && is_private(flow.destination()), "{flow:?}");
+        assert_eq!((flow.protocol(), header.total_len, inner.len()), (1, 84, 84), "{algorithm}");
         assert_eq!(checksum(&inner[..20]), 0, "{algorithm}: the IPv4 header's checksum");
         assert_eq!(checksum(&inner[20..]), 0, "{algorithm}: the ICMP message's checksum");
     }

@@ -45,13 +45,13 @@ impl Line {
     }
 
     fn is_tunnel(&self) -> bool {
-        header(&self.after).source != header(&self.before).source
+        header(&self.after).source() != header(&self.before).source()
     }
 
     fn name(&self) -> String {
         format!(
             "{} {:?} ah {} tunnel {} esn {:?}",
-            header(&self.before).source,
+            header(&self.before).source(),
             self.key,
             self.is_ah,
             self.is_tunnel(),
@@ -103,11 +103,14 @@ fn ip_packets_come_back_as_they_were() {
             outbound_key: line.key.clone(),
             esn: false,
             mode: if line.is_tunnel() { Mode::Tunnel } else { Mode::Transport },
-            selectors: Selectors::between(Addresses::one(inner.destination), Addresses::one(inner.source)),
+            selectors: Selectors::between(
+                Addresses::one(inner.destination()),
+                Addresses::one(inner.source()),
+            ),
             path: Path {
                 transport: Transport::Ip,
-                local: Addr::new(outer.destination, 0),
-                remote: Addr::new(outer.source, 0),
+                local: Addr::new(outer.destination(), 0),
+                remote: Addr::new(outer.source(), 0),
                 headers: Headers::Here(OuterHeader::default()),
             },
             follows_peer: false,
@@ -118,7 +121,7 @@ fn ip_packets_come_back_as_they_were() {
         let (arrived, packet) =
             host.receive_packet(&line.after).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
         assert_eq!(packet, line.before, "{}", line.name());
-        assert_eq!((arrived.flow.protocol, arrived.flow.ports), (6, Some((45012, 80))));
+        assert_eq!((arrived.flow.protocol(), arrived.flow.ports()), (6, Some((45012, 80))));
     }
 }
 

@@ -12,7 +12,7 @@ use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
-use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
+use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
 use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
 use keytoll_ike::v2::{self, ChildKeys, ChildSa, SaId};
 use keytoll_ike::wire::{self, TrafficSelector};
@@ -226,8 +226,9 @@ impl SaTable {
 }
 
 fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
-    let Flow { source, destination, protocol, .. } = arrived.flow;
-    Delivered { source, destination, protocol, bytes, header_len: arrived.header_len }
+    let &Arrived { flow, header_len, .. } = arrived;
+    let (source, destination) = (flow.source(), flow.destination());
+    Delivered { source, destination, protocol: flow.protocol(), bytes, header_len }
 }
 
 /// What of a buffer is the packet.
