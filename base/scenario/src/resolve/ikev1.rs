@@ -87,10 +87,16 @@ pub(crate) fn isakmp_fit(suite: &Suite) -> Result<(), &'static str> {
     group_fit(suite)
 }
 
-/// RFC 2407 §4.4.4 and its registry: ChaCha20 (RFC 7634) came for IKEv2 only.
+/// RFC 2407 §4.4.4, §4.5 and their registries: what came later came for IKEv2 only.
 pub(crate) fn ipsec_fit(suite: &Suite) -> Result<(), &'static str> {
     if suite.encryption == Encryption::ChaCha20Poly1305 {
         return Err("RFC 7634 gives ChaCha20-Poly1305 a number in IKEv2 only");
+    }
+    if suite.integrity == Some(Integrity::AesCmac96) {
+        return Err("RFC 4494 gives AES-CMAC a number in IKEv2 only");
+    }
+    if suite.esn {
+        return Err("its attribute for extended sequence numbers (RFC 4304) is not implemented");
     }
     group_fit(suite)
 }

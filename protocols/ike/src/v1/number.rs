@@ -130,6 +130,28 @@ pub const fn hash_number(prf: Prf) -> Option<(Hash, u16)> {
     }
 }
 
+/// Transform of ESP and its key length, RFC 2407 §4.4.4 and its registry; none for what IKEv1 cannot name.
+pub fn transform_number(algorithm: Encryption) -> Option<(u8, Option<u16>)> {
+    match algorithm {
+        // RFC 4543 §9: GMAC is the one whose number IKEv2 did not take over.
+        Encryption::Aes128Gmac => Some((23, Some(128))),
+        Encryption::Aes192Gmac => Some((23, Some(192))),
+        Encryption::Aes256Gmac => Some((23, Some(256))),
+        // RFC 7634 §6: a number in IKEv2 only.
+        Encryption::ChaCha20Poly1305 => None,
+        shared => {
+            let (number, key_length) = crate::number::encryption_number(shared);
+            Some((u8::try_from(number).expect("the transforms of ESP have small numbers"), key_length))
+        }
+    }
+}
+
+/// The encryption algorithm a transform of ESP means.
+pub fn transform(number: u8, key_length_bits: Option<u16>) -> Option<Encryption> {
+    let is_meant = |&algorithm: &Encryption| transform_number(algorithm) == Some((number, key_length_bits));
+    Encryption::ALL.iter().copied().find(is_meant)
+}
+
 /// Authentication algorithm of phase 2, RFC 2407 §4.5, RFC 4868 §4, RFC 3566 §5; none for what IKEv1 cannot name.
 pub const fn integrity_number(integrity: Integrity) -> Option<u16> {
     match integrity {

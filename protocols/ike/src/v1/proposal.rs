@@ -9,7 +9,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::wire::Writer;
 
 use super::number::{
-    AuthenticationMethod, EncapsulationMode, KEY_IKE, Phase1Attribute, Phase2Attribute, SECONDS,
+    self, AuthenticationMethod, EncapsulationMode, KEY_IKE, Phase1Attribute, Phase2Attribute, SECONDS,
     encryption_number, hash_number, integrity_number,
 };
 use super::wire::{
@@ -51,7 +51,8 @@ fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
 }
 
 fn phase2_algorithms(suite: &Suite) -> Option<(Encryption, Option<Integrity>, Option<Group>)> {
-    // RFC 2407 §4.5: there is no attribute for extended sequence numbers.
+    number::transform_number(suite.encryption)?;
+    // RFC 2407 §4.5 has no attribute for extended sequence numbers, and RFC 4304's is not implemented.
     let named = !suite.esn && suite.integrity.is_none_or(|integrity| integrity_number(integrity).is_some());
     named.then_some((suite.encryption, suite.integrity, suite.group))
 }
@@ -187,8 +188,7 @@ impl Phase2Transform {
         let life = (A::SA_LIFE_TYPE.0, A::SA_LIFE_DURATION.0);
         let Values { numbers: [key_length, integrity, group, mode], lifetime } =
             Values::read(transform.attributes, kinds, life)?;
-        // RFC 2407 §4.4.4: the transforms of ESP, whose numbers IKEv2 took over.
-        let encryption = crate::number::encryption(transform.id.into(), key_length)?;
+        let encryption = number::transform(transform.id, key_length)?;
         let integrity = match integrity {
             Some(number) => Some(*Integrity::ALL.iter().find(|&&one| integrity_number(one) == Some(number))?),
             None => None,
@@ -249,18 +249,25 @@ pub fn propose_child(
     (mode, encapsulated): (Mode, bool),
     lifetime: Duration,
 ) -> Proposal {
-    let transforms = (1..=u8::MAX).zip(suites).map(|(number, suite)| {
-        let (id, _) = crate::number::encryption_number(suite.encryption);
-        let id = u8::try_from(id).expect("the transforms of ESP have small numbers");
-        Transform::new(number, id, &phase2_attributes(suite, mode_number(mode, encapsulated), lifetime))
+    let transforms = (1..=u8::MAX).zip(suites).map(|(place, suite)| {
+        let (id, key_length) = number::transform_number(suite.encryption).expect(NAMED);
+        let attributes = phase2_attributes(suite, key_length, mode_number(mode, encapsulated), lifetime);
+        Transform::new(place, id, &attributes)
     });
     Proposal { number: 1, protocol: ProtocolId::ESP, spi: Some(spi), transforms: transforms.collect() }
 }
 
-fn phase2_attributes(suite: &Suite, mode: EncapsulationMode, lifetime: Duration) -> Vec<Attribute> {
+/// Suites that IKEv1 has no numbers for are left out before.
+const NAMED: &str = "what is proposed has a number";
+
+fn phase2_attributes(
+    suite: &Suite,
+    key_length: Option<u16>,
+    mode: EncapsulationMode,
+    lifetime: Duration,
+) -> Vec<Attribute> {
     use Phase2Attribute as A;
     let attribute = |kind: A, value| Attribute::new(kind.0, value);
-    let (_, key_length) = crate::number::encryption_number(suite.encryption);
     let mut attributes = vec![attribute(A::ENCAPSULATION_MODE, mode.0.into())];
     attributes.extend(key_length.map(|bits| attribute(A::KEY_LENGTH, bits.into())));
     let integrity = suite.integrity.and_then(integrity_number);
@@ -428,7 +435,19 @@ mod tests {
         };
         assert_eq!(offerable(&config), [esp(suites[0]), esp(suites[2])]);
         assert!(!can_negotiate_child(&esp("aes128-sha1-esn")));
+        assert!(
+            !can_negotiate_child(&esp("aes128-aescmac")) && !can_negotiate_child(&esp("chacha20poly1305"))
+        );
         assert!(!can_negotiate(&ike("aes128gcm16-prfsha256-ecp256")));
+    }
+
+    #[test]
+    fn gmac_has_a_number_of_its_own_in_ikev1() {
+        // RFC 4543 §9, and what strongSwan 5.9.8 sends; IKEv2's 21 is SEED here (RFC 4196 §5).
+        let body = sa_body(&propose_child(&[esp("aes256gmac")], 7, (Mode::Tunnel, false), HOUR));
+        let sa = read(&body);
+        assert_eq!(answered(&sa, ProtocolId::ESP).unwrap().1.id, 23);
+        assert_eq!(number::transform(21, Some(256)), None);
     }
 
     proptest! {
