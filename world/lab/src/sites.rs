@@ -18,6 +18,8 @@ pub(crate) struct Sites {
     pub(crate) inner: IpAddr,
     /// What the gateway assigns.
     pub(crate) pool: Pool,
+    /// The inner address of a device to which nobody assigns one.
+    pub(crate) brought: IpAddr,
     /// The gateway on the AAA server's side. Between them IPv4, as in paper 000.
     pub(crate) core: IpAddr,
     /// The AAA server.
@@ -49,14 +51,14 @@ impl Sites {
     /// The laboratory's: RFC 3849 and RFC 5737.
     pub(crate) fn lab(options: &Options) -> Self {
         let parse = |text: &str| text.parse().expect("a literal address");
-        let [ue, gw, inner, first] = if options.ipv6 {
-            ["2001:db8:1::2", "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::1:0"].map(parse)
+        let [ue, gw, inner, first, brought] = if options.ipv6 {
+            ["2001:db8:1::2", "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::1:0", "2001:db8:2::2"].map(parse)
         } else {
-            ["192.0.2.2", "192.0.2.1", "203.0.113.1", "203.0.113.2"].map(parse)
+            ["192.0.2.2", "192.0.2.1", "203.0.113.1", "203.0.113.2", "203.0.113.254"].map(parse)
         };
         let [core, aaa, hss] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"].map(parse);
         let pool = Pool { first, size: if options.ipv6 { 1 << 16 } else { 250 } };
-        Self { ue, gw, inner, pool, core, aaa, hss, ports: Ports::STANDARD, encapsulated: false }
+        Self { ue, gw, inner, pool, brought, core, aaa, hss, ports: Ports::STANDARD, encapsulated: false }
     }
 
     /// On the machine's own loopback, at 127.a.b.1 and the next ones. IPv4: IPv6 has one loopback address only.
@@ -76,7 +78,7 @@ impl Sites {
     /// wants one.
     pub(crate) fn inner_of_device(&self, row: &RowPlan) -> Option<IpAddr> {
         let wanted = row.method.phase1().is_some() && row.options.makers.foreign().is_some();
-        wanted.then_some(self.pool.first)
+        wanted.then_some(self.brought)
     }
 
     /// Whose address it is.

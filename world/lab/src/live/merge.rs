@@ -74,9 +74,26 @@ fn records(lines: Vec<Line>) -> Vec<Record> {
     records
 }
 
+/// A device that is not ours may tell of its SA before it has sent the negotiation's last message, of this kind. It is usable
+/// when that is sent.
+pub(super) fn usable_after(kind: u8, records: &mut [Record]) {
+    let Some(told) = records.iter().position(|record| record.fact == Fact::Usable) else { return };
+    let device = records[told].node;
+    let is_last = |record: &Record| {
+        record.node == device && matches!(&record.fact, Fact::Sent(message) if message.kind == kind)
+    };
+    if let Some(sent) = records.iter().rposition(is_last).filter(|&sent| sent > told) {
+        records[told].at_ns = records[sent].at_ns;
+        // After the message and the packets that it was in, which were noted with it.
+        let same_moment = records[sent..].iter().take_while(|record| record.at_ns == records[sent].at_ns);
+        let end = sent + same_moment.count();
+        records[told..end].rotate_left(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use keytoll_trace::{Fate, Link, Node, Protocol};
+    use keytoll_trace::{Fate, Link, Message, Node, Payloads, Protocol};
 
     use super::*;
 
@@ -109,5 +126,35 @@ mod tests {
         assert_eq!(facts(&mut notes, 0), [(10, Fact::Triggered), (20, carried(5)), (90, carried(9))]);
         assert_eq!(facts(&mut notes, 1), [(300, Fact::Triggered)]);
         assert_eq!(facts(&mut notes, 2), []);
+    }
+
+    #[test]
+    fn an_sa_told_of_early_is_usable_when_the_last_message_is_sent() {
+        let record = |at_ns, node, fact| Record { at_ns, node, sample: 0, fact };
+        let sent = |kind| {
+            let (response, retransmission, payloads) = (false, false, Payloads::default());
+            let (protocol, id, bytes, fragment) = (Protocol::Ike, 1, 76, 0);
+            Fact::Sent(Message { protocol, kind, response, id, bytes, retransmission, fragment, payloads })
+        };
+        let told = |last_ns| {
+            vec![
+                record(5, Node::Ue, sent(32)),
+                record(10, Node::Ue, Fact::Usable),
+                record(last_ns, Node::Ue, sent(32)),
+                record(last_ns, Node::Ue, carried(1)),
+                record(90, Node::Ue, sent(5)),
+            ]
+        };
+        let mut records = told(12);
+        usable_after(32, &mut records);
+        let order: Vec<_> =
+            records.iter().map(|record| (record.at_ns, record.fact == Fact::Usable)).collect();
+        assert_eq!(order, [(5, false), (12, false), (12, false), (12, true), (90, false)]);
+        // What was sent before is no reason to wait.
+        let mut early = told(12);
+        early.remove(2);
+        let before = early.clone();
+        usable_after(32, &mut early);
+        assert_eq!(early, before);
     }
 }

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use keytoll_daemons::Usage;
 use keytoll_daemons::vici::Vici;
+use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_native::clock;
-use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::catalogue::Phase1;
+use keytoll_scenario::plan::{Maker, Plan, RowPlan};
 use keytoll_sim::Recorder;
 use keytoll_trace::file::ReadError;
 use keytoll_trace::{Cost, Fact, ForeignCost, Node, OperationCost, SampleCost};
@@ -36,7 +38,12 @@ const NOTE: &str = "Live world, every node a process of its own on this machine;
 const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the system's choice, because only root may make \
                              network namespaces";
 
-const NOTE_UNSEEN: &str = "What other makers' gateway and AAA server say to each other is not seen, so their link is absent and not emulated";
+const NOTE_UNSEEN: &str = "What other makers' programs say to each other is not seen: the link between them is absent and not emulated";
+
+/// Seen in charon's log: `ignoring QUICK_MODE request while phase 1 is incomplete`.
+const NOTE_RACE: &str = "Aggressive mode's last message and quick mode's first leave one after the other, and charon 5.9.8 \
+                         drops the second if one of its threads has it before another is done with the first: then the \
+                         device waits for its retransmission";
 
 const NOTE_CAPTURED: &str =
     "Captured while it was measured: cpu, heap and delays contain the writing of the captures";
@@ -88,8 +95,11 @@ fn notes<'a>(row: &RowPlan, stage: &Stage) -> impl Iterator<Item = &'a str> {
     let makers = row.options.makers;
     let ground = if stage.is_loopback() { NOTE_LOOPBACK } else { "" };
     let ike = if makers.ue.is_foreign() { makers.ue } else { makers.gw };
-    let unseen = if makers.gw.is_foreign() && makers.aaa.is_foreign() { NOTE_UNSEEN } else { "" };
-    [NOTE, ground, foreign::note(ike), foreign::note(makers.aaa), unseen]
+    let is_unseen = makers.gw.is_foreign() && (makers.ue.is_foreign() || makers.aaa.is_foreign());
+    let unseen = if is_unseen { NOTE_UNSEEN } else { "" };
+    let can_race = makers.gw == Maker::StrongSwan && row.method.phase1() == Some(Phase1::Aggressive);
+    let race = if can_race { NOTE_RACE } else { "" };
+    [NOTE, ground, foreign::note(ike), foreign::note(makers.aaa), unseen, race]
         .into_iter()
         .filter(|note| !note.is_empty())
 }
@@ -184,7 +194,10 @@ impl<K: Keepers> House<'_, K> {
         }
         let mut costs = cast.costs.into_iter().peekable();
         for sample in 0..end.samples {
-            let records = merge::sample(&mut notes, sample).map_err(unreadable)?;
+            let mut records = merge::sample(&mut notes, sample).map_err(unreadable)?;
+            if cast.vici.is_some() {
+                merge::usable_after(QUICK_MODE.0, &mut records);
+            }
             records.into_iter().for_each(|record| keeper.record(record));
             while let Some((_, cost)) = costs.next_if(|(of, _)| *of <= sample) {
                 keeper.cost(cost);

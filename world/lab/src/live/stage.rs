@@ -120,8 +120,9 @@ impl Stage {
             let (net, host) = if ipv6 { (64, 128) } else { (24, 32) };
             ue.assign("eth0", sites.ue, net)?;
             gw.assign("eth0", sites.gw, net)?;
-            // Of the gateway's inner address our own engine needs no device, but charon does.
+            // Our own engines need no network device for inner addresses, but charon does.
             gw.assign("lo", sites.inner, host)?;
+            ue.assign("lo", sites.brought, host)?;
         }
         let sites = Sites::lab(&Options::default());
         wire((gw, "eth1", sites.core), (aaa, "eth0", sites.aaa))?;
