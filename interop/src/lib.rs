@@ -22,6 +22,7 @@ pub mod chain;
 pub mod charon;
 pub mod eap;
 pub mod eapol_test;
+pub mod esp;
 pub mod freeradius;
 pub mod hostapd;
 pub mod ikev1;

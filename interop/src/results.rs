@@ -1,10 +1,12 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
-//! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1.
+//! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
+//! and [`esp::Suite::outcome`] of ESP.
 
 use std::fmt::Display;
 
 use crate::chain::{Chain, Outcome};
 use crate::eap::Method;
+use crate::esp;
 use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 
@@ -22,6 +24,11 @@ pub fn ikev2_table() -> String {
 pub fn ikev1_table() -> String {
     let outcome = |feature: &ikev1::Feature, direction: &Direction| feature.outcome(*direction);
     table("suite or feature", ikev1::Feature::ALL, Direction::ALL, outcome)
+}
+
+/// Algorithms of ESP, by both versions of IKE in both directions.
+pub fn esp_table() -> String {
+    table("ESP", esp::Suite::ALL, esp::Way::ALL, |suite, way| suite.outcome(*way))
 }
 
 /// A table, and below it what its numbers stand for.
@@ -67,7 +74,7 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        for table in [eap_table(), ikev2_table(), ikev1_table()] {
+        for table in [eap_table(), ikev2_table(), ikev1_table(), esp_table()] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }
     }
