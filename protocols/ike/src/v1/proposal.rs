@@ -52,7 +52,7 @@ fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
 
 fn phase2_algorithms(suite: &Suite) -> Option<(Encryption, Option<Integrity>, Option<Group>)> {
     number::transform_number(suite.encryption)?;
-    // RFC 2407 §4.5 has no attribute for extended sequence numbers, and RFC 4304's is not implemented.
+    // RFC 2407 §4.5: there is no attribute for extended sequence numbers, and RFC 4304, which adds it, is left out.
     let named = !suite.esn && suite.integrity.is_none_or(|integrity| integrity_number(integrity).is_some());
     named.then_some((suite.encryption, suite.integrity, suite.group))
 }
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn gmac_has_a_number_of_its_own_in_ikev1() {
-        // RFC 4543 §9, and what strongSwan 5.9.8 sends; IKEv2's 21 is SEED here (RFC 4196 §5).
+        // RFC 4543 §9: 23, which strongSwan 5.9.8 sends, too; IKEv2's 21 is another cipher here.
         let body = sa_body(&propose_child(&[esp("aes256gmac")], 7, (Mode::Tunnel, false), HOUR));
         let sa = read(&body);
         assert_eq!(answered(&sa, ProtocolId::ESP).unwrap().1.id, 23);
