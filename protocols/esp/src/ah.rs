@@ -2,11 +2,13 @@
 //!
 //! What routers may change on the way counts as zero (§3.3.3.1 and appendix A): of IPv4 type of service, flags, fragment
 //! offset, TTL, checksum and those options that change; of IPv6 class, flow label, hop limit, the options that say they
-//! may change, and a routing header as it will be when it arrives.
+//! may change. A source route or routing header counts as it will be when it arrives, and so does the destination.
 //!
 //! AH is for packets with headers of their own; what a socket gives has none. So [`Outbound`] and [`Inbound`] work on
 //! frames that hold IP packets: in transport mode AH goes behind the packet's headers, in tunnel mode behind new ones, which
 //! the caller has put in front as [`crate::Ipsec`] does for ESP.
+
+use std::ops::Range;
 
 use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::wire::{DecodeError, Problem, Reader};
@@ -40,6 +42,13 @@ pub struct Inbound {
     esn: bool,
     window: Window,
     used: Limit,
+}
+
+/// Which end of its way a packet is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Sender,
+    Receiver,
 }
 
 /// Length of AH: RFC 4302 §2.2 and §2.6 fill it to words of 4 bytes in IPv4, of 8 in IPv6.
@@ -89,7 +98,7 @@ impl Outbound {
         ah[8..12].copy_from_slice(&(sequence as u32).to_be_bytes());
         let high = self.esn.then_some((sequence >> 32) as u32);
         let mut icv = [0; ICV_MAX];
-        authenticated(packet, &header, ah_len, high, |parts| {
+        authenticated(packet, &header, high, At::Sender, |parts| {
             crypto.mac_traffic(&mut self.key, parts, &mut icv[..icv_len]);
         })?;
         // A packet that cannot be authenticated leaves with no number.
@@ -148,7 +157,7 @@ impl Inbound {
         in_packet.fill(0);
         let high = self.esn.then_some((sequence >> 32) as u32);
         let mut verified = Ok(());
-        authenticated(packet, &header, ah_len, high, |parts| {
+        authenticated(packet, &header, high, At::Receiver, |parts| {
             verified = crypto.verify_traffic(&mut self.key, parts, &icv[..icv_len]);
         })?;
         verified.map_err(|_| Dropped::Integrity)?;
@@ -195,27 +204,25 @@ impl Inbound {
 fn authenticated(
     packet: &[u8],
     header: &Header,
-    ah_len: usize,
     high: Option<u32>,
+    at: At,
     then: impl FnOnce(&[&[u8]]),
 ) -> Result<(), Dropped> {
     let mut room = [0; HEADERS_MAX];
     let headers = room.get_mut(..header.header_len).ok_or(Dropped::TooLong)?;
     headers.copy_from_slice(&packet[..header.header_len]);
     if header.is_v4 {
-        mask_v4(headers)?;
+        mask_v4(headers, at)?;
     } else {
-        mask_v6(headers)?;
+        mask_v6(headers, at)?;
     }
-    let rest = &packet[header.header_len..];
-    debug_assert!(rest.len() >= ah_len, "AH is in the packet");
     let high = high.map(u32::to_be_bytes);
-    then(&[headers, rest, high.as_ref().map_or(&[], |high| &high[..])]);
+    then(&[headers, &packet[header.header_len..], high.as_ref().map_or(&[], |high| &high[..])]);
     Ok(())
 }
 
 /// RFC 4302 §3.3.3.1.1 and appendix A1.
-fn mask_v4(header: &mut [u8]) -> Result<(), Dropped> {
+fn mask_v4(header: &mut [u8], end: At) -> Result<(), Dropped> {
     let mutable = [1..2, 6..9, 10..12];
     mutable.into_iter().for_each(|field| header[field].fill(0));
     let mut at = HEADER_V4;
@@ -227,11 +234,38 @@ fn mask_v4(header: &mut [u8]) -> Result<(), Dropped> {
             [_, len, ..] if len >= 2 && at + usize::from(len) <= header.len() => usize::from(len),
             _ => return Err(malformed(header, "IPv4 option", at)),
         };
+        if matches!(header[at], LOOSE_ROUTE | STRICT_ROUTE) {
+            arrive_v4(header, at..at + len, end)?;
+        }
         // RFC 4302 §3.3.3.1.1.2: an option that may change counts as zero, all of it.
         if len > 1 && !is_immutable_option(header[at]) {
             header[at..at + len].fill(0);
         }
         at += len;
+    }
+    Ok(())
+}
+
+/// RFC 791 §3.1: loose and strict source and record route.
+const LOOSE_ROUTE: u8 = 131;
+const STRICT_ROUTE: u8 = 137;
+
+/// RFC 791 §3.1:  Type(1) Length(1) Pointer(1) Route(*)
+// RFC 4302 §3.3.3.1.1: with a source route the destination is mutable but predictable: the last address of the route, if
+// there is some of it left.
+fn arrive_v4(header: &mut [u8], option: Range<usize>, end: At) -> Result<(), Dropped> {
+    const ROUTE: usize = 3;
+    let at = option.start;
+    if option.len() <= ROUTE || !(option.len() - ROUTE).is_multiple_of(4) {
+        return Err(malformed(header, "length of the source route", at + 1));
+    }
+    // The pointer counts from one; behind the end it says that the route is used up.
+    if usize::from(header[at + 2]) > option.len() {
+        return Ok(());
+    }
+    match end {
+        At::Sender => header.copy_within(option.end - 4..option.end, 16),
+        At::Receiver => return Err(malformed(header, "pointer of the source route", at + 2)),
     }
     Ok(())
 }
@@ -242,7 +276,7 @@ const fn is_immutable_option(kind: u8) -> bool {
 }
 
 /// RFC 4302 §3.3.3.1.2 and appendix A2.
-fn mask_v6(headers: &mut [u8]) -> Result<(), Dropped> {
+fn mask_v6(headers: &mut [u8], end: At) -> Result<(), Dropped> {
     // Class, flow label, hop limit; the version stays.
     headers[0] &= 0xf0;
     headers[1..4].fill(0);
@@ -250,18 +284,43 @@ fn mask_v6(headers: &mut [u8]) -> Result<(), Dropped> {
     let (mut kind, mut at) = (headers[6], HEADER_V6);
     while at < headers.len() {
         let [next, len, ..] = headers[at..] else { return Err(malformed(headers, "extension header", at)) };
-        let end = at + 8 + usize::from(len) * 8;
-        if end > headers.len() {
-            return Err(malformed(headers, "extension header length", at + 1));
-        }
-        let extension = &mut headers[at..end];
+        let behind = at + 8 + usize::from(len) * 8;
         match kind {
-            extension::HOP_BY_HOP | extension::DESTINATION => mask_options_v6(extension)?,
-            // RFC 4302 §3.3.3.1.2.2: a routing header counts as it arrives, which is how we see it; we predict none.
-            _ if extension[3] != 0 => return Err(malformed(headers, "Segments Left", at + 3)),
-            _ => {}
+            // RFC 4302 §3.4.1: reassembly takes this header away, even where it tells of no fragments, and comes before AH.
+            extension::FRAGMENT => return Err(Dropped::Fragment),
+            _ if behind > headers.len() => return Err(malformed(headers, "extension header length", at + 1)),
+            extension::ROUTING => arrive_v6(headers, at..behind, end)?,
+            _ => mask_options_v6(&mut headers[at..behind])?,
         }
-        (kind, at) = (next, end);
+        (kind, at) = (next, behind);
+    }
+    Ok(())
+}
+
+/// Next Header(1) Hdr Ext Len(1) Routing Type(1) Segments Left(1) Reserved(4) Address(16)*: RFC 2460 §4.4 (type 0), and with
+/// a single address RFC 6275 §6.4 (type 2).
+// RFC 4302 §3.3.3.1.2.2: the sender orders the fields as they will be at the receiver.
+fn arrive_v6(headers: &mut [u8], routing: Range<usize>, end: At) -> Result<(), Dropped> {
+    const ADDRESS: usize = 16;
+    let (at, left) = (routing.start, usize::from(headers[routing.start + 3]));
+    if left == 0 {
+        return Ok(());
+    }
+    if end == At::Receiver {
+        return Err(malformed(headers, "Segments Left", at + 3));
+    }
+    if !matches!(headers[at + 2], 0 | 2) {
+        return Err(malformed(headers, "Routing Type", at + 2));
+    }
+    let route = routing.len() - 8;
+    if !route.is_multiple_of(ADDRESS) || left * ADDRESS > route {
+        return Err(malformed(headers, "Segments Left", at + 3));
+    }
+    headers[at + 3] = 0;
+    let (head, hops) = headers.split_at_mut(routing.end - left * ADDRESS);
+    // At each hop the packet's destination and the next address of the route change places.
+    for hop in hops[..left * ADDRESS].chunks_exact_mut(ADDRESS) {
+        hop.swap_with_slice(&mut head[24..HEADER_V6]);
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
 //! Packets that scapy protected, ESP and AH, opened; and AH made again, byte for byte, for nothing in it is drawn by lot.
+//! Some of AH have a route in their headers, RFC 4302 §3.3.3.1.
 
 mod support;
 
@@ -174,4 +175,120 @@ fn check_opened(line: &Line) {
         }
     }
     assert_eq!(packet[inner..], line.before, "{}", line.name());
+}
+
+/// A packet whose destination changes on its way.
+struct Route<'a> {
+    name: &'a str,
+    key: TrafficKey,
+    sequence: u64,
+    before: Vec<u8>,
+    sent: Vec<u8>,
+    arrived: Vec<u8>,
+}
+
+impl<'a> Route<'a> {
+    fn read(line: &'a str) -> Self {
+        let fields: Vec<_> = line.split(' ').collect();
+        let &[name, integrity, key, sequence, before, sent, arrived] = &fields[..] else {
+            panic!("seven fields: {line}")
+        };
+        let [none, key] = [Secret::default(), Secret::new(bytes(key))];
+        Self {
+            name,
+            key: TrafficKey::new(Encryption::Null, Integrity::named(integrity), none, key),
+            sequence: sequence.parse().expect("a number"),
+            before: bytes(before),
+            sent: bytes(sent),
+            arrived: bytes(arrived),
+        }
+    }
+
+    fn seal(&self, packet: &[u8]) -> Result<Vec<u8>, Dropped> {
+        let mut outbound = ah::Outbound::new(0x222, self.key.clone(), false);
+        outbound.resume_after(self.sequence - 1);
+        let mut room = Room::around(packet);
+        let mut frame = room.frame();
+        outbound.seal(&mut frame, &mut Real::default())?;
+        Ok(frame.bytes().to_vec())
+    }
+
+    fn open(&self, packet: &[u8]) -> Result<Vec<u8>, Dropped> {
+        let mut inbound = ah::Inbound::new(0x222, self.key.clone(), false, Window::default());
+        inbound.resume_after(self.sequence - 1);
+        let mut packet = packet.to_vec();
+        let mut frame = Frame::whole(&mut packet);
+        inbound.open(&mut frame, &mut Real::default())?;
+        Ok(frame.bytes().to_vec())
+    }
+}
+
+fn routes() -> Vec<Route<'static>> {
+    let lines = include_str!("published/scapy-routes.txt").lines();
+    let routes: Vec<_> =
+        lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(Route::read).collect();
+    assert_eq!(routes.len(), 10);
+    routes
+}
+
+/// RFC 4302 §3.3.3.1: source routes and routing headers count as they are when they arrive, and so does the destination.
+#[test]
+fn a_route_counts_as_it_arrives() {
+    for route in routes() {
+        let opened = route.open(&route.arrived).unwrap_or_else(|why| panic!("{}: {why}", route.name));
+        let ah_len = route.arrived.len() - route.before.len();
+        assert_eq!(opened.len() + ah_len, route.arrived.len(), "{}", route.name);
+        assert!(opened.ends_with(b"testdata"), "{}", route.name);
+        // Destination options without a route behind them are for the receiver alone: we protect them, scapy does not.
+        if route.name == "destopt" {
+            continue;
+        }
+        let sealed = route.seal(&route.before).unwrap_or_else(|why| panic!("{}: {why}", route.name));
+        assert_eq!(sealed, route.sent, "{}", route.name);
+    }
+}
+
+#[test]
+fn where_a_packet_goes_cannot_be_changed() {
+    for route in routes() {
+        let end = header(&route.arrived).header_len;
+        for destination in if route.arrived[0] >> 4 == 4 { 16..20 } else { 24..40 } {
+            let mut damaged = route.arrived.clone();
+            damaged[destination] ^= 1;
+            assert_eq!(route.open(&damaged), Err(Dropped::Integrity), "{}", route.name);
+        }
+        // Whatever headers say, nothing falls over, and nothing else is sealed than what was asked for.
+        for (at, bit) in (0..end).flat_map(|at| (0..8).map(move |bit| (at, 1 << bit))) {
+            let (mut arrived, mut before) = (route.arrived.clone(), route.before.clone());
+            arrived[at] ^= bit;
+            let _ = route.open(&arrived);
+            if let Some(byte) = before.get_mut(at) {
+                *byte ^= bit;
+                let _ = route.seal(&before);
+            }
+        }
+    }
+}
+
+/// Who is on the way is not the receiver: it could not know what it would have to check.
+#[test]
+fn a_route_that_is_not_at_its_end_is_not_checked() {
+    for route in routes().iter().filter(|route| route.name != "destopt") {
+        let why = route.open(&route.sent).expect_err(route.name);
+        let Dropped::Malformed(error) = why else { panic!("{}: {why}", route.name) };
+        assert!(["Segments Left", "pointer of the source route"].contains(&error.field), "{error}");
+    }
+}
+
+/// RFC 4302 §3.4.1: AH knows no fragments, and a fragment header of a packet that was never cut would go on reassembly.
+#[test]
+fn a_fragment_header_that_says_nothing_is_reassembly_s_business() {
+    let route = routes().into_iter().find(|route| route.name == "destopt").expect("it is there");
+    let atomic = |packet: &[u8]| {
+        let payload = packet.len() as u16 - 40 + 8;
+        let head = [&packet[..4], &payload.to_be_bytes(), &[44], &packet[7..40]].concat();
+        [&head[..], &[packet[6], 0, 0, 0, 0, 0, 0, 1], &packet[40..]].concat()
+    };
+    assert_eq!(route.open(&atomic(&route.arrived)), Err(Dropped::Fragment));
+    assert_eq!(route.seal(&atomic(&route.before)), Err(Dropped::Fragment));
 }
