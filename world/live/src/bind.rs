@@ -3,10 +3,8 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
 
 use keytoll_engine::Transport;
-use keytoll_native::datagrams;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
@@ -80,9 +78,9 @@ pub(crate) fn udp(address: SocketAddr) -> io::Result<UdpSocket> {
     if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES).is_err() {
         let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
     }
-    let _ = socket.set_send_buffer_size(BUFFER_BYTES);
-    // Without it trains come as the datagrams that they are.
-    let _ = datagrams::take_trains(socket.as_fd());
+    if setsockopt(&socket, sockopt::SndBufForce, &BUFFER_BYTES).is_err() {
+        let _ = socket.set_send_buffer_size(BUFFER_BYTES);
+    }
     socket.bind(&address.into())?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())

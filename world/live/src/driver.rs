@@ -34,6 +34,8 @@ pub struct Driver<E: Engine, C> {
 
 /// Packets of this machine that are sealed before the sockets are looked at again.
 const INNER_BATCH: usize = 64;
+/// How often a flood is taken from when the time is over.
+const TURNS_MAX: usize = 32;
 /// Packets for this machine that are opened before they arrive there together.
 const ARRIVED_BATCH: usize = 128;
 /// No IP packet is longer; and what the kernel puts in front of it.
@@ -121,7 +123,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     /// makes progress, but only once, so that a flood cannot keep us beyond it.
     pub fn next_event(&mut self, limit: Duration, trace: &mut dyn Trace) -> Option<E::Event> {
         let end = self.now() + limit;
-        let mut looked = false;
+        let (mut looked, mut turns) = (false, 0);
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
@@ -138,13 +140,18 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 }
             } else if let Some((way, datagram)) = self.emulator.arrive(now) {
                 self.end_of_the_way(way, datagram, trace);
-            } else if !self.take_incoming(trace) && !self.take_inner(now, trace) {
-                if looked && now >= end {
-                    return None;
+            } else {
+                let incoming = self.take_incoming(trace);
+                let inner = self.take_inner(now, trace);
+                turns += usize::from(incoming);
+                if now >= end && (turns >= TURNS_MAX || looked && !incoming) {
+                    return self.events.pop_front();
                 }
-                looked = true;
-                let next = due.min(end).min(self.emulator.deadline());
-                self.sockets.wait(now, next.since(now));
+                if !incoming {
+                    looked = true;
+                    let next = due.min(end).min(self.emulator.deadline());
+                    self.sockets.wait(now, if inner { Duration::ZERO } else { next.since(now) });
+                }
             }
         }
     }
@@ -201,7 +208,6 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 }
             }
         }
-        self.sockets.pause_inner();
         if taken > 0 {
             self.settle(trace);
             self.deliver(trace);
@@ -213,9 +219,13 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     fn forward(&mut self, received: Received, now: Time, trace: &mut dyn Trace) -> usize {
         let Self { engine, crypto, inner, .. } = self;
         let mut cx = Ctx { now, crypto, trace };
-        segments::finish(&mut inner[received.packet], received.undone, |packet| {
+        let count = segments::finish(&mut inner[received.packet], received.undone, |packet| {
             engine.forward(packet, &mut cx);
-        })
+        });
+        if count == 0 {
+            cx.discard(Protocol::Ip, "live: no packet that could be finished");
+        }
+        count
     }
 
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {

@@ -8,9 +8,11 @@ use std::ops::Range;
 use keytoll_engine::internet_checksum::{Sum, internet_checksum, transport_checksum};
 use keytoll_native::tun::{Large, Tun};
 
+use crate::segments::{TCP, TCP_HEADER_BYTES, put};
+
 /// No IP packet is longer.
 const BYTES_MAX: usize = 65_535;
-/// With headers of their own, so that one call takes them all: writev(2), IOV_MAX.
+/// One call takes them all: writev(2), IOV_MAX.
 const SEGMENTS_MAX: usize = 512;
 
 /// Lets packets arrive, those of one connection in their order; `lost` is told what the interface does not take.
@@ -19,11 +21,11 @@ pub(crate) fn deliver(tun: &Tun, packets: &[Vec<u8>], mut lost: impl FnMut(io::E
         return tun.send(packet).unwrap_or_else(lost);
     }
     for group in groups(packets) {
-        let sent = match &group.members[..] {
-            [only] => tun.send(&packets[*only]),
-            _ => group.send(tun, packets),
-        };
-        sent.unwrap_or_else(&mut lost);
+        if group.members.len() < 2 || group.send(tun, packets).is_err() {
+            // What it does not take together it may take one by one.
+            let members = group.members.iter().map(|&place| tun.send(&packets[place]));
+            members.for_each(|sent| sent.unwrap_or_else(&mut lost));
+        }
     }
 }
 
@@ -127,8 +129,6 @@ struct Segment<'a> {
 
 const V4_HEADER_BYTES: usize = 20;
 const V6_HEADER_BYTES: usize = 40;
-const TCP_HEADER_BYTES: usize = 20;
-const TCP: u8 = 6;
 const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;
 /// RFC 791 §3.1: of flags and fragment offset, "don't fragment" alone.
@@ -222,10 +222,6 @@ fn ends(packet: &[u8]) -> Option<Ends> {
     };
     let ports = packet.get(tcp..)?.first_chunk()?;
     Some((source, destination, u32::from_be_bytes(*ports)))
-}
-
-fn put(bytes: &mut [u8], at: usize, number: u16) {
-    bytes[at..at + 2].copy_from_slice(&number.to_be_bytes());
 }
 
 #[cfg(test)]

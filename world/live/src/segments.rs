@@ -42,6 +42,8 @@ struct Large<'a> {
     ip_header_len: usize,
     headers: &'a [u8],
     sequence: u32,
+    /// Of the pseudo-header.
+    sum: u16,
     payload: &'a [u8],
     /// Of each segment but the last.
     segment_bytes: usize,
@@ -53,8 +55,10 @@ enum Version {
     V6,
 }
 
+/// The protocol's number.
+pub(crate) const TCP: u8 = 6;
 /// RFC 9293 §3.1.
-const TCP_HEADER_BYTES: usize = 20;
+pub(crate) const TCP_HEADER_BYTES: usize = 20;
 const FIN_PSH: u8 = 0x01 | 0x08;
 const CWR: u8 = 0x80;
 
@@ -71,8 +75,9 @@ impl<'a> Large<'a> {
             return None;
         }
         let (headers, payload) = packet.split_at_checked(ip_header_len + tcp_header_len)?;
-        let sequence = u32::from_be_bytes(tcp[4..8].try_into().ok()?);
-        Some(Self { ip, ip_header_len, headers, sequence, payload, segment_bytes })
+        let sequence = u32::from_be_bytes(*tcp[4..].first_chunk()?);
+        let sum = u16::from_be_bytes(*tcp[16..].first_chunk()?);
+        Some(Self { ip, ip_header_len, headers, sequence, sum, payload, segment_bytes })
     }
 
     fn cut(&self, mut each: impl FnMut(&[u8])) -> usize {
@@ -108,27 +113,22 @@ impl<'a> Large<'a> {
     }
 
     fn write_tcp(&self, segment: &mut [u8], number: usize, is_last: bool) {
-        let addresses = match self.ip {
-            Version::V4 => 12..20,
-            Version::V6 => 8..40,
-        };
-        let addresses = Sum::default().bytes(&segment[addresses]);
         let tcp = &mut segment[self.ip_header_len..];
         let sequence = self.sequence.wrapping_add((number * self.segment_bytes) as u32);
         tcp[4..8].copy_from_slice(&sequence.to_be_bytes());
         // What ends a stream or asks for its delivery belongs to the end; RFC 3168 §6.1.2: that the window was reduced is
         // said once.
         tcp[13] &= if is_last { !0 } else { !FIN_PSH } & if number == 0 { !0 } else { !CWR };
+        // What stands there is the sum of the pseudo-header of the whole: of a routed packet it has another address than
+        // the header. Only the length is different.
+        let whole_len = (self.headers.len() - self.ip_header_len + self.payload.len()) as u16;
+        let pseudo_header = Sum::default().number(self.sum).number(!whole_len).number(tcp.len() as u16);
         put(tcp, 16, 0);
-        let sum = addresses.number(TCP).number(tcp.len() as u16).bytes(tcp).finish();
-        put(tcp, 16, sum);
+        put(tcp, 16, pseudo_header.bytes(tcp).finish());
     }
 }
 
-/// The protocol's number.
-pub(crate) const TCP: u16 = 6;
-
 /// Writes a number into a header that is there.
-fn put(bytes: &mut [u8], at: usize, number: u16) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, number: u16) {
     bytes[at..at + 2].copy_from_slice(&number.to_be_bytes());
 }

@@ -24,9 +24,8 @@ use crate::{Waker, joined};
 pub struct Sockets {
     ports: Vec<Port>,
     streams: Option<Streams>,
-    /// Packets of this machine, and whether there were some at the last wait.
+    /// Packets of this machine.
     interface: Option<Interface>,
-    has_inner: bool,
     bell: Bell,
     /// Ports that had something to read when they were last looked at.
     readable: VecDeque<usize>,
@@ -45,7 +44,6 @@ impl Sockets {
             ports,
             streams: None,
             interface: None,
-            has_inner: false,
             bell,
             readable: VecDeque::new(),
             inbox: Inbox::new(),
@@ -64,13 +62,13 @@ impl Sockets {
         Self { interface: Some(interface), ..self }
     }
 
-    /// The next packet of this machine into the buffer, perhaps a large one; none if there was none at the last wait, or no more. After an
-    /// error there is no interface any more: somebody took it away, and a wait for it would end at once, for ever.
+    /// The next packet of this machine into the buffer, perhaps a large one; none if there is none. After an error there
+    /// is no interface any more: somebody took it away, and a wait for it would end at once, for ever.
     pub(crate) fn next_inner(&mut self, buffer: &mut [u8]) -> Option<io::Result<tun::Received>> {
-        let interface = self.interface.as_ref().filter(|_| self.has_inner)?;
+        let interface = self.interface.as_ref()?;
         let nothing =
             |why: &io::Error| matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
-        let received = match interface.tun().receive(buffer) {
+        match interface.tun().receive(buffer) {
             Ok(received) if received.packet.is_empty() => None,
             Err(why) if nothing(&why) => None,
             Err(why) => {
@@ -78,14 +76,7 @@ impl Sockets {
                 Some(Err(why))
             }
             received => Some(received),
-        };
-        self.has_inner = matches!(received, Some(Ok(_)));
-        received
-    }
-
-    /// What has come is looked at again before more packets of this machine are taken.
-    pub(crate) const fn pause_inner(&mut self) {
-        self.has_inner = false;
+        }
     }
 
     /// Lets packets arrive at this machine; `lost` is told what the interface does not take.
@@ -133,8 +124,8 @@ impl Sockets {
 
     fn ready(&mut self, flags: &[PollFlags], now: Time) {
         let (bell, others) = flags.split_at(1);
-        let (inner, sockets) = others.split_at(usize::from(self.interface.is_some()));
-        self.has_inner = inner.iter().any(|flags| !flags.is_empty());
+        // Packets of this machine are looked for in any case.
+        let sockets = &others[usize::from(self.interface.is_some())..];
         let (ports, streams) = sockets.split_at(self.ports.len());
         if !bell[0].is_empty() {
             self.bell.silence();

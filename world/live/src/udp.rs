@@ -1,6 +1,6 @@
 //! One UDP socket: datagrams out, and what it is known to speak.
 
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,6 +21,8 @@ pub(crate) struct Port {
     spoken: Option<Protocol>,
     /// IKE goes in and out without a marker: nothing but IKE does.
     ike_alone: bool,
+    /// Most datagrams that go together.
+    longest: usize,
 }
 
 impl Port {
@@ -30,8 +32,10 @@ impl Port {
 
     fn open(address: SocketAddr) -> io::Result<Self> {
         let socket = bind::udp(address)?;
+        // Kernels that take trains (5.0) send them, too (4.18); others take them for one datagram.
+        let longest = if datagrams::take_trains(socket.as_fd()).is_ok() { TRAIN } else { 1 };
         let local = Addr::from(socket.local_addr()?);
-        Ok(Self { local, socket, spoken: None, ike_alone: local.port == IKE_PORT })
+        Ok(Self { local, socket, spoken: None, ike_alone: local.port == IKE_PORT, longest })
     }
 
     pub(crate) const fn local(&self) -> Addr {
@@ -58,16 +62,21 @@ impl Port {
             self.spoken = Some(last.protocol);
             self.ike_alone |= last.protocol == Protocol::Ike && !is_marked(&last.bytes);
         }
-        let (mut rest, mut longest) = (datagrams, TRAIN);
+        let (mut rest, mut longest) = (datagrams, self.longest);
         while let Some((first, others)) = rest.split_first() {
-            let together = if others.is_empty() { 0 } else { self.send_together(rest, longest) };
-            rest[..together].iter().for_each(|sent| done(sent, Ok(())));
-            rest = &rest[together..];
-            if together == 0 {
-                // What is wrong with it shows when it is sent by itself. Perhaps nothing is, but the way is too narrow for
-                // it to be part of a train: IP may cut a datagram into fragments, not one of a train.
-                done(first, self.send_one(first));
-                (rest, longest) = (others, 1);
+            let sent = if others.is_empty() { Ok(0) } else { self.send_together(rest, longest) };
+            let (gone, left) = rest.split_at(sent.as_ref().copied().unwrap_or(0));
+            gone.iter().for_each(|one| done(one, Ok(())));
+            rest = left;
+            match sent {
+                Err(ErrorKind::WouldBlock) => return lost(rest, done),
+                Ok(1..) => {}
+                Ok(0) | Err(_) => {
+                    // What is wrong with it shows when it is sent by itself. Perhaps nothing is, but the way is too narrow
+                    // for a train: IP may cut a datagram into fragments, not one of a train.
+                    done(first, self.send_one(first));
+                    (rest, longest) = (others, 1);
+                }
             }
         }
     }
@@ -76,18 +85,19 @@ impl Port {
         self.socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to)).map(drop)
     }
 
-    /// How many went out with one system call.
-    fn send_together(&self, datagrams: &[Datagram], longest: usize) -> usize {
-        let slices: Vec<_> = datagrams.iter().map(|one| IoSlice::new(&one.bytes)).collect();
+    /// How many of the first went out with one system call.
+    fn send_together(&self, datagrams: &[Datagram], longest: usize) -> Result<usize, ErrorKind> {
         let lengths: Vec<_> = trains(datagrams, longest).take(BATCH).collect();
+        let count = lengths.iter().sum();
+        let slices: Vec<_> = datagrams[..count].iter().map(|one| IoSlice::new(&one.bytes)).collect();
         let mut at = 0;
         let batch = lengths.iter().map(|&length| {
             let train = Train { datagrams: &slices[at..at + length], to: datagrams[at].to.into() };
             at += length;
             train
         });
-        let sent = datagrams::send_trains(self.socket.as_fd(), batch).unwrap_or(0);
-        lengths[..sent].iter().sum()
+        let sent = datagrams::send_trains(self.socket.as_fd(), batch).map_err(|why| why.kind())?;
+        Ok(lengths[..sent].iter().sum())
     }
 }
 
@@ -95,6 +105,11 @@ impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// The kernel has no room for these.
+fn lost(datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
+    datagrams.iter().for_each(|one| done(one, Err(ErrorKind::WouldBlock.into())));
 }
 
 /// How many datagrams go together, one number for each train.
