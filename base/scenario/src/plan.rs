@@ -330,6 +330,8 @@ pub struct Options {
     pub rekey_ike: Option<Duration>,
     /// When the child SA is given new keys; none: never.
     pub rekey_child: Option<Duration>,
+    /// How much the SAs for traffic may carry.
+    pub sa_limits: SaLimits,
     /// Whether the gateway asks for the EAP identity over the air; otherwise IKE's is passed on (RFC 7296 §2.16).
     pub eap_identity: bool,
     /// How the gateway proves itself to a device that uses EAP.
@@ -360,6 +362,33 @@ pub struct Options {
     pub traffic: Traffic,
 }
 
+/// How much a pair of SAs for traffic may carry, each half by itself; and its anti-replay window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaLimits {
+    /// A successor is asked for after so many bytes of what is protected; none: never.
+    pub rekey_bytes: Option<u64>,
+    /// A successor is asked for after so many packets; none: never.
+    pub rekey_packets: Option<u64>,
+    /// Nothing passes after so many bytes; none: no end.
+    pub life_bytes: Option<u64>,
+    /// Nothing passes after so many packets; none: no end.
+    pub life_packets: Option<u64>,
+    /// Packets of the anti-replay window, 32 to 4096.
+    pub replay_window: u32,
+}
+
+impl Default for SaLimits {
+    fn default() -> Self {
+        Self {
+            rekey_bytes: None,
+            rekey_packets: None,
+            life_bytes: None,
+            life_packets: None,
+            replay_window: 64,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -375,6 +404,7 @@ impl Default for Options {
             half_open_max: 1000,
             rekey_ike: None,
             rekey_child: None,
+            sa_limits: SaLimits::default(),
             eap_identity: false,
             gateway_auth: GatewayAuth::Certificate,
             vector_batch: 1,

@@ -96,6 +96,12 @@ fn values_of_a_wrong_kind() {
         good_with("[options]\nresumption = \"always\""),
         good_with("[sweep]\nmode = \"tunnel\""),
         good_with("[sweep]\nmode = []"),
+        good_with("[options]\nreplay_window = 16"),
+        good_with("[options]\nreplay_window = \"64\""),
+        good_with("[options]\nrekey_bytes = 1000000"),
+        good_with("[options]\nlife_bytes = \"10 B\""),
+        good_with("[options]\nrekey_packets = \"often\""),
+        good_with("[options]\nlife_packets = 0"),
         good_with("title = \"two\\nlines\""),
     ];
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
@@ -122,6 +128,8 @@ fn what_does_not_go_together() {
         "[[row]]\nmethod = \"ikev2-eap-mschapv2\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
         "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"psk\", fault = \"unknown-ca\" }",
         &good_with("[options]\ntraffic = \"constant\"\nchildless = true"),
+        &good_with("[options]\nrekey_bytes = \"2 MB\"\nlife_bytes = \"1 MB\""),
+        &good_with("[options]\nlife_packets = 2000\n[sweep]\nrekey_packets = [1000, 2000]"),
         &good_with("[options]\ntraffic = \"bulk\"\ntraffic_packet = \"100 B\""),
         "methods = \"ikev2-psk\"\nnetworks = \"loopback\"\n[options]\ntraffic = \"bulk\"",
         "methods = \"ikev2-psk\"\nnetworks = \"lte\"\nworld = \"live\"\n[options]\ntraffic = \"icmp\"",

@@ -14,8 +14,8 @@ use keytoll_scenario::catalogue::suites::DEFAULT_IKEV1;
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
-    Mode, Network, Options, Retransmission, RowPlan, Tls, TlsVersion, Traffic, TrafficDirection, TrafficKind,
-    WorldKind,
+    Mode, Network, Options, Retransmission, RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection,
+    TrafficKind, WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
@@ -306,6 +306,18 @@ fn flowing(mut row: RowPlan) -> RowPlan {
     row
 }
 
+/// Every SA has its successor before it ends.
+fn sa_limits() -> impl Strategy<Value = SaLimits> {
+    let pair = || (option::of(1000..1_u64 << 40), option::of(1_u64 << 40..1 << 50));
+    (pair(), pair(), 32..=4096_u32).prop_map(|(bytes, packets, replay_window)| SaLimits {
+        rekey_bytes: bytes.0,
+        life_bytes: bytes.1,
+        rekey_packets: packets.0,
+        life_packets: packets.1,
+        replay_window,
+    })
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
     let security = (
@@ -315,7 +327,7 @@ fn options() -> impl Strategy<Value = Options> {
         option::of(576..=u16::MAX),
         prop::sample::select(&CookiePolicy::ALL[..]),
     );
-    let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32);
+    let life = (1..=u32::MAX, rekey(), rekey(), 1..=10_000_000_u32, sa_limits());
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
     let fault = option::of(prop::sample::select(&Fault::ALL[..]));
@@ -342,6 +354,7 @@ fn options() -> impl Strategy<Value = Options> {
                 half_open_max: life.3,
                 rekey_ike: life.1,
                 rekey_child: life.2,
+                sa_limits: life.4,
                 virtual_address: mode == 1,
                 eap_identity: mode == 2,
                 gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],

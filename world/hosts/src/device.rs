@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_esp::lifetime::Lifetime;
 use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
-use crate::ipsec::{Delivered, SaTable};
+use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::supplicant::{EapCredentials, Supplicant};
 use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
@@ -93,8 +92,8 @@ impl Device {
 
     /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
     #[must_use]
-    pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
-        self.sas.limit(lifetime);
+    pub const fn with_limits(mut self, limits: SaLimits) -> Self {
+        self.sas.limit(limits);
         self
     }
 

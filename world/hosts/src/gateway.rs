@@ -6,14 +6,13 @@ use std::net::IpAddr;
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_esp::lifetime::Lifetime;
 use keytoll_ike::Endpoint;
 use keytoll_ike::v2::{self, SaId};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::icmp::Echo;
-use crate::ipsec::{Delivered, SaTable};
+use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
 
@@ -65,8 +64,8 @@ impl Gateway {
 
     /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
     #[must_use]
-    pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
-        self.sas.limit(lifetime);
+    pub const fn with_limits(mut self, limits: SaLimits) -> Self {
+        self.sas.limit(limits);
         self
     }
 

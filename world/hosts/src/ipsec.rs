@@ -19,14 +19,29 @@ use keytoll_ike::wire::{self, TrafficSelector};
 
 use crate::ip;
 
+/// How long every pair of SAs of a host may serve, and its anti-replay window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaLimits {
+    /// In bytes and packets, each half by itself.
+    pub lifetime: Lifetime,
+    /// Packets: [`Window::SIZES`].
+    pub replay_window: u32,
+}
+
+impl Default for SaLimits {
+    fn default() -> Self {
+        Self { lifetime: Lifetime::NONE, replay_window: Window::SIZE_DEFAULT }
+    }
+}
+
 /// The child SAs of a host.
 #[derive(Debug, Default)]
 pub(crate) struct SaTable {
     ipsec: Ipsec,
     /// Pairs that others have replaced, by the SPI that they receive on, and until when they do; the first to end first.
     replaced: VecDeque<(Time, u32)>,
-    /// How long each pair may serve.
-    lifetime: Lifetime,
+    /// What every pair may.
+    limits: SaLimits,
     /// Under which IKE SA each pair is, by the SPI that it receives on.
     owners: BTreeSet<(SaId, u32)>,
 }
@@ -73,9 +88,9 @@ impl Delivered {
 }
 
 impl SaTable {
-    /// Lets pairs that are installed from now on serve no longer than this.
-    pub(crate) const fn limit(&mut self, lifetime: Lifetime) {
-        self.lifetime = lifetime;
+    /// What pairs that are installed from now on may.
+    pub(crate) const fn limit(&mut self, limits: SaLimits) {
+        self.limits = limits;
     }
 
     /// Installs a pair of SAs of an IKE SA between two outer addresses.
@@ -103,8 +118,8 @@ impl SaTable {
             selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
             path: Path { transport, local, remote, headers: Headers::Socket },
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
-            replay_window: Window::SIZE_DEFAULT,
-            lifetime: self.lifetime,
+            replay_window: self.limits.replay_window,
+            lifetime: self.limits.lifetime,
             start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
         });
     }

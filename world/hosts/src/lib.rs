@@ -31,5 +31,6 @@ pub use device::{Device, DeviceConfig};
 pub use gateway::{Gateway, GatewayConfig};
 pub use host::{Child, Command, Event, Host};
 pub use hss::{Hss, HssConfig};
+pub use ipsec::SaLimits;
 pub use subscribers::{HssAccess, Subscribers};
 pub use supplicant::{EapCredentials, EapIdentity};

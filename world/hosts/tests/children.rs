@@ -11,7 +11,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_esp::lifetime::{Lifetime, Limit};
-use keytoll_hosts::{Child, Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
+use keytoll_hosts::{Child, Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, SaLimits};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{self, Config, Mode};
 
@@ -73,8 +73,9 @@ impl Bench {
         };
         let gateway =
             GatewayConfig { ike: config(GATEWAY), address: ADDRESS[GATEWAY], inner: vec![], aaa: None };
-        let device = Device::new(device, &seed, "ue").with_lifetime(lifetime);
-        let gateway = Gateway::new(gateway, &seed, "gw").with_lifetime(lifetime);
+        let limits = SaLimits { lifetime, ..SaLimits::default() };
+        let device = Device::new(device, &seed, "ue").with_limits(limits);
+        let gateway = Gateway::new(gateway, &seed, "gw").with_limits(limits);
         let mut hosts = [Host::Device(Box::new(device)), Host::Gateway(Box::new(gateway))];
         hosts.iter_mut().for_each(Host::attach_interface);
         let mut bench = Self {

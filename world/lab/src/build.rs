@@ -5,7 +5,8 @@ use std::time::Duration;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Rng, Seed};
-use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
+use keytoll_esp::lifetime::{Lifetime, Limit};
+use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig, SaLimits};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,
     Version,
@@ -56,7 +57,7 @@ pub(crate) fn device(
         target: sites.target(row),
         eap: ends.map(|ends| ends.device.clone()),
     };
-    Device::new(config, seed, "ue")
+    Device::new(config, seed, "ue").with_limits(sa_limits(row.options.sa_limits))
 }
 
 /// The gateway of a row.
@@ -86,7 +87,20 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
         inner: vec![sites.inner],
         aaa: row.method.eap().map(|_| eap::access((row, sites), &fault::seed_of_gateway(row, seed))),
     };
-    Gateway::new(config, seed, "gw")
+    Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.sa_limits))
+}
+
+/// What SAs for traffic may carry, as hosts say it.
+pub(crate) fn sa_limits(limits: plan::SaLimits) -> SaLimits {
+    let limit = |bytes: Option<u64>, packets: Option<u64>| Limit {
+        bytes: bytes.unwrap_or(u64::MAX),
+        packets: packets.unwrap_or(u64::MAX),
+    };
+    let lifetime = Lifetime {
+        soft: limit(limits.rekey_bytes, limits.rekey_packets),
+        hard: limit(limits.life_bytes, limits.life_packets),
+    };
+    SaLimits { lifetime, replay_window: limits.replay_window }
 }
 
 /// With traffic of users the lifetime begins when that ends. RFC 4478 §3: whole seconds.

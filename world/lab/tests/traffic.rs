@@ -116,6 +116,36 @@ fn rekeying_loses_nothing() {
     }
 }
 
+/// What SAs may carry makes successors in time, whether the peer asks at the same packet or not; of none is anything lost.
+#[test]
+fn sas_that_have_carried_enough_are_replaced_and_nothing_is_lost() {
+    for (options, at_least) in [
+        ("rekey_bytes = '200 kB'\nlife_bytes = '400 kB'", 8),
+        ("rekey_packets = 150\nlife_packets = 300\nreplay_window = 32", 8),
+        ("rekey_packets = 150\nlife_packets = 300\nreplay_window = 4096\nmode = 'tunnel'", 8),
+    ] {
+        let memory = run("null", &format!("traffic = 'bulk'\ntraffic_window = '64 kB'\n{options}"));
+        let discarded =
+            memory.records.iter().find(|record| matches!(record.fact, Fact::TrafficDiscarded { .. }));
+        assert_eq!(discarded, None, "{options}");
+        let traffic = measure(memory.records, memory.costs).kept[0].traffic.clone().unwrap();
+        assert!(traffic.rekeys >= at_least, "{options}: {} successors", traffic.rekeys);
+        assert_eq!((traffic.lost(), traffic.repeated()), (0, 0), "{options}");
+        let carried = traffic.nodes[&Node::Gw].told.payload_bytes;
+        assert!(carried > 1_900_000, "{options}: {carried} bytes, as without rekeying");
+    }
+}
+
+/// A hard limit without a soft one: the pair ends, and what comes afterwards asks for another.
+#[test]
+fn an_sa_that_ends_without_a_successor_lets_nothing_through() {
+    let memory = run("null", "traffic = 'constant'\ntraffic_rate = '1 Mbit/s'\nlife_packets = 50");
+    let over = memory.records.iter().any(
+        |record| matches!(&record.fact, Fact::TrafficDiscarded { why, .. } if why.contains("lifetime over")),
+    );
+    assert!(over, "the packets after the fiftieth are discarded by name");
+}
+
 #[test]
 fn a_slow_processor_limits_what_a_fast_link_carries_and_costs_are_told() {
     let text = "samples = 1\nmethods = 'ikev2-psk'\ncpus = { gw = { name = 'slow', frequency = '30 MHz' } }\n\

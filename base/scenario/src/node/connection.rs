@@ -12,7 +12,7 @@ use super::{Placed, Role};
 use crate::catalogue::Phase1;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::diagnostic::ScenarioError;
-use crate::plan::{CookiePolicy, Mode, Options, Retransmission};
+use crate::plan::{CookiePolicy, Mode, Options, Retransmission, SaLimits};
 use crate::quantity::Kind;
 use crate::resolve::ikev1;
 use crate::resolve::values::{esp_suites, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
@@ -150,6 +150,8 @@ pub struct EndpointPlan {
     pub retransmission: Retransmission,
     /// When ESP travels in UDP.
     pub encapsulation: Encapsulation,
+    /// How much the SAs for traffic may carry.
+    pub sa_limits: SaLimits,
 }
 
 /// The keys of an endpoint, beside those of its role.
@@ -163,6 +165,11 @@ pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "retransmit_first",
     "retransmit_base",
     "retransmit_tries",
+    "rekey_bytes",
+    "rekey_packets",
+    "life_bytes",
+    "life_packets",
+    "replay_window",
 ];
 
 /// The endpoint, with these ports unless the document says others.
@@ -190,6 +197,7 @@ pub(super) fn endpoint(
         encapsulation: document.or("encapsulation", Encapsulation::Always, |item| {
             item.pick("encapsulation", &Encapsulation::ALL, Encapsulation::name)
         })?,
+        sa_limits: SaLimits::read(document)?,
     })
 }
 

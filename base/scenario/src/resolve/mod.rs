@@ -9,6 +9,7 @@ pub(crate) mod cpu;
 pub(crate) mod ikev1;
 mod makers;
 pub(crate) mod network;
+pub(crate) mod sa_limits;
 pub(crate) mod settings;
 mod traffic;
 pub(crate) mod values;

@@ -14,7 +14,7 @@ use crate::quantity;
 use crate::resolve::values::{
     NEVER, eap_fragment, esp_suites, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
 };
-use crate::resolve::{ikev1, makers, traffic};
+use crate::resolve::{ikev1, makers, sa_limits, traffic};
 use crate::tree::{Item, Table, Value};
 
 /// Options and suites of a row while it is being resolved.
@@ -105,6 +105,31 @@ pub(crate) const SETTINGS: &[Setting] = &[
         key: "rekey_child",
         read: |s, item| set(&mut s.options.rekey_child, rekey(item)),
         print: |s| print_rekey(s.options.rekey_child),
+    },
+    Setting {
+        key: sa_limits::REKEY_BYTES,
+        read: |s, item| set(&mut s.options.sa_limits.rekey_bytes, sa_limits::bytes(item)),
+        print: |s| sa_limits::print_bytes(s.options.sa_limits.rekey_bytes),
+    },
+    Setting {
+        key: sa_limits::REKEY_PACKETS,
+        read: |s, item| set(&mut s.options.sa_limits.rekey_packets, sa_limits::packets(item)),
+        print: |s| sa_limits::print_packets(s.options.sa_limits.rekey_packets),
+    },
+    Setting {
+        key: sa_limits::LIFE_BYTES,
+        read: |s, item| set(&mut s.options.sa_limits.life_bytes, sa_limits::bytes(item)),
+        print: |s| sa_limits::print_bytes(s.options.sa_limits.life_bytes),
+    },
+    Setting {
+        key: sa_limits::LIFE_PACKETS,
+        read: |s, item| set(&mut s.options.sa_limits.life_packets, sa_limits::packets(item)),
+        print: |s| sa_limits::print_packets(s.options.sa_limits.life_packets),
+    },
+    Setting {
+        key: sa_limits::REPLAY_WINDOW,
+        read: |s, item| set(&mut s.options.sa_limits.replay_window, sa_limits::window(item)),
+        print: |s| s.options.sa_limits.replay_window.to_string(),
     },
     Setting {
         key: EAP_IDENTITY,
@@ -357,6 +382,7 @@ impl Settings {
             let message = "a virtual address needs tunnel mode";
             return Err(blame.spot.error(message, "`virtual_address` with `mode = \"transport\"`"));
         }
+        self.options.sa_limits.check(|key| Some(value_of(blame, key)))?;
         self.check_identities(blame)?;
         self.check_gateway_auth(method, blame)?;
         if method.phase1().is_some() {

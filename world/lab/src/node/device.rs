@@ -3,19 +3,21 @@
 use std::net::{IpAddr, SocketAddr};
 
 use keytoll_engine::{Addr, Seed};
-use keytoll_hosts::{Device, DeviceConfig, EapCredentials};
+use keytoll_hosts::{Device, DeviceConfig, EapCredentials, SaLimits};
 use keytoll_ike::v2;
 use keytoll_ike::wire::Identity;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::DevicePlan;
 
 use super::{Place, Wanted, eap, ike};
+use crate::build::sa_limits;
 
 /// A device without ports.
 #[derive(Debug)]
 pub struct Blueprint {
     ike: v2::Config,
     ports: (u16, u16),
+    sa_limits: SaLimits,
     local: Option<IpAddr>,
     gateway: SocketAddr,
     inner: Option<IpAddr>,
@@ -33,6 +35,7 @@ impl Blueprint {
         Ok(Self {
             ike,
             ports: plan.endpoint.ports,
+            sa_limits: sa_limits(plan.endpoint.sa_limits),
             local: plan.local,
             gateway: plan.gateway,
             inner: plan.inner,
@@ -58,7 +61,7 @@ impl Blueprint {
             target: self.target,
             eap: self.eap,
         };
-        Device::new(config, seed, "ue")
+        Device::new(config, seed, "ue").with_limits(self.sa_limits)
     }
 }
 

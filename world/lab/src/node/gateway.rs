@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use keytoll_engine::{Addr, Seed};
-use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig};
+use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, SaLimits};
 use keytoll_ike::v2;
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_radius::client::{Config, Retransmission, Server};
@@ -11,6 +11,7 @@ use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
 
 use super::{Place, Wanted, ike};
+use crate::build::sa_limits;
 
 /// A gateway without ports.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub struct Blueprint {
     ike: v2::Config,
     listen: IpAddr,
     ports: (u16, u16),
+    sa_limits: SaLimits,
     inner: Vec<IpAddr>,
     radius: Option<RadiusPlan>,
 }
@@ -36,6 +38,7 @@ impl Blueprint {
             ike: ike::endpoint(&plan.endpoint, connections),
             listen: plan.listen,
             ports: plan.endpoint.ports,
+            sa_limits: sa_limits(plan.endpoint.sa_limits),
             inner: plan.inner.clone(),
             radius: plan.radius.clone(),
         })
@@ -57,7 +60,7 @@ impl Blueprint {
         let ike = v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
         let aaa = self.radius.map(|plan| access(plan, &locals[2..]));
         let config = GatewayConfig { ike, address: self.listen, inner: self.inner, aaa };
-        Gateway::new(config, seed, "gw")
+        Gateway::new(config, seed, "gw").with_limits(self.sa_limits)
     }
 }
 
