@@ -89,7 +89,7 @@ pub enum Event {
     Rekeyed {
         /// The SA that is being closed.
         old: SaId,
-        /// The SA that replaces it.
+        /// The SA that replaces it; in IKEv1 it may have stood beside the old one before.
         new: SaId,
     },
     /// Responder: an initiator wants to prove itself with EAP; the answer is the first EAP request.

@@ -79,7 +79,7 @@ mod tests {
     use crate::event::SaId;
 
     fn draws(numbers: &[u32]) -> impl FnMut() -> u32 {
-        let mut numbers = numbers.to_vec().into_iter();
+        let mut numbers = numbers.iter().copied();
         move || numbers.next().unwrap()
     }
 

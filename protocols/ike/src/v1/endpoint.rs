@@ -60,7 +60,7 @@ pub(super) struct Shared {
 #[derive(Debug)]
 pub(super) enum Deed {
     /// It is established in place of this one: children move over, and the old one is closed.
-    TakeOver { old: u64, new: u64 },
+    TakeOver { old: u64, new: u64, identity: Identity },
     /// What was to replace this one has failed.
     KeepOn { old: u64 },
     /// It is established; whether in place of another one, what comes next tells.
@@ -297,14 +297,7 @@ impl Endpoint {
 
     fn act(&mut self, deed: Deed, cx: &mut Ctx<'_>) {
         match deed {
-            Deed::TakeOver { old, new } if self.sas.contains_key(&old) => {
-                let children = self.retire(old, cx);
-                self.move_in(old, new, children, cx);
-            }
-            // The old one ended meanwhile, its children with it.
-            Deed::TakeOver { new, .. } => {
-                self.with_sa(new, cx, Sa::stand_alone);
-            }
+            Deed::TakeOver { old, new, identity } => self.take_over(old, new, &identity, cx),
             Deed::KeepOn { old } => {
                 self.with_sa(old, cx, Sa::is_not_replaced);
             }
@@ -312,8 +305,7 @@ impl Endpoint {
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
             Deed::Inherit { old, identity, ip, children } => {
                 let others = self.shared.others(ip, old);
-                let is_heir = |it: &u64| self.sas.get(it).is_some_and(|sa| sa.may_inherit_from(&identity));
-                match others.into_iter().find(is_heir) {
+                match others.into_iter().find(|it| self.may_inherit(*it, &identity)) {
                     Some(new) => self.move_in(old, new, children, cx),
                     None => close(
                         SaId(old),
@@ -324,6 +316,44 @@ impl Endpoint {
                 }
             }
         }
+    }
+
+    fn take_over(&mut self, old: u64, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
+        let mut others = self.shared.others(ip, new);
+        others.retain(|it| *it != old);
+        if self.sas.contains_key(&old) {
+            let rival = others.into_iter().find(|it| self.may_inherit(*it, identity));
+            let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
+            let children = self.retire(old, cx);
+            self.move_in(old, heir, children, cx);
+        } else if others.into_iter().any(|it| self.is_with(it, identity)) {
+            // The peer was quicker to replace the old one.
+            self.retire(new, cx);
+        } else {
+            // The old one ended meanwhile, its children with it.
+            self.with_sa(new, cx, Sa::stand_alone);
+        }
+    }
+
+    /// Both sides have replaced the same SA at once: closes the one of the two that both let go, and gives the other.
+    // IKEv1 has no rule; this one needs no message, for both cookies of the initiators are known to both.
+    fn settle_collision(&mut self, ours: u64, theirs: u64, cx: &mut Ctx<'_>) -> u64 {
+        let begun_as = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.cookies().0);
+        let (stays, goes) = if begun_as(ours) > begun_as(theirs) { (ours, theirs) } else { (theirs, ours) };
+        if self.sas.get(&goes).is_some_and(|sa| sa.is_unannounced()) {
+            self.retire(goes, cx);
+        } else {
+            self.with_sa(goes, cx, |sa, env| sa.on_task(Task::Delete(Reason::Replaced), env));
+        }
+        stays
+    }
+
+    fn may_inherit(&self, cookie: u64, identity: &Identity) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| {
+            let wants_children = self.shared.connections[sa.core.connection].child.is_some();
+            sa.may_inherit_from(identity, wants_children)
+        })
     }
 
     fn is_with(&self, cookie: u64, identity: &Identity) -> bool {

@@ -128,6 +128,11 @@ impl Core {
         env.shared.connection(self.connection)
     }
 
+    /// Aggressive mode's last message has no answer: until the peer says something else, it may not believe us.
+    pub(super) const fn is_unconfirmed(&self) -> bool {
+        self.role.is_initiator() && self.last.is_some()
+    }
+
     /// Whether both cookies of a header are ours; an initiator learns the responder's from its first answer.
     fn fits(&self, header: &Header) -> bool {
         let (ours, theirs) = match self.role {
@@ -276,9 +281,17 @@ impl Sa {
         }
     }
 
-    /// Whether it may have come in the place of another SA with this peer.
-    pub(super) fn may_inherit_from(&self, identity: &Identity) -> bool {
-        matches!(&self.state, State::Established(sa) if sa.is_unannounced() && sa.peer() == identity)
+    /// Whether the peer may have begun it in the place of another SA between us; `childless`: without children it serves for
+    /// nothing else.
+    pub(super) fn may_inherit_from(&self, identity: &Identity, childless: bool) -> bool {
+        let State::Established(sa) = &self.state else { return false };
+        let is_idle = sa.is_unannounced() || childless && sa.is_childless();
+        !self.core.role.is_initiator() && is_idle && sa.peer() == identity
+    }
+
+    /// Whether the owner does not know of it.
+    pub(super) fn is_unannounced(&self) -> bool {
+        matches!(&self.state, State::Established(sa) if sa.is_unannounced())
     }
 
     /// Another SA takes its place: closes it and gives its children.

@@ -67,8 +67,19 @@ pub(crate) struct Weather {
     pub(crate) rng: Rng,
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
+    /// One bit somewhere is flipped.
+    pub(crate) corruption: f64,
     /// Latencies are uniform below this, so datagrams overtake each other.
     pub(crate) latency_max: Duration,
+}
+
+impl Weather {
+    fn damage(&mut self, datagram: &Datagram) -> Option<Fault> {
+        let bits = datagram.bytes.len() as u64 * 8;
+        // Nothing is drawn where nothing is damaged.
+        let is_damaged = self.corruption > 0.0 && self.rng.chance(self.corruption);
+        is_damaged.then(|| Fault::Corrupt(usize::try_from(self.rng.below(bits)).unwrap()))
+    }
 }
 
 /// An endpoint with what surrounds it.
@@ -168,6 +179,15 @@ impl Bench {
     /// The next datagram to be sent meets this fate.
     pub(crate) fn next_fault(&mut self, fault: Fault) {
         self.faults.insert(self.sent_count + 1, fault);
+    }
+
+    /// A side loses all it knows and begins anew.
+    pub(crate) fn restart(&mut self, side: Side, config: Config, seed: u64) {
+        let name = format!("{}, restarted", side.name());
+        let seat = self.seat(side);
+        seat.endpoint = Endpoint::new(config, &Seed::from(seed), &name);
+        seat.books = Books::default();
+        seat.events.clear();
     }
 
     pub(crate) fn seat(&mut self, side: Side) -> &mut Seat {
@@ -271,6 +291,7 @@ impl Bench {
         if lost {
             return;
         }
+        let fault = fault.or_else(|| self.weather.as_mut()?.damage(&datagram));
         let again = fault == Some(Fault::Twice)
             || self.weather.as_mut().is_some_and(|weather| weather.rng.chance(weather.duplication));
         if again {

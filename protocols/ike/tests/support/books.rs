@@ -28,7 +28,8 @@ impl Books {
             Event::Rekeyed { old, new } => {
                 let children =
                     self.sas.remove(old).unwrap_or_else(|| panic!("{old:?} is there to be replaced"));
-                assert!(self.sas.insert(*new, children).is_none(), "{new:?} comes up once");
+                // It may have stood beside the old one before.
+                self.sas.entry(*new).or_default().extend(children);
             }
             Event::Closed(sa, _) => {
                 let children = self.sas.remove(sa).unwrap_or_else(|| panic!("{sa:?} is there to be closed"));

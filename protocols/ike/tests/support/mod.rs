@@ -10,6 +10,7 @@ pub(crate) mod lab;
 pub(crate) mod ladder;
 pub(crate) mod mutants;
 pub(crate) mod responder;
+pub(crate) mod storm;
 
 pub(crate) use bench::{Bench, Fault, Side, Weather};
 pub(crate) use books::Books;

@@ -244,7 +244,9 @@ impl Table {
                 assert!(self.children.iter().all(|(of, _)| of != sa), "its children went down before");
             }
             Event::Rekeyed { old, new } => {
-                assert!(self.sas.remove(old) && self.sas.insert(*new), "what is replaced was up");
+                assert!(self.sas.remove(old), "what is replaced was up");
+                // It may have stood beside the old one before.
+                self.sas.insert(*new);
                 let children = std::mem::take(&mut self.children);
                 let moved = |(sa, spi)| if sa == *old { (*new, spi) } else { (sa, spi) };
                 self.children = children.into_iter().map(moved).collect();

@@ -73,7 +73,8 @@ fn bad_weather() {
             bench.keep_sent = false;
             bench.ladder.silent = true;
             let rng = Rng::named(seed, "weather");
-            bench.weather = Some(Weather { rng, loss: 0.2, duplication: 0.1, latency_max: seconds(1) });
+            bench.weather =
+                Some(Weather { rng, loss: 0.2, duplication: 0.1, corruption: 0.0, latency_max: seconds(1) });
             bench.initiate();
             bench.run_for(seconds(120));
             if let [sa] = bench.i.books.sas()[..] {

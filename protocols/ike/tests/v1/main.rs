@@ -15,3 +15,4 @@ mod hostile;
 mod lossy;
 mod phase1;
 mod quick;
+mod storm;

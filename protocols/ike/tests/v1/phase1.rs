@@ -38,10 +38,10 @@ fn aggressive_mode_with_a_shared_key() {
         i -> r  AGGRESSIVE request  SA KE NONCE ID VID VID
         r -> i  AGGRESSIVE response  SA KE NONCE ID HASH VID VID NAT-D NAT-D
         i -> r  AGGRESSIVE request  HASH NAT-D NAT-D N
-        i  established with gw.example.org
         i -> r  QUICK_MODE request  HASH SA NONCE ID ID
         r  established with device.example.org
         r -> i  QUICK_MODE response  HASH SA NONCE ID ID
+        i  established with gw.example.org
         i -> r  QUICK_MODE request  HASH
         i  child up: aes128-sha256
         r  child up: aes128-sha256
@@ -83,10 +83,10 @@ fn aggressive_mode_with_certificates() {
         i -> r  AGGRESSIVE request  SA KE NONCE ID CR VID VID
         r -> i  AGGRESSIVE response  SA KE NONCE ID CERT SIG CR VID VID NAT-D NAT-D
         i -> r  AGGRESSIVE request  CERT SIG NAT-D NAT-D N
-        i  established with gw.example.org
         i -> r  QUICK_MODE request  HASH SA NONCE ID ID
         r  established with device.example.org
         r -> i  QUICK_MODE response  HASH SA NONCE ID ID
+        i  established with gw.example.org
         i -> r  QUICK_MODE request  HASH
         i  child up: aes128-sha256
         r  child up: aes128-sha256

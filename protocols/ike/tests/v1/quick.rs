@@ -534,3 +534,74 @@ fn traffic_without_an_identity_is_not_begun() {
         assert_ne!(bench.child(Side::R), child, "what was agreed on can be replaced");
     }
 }
+
+/// Whoever asks first, both keep the same one of the two, and the child with it.
+#[test]
+fn both_replace_the_isakmp_sa_at_once_and_one_is_left() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        for pause_ms in [0, 5, 10, 15, 25, 35, 45, 60] {
+            for first in Side::BOTH {
+                let mut bench = Bench::new(psk(phase1)).established();
+                let child = bench.child(Side::I);
+                let (mine, theirs) = (bench.sa(first), bench.sa(first.peer()));
+                bench.command(first, Command::RekeyIke(mine));
+                bench.run_for(Duration::from_millis(pause_ms));
+                if bench.seat(first.peer()).books.sas() == [theirs] {
+                    bench.command(first.peer(), Command::RekeyIke(theirs));
+                }
+                bench.run_for(seconds(20));
+                bench.assert_agreement();
+                assert_eq!(bench.child(Side::I), child, "{phase1:?} {pause_ms} ms\n{}", bench.ladder);
+            }
+        }
+    }
+}
+
+/// The last message of aggressive mode has no answer, and what closes the old SA may overtake it: the old one goes when the
+/// peer has said something under the new one.
+#[test]
+fn the_old_sa_stays_until_the_peer_knows_the_new_one() {
+    let mut bench = Bench::new(psk(Phase1::Aggressive)).established();
+    let (sa, child) = (bench.sa(Side::I), bench.child(Side::R));
+    bench.command(Side::I, Command::RekeyIke(sa));
+    for _ in 0..2 {
+        let (to, datagram) = bench.intercept().unwrap();
+        bench.deliver(to, &datagram);
+    }
+    bench.intercept().expect("the last message is lost");
+    bench.settle();
+    assert_eq!(bench.sa(Side::I), sa, "{}", bench.ladder);
+    bench.run_for(seconds(30));
+    assert_ne!(bench.sa(Side::I), sa, "{}", bench.ladder);
+    assert_eq!(bench.child(Side::R), child);
+    bench.assert_agreement();
+}
+
+/// An initiator of aggressive mode does not say that it is in before the responder does.
+#[test]
+fn who_never_hears_from_the_responder_was_never_established() {
+    for childless in [false, true] {
+        let configs = || {
+            both(hasty(psk(Phase1::Aggressive)), |connection| {
+                if childless {
+                    connection.child = None;
+                }
+            })
+        };
+        let mut bench = Bench::new(configs());
+        bench.initiate();
+        for _ in 0..2 {
+            let (to, datagram) = bench.intercept().unwrap();
+            bench.deliver(to, &datagram);
+        }
+        cut(&mut bench, true);
+        while bench.intercept().is_some() {}
+        bench.run_for(seconds(100));
+        assert_eq!(bench.failures(Side::I), ["timeout"], "{}", bench.ladder);
+        assert!(!bench.i.events.iter().any(|event| matches!(event, Event::Established(_))));
+        let mut bench = Bench::new(configs());
+        bench.initiate();
+        bench.run_for(seconds(1));
+        assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1), "{}", bench.ladder);
+    }
+}

@@ -37,17 +37,17 @@ impl Established {
             env.discard("not authentic");
             return State::Established(self);
         };
-        // Aggressive mode's last message has no answer: until the peer says something else, it may not believe us.
-        let unconfirmed = core.role.is_initiator() && core.last.is_some();
         self.remember(id, env.now());
-        self.heard_from(step, core, env.now());
         let error =
             inbound.notifies().find(|notify| notify.kind.is_error() && notify.protocol == ProtocolId::IKE);
         match error {
-            Some(error) if unconfirmed || error.kind == NotifyType::AUTHENTICATION_FAILED => {
+            Some(error) if core.is_unconfirmed() || error.kind == NotifyType::AUTHENTICATION_FAILED => {
                 self.lost(Reason::Refused(error.kind.0), core, env)
             }
-            _ => self.on_authentic(&inbound, step, core, env),
+            _ => {
+                self.heard_from(step, core, env);
+                self.on_authentic(&inbound, step, core, env)
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use super::inbound::Inbound;
 use super::initiator;
 use super::keys::Keys;
 use super::number::{Phase1Attribute, QUICK_MODE};
-use super::phase1::{Extensions, Step};
+use super::phase1::{Extensions, Step, fail};
 use super::proposal;
 use super::protect::{self, Iv};
 use super::sa::{Core, State};
@@ -52,7 +52,7 @@ const OVERLAP: Duration = Duration::from_secs(5);
 const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 
 /// So long the owner hears nothing of an SA that may have come in another one's place: whoever authenticated again closes
-/// the old one at once, whoever wants one more SA begins a quick mode.
+/// the old one as soon as it knows that we have the new one, whoever wants one more SA begins a quick mode.
 const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
 
 /// What could not be replaced is tried again after half of the time that it has left, if that is not less than this.
@@ -86,6 +86,8 @@ pub(super) struct Established {
     lifetime: Duration,
     /// The owner does not know of it yet, until then at the latest.
     announced_at: Option<Time>,
+    /// The endpoint is about to put it in the place of another one, or to close it.
+    is_taking_over: bool,
     /// RFC 3706 §5.4: of our last R-U-THERE, and of the peer's.
     sequences: (Option<u32>, Option<u32>),
 }
@@ -151,6 +153,11 @@ fn percent(lifetime: Duration, percent: u32) -> Duration {
     lifetime.saturating_mul(percent) / 100
 }
 
+/// How long the owner hears nothing of an SA that the peer may not know: the exchange that confirms it is given up before.
+fn patience(env: &Env<'_, '_>) -> Duration {
+    env.shared.config.retransmission.total() + ANNOUNCEMENT_WAIT
+}
+
 /// When to try again to replace what ends then.
 fn retry_at(now: Time, expires_at: Time) -> Option<Time> {
     let wait = expires_at.since(now) / 2;
@@ -171,7 +178,12 @@ impl Established {
             Reauthenticate::Ahead(margin) if initiator => Some(lifetime - margin.min(lifetime / 2)),
             Reauthenticate::Ahead(_) | Reauthenticate::OnDemand => None,
         };
-        let rekey_after = connection.rekey_after.map(|after| after.min(percent(lifetime, REKEY_PERCENT)));
+        // Who answered waits longer, or both would begin at once.
+        let share = if initiator { REKEY_PERCENT } else { REKEY_PERCENT_OF_RESPONDER };
+        let rekey_after = connection
+            .rekey_after
+            .map(|after| percent(after, share * 100 / REKEY_PERCENT).min(percent(lifetime, share)));
+        let doubt = if core.is_unconfirmed() { patience(env) } else { Duration::ZERO };
         let mut sa = Box::new(Self {
             keys,
             iv,
@@ -187,11 +199,14 @@ impl Established {
             heard: now,
             liveness_after: connection.liveness_after.filter(|_| extensions.dpd),
             lifetime,
-            announced_at: Some(now),
+            announced_at: Some(now + doubt),
+            is_taking_over: false,
             sequences: (None, None),
         });
-        match core.replaces.take() {
-            Some(old) => env.shared.deeds.push_back(Deed::TakeOver { old, new: core.cookie }),
+        match core.replaces {
+            // The answer confirms that the peer knows it, too.
+            Some(_) if core.is_unconfirmed() && extensions.dpd => sa.probe(core, env),
+            Some(_) => sa.is_agreed(core, env),
             None if initiator => sa.stand_alone(core, env),
             None => {
                 let identity = sa.peer.clone();
@@ -201,11 +216,32 @@ impl Established {
         State::Established(sa)
     }
 
-    /// It takes nobody's place: the owner hears of it, and there will be a child.
+    /// It takes nobody's place: the owner hears of it, if need be when the peer has confirmed it, and there will be a child.
     pub(super) fn stand_alone(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
-        self.announce(true, core, env);
+        self.is_taking_over = false;
+        if !core.is_unconfirmed() {
+            self.announce_now(core, env);
+        }
         if core.connection(env).child.is_some() {
             self.offer(None, core, env);
+        } else if core.is_unconfirmed() {
+            self.probe(core, env);
+        }
+        // Nothing was asked that the peer could answer.
+        if self.exchanges.is_empty() {
+            self.announce_now(core, env);
+        }
+    }
+
+    /// Both sides know that they have it.
+    fn is_agreed(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        match core.replaces.take() {
+            Some(old) => {
+                self.is_taking_over = true;
+                let identity = self.peer.clone();
+                env.shared.deeds.push_back(Deed::TakeOver { old, new: core.cookie, identity });
+            }
+            None => self.announce_now(core, env),
         }
     }
 
@@ -220,7 +256,7 @@ impl Established {
 
     /// Tells the owner of it, if nobody has.
     fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
-        if self.announced_at.take().is_none() {
+        if self.is_taking_over || self.announced_at.take().is_none() {
             return;
         }
         env.emit(Event::Established(event::Established {
@@ -240,6 +276,11 @@ impl Established {
         &self.peer
     }
 
+    /// Whether it has no children.
+    pub(super) const fn is_childless(&self) -> bool {
+        self.children.is_empty()
+    }
+
     /// Whether the owner does not know of it.
     pub(super) const fn is_unannounced(&self) -> bool {
         self.announced_at.is_some()
@@ -247,7 +288,7 @@ impl Established {
 
     /// It takes the place of another SA, as the owner was told, with its children.
     pub(super) fn adopt(&mut self, children: Vec<Child>) {
-        self.announced_at = None;
+        (self.announced_at, self.is_taking_over) = (None, false);
         self.children.extend(children);
     }
 
@@ -316,8 +357,11 @@ impl Established {
     }
 
     /// An authentic message came.
-    fn heard_from(&mut self, step: &Step<'_>, core: &mut Core, now: Time) {
-        self.heard = now;
+    fn heard_from(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
+        self.heard = env.now();
+        if core.is_unconfirmed() {
+            self.is_agreed(core, env);
+        }
         // The peer is done with phase 1.
         core.last = None;
         // RFC 3947 §7: behind a NAT the peer's address may have changed.
@@ -398,6 +442,13 @@ impl Established {
 
     /// The peer is dead or closed it: nothing more is said.
     pub(super) fn lost(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
+        if core.is_unconfirmed() && self.is_unannounced() {
+            return fail(core, reason, env);
+        }
+        if self.is_taking_over {
+            env.discard("closed before it took a place");
+            return State::Gone;
+        }
         self.announce_now(core, env);
         endpoint::close(core.id(), &self.children, reason, env);
         State::Gone
@@ -437,7 +488,11 @@ impl Established {
             return self.lost(Reason::Timeout, core, env);
         }
         if self.rekey_at.take_if(|at| *at <= now).is_some() {
-            self.reauthenticate(core, env);
+            // What the peer may not know of is not replaced.
+            match core.is_unconfirmed() {
+                true => self.rekey_at = retry_at(now, self.expires_at),
+                false => self.reauthenticate(core, env),
+            }
         }
         self.tick_children(core, env);
         if self.liveness_at().is_some_and(|at| at <= now) {

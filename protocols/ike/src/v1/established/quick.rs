@@ -238,7 +238,7 @@ impl Established {
         let settled = offer.settle(&inbound, core, env);
         let (nonce, rekeys) = (offer.nonce, offer.rekeys);
         let lifetime = super::told_lifetime(&inbound);
-        self.heard_from(step, core, env.now());
+        self.heard_from(step, core, env);
         if let Some(lifetime) = lifetime {
             self.shorten(lifetime, env);
         }
@@ -297,7 +297,7 @@ impl Established {
         else {
             return env.discard("not authentic");
         };
-        self.heard_from(step, core, env.now());
+        self.heard_from(step, core, env);
         self.announce_now(core, env);
         self.remember(id, env.now());
         match self.choose(&inbound, core, env) {
@@ -397,7 +397,7 @@ impl Established {
         let Exchange { wait: Wait::Answer(answer), .. } = self.exchanges.swap_remove(at) else {
             unreachable!("it was one a moment ago")
         };
-        self.heard_from(step, core, env.now());
+        self.heard_from(step, core, env);
         let [nonce_i, nonce_r] = &answer.nonces;
         self.child_up(&answer.agreed, [nonce_i, nonce_r], answer.shared.as_ref(), core, env);
     }

@@ -1,0 +1,138 @@
+//! Long conversations in bad weather: messages are lost, doubled, overtaken, damaged, both owners replace and close what
+//! they have, and now and then one of them forgets everything.
+//!
+//! Nobody confirms a DELETE (RFC 2408 §5.15), so that one side may hold what the other one has closed, until it asks
+//! whether the peer lives, or until the lifetime ends. Then both hold the same.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keytoll_crypto::{Null, Real};
+use keytoll_engine::{Crypto, Rng};
+use keytoll_ike::config::{Config, Phase1, Reauthenticate, V1, Version};
+
+use crate::configs::{certificates, psk, raw_keys};
+use crate::support::lab::{both, brisk, esp, ike, seconds};
+use crate::support::{Bench, Side, Weather, storm};
+
+const SEEDS: u64 = 4000;
+const REAL_SEEDS: u64 = 100;
+const LOSS: f64 = 0.25;
+const LIFETIME: Duration = seconds(900);
+const CHILD_LIFETIME: Duration = seconds(500);
+/// Both lifetimes, the responder's grace, and the last repetitions.
+const CALM: Duration = seconds(2000);
+
+/// A message is sent once, repeated by its timer, and said again to who asks again.
+const SENDINGS_MAX: usize = 1 + 5 + 16;
+
+/// What an authentication may come to grief of: silence, or damage, which phase 1 cannot tell from an attack.
+const FAILURES: [&str; 10] = [
+    "timeout",
+    "AUTHENTICATION_FAILED",
+    "NO_PROPOSAL_CHOSEN",
+    "PAYLOAD_MALFORMED",
+    "INVALID_SYNTAX",
+    "INVALID_ID_INFORMATION",
+    "INVALID_CERTIFICATE",
+    "certificate",
+    "unexpected identity",
+    // The peer has forgotten everything meanwhile.
+    "replaced",
+];
+
+#[test]
+fn what_is_left_after_the_storm_both_have() {
+    storm::for_each_seed(("v1", "what_is_left_after_the_storm_both_have"), SEEDS, |seed, drawn| {
+        let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
+        conversation(psk(phase1), seed, drawn, 0.0, || Box::new(Null));
+    });
+}
+
+#[test]
+fn what_is_left_after_damage_both_have() {
+    storm::for_each_seed(("v1", "what_is_left_after_damage_both_have"), REAL_SEEDS, |seed, drawn| {
+        let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
+        let base = match seed % 8 {
+            0 | 1 => certificates(phase1),
+            2 | 3 => raw_keys(phase1),
+            _ => psk(phase1),
+        };
+        let base = both(base, |connection| connection.suites = ike("aes128-sha256-ecp256"));
+        conversation(base, seed, drawn, 0.02, || Box::new(Real::default()));
+    });
+}
+
+/// Some of everything that changes what is said.
+fn configs(rng: &mut Rng, base: (Config, Config)) -> (Config, Config) {
+    let mut maybe = |probability| rng.chance(probability);
+    let (pfs, transport, rekeys) = (maybe(0.3), maybe(0.2), maybe(0.5));
+    let (mut i, mut r) = both(base, |connection| {
+        let Version::V1(wishes) = connection.version else { unreachable!("they speak IKEv1") };
+        connection.version = Version::V1(V1 { lifetime: LIFETIME, child_lifetime: CHILD_LIFETIME, ..wishes });
+        // Without it, whoever missed the end of the other would know only by the lifetime.
+        connection.liveness_after = Some(seconds(60));
+        connection.rekey_after = rekeys.then_some(seconds(150));
+        let child = connection.child.as_mut().unwrap();
+        child.rekey_after = rekeys.then_some(seconds(80));
+        if pfs {
+            child.suites = esp("aes128-sha256-ecp256");
+        }
+        if transport {
+            child.mode = keytoll_ike::config::Mode::Transport;
+        }
+    });
+    if maybe(0.3) {
+        i.connections[0].reauthenticate = Reauthenticate::OnDemand;
+    }
+    if maybe(0.5) {
+        i.retransmission = brisk();
+    }
+    if maybe(0.5) {
+        r.retransmission = brisk();
+    }
+    (i, r)
+}
+
+fn conversation(
+    base: (Config, Config),
+    seed: u64,
+    drawn: bool,
+    corruption: f64,
+    crypto: impl Fn() -> Box<dyn Crypto>,
+) {
+    let mut rng = Rng::named(seed, "script");
+    let (i, r) = configs(&mut Rng::named(seed, "configs"), base);
+    let mut bench = Bench::with(i.clone(), r.clone(), crypto, seed);
+    bench.ladder.silent = !drawn;
+    (bench.ladder.clock, bench.ladder.loud) = (true, drawn);
+    bench.weather = Some(Weather {
+        rng: Rng::named(seed, "weather"),
+        loss: LOSS,
+        duplication: 0.2,
+        corruption,
+        latency_max: Duration::from_millis(1 + rng.below(3000)),
+    });
+    bench.initiate();
+    let mut restarts = 0;
+    storm::rage(&mut bench, &mut rng, |bench, rng| {
+        if rng.chance(0.05) {
+            restarts += 1;
+            let side = if rng.chance(0.5) { Side::I } else { Side::R };
+            let config = if side == Side::I { i.clone() } else { r.clone() };
+            bench.restart(side, config, seed + (restarts << 32));
+        }
+    });
+    storm::calm(&mut bench, CALM);
+    assert_eq!(bench.disagreement_of_books(), None, "after the storm");
+    storm::assert_named(&mut bench, &FAILURES);
+    assert_repetitions_end(&bench);
+    storm::close(&mut bench);
+}
+
+fn assert_repetitions_end(bench: &Bench) {
+    let mut sendings: BTreeMap<&[u8], usize> = BTreeMap::new();
+    bench.sent.iter().for_each(|(_, datagram)| *sendings.entry(&datagram.bytes).or_default() += 1);
+    let most = sendings.values().max().copied().unwrap_or(0);
+    assert!(most <= SENDINGS_MAX, "a message was sent {most} times");
+}
