@@ -1,4 +1,5 @@
-//! The fuzz targets `ikev1_codec` and `ikev1_responder` without a fuzzer: their committed corpora, and bytes by chance.
+//! The fuzz targets `ikev1_codec`, `ikev1_responder` and `ikev1_overheard` without a fuzzer: their committed corpora, and
+//! bytes by chance.
 //!
 //! The corpora are the messages of one genuine conversation of ours; `KEYTOLL_BLESS=1` writes them anew. What the fuzzer
 //! finds is added beside them under any other name.
@@ -10,6 +11,8 @@ mod codec;
 #[allow(dead_code, reason = "the exchanges of v1/ use more of it")]
 #[path = "v1/configs.rs"]
 mod configs;
+#[path = "overheard_v1/mod.rs"]
+mod overheard;
 #[path = "support/responder_v1.rs"]
 mod responder_v1;
 mod support;
@@ -46,11 +49,19 @@ fn the_corpora_hold() {
     assert!(messages >= 20, "only {messages} files");
     let steps = replay("ikev1_responder", |_, bytes| responder_v1::run(bytes));
     assert!(steps >= 20, "only {steps} files");
+    let opened = replay("ikev1_overheard", |name, bytes| {
+        let [clear, opened, closed] = overheard::run(bytes);
+        let is_whole = !name.starts_with("whole-") || clear >= 2 && opened >= 8 && closed == 0;
+        assert!(is_whole, "{name}: {clear} in the clear, {opened} opened, {closed} not");
+    });
+    assert!(opened >= 2, "only {opened} files");
 }
 
 #[test]
 fn the_corpora_are_whole_conversations() {
-    for (target, seeds) in [("ikev1_codec", messages()), ("ikev1_responder", seeds())] {
+    let targets =
+        [("ikev1_codec", messages()), ("ikev1_responder", seeds()), ("ikev1_overheard", overheard_seeds())];
+    for (target, seeds) in targets {
         for (name, bytes) in seeds {
             let file = corpus(target).join(name);
             if std::env::var_os("KEYTOLL_BLESS").is_some() {
@@ -127,6 +138,29 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
+/// Every message up to the next phase 1, in its order; and the same with the last one of phase 1 lost.
+fn overheard_seeds() -> Vec<(String, Vec<u8>)> {
+    let all = [("main", Phase1::Main, 3, 5), ("aggressive", Phase1::Aggressive, 1, 2)].into_iter();
+    let named = all.flat_map(|(mode, phase1, public, last)| {
+        let mut messages = conversation(phase1);
+        // Public values of null cryptography are all alike, and look like one repeated: the responder's becomes another.
+        let answer = &mut messages[public];
+        let at = answer.windows(128).position(|bytes| bytes == [0; 128]).expect("a public value");
+        answer[at] = 1;
+        let cookies = messages[1][..16].to_vec();
+        let ours = messages.iter().filter(|message| message[..8] == cookies[..8]);
+        let row = |lost: Option<usize>| {
+            let steps = ours.clone().enumerate().flat_map(|(n, message)| {
+                let length = u16::try_from(message.len()).unwrap().to_be_bytes();
+                [&[u8::from(lost != Some(n))], &length[..], message].concat()
+            });
+            [16].into_iter().chain(steps).collect::<Vec<u8>>()
+        };
+        [(format!("whole-{mode}"), row(None)), (format!("lost-{mode}"), row(Some(last)))]
+    });
+    named.collect()
+}
+
 /// Steps of the conversation, damaged a little, in any order.
 fn damaged_steps() -> impl Strategy<Value = Vec<u8>> {
     let messages: Vec<Vec<u8>> = [conversation(Phase1::Main), conversation(Phase1::Aggressive)].concat();
@@ -175,6 +209,7 @@ proptest! {
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         codec::check(&bytes);
         responder_v1::run(&bytes);
+        overheard::run(&bytes);
     }
 
     #[test]
