@@ -35,6 +35,13 @@ pub struct Lifetime {
 impl Lifetime {
     /// No limit.
     pub const NONE: Self = Self { soft: Limit::NONE, hard: Limit::NONE };
+
+    /// The same, but no more bytes than this; a successor is wanted when nine tenths are used, if not before.
+    #[must_use]
+    pub fn within_bytes(self, bytes: u64) -> Self {
+        let within = |limit: Limit, bytes: u64| Limit { bytes: limit.bytes.min(bytes), ..limit };
+        Self { soft: within(self.soft, bytes - bytes / 10), hard: within(self.hard, bytes) }
+    }
 }
 
 impl Default for Lifetime {
@@ -116,5 +123,16 @@ mod tests {
         assert_eq!(told, [within, within, (false, Spent::Soft), within]);
         assert!(usage.is_over());
         assert_eq!(usage.used(), Limit { bytes: 400, packets: 4 });
+    }
+
+    #[test]
+    fn what_the_peer_allows_shortens_and_never_lengthens() {
+        let within = Lifetime::NONE.within_bytes(1000);
+        assert_eq!((within.soft.bytes, within.hard.bytes), (900, 1000));
+        assert_eq!((within.soft.packets, within.hard.packets), (u64::MAX, u64::MAX));
+        let own = Lifetime { soft: Limit { bytes: 100, packets: 5 }, hard: Limit { bytes: 200, packets: 9 } };
+        assert_eq!(own.within_bytes(1000), own);
+        assert_eq!(own.within_bytes(u64::MAX), own);
+        assert_eq!((own.within_bytes(50).soft.bytes, own.within_bytes(50).hard.bytes), (45, 50));
     }
 }

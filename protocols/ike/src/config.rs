@@ -186,6 +186,8 @@ pub struct V1 {
     pub lifetime: Duration,
     /// Of the IPsec SAs; the responder's holds if it is shorter. They are replaced by a new quick mode before they end.
     pub child_lifetime: Duration,
+    /// What a pair of IPsec SAs may carry, in bytes; what the peer says holds if it is less.
+    pub child_bytes_max: Option<u64>,
 }
 
 impl V1 {
@@ -193,7 +195,7 @@ impl V1 {
     // RFC 2407 §4.5: without a lifetime of its own an IPsec SA lives for eight hours.
     pub const fn new(phase1: Phase1) -> Self {
         let child_lifetime = Duration::from_secs(28_800);
-        Self { phase1, lifetime: Duration::from_secs(86_400), child_lifetime }
+        Self { phase1, lifetime: Duration::from_secs(86_400), child_lifetime, child_bytes_max: None }
     }
 }
 

@@ -159,6 +159,8 @@ pub struct ChildSa {
     pub peer_may_move: bool,
     /// The peer knows it already. Who answered in IKEv2 must hear on it first (RFC 7296 §2.8).
     pub peer_ready: bool,
+    /// What both sides have agreed it may carry, in bytes; in IKEv2 that is each side's own business.
+    pub bytes_max: Option<u64>,
 }
 
 /// The keys of one direction.

@@ -119,7 +119,9 @@ impl SaTable {
             path: Path { transport, local, remote, headers: Headers::Socket },
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
             replay_window: self.limits.replay_window,
-            lifetime: self.limits.lifetime,
+            lifetime: child
+                .bytes_max
+                .map_or(self.limits.lifetime, |bytes| self.limits.lifetime.within_bytes(bytes)),
             start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
         });
     }

@@ -153,7 +153,8 @@ fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
 fn version(row: &RowPlan) -> Version {
     let Some(phase1) = row.method.phase1() else { return Version::V2 };
     let lifetime = if row.options.makers.foreign().is_some() { A_DAY } else { row.options.reauth_lifetime };
-    Version::V1(V1 { lifetime, ..V1::new(exchange(phase1)) })
+    let child_bytes_max = row.options.sa_limits.life_bytes;
+    Version::V1(V1 { lifetime, child_bytes_max, ..V1::new(exchange(phase1)) })
 }
 
 /// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.

@@ -106,6 +106,8 @@ registry! {
 
 /// RFC 2409 appendix A and RFC 2407 §4.5: lifetimes in seconds.
 pub const SECONDS: u64 = 1;
+/// RFC 2407 §4.5: lifetimes in kilobytes.
+pub const KILOBYTES: u64 = 2;
 
 /// Encryption algorithm and key length of phase 1 (RFC 2409 appendix A, RFC 3602 §5.3); none for what IKEv1 cannot use.
 pub const fn encryption_number(algorithm: Encryption) -> Option<(u16, Option<u16>)> {

@@ -9,13 +9,13 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::wire::Writer;
 
 use super::number::{
-    self, AuthenticationMethod, EncapsulationMode, KEY_IKE, Phase1Attribute, Phase2Attribute, SECONDS,
-    encryption_number, hash_number, integrity_number,
+    self, AuthenticationMethod, EncapsulationMode, KEY_IKE, KILOBYTES, Phase1Attribute, Phase2Attribute,
+    SECONDS, encryption_number, hash_number, integrity_number,
 };
 use super::wire::{
     Attribute, Attributes, Proposal, ProposalRef, SecurityAssociation, Transform, TransformRef,
 };
-use crate::config::{ChildConfig, Mode};
+use crate::config::{ChildConfig, Mode, V1};
 use crate::number::{Numbered, ProtocolId};
 
 /// A transform of phase 1, understood.
@@ -40,6 +40,46 @@ pub struct Phase2Transform {
     pub encapsulated: bool,
     /// How long the SAs live, if it says.
     pub lifetime: Option<Duration>,
+    /// How many kilobytes they may carry, if it says.
+    pub kilobytes: Option<u64>,
+}
+
+/// How long a pair of IPsec SAs may serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifespan {
+    /// In time.
+    pub time: Duration,
+    /// In kilobytes of traffic, if that is limited.
+    pub kilobytes: Option<u64>,
+}
+
+/// RFC 2407 §4.5 leaves open whether it has 24 bytes more; with fewer nobody is served longer than the peer allows.
+const KILOBYTE: u64 = 1000;
+
+impl From<Duration> for Lifespan {
+    fn from(time: Duration) -> Self {
+        Self { time, kilobytes: None }
+    }
+}
+
+impl Lifespan {
+    /// What a connection wishes; less than a kilobyte cannot be said.
+    pub(super) fn of(wishes: &V1) -> Self {
+        let kilobytes = wishes.child_bytes_max.map(|bytes| (bytes / KILOBYTE).max(1));
+        Self { time: wishes.child_lifetime, kilobytes }
+    }
+
+    /// The shorter of both in either respect.
+    #[must_use]
+    pub(super) fn within(self, time: Option<Duration>, kilobytes: Option<u64>) -> Self {
+        let shortest = [self.kilobytes, kilobytes].into_iter().flatten().min();
+        Self { time: time.map_or(self.time, |time| time.min(self.time)), kilobytes: shortest }
+    }
+
+    /// The same limit of traffic in bytes.
+    pub(super) fn bytes_max(self) -> Option<u64> {
+        self.kilobytes.map(|kilobytes| kilobytes.saturating_mul(KILOBYTE))
+    }
 }
 
 /// Encryption, PRF and group of a suite; none if IKEv1 cannot name them.
@@ -107,10 +147,11 @@ fn phase1_attributes(
 /// RFC 2407 §4.5.4 sets no end to lifetimes; 136 years are enough, and can be reckoned with.
 const SECONDS_MAX: u64 = u32::MAX as u64;
 
-/// Numbers of attributes by type, and a lifetime in seconds.
+/// Numbers of attributes by type, and lifetimes.
 struct Values<const N: usize> {
     numbers: [Option<u16>; N],
     lifetime: Option<Duration>,
+    kilobytes: Option<u64>,
 }
 
 impl<const N: usize> Values<N> {
@@ -120,16 +161,18 @@ impl<const N: usize> Values<N> {
         kinds: [u16; N],
         (life_type, life_duration): (u16, u16),
     ) -> Option<Self> {
-        let mut values = Self { numbers: [None; N], lifetime: None };
+        let mut values = Self { numbers: [None; N], lifetime: None, kilobytes: None };
         let mut unit = None;
         for Attribute { kind, value } in attributes.iter() {
             let value = value?;
             if kind == life_type {
                 unit = Some(value);
             } else if kind == life_duration {
-                // RFC 2407 §4.5: a duration belongs to the type in front of it. Kilobytes are the peer's to count.
-                if unit.take()? == SECONDS {
-                    values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX)));
+                // RFC 2407 §4.5: a duration belongs to the type in front of it.
+                match unit.take()? {
+                    SECONDS => values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX))),
+                    KILOBYTES => values.kilobytes = Some(value),
+                    _ => {}
                 }
             } else {
                 let slot = kinds.iter().position(|known| *known == kind)?;
@@ -156,7 +199,7 @@ impl Phase1Transform {
             A::AUTHENTICATION_METHOD.0,
         ];
         let life = (A::LIFE_TYPE.0, A::LIFE_DURATION.0);
-        let Values { numbers: [cipher, key_length, hash, group, method], lifetime } =
+        let Values { numbers: [cipher, key_length, hash, group, method], lifetime, .. } =
             Values::read(transform.attributes, kinds, life)?;
         let (cipher, hash) = (Some((cipher?, key_length)), hash?);
         let encryption =
@@ -186,7 +229,7 @@ impl Phase2Transform {
         let kinds =
             [A::KEY_LENGTH.0, A::AUTHENTICATION_ALGORITHM.0, A::GROUP_DESCRIPTION.0, A::ENCAPSULATION_MODE.0];
         let life = (A::SA_LIFE_TYPE.0, A::SA_LIFE_DURATION.0);
-        let Values { numbers: [key_length, integrity, group, mode], lifetime } =
+        let Values { numbers: [key_length, integrity, group, mode], lifetime, kilobytes } =
             Values::read(transform.attributes, kinds, life)?;
         let encryption = number::transform(transform.id, key_length)?;
         let integrity = match integrity {
@@ -198,7 +241,7 @@ impl Phase2Transform {
             None => None,
         };
         let (mode, encapsulated) = read_mode(mode)?;
-        Some(Self { algorithms: (encryption, integrity, group), mode, encapsulated, lifetime })
+        Some(Self { algorithms: (encryption, integrity, group), mode, encapsulated, lifetime, kilobytes })
     }
 
     /// The suite it is, if it is one of these.
@@ -247,11 +290,12 @@ pub fn propose_child(
     suites: &[Suite],
     spi: u32,
     (mode, encapsulated): (Mode, bool),
-    lifetime: Duration,
+    lifetime: impl Into<Lifespan>,
 ) -> Proposal {
+    let lifespan = lifetime.into();
     let transforms = (1..=u8::MAX).zip(suites).map(|(place, suite)| {
         let (id, key_length) = number::transform_number(suite.encryption).expect(NAMED);
-        let attributes = phase2_attributes(suite, key_length, mode_number(mode, encapsulated), lifetime);
+        let attributes = phase2_attributes(suite, key_length, mode_number(mode, encapsulated), lifespan);
         Transform::new(place, id, &attributes)
     });
     Proposal { number: 1, protocol: ProtocolId::ESP, spi: Some(spi), transforms: transforms.collect() }
@@ -264,7 +308,7 @@ fn phase2_attributes(
     suite: &Suite,
     key_length: Option<u16>,
     mode: EncapsulationMode,
-    lifetime: Duration,
+    lifespan: Lifespan,
 ) -> Vec<Attribute> {
     use Phase2Attribute as A;
     let attribute = |kind: A, value| Attribute::new(kind.0, value);
@@ -273,8 +317,7 @@ fn phase2_attributes(
     let integrity = suite.integrity.and_then(integrity_number);
     attributes.extend(integrity.map(|number| attribute(A::AUTHENTICATION_ALGORITHM, number.into())));
     attributes.extend(suite.group.map(|group| attribute(A::GROUP_DESCRIPTION, group.number().into())));
-    attributes.push(attribute(A::SA_LIFE_TYPE, SECONDS));
-    attributes.push(attribute(A::SA_LIFE_DURATION, lifetime.as_secs()));
+    attributes.extend(lifespan_attributes((A::SA_LIFE_TYPE.0, A::SA_LIFE_DURATION.0), lifespan));
     attributes
 }
 
@@ -309,18 +352,39 @@ pub(super) fn answer((proposal, transform): &Choice<'_>, spi: Option<u32>) -> Pr
     Proposal { number: proposal.number, protocol: proposal.protocol, spi, transforms }
 }
 
+fn lifespan_attributes((life_type, life_duration): (u16, u16), lifespan: Lifespan) -> Vec<Attribute> {
+    let seconds = Some((SECONDS, lifespan.time.as_secs()));
+    let kilobytes = lifespan.kilobytes.map(|kilobytes| (KILOBYTES, kilobytes));
+    let both = seconds.into_iter().chain(kilobytes);
+    both.flat_map(|(unit, value)| [Attribute::new(life_type, unit), Attribute::new(life_duration, value)])
+        .collect()
+}
+
 /// The data of RESPONDER-LIFETIME (RFC 2407 §4.6.3.1).
-pub(super) fn lifetime_attributes(life_type: u16, life_duration: u16, lifetime: Duration) -> Vec<u8> {
-    let mut w = Writer::with_capacity(12);
-    let attributes = [Attribute::new(life_type, SECONDS), Attribute::new(life_duration, lifetime.as_secs())];
-    Attributes::write_all(&attributes, &mut w);
+pub(super) fn lifetime_attributes(
+    life_type: u16,
+    life_duration: u16,
+    lifetime: impl Into<Lifespan>,
+) -> Vec<u8> {
+    let mut w = Writer::with_capacity(24);
+    Attributes::write_all(&lifespan_attributes((life_type, life_duration), lifetime.into()), &mut w);
     w.finish()
 }
 
 /// What RESPONDER-LIFETIME says in seconds.
 pub(super) fn read_lifetime(data: &[u8], life_type: u16, life_duration: u16) -> Option<Duration> {
-    let attributes = Attributes::read(&mut keytoll_engine::wire::Reader::new(data)).ok()?;
-    Values::read(attributes, [], (life_type, life_duration))?.lifetime
+    read_lifetimes(data, life_type, life_duration).0
+}
+
+/// What RESPONDER-LIFETIME says in seconds, and in kilobytes.
+pub(super) fn read_lifetimes(
+    data: &[u8],
+    life_type: u16,
+    life_duration: u16,
+) -> (Option<Duration>, Option<u64>) {
+    let attributes = Attributes::read(&mut keytoll_engine::wire::Reader::new(data)).ok();
+    let values = attributes.and_then(|all| Values::read(all, [], (life_type, life_duration)));
+    values.map_or((None, None), |values| (values.lifetime, values.kilobytes))
 }
 
 #[cfg(test)]
@@ -421,6 +485,23 @@ mod tests {
             assert_eq!(read_lifetime(&data, life_type, duration), Some(lifetime));
             assert_eq!(read_lifetime(&data[..data.len() - 1], life_type, duration), None);
         }
+    }
+
+    #[test]
+    fn lifetimes_are_told_in_kilobytes_beside_seconds() {
+        let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
+        for kilobytes in [1, 65_535, 65_536, 1 << 40] {
+            let lifespan = Lifespan { time: HOUR, kilobytes: Some(kilobytes) };
+            let data = lifetime_attributes(life_type, duration, lifespan);
+            assert_eq!(read_lifetimes(&data, life_type, duration), (Some(HOUR), Some(kilobytes)));
+            let body = sa_body(&propose_child(&[esp("aes128-sha256")], 7, (Mode::Tunnel, false), lifespan));
+            let transform =
+                Phase2Transform::read(&answered(&read(&body), ProtocolId::ESP).unwrap().1).unwrap();
+            assert_eq!((transform.lifetime, transform.kilobytes), (Some(HOUR), Some(kilobytes)));
+        }
+        let endless = Lifespan { time: HOUR, kilobytes: Some(u64::MAX) };
+        assert_eq!(endless.bytes_max(), Some(u64::MAX));
+        assert_eq!(Lifespan::from(HOUR).within(None, Some(7)).within(None, None).kilobytes, Some(7));
     }
 
     #[test]

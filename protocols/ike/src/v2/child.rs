@@ -296,6 +296,7 @@ impl Agreed {
             encapsulation: encapsulation(core),
             peer_may_move: core.nat.there,
             peer_ready: self.ours,
+            bytes_max: None,
         };
         child.reveal(core.route, env.cx.trace);
         child

@@ -159,7 +159,7 @@ fn the_shorter_lifetime_holds_whoever_has_it() {
             let (mut i, mut r) = lifetimes(psk(phase1), seconds(10_000), seconds(10_000));
             let config = if shorter == Side::I { &mut i } else { &mut r };
             only(config).version =
-                Version::V1(V1 { phase1, lifetime: seconds(1000), child_lifetime: seconds(500) });
+                Version::V1(V1 { lifetime: seconds(1000), child_lifetime: seconds(500), ..V1::new(phase1) });
             let mut bench = Bench::new((i, r)).established();
             let sa = bench.sa(Side::I);
             // The child is replaced by the initiator at nine tenths, the ISAKMP SA 100 s before its end.
@@ -603,5 +603,32 @@ fn who_never_hears_from_the_responder_was_never_established() {
         bench.initiate();
         bench.run_for(seconds(1));
         assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1), "{}", bench.ladder);
+    }
+}
+
+/// RFC 2407 §4.5: SA Life Type 2. The one who wants less is obeyed by both, and is told to who did not know.
+#[test]
+fn a_limit_of_bytes_is_offered_told_and_obeyed() {
+    for (i_wants, r_wants, agreed) in [
+        (None, None, None),
+        (Some(5_000_000), None, Some(5_000_000)),
+        (None, Some(3_000_999), Some(3_000_000)),
+        (Some(5_000_000), Some(3_000_000), Some(3_000_000)),
+        (Some(3_000_000), Some(5_000_000), Some(3_000_000)),
+        (Some(1), Some(u64::MAX), Some(1000)),
+    ] {
+        let (mut i, mut r) = psk(Phase1::Main);
+        for (config, wanted) in [(&mut i, i_wants), (&mut r, r_wants)] {
+            let Version::V1(wishes) = &mut only(config).version else { unreachable!("it speaks IKEv1") };
+            wishes.child_bytes_max = wanted;
+        }
+        let mut bench = Bench::new((i, r)).established();
+        bench.assert_agreement();
+        let both = |bench: &Bench| [&bench.i, &bench.r].map(|seat| seat.books.only_child().bytes_max);
+        assert_eq!(both(&bench), [agreed; 2], "{i_wants:?} {r_wants:?}");
+        let (sa, child) = (bench.sa(Side::R), bench.child(Side::R));
+        bench.command(Side::R, Command::RekeyChild(sa, child));
+        bench.run_for(seconds(20));
+        assert_eq!(both(&bench), [agreed; 2], "whoever asks: {i_wants:?} {r_wants:?}");
     }
 }

@@ -47,7 +47,8 @@ const fn version(plan: VersionPlan) -> Version {
     match plan {
         VersionPlan::V2 => Version::V2,
         VersionPlan::V1 { phase1, lifetime, child_lifetime } => {
-            Version::V1(V1 { phase1: exchange(phase1), lifetime, child_lifetime })
+            let phase1 = exchange(phase1);
+            Version::V1(V1 { phase1, lifetime, child_lifetime, child_bytes_max: None })
         }
     }
 }
@@ -106,7 +107,13 @@ const fn selector(network: &IpNetwork) -> TrafficSelector {
 }
 
 /// The endpoint around connections, as yet without ports.
-pub(super) fn endpoint(plan: &EndpointPlan, connections: Vec<Connection>) -> Config {
+pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) -> Config {
+    // IKEv1 says to the peer what its IPsec SAs may carry.
+    for connection in &mut connections {
+        if let Version::V1(wishes) = &mut connection.version {
+            wishes.child_bytes_max = plan.sa_limits.life_bytes;
+        }
+    }
     let max = plan.half_open_max as usize;
     let mut config = Config::new(connections);
     config.retransmission = Retransmission {

@@ -1,13 +1,12 @@
 //! IPsec SAs as quick mode makes them. Read RFC 2409 §5.5 (KEYMAT), RFC 2407 §4.5 (lifetimes), RFC 3948 first.
 
-use std::time::Duration;
-
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Deadline, Time};
 
 use super::super::endpoint::Env;
 use super::super::keys::{self, ChildSeeds, Keys};
+use super::super::proposal::Lifespan;
 use super::super::sa::Core;
 use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent, retry_at};
 use crate::config::{ChildConfig, Mode};
@@ -42,7 +41,7 @@ pub(super) struct Agreed {
     pub(super) outbound_spi: u32,
     pub(super) suite: Suite,
     pub(super) traffic: Traffic,
-    pub(super) lifetime: Duration,
+    pub(super) lifespan: Lifespan,
     /// We asked for it.
     pub(super) ours: bool,
     /// The child it takes the place of.
@@ -54,14 +53,14 @@ impl Child {
         let share = if agreed.ours { REKEY_PERCENT } else { REKEY_PERCENT_OF_RESPONDER };
         // Who answered waits longer in any case, or both would begin at once.
         let wanted = config.rekey_after.map(|after| percent(after, share * 100 / REKEY_PERCENT));
-        let latest = percent(agreed.lifetime, share);
+        let latest = percent(agreed.lifespan.time, share);
         let rekey_after = wanted.map_or(latest, |wanted| wanted.min(latest));
         Self {
             inbound_spi: agreed.inbound_spi,
             outbound_spi: agreed.outbound_spi,
             traffic: agreed.traffic,
             rekey_at: Some(now + rekey_after),
-            expires_at: now + agreed.lifetime,
+            expires_at: now + agreed.lifespan.time,
             replaced: false,
         }
     }
@@ -147,6 +146,7 @@ impl Agreed {
             peer_may_move: core.nat.there,
             // RFC 2409 §5.5: who answered has the third message before it may send.
             peer_ready: true,
+            bytes_max: self.lifespan.bytes_max(),
         };
         child.reveal(core.route, env.cx.trace);
         child

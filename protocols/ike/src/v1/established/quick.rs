@@ -18,7 +18,7 @@ use super::super::inbound::Inbound;
 use super::super::keys;
 use super::super::number::{Phase1Attribute, Phase2Attribute, QUICK_MODE, payload};
 use super::super::phase1::{Step, wishes};
-use super::super::proposal::{self, Choice, Phase2Transform};
+use super::super::proposal::{self, Choice, Lifespan, Phase2Transform};
 use super::super::protect::{self, Iv, Kind, Opened};
 use super::super::sa::Core;
 use super::super::selectors::{ClientId, can_offer, selector};
@@ -41,7 +41,7 @@ pub(super) struct Offer {
     nonce: [u8; 32],
     pair: Option<KeyPair>,
     traffic: Traffic,
-    lifetime: Duration,
+    lifespan: Lifespan,
     rekeys: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl Offer {
     fn new(
         config: &ChildConfig,
         rekeyed: Option<&Child>,
-        lifetime: Duration,
+        lifespan: Lifespan,
         core: &Core,
         env: &mut Env<'_, '_>,
     ) -> Result<Self, Reason> {
@@ -104,7 +104,7 @@ impl Offer {
             nonce: env.shared.rng.bytes(),
             pair: group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng)),
             traffic,
-            lifetime,
+            lifespan,
             rekeys: rekeyed.map(Child::inbound_spi),
         })
     }
@@ -121,7 +121,7 @@ impl Offer {
 
     fn push(&self, m: &mut MessageBuilder, core: &Core) {
         let mode = (self.traffic.mode, core.nat.found());
-        let proposal = proposal::propose_child(&self.suites, self.spi.get(), mode, self.lifetime);
+        let proposal = proposal::propose_child(&self.suites, self.spi.get(), mode, self.lifespan);
         m.append(payload::SA, false, |w| proposal.write_sa(w));
         push(m, &Payload::Nonce(&self.nonce));
         if let Some(pair) = &self.pair {
@@ -157,14 +157,15 @@ impl Offer {
             .notify(NotifyType::RESPONDER_LIFETIME)
             .filter(|notify| notify.protocol == ProtocolId::ESP);
         let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
-        let told = told.and_then(|notify| proposal::read_lifetime(notify.data, life_type, duration));
-        let shortest = [chosen.lifetime, told].into_iter().flatten().fold(self.lifetime, Duration::min);
+        let told =
+            told.map_or((None, None), |notify| proposal::read_lifetimes(notify.data, life_type, duration));
+        let lifespan = self.lifespan.within(chosen.lifetime, chosen.kilobytes).within(told.0, told.1);
         let agreed = Agreed {
             inbound_spi: self.spi.get(),
             outbound_spi,
             suite,
             traffic: self.narrowed(inbound)?,
-            lifetime: shortest,
+            lifespan,
             ours: true,
             rekeys: self.rekeys,
         };
@@ -200,9 +201,9 @@ impl Established {
         env.cx.crypto.enter(Phase::CreateChild);
         let connection = core.connection(env);
         let rekeyed = self.children.iter().find(|child| Some(child.inbound_spi()) == rekeys);
-        let lifetime = wishes(&connection).child_lifetime;
+        let lifespan = Lifespan::of(&wishes(&connection));
         let config = connection.child.as_ref().ok_or(Reason::NoProposalChosen);
-        let offer = match config.and_then(|config| Offer::new(config, rekeyed, lifetime, core, env)) {
+        let offer = match config.and_then(|config| Offer::new(config, rekeyed, lifespan, core, env)) {
             Ok(offer) => offer,
             Err(reason) => return env.emit(Event::ChildFailed(core.id(), reason)),
         };
@@ -328,19 +329,19 @@ impl Established {
         let theirs = inbound.need_nonce()?;
         let nonce: [u8; 32] = env.shared.rng.bytes();
         let (public, shared) = agree(suite, inbound, env)?;
-        let ours = wishes(&connection).child_lifetime;
-        let lifetime = transform.lifetime.map_or(ours, |theirs| theirs.min(ours));
+        let lifespan = Lifespan::of(&wishes(&connection)).within(transform.lifetime, transform.kilobytes);
         let spi = env.shared.fresh_child_spi();
         let inbound_spi = spi.get();
         // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
         let rekeys = self.children.iter().find(|child| *child.traffic() == traffic && !child.is_replaced());
         let rekeys = rekeys.map(Child::inbound_spi);
-        let agreed = Agreed { inbound_spi, outbound_spi, suite, traffic, lifetime, ours: false, rekeys };
+        let agreed = Agreed { inbound_spi, outbound_spi, suite, traffic, lifespan, ours: false, rekeys };
         Ok(Reply {
             sa_body: proposal::sa_body(&proposal::answer(&choice, Some(inbound_spi))),
             public,
             ids: ids.iter().map(id_body).collect(),
-            tells_lifetime: transform.lifetime.is_some_and(|theirs| lifetime < theirs),
+            tells_lifetime: transform.lifetime.is_some_and(|theirs| lifespan.time < theirs)
+                || lifespan.kilobytes != transform.kilobytes,
             answer: Answer { agreed, nonces: [theirs.to_vec(), nonce.to_vec()], shared, _spi: spi },
         })
     }
@@ -574,7 +575,7 @@ struct Reply {
 
 impl Reply {
     fn push(&self, m: &mut MessageBuilder, untold: Option<Duration>, core: &Core) {
-        let Agreed { inbound_spi, lifetime, traffic, .. } = &self.answer.agreed;
+        let Agreed { inbound_spi, lifespan, traffic, .. } = &self.answer.agreed;
         m.append(payload::SA, false, |w| w.bytes(&self.sa_body));
         push(m, &Payload::Nonce(&self.answer.nonces[1]));
         if let Some(public) = &self.public {
@@ -587,7 +588,7 @@ impl Reply {
         // RFC 2407 §4.6.3.1: our lifetimes, where they are shorter than what was offered.
         if self.tells_lifetime {
             let kinds = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
-            let data = proposal::lifetime_attributes(kinds.0, kinds.1, *lifetime);
+            let data = proposal::lifetime_attributes(kinds.0, kinds.1, *lifespan);
             let spi = inbound_spi.to_be_bytes();
             let kind = NotifyType::RESPONDER_LIFETIME;
             push(m, &Payload::Notify(Notify::of_child(kind, &spi, &data)));
