@@ -30,6 +30,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "strongswan-gateway",
         text: include_str!("../../../../scenarios/strongswan-gateway.toml"),
     },
+    Builtin { name: "strongswan-ikev1", text: include_str!("../../../../scenarios/strongswan-ikev1.toml") },
     Builtin { name: "traffic", text: include_str!("../../../../scenarios/traffic.toml") },
     Builtin { name: "aaa-servers", text: include_str!("../../../../scenarios/aaa-servers.toml") },
 ];
