@@ -93,6 +93,8 @@ macro_rules! ikev1_rows {
             rekey_child_by_gateway: RekeyChild(Gateway),
             reauthentication_by_device: Reauthentication(V1Main, Device),
             reauthentication_by_gateway: Reauthentication(V1Main, Gateway),
+            aggressive_reauthentication_by_device: Reauthentication(V1Aggressive, Device),
+            aggressive_reauthentication_by_gateway: Reauthentication(V1Aggressive, Gateway),
             dead_peer_detection_by_device: DeadPeerDetection(Device),
             dead_peer_detection_by_gateway: DeadPeerDetection(Gateway),
             killed_device: Killed(Device),

@@ -88,6 +88,38 @@ const NAT_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 99, 1, 254);
 /// Where the gateway takes virtual addresses from.
 pub const POOL: &str = "10.98.3.0/24";
 
+/// Where a keytoll node runs, and as what.
+#[derive(Debug, Clone)]
+pub struct Spot {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) dir: PathBuf,
+    pub(crate) address: IpAddr,
+    pub(crate) verb: &'static str,
+}
+
+impl Spot {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its namespace.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Its address outside.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The same place with another name and address.
+    pub(crate) fn beside(self, name: &str, address: IpAddr) -> Self {
+        Self { name: name.to_owned(), address, ..self }
+    }
+}
+
 /// Joined namespaces and a directory.
 #[derive(Debug)]
 pub struct Lab {
@@ -120,6 +152,34 @@ impl Lab {
         let address = Ipv4Addr::new(10, 99, 1, 3);
         self.place(Node::Ue).assign("eth0", address.into(), 24)?;
         Ok(address)
+    }
+
+    /// A place of its own for one more device, with a cable to the gateway.
+    ///
+    /// ```text
+    ///   ue<number> 10.99.10<number>.1 ---- 10.99.10<number>.2 gw
+    /// ```
+    pub fn another_device(&self, number: u8) -> Result<Spot, Trouble> {
+        let name = format!("ue{number}");
+        let dir = self.home.folder(&name)?;
+        let (place, gw) = (self.home.namespace(&name)?, self.place(Node::Gw));
+        cable((&place, "eth0"), (&gw, &name))?;
+        let [own, gateway] = [1, 2].map(|host| Ipv4Addr::new(10, 99, 100 + number, host));
+        place.assign("eth0", own.into(), 24)?;
+        gw.assign(&name, gateway.into(), 24)?;
+        place.ip(&format!("route add {} via {gateway}", Node::Gw.outer()))?;
+        Ok(Spot { name, place, dir, address: own.into(), verb: "connect" })
+    }
+
+    /// Where a node of ours runs.
+    pub fn spot(&self, node: Node) -> Spot {
+        let verb = match node {
+            Node::Ue => "connect",
+            Node::Gw => "gateway",
+            Node::Aaa => "aaa",
+        };
+        let (place, dir) = (self.place(node), self.dir(node));
+        Spot { name: node.name().to_owned(), place, dir, address: node.outer().into(), verb }
     }
 
     /// Puts a NAT between device and gateway: every flow gets the NAT's address and a port drawn by lot.

@@ -200,11 +200,11 @@ impl<'a> Pair<'a> {
     pub fn reauthenticate(&mut self, by: Role) -> Result<(), Trouble> {
         if self.is_keytoll(by) {
             self.keytoll().say("rekey-ike")?;
-            self.keytoll().expect("rekeyed")?;
         } else {
             self.charon().rekey(true)?;
-            self.keytoll().expect("established")?;
         }
+        // strongSwan's DELETE of the old one comes after ten seconds.
+        self.keytoll().expect("rekeyed")?;
         let taken_over = |sas: &[IkeSa]| {
             let (old, new): (Vec<_>, Vec<_>) = sas.iter().partition(|sa| sa.state == "REKEYING");
             let is_good = |sa: &&IkeSa| sa.state == "ESTABLISHED" && sa.children.len() == 1;

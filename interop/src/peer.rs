@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,7 +13,7 @@ use keytoll_daemons::Usage;
 use keytoll_daemons::process::usage;
 use serde_json::Value;
 
-use crate::lab::{Lab, Node};
+use crate::lab::{Lab, Node, Spot};
 use crate::node_file;
 use crate::pki::Pki;
 use crate::run::{Trouble, line};
@@ -42,14 +41,14 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        let own = Own { name: node.name(), address: terms.outer(node), log: "debug" };
-        Self::listening(lab, node, program, &own, &node_file::text(node, &own.address, terms, pki))
+        let spot = lab.spot(node).beside(node.name(), terms.outer(node));
+        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki))
     }
 
     /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
     pub fn quiet(lab: &Lab, node: Node, program: &str, terms: &Terms) -> Result<Self, Trouble> {
-        let own = Own { name: node.name(), address: terms.outer(node), log: "warn" };
-        Self::listening(lab, node, program, &own, &node_file::text(node, &own.address, terms, None))
+        let spot = lab.spot(node).beside(node.name(), terms.outer(node));
+        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, None))
     }
 
     /// What it has used so far; nothing if it has ended.
@@ -59,25 +58,26 @@ impl Peer {
 
     /// Another device beside the first one, with a shared key.
     pub fn second_device(lab: &Lab, program: &str, terms: &Terms) -> Result<Self, Trouble> {
-        let own = Own { name: "second", address: lab.second_device()?.into(), log: "debug" };
-        Self::listening(lab, Node::Ue, program, &own, &node_file::text(Node::Ue, &own.address, terms, None))
+        let spot = lab.spot(Node::Ue).beside("second", lab.second_device()?.into());
+        Self::listening(&spot, program, "debug", &node_file::text(Node::Ue, &spot.address, terms, None))
     }
 
-    fn listening(lab: &Lab, node: Node, program: &str, own: &Own, text: &str) -> Result<Self, Trouble> {
-        let dir = lab.dir(node);
-        let file = dir.join(format!("{}.toml", own.name));
+    /// A node with a file of the test's own.
+    pub fn of_file(spot: &Spot, program: &str, text: &str) -> Result<Self, Trouble> {
+        Self::listening(spot, program, "debug", text)
+    }
+
+    fn listening(spot: &Spot, program: &str, level: &str, text: &str) -> Result<Self, Trouble> {
+        let Spot { name, place, dir, address, verb } = spot;
+        let file = dir.join(format!("{name}.toml"));
         fs::write(&file, text).map_err(|source| unwritable(&file, source))?;
         // The log of the first is where the lab looks for it.
-        let log = dir.join(if own.name == node.name() {
-            "trace".to_owned()
-        } else {
-            format!("{}-trace", own.name)
-        });
+        let log = dir.join(if dir.ends_with(name) { "trace".to_owned() } else { format!("{name}-trace") });
         let stderr = File::create(&log).map_err(|source| unwritable(&log, source))?;
-        let mut command = lab.command(node, program);
-        command.arg(verb(node)).arg(&file).args(["--control", "--log", own.log]);
-        if node != Node::Ue {
-            command.arg("--listen").arg(own.address.to_string());
+        let mut command = place.command(program);
+        command.arg(verb).arg(&file).args(["--control", "--log", level]);
+        if *verb != "connect" {
+            command.arg("--listen").arg(address.to_string());
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut peer = Self::spawn(&mut command, log)
@@ -135,23 +135,8 @@ impl Peer {
     }
 }
 
-/// What a node is called among others in its place, where it is, and how much it says.
-struct Own {
-    name: &'static str,
-    address: IpAddr,
-    log: &'static str,
-}
-
 fn unwritable(file: &Path, source: io::Error) -> Trouble {
     Trouble::File { what: format!("write {}", file.display()), source }
-}
-
-const fn verb(node: Node) -> &'static str {
-    match node {
-        Node::Ue => "connect",
-        Node::Gw => "gateway",
-        Node::Aaa => "aaa",
-    }
 }
 
 fn lines(stdout: ChildStdout) -> Receiver<String> {
