@@ -33,6 +33,8 @@ pub enum Feature {
     RekeyChild(Role),
     /// A new ISAKMP SA in place of the old one, wanted by one side.
     Reauthentication(IkeVersion, Role),
+    /// The same, wanted by strongSwan, whichever side it is.
+    ReauthenticationByPeer(IkeVersion),
     /// One side asks a silent peer whether it lives (RFC 3706).
     DeadPeerDetection(Role),
     /// One side is killed; the other notices, and forgets it.
@@ -93,8 +95,7 @@ macro_rules! ikev1_rows {
             rekey_child_by_gateway: RekeyChild(Gateway),
             reauthentication_by_device: Reauthentication(V1Main, Device),
             reauthentication_by_gateway: Reauthentication(V1Main, Gateway),
-            aggressive_reauthentication_by_device: Reauthentication(V1Aggressive, Device),
-            aggressive_reauthentication_by_gateway: Reauthentication(V1Aggressive, Gateway),
+            reauthentication_by_strongswan: ReauthenticationByPeer(V1Aggressive),
             dead_peer_detection_by_device: DeadPeerDetection(Device),
             dead_peer_detection_by_gateway: DeadPeerDetection(Gateway),
             killed_device: Killed(Device),
@@ -165,6 +166,10 @@ impl Feature {
             Self::LongChains(version) => stage.long_chains(version),
             Self::RekeyChild(by) => stage.rekey_child(by),
             Self::Reauthentication(version, by) => stage.reauthentication(version, by),
+            Self::ReauthenticationByPeer(version) => {
+                let by = if stage.is_keytoll(Role::Device) { Role::Gateway } else { Role::Device };
+                stage.reauthentication(version, by)
+            }
             Self::DeadPeerDetection(by) => stage.dead_peer_detection(by),
             Self::Killed(role) => stage.killed(role),
             Self::Delete(version, by) => stage.connected(&plain(version))?.delete(by),
@@ -336,6 +341,9 @@ impl fmt::Display for Feature {
             Self::RekeyChild(by) => write!(f, "rekey of the child with PFS, by the {by}"),
             Self::Reauthentication(version, by) => {
                 write!(f, "{}, a new ISAKMP SA in place of the old one, by the {by}", mode(*version))
+            }
+            Self::ReauthenticationByPeer(version) => {
+                write!(f, "{}, a new ISAKMP SA in place of the old one, by strongSwan", mode(*version))
             }
             Self::DeadPeerDetection(by) => write!(f, "dead peer detection (RFC 3706) by the {by}"),
             Self::Killed(role) => write!(f, "the {role} is killed, the other side notices and forgets"),

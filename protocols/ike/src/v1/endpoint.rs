@@ -65,6 +65,8 @@ pub(super) enum Deed {
     KeepOn { old: u64 },
     /// It is established; whether in place of another one, what comes next tells.
     Announce { new: u64, identity: Identity },
+    /// It stands beside another one with this peer, and nothing came next.
+    Succeed { new: u64, identity: Identity },
     /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
     InitialContact { new: u64, identity: Identity },
     /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
@@ -302,6 +304,7 @@ impl Endpoint {
                 self.with_sa(old, cx, Sa::is_not_replaced);
             }
             Deed::Announce { new, identity } => self.announce(new, &identity, cx),
+            Deed::Succeed { new, identity } => self.succeed(new, &identity, cx),
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
             Deed::Inherit { old, identity, ip, children } => {
                 let others = self.shared.others(ip, old);
@@ -364,6 +367,18 @@ impl Endpoint {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
         let alone = !self.shared.others(ip, new).into_iter().any(|it| self.is_with(it, identity));
         self.with_sa(new, cx, |sa, env| sa.announce(alone, env));
+    }
+
+    fn succeed(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
+        for old in self.shared.others(ip, new) {
+            let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
+            if is_known && self.is_with(old, identity) {
+                let children = self.retire(old, cx);
+                self.move_in(old, new, children, cx);
+            }
+        }
+        self.with_sa(new, cx, |sa, env| sa.announce(true, env));
     }
 
     /// Closes an SA that was replaced, and gives its children.

@@ -254,6 +254,16 @@ impl Established {
         }
     }
 
+    /// Nobody has said what it is for. An SA that we answered takes the place of whatever there was: strongSwan 5.9.8 moves
+    /// children to a new SA and never closes the old one.
+    fn nothing_came(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        if core.role.is_initiator() || self.is_taking_over || !self.is_childless() {
+            return self.announce_now(core, env);
+        }
+        let identity = self.peer.clone();
+        env.shared.deeds.push_back(Deed::Succeed { new: core.cookie, identity });
+    }
+
     /// Tells the owner of it, if nobody has.
     fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         if self.is_taking_over || self.announced_at.take().is_none() {
@@ -482,7 +492,7 @@ impl Established {
             return self.delete(Reason::Lifetime, core, env);
         }
         if self.announced_at.is_some_and(|at| at <= now) {
-            self.announce_now(core, env);
+            self.nothing_came(core, env);
         }
         if self.tick_exchanges(core, env) {
             return self.lost(Reason::Timeout, core, env);
