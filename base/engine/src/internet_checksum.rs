@@ -42,7 +42,9 @@ impl Sum {
         Self(addresses.0 + u64::from(protocol) + (len as u64 >> 16) + (len as u64 & 0xffff))
     }
 
-    fn address(self, ip: IpAddr) -> Self {
+    /// Adds an address.
+    #[must_use]
+    pub fn address(self, ip: IpAddr) -> Self {
         match ip {
             IpAddr::V4(ip) => self.bytes(&ip.octets()),
             IpAddr::V6(ip) => self.bytes(&ip.octets()),

@@ -9,6 +9,8 @@ pub const IPV4: u8 = 4;
 /// Next header number of an IPv6 packet inside ESP.
 pub const IPV6: u8 = 41;
 
+/// Next header number of TCP.
+pub(crate) const TCP: u8 = 6;
 /// Next header number of UDP.
 pub(crate) const UDP: u8 = 17;
 /// Next header number of ESP.

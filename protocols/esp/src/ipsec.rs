@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use keytoll_engine::wire::{Problem, Reader};
-use keytoll_engine::{Addr, Crypto, Rng};
+use keytoll_engine::{Addr, Crypto, Rng, Transport};
 
 use crate::cache::Cache;
 use crate::encapsulation::{self, Inner, Saved};
@@ -20,7 +20,7 @@ use crate::lifetime::Limit;
 use crate::sad::{Headers, Mode, Pair, PairConfig, Path, Place, Sad};
 use crate::selector::{Flow, version_of};
 use crate::spd::{Action, Spd};
-use crate::{Counters, Dropped, Frame, Probe, Stage};
+use crate::{Counters, Dropped, Frame, Probe, Stage, nat};
 
 /// The IPsec of a host.
 #[derive(Debug, Default)]
@@ -431,7 +431,13 @@ fn open<P: Probe>(
     let next_header = pair.inbound.open(frame, crypto, probe)?;
     let arrived = match pair.mode {
         Mode::Tunnel => leave_tunnel(frame, next_header, outer.ecn),
-        Mode::Transport => leave_transport(frame, next_header, outer, saved),
+        Mode::Transport => {
+            // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
+            if pair.path.transport == Transport::Udp {
+                nat::mend(frame.bytes_mut(), next_header, (outer.from.ip, outer.to.ip), pair.original);
+            }
+            leave_transport(frame, next_header, outer, saved)
+        }
     };
     probe.ended(Stage::Decapsulate);
     let checked = arrived.and_then(|(flow, header_len)| {

@@ -14,7 +14,7 @@ use crate::lifetime::Lifetime;
 use crate::replay::Window;
 use crate::selector::{Flow, Selectors};
 use crate::spis::Spis;
-use crate::{Dropped, Inbound, Outbound};
+use crate::{Dropped, Inbound, Original, Outbound};
 
 /// Tunnel or transport: RFC 4301 §4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +113,8 @@ pub struct PairConfig {
     pub path: Path,
     /// The peer is where its last packet came from (RFC 7296 §2.23).
     pub follows_peer: bool,
+    /// Transport mode in UDP: the addresses on both sides before a NAT changed them, if they are known.
+    pub original: Option<Original>,
     /// Packets that the anti-replay window holds: [`Window::SIZES`].
     pub replay_window: u32,
     /// How long it may serve, each half by itself.
@@ -130,6 +132,7 @@ pub(crate) struct Pair {
     pub(crate) selectors: Selectors,
     pub(crate) path: Path,
     pub(crate) follows_peer: bool,
+    pub(crate) original: Option<Original>,
     /// The flow of the last packet that came out of it and was what the SA is for.
     covered: Option<Flow>,
     /// It may carry what leaves.
@@ -149,6 +152,7 @@ impl Pair {
             selectors: config.selectors,
             path: config.path,
             follows_peer: config.follows_peer,
+            original: config.original,
             covered: None,
             is_ready: config.start == Start::Now,
             is_end_told: false,

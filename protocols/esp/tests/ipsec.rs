@@ -9,7 +9,7 @@ use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
-use keytoll_esp::{Dropped, Event, Ipsec, Probe, Sent, Stage};
+use keytoll_esp::{Dropped, Event, Ipsec, Original, Probe, Sent, Stage};
 use proptest::prelude::*;
 use support::{Host, INNER, OUTER, Room, checksum, datagram, ip, key, pair};
 
@@ -435,6 +435,62 @@ fn only_authentic_packets_move_the_peer() {
     assert_eq!(from(&mut b, &good, 4503), 4502, "a replay");
     assert_eq!(from(&mut b, &early, 4504), 4502, "held back, and let go from elsewhere");
     assert_eq!(from(&mut b, &later, 0), 4502, "not in UDP, and no port to answer to");
+}
+
+/// RFC 3948 §3.1.2: the checksum inside counts addresses that a NAT has changed outside.
+#[test]
+fn transport_mode_behind_a_nat_leaves_right_checksums() {
+    let (private, public, server) = ("10.0.0.2", "198.51.100.7", "192.0.2.1");
+    for protocol in [6, 17] {
+        for is_known in [false, true] {
+            let original = |peer, us| is_known.then(|| Original { peer: ip(peer), us: ip(us) });
+            let path = |local, remote| Path {
+                transport: Transport::Udp,
+                local: Addr::new(ip(local), 4500),
+                remote: Addr::new(ip(remote), 4500),
+                headers: Headers::Here(OuterHeader::default()),
+            };
+            let [mut client, mut gateway] = hosts(GCM, |end, pair| {
+                pair.mode = Mode::Transport;
+                let (us, peer) = if end == 0 { (private, server) } else { (server, public) };
+                pair.selectors = Selectors::between(Addresses::one(ip(us)), Addresses::one(ip(peer)));
+                pair.path = path(us, peer);
+                pair.original = if end == 0 { original(server, public) } else { original(private, server) };
+            });
+            let up = translated(&client.send(&segment(private, server, protocol)).unwrap().1, 12, public);
+            let (arrived, inside) = gateway.receive_packet(&up).unwrap();
+            assert_eq!(arrived.flow.source(), ip(public));
+            assert_eq!(inside, segment(public, server, protocol), "{protocol} {is_known} up");
+            let down = translated(&gateway.send(&segment(server, public, protocol)).unwrap().1, 16, private);
+            let (_, inside) = client.receive_packet(&down).unwrap();
+            assert_eq!(inside, segment(server, private, protocol), "{protocol} {is_known} down");
+        }
+    }
+}
+
+/// TCP or UDP with an odd number of bytes and a checksum of the tests' own.
+fn segment(source: &str, destination: &str, protocol: u8) -> Vec<u8> {
+    let mut packet = datagram(source, destination, 20 + 20 + 33);
+    packet[9] = protocol;
+    packet[10..12].fill(0);
+    let sum = checksum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let at = if protocol == 6 { 36 } else { 26 };
+    packet[at..at + 2].fill(0);
+    let pseudo = [&packet[12..20], &[0, protocol, 0, 53], &packet[20..]].concat();
+    packet[at..at + 2].copy_from_slice(&checksum(&pseudo).to_be_bytes());
+    packet
+}
+
+/// What a NAT makes of a packet: another address, and the checksum of the header that goes with it.
+fn translated(packet: &[u8], at: usize, address: &str) -> Vec<u8> {
+    let std::net::IpAddr::V4(address) = ip(address) else { panic!("IPv4") };
+    let mut packet = packet.to_vec();
+    packet[at..at + 4].copy_from_slice(&address.octets());
+    packet[10..12].fill(0);
+    let sum = checksum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet
 }
 
 /// RFC 8200 §4.5: what stands behind the header of a later fragment is from the middle of a packet, whatever it looks like.

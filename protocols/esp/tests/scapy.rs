@@ -115,6 +115,7 @@ fn ip_packets_come_back_as_they_were() {
                 headers: Headers::Here(OuterHeader::default()),
             },
             follows_peer: false,
+            original: None,
             replay_window: 32,
             lifetime: Lifetime::NONE,
             start: Start::Now,

@@ -118,6 +118,8 @@ impl SaTable {
             selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
             path: Path { transport, local, remote, headers: Headers::Socket },
             follows_peer: child.encapsulation.is_some() && child.peer_may_move,
+            // IKE does not tell them: checksums are computed anew.
+            original: None,
             replay_window: self.limits.replay_window,
             lifetime: child
                 .bytes_max

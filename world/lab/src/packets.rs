@@ -262,6 +262,7 @@ impl End {
                 headers: Headers::Here(OuterHeader::default()),
             },
             follows_peer: false,
+            original: None,
             replay_window: Window::SIZE_DEFAULT,
             lifetime: Lifetime::NONE,
             start: Start::Now,

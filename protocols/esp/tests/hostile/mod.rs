@@ -87,6 +87,7 @@ fn ipsec(suite: u8, how: u8) -> Ipsec {
             headers: if how & 16 == 0 { Headers::Socket } else { Headers::Here(OuterHeader::default()) },
         },
         follows_peer: how & 32 != 0,
+        original: None,
         replay_window: 32,
         lifetime: Lifetime::NONE,
         start: Start::Now,

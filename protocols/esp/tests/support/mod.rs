@@ -50,6 +50,7 @@ pub(crate) fn pair(end: usize, key: &TrafficKey) -> PairConfig {
             headers: Headers::Socket,
         },
         follows_peer: false,
+        original: None,
         replay_window: 64,
         lifetime: Lifetime::NONE,
         start: Start::Now,
