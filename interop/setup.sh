@@ -7,7 +7,7 @@ export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
     libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest hostapd
-    nftables conntrack iproute2 iputils-ping iperf3 openssl tshark build-essential dpkg-dev pkg-config libssl-dev"
+    nftables conntrack iproute2 iputils-ping iperf3 openssl tshark python3-scapy python3-cryptography build-essential dpkg-dev pkg-config libssl-dev"
 
 missing=""
 for package in $packages; do
