@@ -4,6 +4,7 @@
 //! Notifications, identities, certificate encodings, groups and the transforms of ESP have the numbers that IKEv2 took
 //! over: [`crate::number`].
 
+use crate::number::NotifyType;
 use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
 
 use crate::number::{ExchangeType, PayloadType, registry};
@@ -103,6 +104,9 @@ registry! {
         UDP_ENCAPSULATED_TRANSPORT = 4,
     }
 }
+
+/// RFC 2408 §3.14.1: the sender is done with its quick mode, and the SAs may be used.
+pub const CONNECTED: NotifyType = NotifyType(16_384);
 
 /// RFC 2409 appendix A and RFC 2407 §4.5: lifetimes in seconds.
 pub const SECONDS: u64 = 1;

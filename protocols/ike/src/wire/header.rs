@@ -53,6 +53,11 @@ impl Flags {
         Self(initiator | if response { Self::RESPONSE.0 } else { 0 })
     }
 
+    /// Whether the sender wants the other to wait for a CONNECTED notification.
+    pub const fn is_committing(self) -> bool {
+        self.0 & Self::COMMIT.0 != 0
+    }
+
     /// Whether the original initiator sent it.
     pub const fn is_from_initiator(self) -> bool {
         self.0 & Self::INITIATOR.0 != 0

@@ -632,3 +632,44 @@ fn a_limit_of_bytes_is_offered_told_and_obeyed() {
         assert_eq!(both(&bench), [agreed; 2], "whoever asks: {i_wants:?} {r_wants:?}");
     }
 }
+
+/// RFC 2408 §3.1: who has not set the commit bit waits for CONNECTED, though not for long: nothing protects the bit.
+#[test]
+fn the_commit_bit_is_waited_for() {
+    // Message 2 has the bit, or message 3: its receiver waits.
+    for (message, waits) in [(2, Side::I), (3, Side::R)] {
+        for is_told in [true, false] {
+            let mut bench = Bench::null(psk(Phase1::Main), 1);
+            bench.initiate();
+            for _ in 0..6 + message - 1 {
+                let (to, datagram) = bench.intercept().unwrap();
+                bench.deliver(to, &datagram);
+            }
+            let (to, mut committing) = bench.intercept().unwrap();
+            assert_eq!((to, committing.bytes[18]), (waits, 32));
+            committing.bytes[19] |= 2;
+            bench.deliver(to, &committing);
+            bench.settle();
+            let children = |bench: &mut Bench, side| bench.seat(side).books.all_children().len();
+            assert_eq!([children(&mut bench, waits), children(&mut bench, waits.peer())], [0, 1]);
+            if is_told {
+                // HASH of null cryptography, CONNECTED for ESP without SPI, under the same message id.
+                let mut told = committing.clone();
+                told.bytes.truncate(28);
+                (told.bytes[16], told.bytes[18], told.bytes[19]) = (8, 5, 1);
+                told.bytes.extend([11, 0, 0, 36].into_iter().chain([0; 32]));
+                told.bytes.extend([0, 0, 0, 12, 0, 0, 0, 1, 3, 0, 0x40, 0]);
+                told.bytes.resize(28 + 48, 0);
+                told.bytes[24..28].copy_from_slice(&76_u32.to_be_bytes());
+                bench.deliver(waits, &told);
+            } else {
+                bench.run_for(seconds(3));
+                assert_eq!(children(&mut bench, waits), 0, "{}", bench.ladder);
+                bench.run_for(seconds(2));
+            }
+            bench.assert_agreement();
+            bench.run_for(seconds(300));
+            bench.assert_agreement();
+        }
+    }
+}

@@ -15,7 +15,7 @@ use super::endpoint::{self, Deed, Env};
 use super::inbound::Inbound;
 use super::initiator;
 use super::keys::Keys;
-use super::number::{Phase1Attribute, QUICK_MODE};
+use super::number::{INFORMATIONAL, Phase1Attribute, QUICK_MODE};
 use super::phase1::{Extensions, Step, fail};
 use super::proposal;
 use super::protect::{self, Iv};
@@ -122,6 +122,8 @@ enum Wait {
     Answer(Box<Answer>),
     /// Nothing: message 3 is repeated until then, if message 2 is.
     Confirmed(Time),
+    /// CONNECTED, for which the peer has asked us to wait; until then at the longest, for nobody repeats it.
+    Connected(Time, Box<Answer>),
     /// Nothing: the offer was refused, and is again until then, if it is repeated.
     Refused(Time),
     /// R-U-THERE-ACK.
@@ -356,13 +358,20 @@ impl Established {
 
     /// The next message of a quick mode.
     fn on_next(&mut self, at: usize, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
+        let wait = &self.exchanges[at].wait;
+        // RFC 2408 §3.1: the notification has the message id of its quick mode.
+        if step.header.exchange == INFORMATIONAL && matches!(wait, Wait::Connected(..)) {
+            return self.on_connected(at, step, core, env);
+        }
         if step.header.exchange != QUICK_MODE {
             return env.discard("unexpected exchange");
         }
-        match &self.exchanges[at].wait {
+        match wait {
             Wait::Offer(_) => self.on_answer(at, step, core, env),
             Wait::Answer(_) => self.on_confirmation(at, step, core, env),
-            Wait::Confirmed(_) | Wait::Refused(_) | Wait::Probe => env.discard("unexpected message"),
+            Wait::Confirmed(_) | Wait::Connected(..) | Wait::Refused(_) | Wait::Probe => {
+                env.discard("unexpected message");
+            }
         }
     }
 
@@ -494,6 +503,7 @@ impl Established {
         if self.announced_at.is_some_and(|at| at <= now) {
             self.nothing_came(core, env);
         }
+        self.tick_commitments(core, env);
         if self.tick_exchanges(core, env) {
             return self.lost(Reason::Timeout, core, env);
         }
@@ -588,6 +598,7 @@ fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) {
 impl Exchange {
     fn deadline(&self) -> Option<Deadline> {
         match self.wait {
+            Wait::Connected(at, _) => Some(Deadline { at, why: "CONNECTED" }),
             Wait::Confirmed(at) | Wait::Refused(at) => Some(Deadline { at, why: "quick mode is forgotten" }),
             _ => self.sent.deadline().map(|at| Deadline { at, why: "ike retransmission" }),
         }

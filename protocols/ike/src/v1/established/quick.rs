@@ -16,7 +16,7 @@ use keytoll_engine::suite::Suite;
 use super::super::endpoint::Env;
 use super::super::inbound::Inbound;
 use super::super::keys;
-use super::super::number::{Phase1Attribute, Phase2Attribute, QUICK_MODE, payload};
+use super::super::number::{CONNECTED, Phase1Attribute, Phase2Attribute, QUICK_MODE, payload};
 use super::super::phase1::{Step, wishes};
 use super::super::proposal::{self, Choice, Lifespan, Phase2Transform};
 use super::super::protect::{self, Iv, Kind, Opened};
@@ -245,8 +245,15 @@ impl Established {
         }
         match settled {
             Ok(settled) => {
-                self.confirm(at, step, opened.next_iv, nonce, &settled, core, env);
-                self.child_up(&settled.agreed, [&nonce, &settled.nonce], settled.shared.as_ref(), core, env);
+                let offer = self.confirm(at, step, opened.next_iv, nonce, &settled, core, env);
+                let Settled { agreed, nonce: theirs, shared } = settled;
+                let nonces = [nonce.to_vec(), theirs];
+                let answer = Box::new(Answer { agreed, nonces, shared, _spi: offer.spi });
+                if step.header.flags.is_committing() {
+                    self.exchanges[at].wait = Wait::Connected(connected_by(env), answer);
+                } else {
+                    self.answer_up(&answer, core, env);
+                }
             }
             Err(reason) => {
                 self.exchanges.remove(at);
@@ -267,7 +274,7 @@ impl Established {
         settled: &Settled,
         core: &Core,
         env: &mut Env<'_, '_>,
-    ) {
+    ) -> Box<Offer> {
         let (keys, id) = (&self.keys, self.exchanges[at].id);
         let packet = protect::protected(
             core,
@@ -281,7 +288,54 @@ impl Established {
         env.transmit(core.route, &packet, false);
         let until = env.now() + env.shared.config.retransmission.total();
         let sent = Sent::on_demand(packet, step.fingerprint);
-        self.exchanges[at] = Exchange { id, iv, sent, wait: Wait::Confirmed(until) };
+        let next = Exchange { id, iv, sent, wait: Wait::Confirmed(until) };
+        let Wait::Offer(offer) = std::mem::replace(&mut self.exchanges[at], next).wait else {
+            unreachable!("whoever calls has looked")
+        };
+        offer
+    }
+
+    /// What both sides have agreed on is there.
+    fn answer_up(&mut self, answer: &Answer, core: &Core, env: &mut Env<'_, '_>) {
+        let [nonce_i, nonce_r] = &answer.nonces;
+        self.child_up(&answer.agreed, [nonce_i, nonce_r], answer.shared.as_ref(), core, env);
+    }
+
+    /// CONNECTED under the message id of its quick mode.
+    pub(super) fn on_connected(
+        &mut self,
+        at: usize,
+        step: &Step<'_>,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
+        let id = self.exchanges[at].id;
+        let iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
+        let Some(opened) = self.open(step, iv, env) else { return env.discard("not decryptable") };
+        let inbound = authentic(&opened, |rest| keys::hash_1(env.cx.crypto, &self.keys, id, rest));
+        if inbound.is_none_or(|inbound| inbound.notify(CONNECTED).is_none()) {
+            return env.discard("not authentic");
+        }
+        self.heard_from(step, core, env);
+        self.connected(at, core, env);
+    }
+
+    /// What waited for CONNECTED is up; who confirmed may have to repeat its last message.
+    pub(super) fn connected(&mut self, at: usize, core: &Core, env: &mut Env<'_, '_>) {
+        let until = env.now() + env.shared.config.retransmission.total();
+        let wait = std::mem::replace(&mut self.exchanges[at].wait, Wait::Confirmed(until));
+        if let Wait::Connected(_, answer) = wait {
+            self.answer_up(&answer, core, env);
+        }
+    }
+
+    /// CONNECTED has not come in time.
+    pub(super) fn tick_commitments(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        let now = env.now();
+        let is_due = |it: &Exchange| matches!(it.wait, Wait::Connected(until, _) if until <= now);
+        while let Some(at) = self.exchanges.iter().position(is_due) {
+            self.connected(at, core, env);
+        }
     }
 
     /// Message 1.
@@ -395,12 +449,15 @@ impl Established {
         if inbound.is_none() {
             return env.discard("not authentic");
         }
-        let Exchange { wait: Wait::Answer(answer), .. } = self.exchanges.swap_remove(at) else {
-            unreachable!("it was one a moment ago")
-        };
         self.heard_from(step, core, env);
-        let [nonce_i, nonce_r] = &answer.nonces;
-        self.child_up(&answer.agreed, [nonce_i, nonce_r], answer.shared.as_ref(), core, env);
+        let mut exchange = self.exchanges.swap_remove(at);
+        let Wait::Answer(answer) = exchange.wait else { unreachable!("it was one a moment ago") };
+        if !step.header.flags.is_committing() {
+            return self.answer_up(&answer, core, env);
+        }
+        exchange.sent.settle();
+        exchange.wait = Wait::Connected(connected_by(env), answer);
+        self.exchanges.push(exchange);
     }
 
     /// Keys for a child, and the news for the owner.
@@ -500,6 +557,12 @@ pub(super) fn authentic<'o>(
     let (hash, covered) = inbound.leading_hash()?;
     let rest = opened.plaintext().get(covered)?;
     expected(rest).matches(hash).then_some(inbound)
+}
+
+/// When CONNECTED must have come.
+// RFC 2408 §3.1: who has not set the commit bit waits for it. Nothing protects the bit, which is why nobody waits for long.
+fn connected_by(env: &Env<'_, '_>) -> Time {
+    env.now() + env.shared.config.retransmission.first
 }
 
 /// The SPI of the peer's only or first proposal.
