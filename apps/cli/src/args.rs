@@ -116,7 +116,7 @@ real and null cryptography in turns, and prints each crypto operation of a node 
 messages: how often, milliseconds with 95 % interval, cycles, share; then what is left of the node. With \
 --skeleton also the node with all cryptography left out, and what cryptography costs by subtraction and \
 by addition. `keytoll profile esp --packet 736` does so for a packet through a tunnel, stage by stage. \
-Reads and writes no files.
+Writes no files but that of --html.
 Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment does not \
 let us.";
 
@@ -391,6 +391,9 @@ pub(crate) struct ProfileArgs {
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full"])]
     pub(crate) exponents: Option<String>,
+    /// Write a page with bars into this file, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,

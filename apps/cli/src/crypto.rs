@@ -82,17 +82,17 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
 /// Writes a cost table.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     // A file that cannot be written should not be found out after half a minute.
-    let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+    let file = File::create(path).map_err(|error| screen::unwritable(path, &error))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
     let Some(timings) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)? else {
-        std::fs::remove_file(path).map_err(|error| unwritable(path, &error))?;
+        std::fs::remove_file(path).map_err(|error| screen::unwritable(path, &error))?;
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let table = primitives::costs(&timings);
     let mut out = BufWriter::new(file);
     let written = table.write(&mut out).and_then(|()| out.flush());
-    written.map_err(|error| unwritable(path, &error))?;
+    written.map_err(|error| screen::unwritable(path, &error))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
     screen::note(&format!(
         "{costs} costs of {} on {} in {}; measurements of one vary by up to {:.0} %\n",
@@ -102,10 +102,6 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
         spread * 100.0
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Report {
-    miette!("cannot write `{}`: {error}", path.display())
 }
 
 /// Paper 002's key exchanges, for its study; none if it was interrupted.

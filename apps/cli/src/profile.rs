@@ -13,7 +13,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Usage, progress_bar, written};
+use crate::screen::{Page, Usage, progress_bar, written};
 
 /// As many as in paper 004.
 const AUTHENTICATIONS: u32 = 25;
@@ -31,15 +31,18 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`keytoll profile esp --packet 736`; or leave it out").into());
     }
     let plans = Plans::new(plan(args)?);
+    let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let profiles = plans.measure(count, args.skeleton, &stop)?;
-    for shown in plans.profiles(args.node(), &profiles) {
+    let shown = plans.profiles(args.node(), &profiles);
+    for shown in &shown {
         if args.json {
-            written(|out| keytoll_report::profile::write_json(&shown, out))?;
+            written(|out| keytoll_report::profile::write_json(shown, out))?;
         } else {
-            written(|out| keytoll_report::profile::write(&shown, out))?;
+            written(|out| keytoll_report::profile::write(shown, out))?;
         }
     }
+    page.map_or(Ok(()), |page| page.write(|out| keytoll_report::html::profiles(&shown, out)))?;
     let failed = profiles.iter().flatten().any(|profile| profile.failed > 0 || profile.samples == 0);
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

@@ -1,9 +1,11 @@
 //! What the verbs have in common on the screen: tables on stdout, errors on stderr.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fmt, mem};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_scenario::ScenarioError;
@@ -81,6 +83,49 @@ pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Res
     let mut text = Vec::new();
     write(&mut text).map_err(|error| miette!("{error}"))?;
     print(&String::from_utf8_lossy(&text))
+}
+
+/// A file that is asked for and opened before anything is measured, because one that cannot be written should not be found out
+/// after half a minute. Nothing is left of it unless it gets its contents.
+pub(crate) struct Page {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Page {
+    /// Opens the file, if there is to be one.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Option<Self>, Report> {
+        let open = |path: &Path| match File::create(path) {
+            Ok(file) => Ok(Self { path: path.to_owned(), file: Some(file) }),
+            Err(error) => Err(unwritable(path, &error)),
+        };
+        path.map(open).transpose()
+    }
+
+    /// Fills it.
+    pub(crate) fn write(
+        mut self,
+        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), Report> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let mut out = BufWriter::new(file);
+        let written = write(&mut out).and_then(|()| out.flush());
+        written.map_err(|error| unwritable(&mem::take(&mut self.path), &error))
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // What cannot be removed stays empty.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A file that cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Report {
+    miette!("cannot write `{}`: {error}", path.display())
 }
 
 /// A bar on stderr, if that is a terminal.

@@ -1,7 +1,10 @@
 //! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
 //! No script, nothing loaded from elsewhere; readable in light and dark.
 
+mod profile;
 mod study;
+
+pub use profile::{packets, profiles};
 
 use std::io::{self, Write};
 
@@ -13,16 +16,10 @@ use crate::number::{known, plain, uncertain};
 use crate::svg::{Bar, Chart};
 use crate::traffic;
 
-/// Writes the page.
+/// Writes the page of a run.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     let summary = &findings.summary;
-    let title = escaped(&summary.title);
-    writeln!(
-        out,
-        r#"<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">"#
-    )?;
-    writeln!(out, "<title>{title} – keytoll</title>\n<style>{STYLE}</style></head>\n<body><h1>{title}</h1>")?;
+    begin(&summary.title, &mut out)?;
     headline(findings, &mut out)?;
     if let Some(account) = &findings.study {
         study::section(account, &mut out)?;
@@ -33,6 +30,21 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     failures(summary, &mut out)?;
     footnotes(summary, &mut out)?;
     machine(findings, &mut out)?;
+    end(&mut out)
+}
+
+/// Everything above the first paragraph.
+fn begin(title: &str, out: &mut impl Write) -> io::Result<()> {
+    let title = escaped(title);
+    writeln!(
+        out,
+        r#"<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">"#
+    )?;
+    writeln!(out, "<title>{title} – keytoll</title>\n<style>{STYLE}</style></head>\n<body><h1>{title}</h1>")
+}
+
+fn end(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</body></html>")
 }
 
@@ -102,7 +114,7 @@ fn legend(entries: &[(&str, &str)], title: &str, whiskers: bool, out: &mut impl 
     writeln!(out, "{key}</p>")
 }
 
-fn delay_bar(row: &SummaryRow) -> Option<Bar> {
+fn delay_bar(row: &SummaryRow) -> Option<Bar<'static>> {
     let delay = row.delay_ms?;
     let split = row.delay_split_ms.as_ref()?;
     Some(Bar {
@@ -117,7 +129,7 @@ fn delay_bar(row: &SummaryRow) -> Option<Bar> {
     })
 }
 
-fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar> {
+fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
     row.cpu.iter().map(|(node, cpu)| Bar {
         label: format!("{}, {node}", label(row)),
         parts: match cpu.crypto_ns {
@@ -292,7 +304,7 @@ fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
 const STYLE: &str = include_str!("style.css");
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::example;
 
@@ -328,10 +340,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_element_is_closed_in_order() {
+    /// That every element of a page is closed, in order.
+    pub(crate) fn assert_closed(page: &str) {
         let mut open = Vec::new();
-        for tag in page_of_a_study().split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
+        for tag in page.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
             let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
             match tag {
                 _ if tag.starts_with('!') || ["meta", "br"].contains(&name) || tag.ends_with('/') => {}
@@ -340,6 +352,11 @@ mod tests {
             }
         }
         assert_eq!(open, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_element_is_closed_in_order() {
+        assert_closed(&page_of_a_study());
     }
 
     #[test]

@@ -26,6 +26,53 @@ pub(crate) fn table(head: &[Head<'_>], lines: &[Line], width: usize, out: &mut i
     Ok(())
 }
 
+/// The same, but what does not fit beside the first `fixed` columns is a table of its own below, which begins with them, too.
+pub(crate) fn folded(
+    head: &[Head<'_>],
+    fixed: usize,
+    lines: &[Line],
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(lines, column)).collect();
+    for (place, columns) in folds(&widths, fixed, width).iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        let head: Vec<Head<'_>> = columns.iter().map(|&column| head[column]).collect();
+        let lines: Vec<Line> = lines.iter().map(|line| line.only(columns)).collect();
+        table(&head, &lines, width, out)?;
+    }
+    Ok(())
+}
+
+/// Which columns stand beside each other.
+fn folds(widths: &[usize], fixed: usize, width: usize) -> Vec<Vec<usize>> {
+    let first: Vec<usize> = (0..fixed.min(widths.len())).collect();
+    let taken = |columns: &[usize]| columns.iter().map(|&column| widths[column] + 2).sum::<usize>();
+    let mut folds = vec![first.clone()];
+    for column in first.len()..widths.len() {
+        let last = folds.last().expect("there is always one");
+        if last.len() > first.len() && taken(last) + widths[column] > width {
+            folds.push(first.clone());
+        }
+        folds.last_mut().expect("there is always one").push(column);
+    }
+    folds
+}
+
+impl Line {
+    /// These cells of it.
+    fn only(&self, columns: &[usize]) -> Self {
+        match self {
+            Self::Cells(cells) => {
+                Self::Cells(columns.iter().filter_map(|&column| cells.get(column).cloned()).collect())
+            }
+            Self::Text(text) => Self::Text(text.clone()),
+        }
+    }
+}
+
 fn width_of(lines: &[Line], column: usize) -> usize {
     let cells = lines.iter().filter_map(|line| match line {
         Line::Cells(cells) => cells.get(column),
@@ -67,4 +114,22 @@ pub(crate) fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Res
         empty = false;
     }
     writeln!(out, "{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_do_not_fit_stand_below() {
+        assert_eq!(folds(&[5, 10, 10, 10], 1, 31), [vec![0, 1, 2], vec![0, 3]]);
+        assert_eq!(folds(&[5, 10, 10], 1, 29), [vec![0, 1, 2]]);
+        // A column that fits nowhere stands alone.
+        assert_eq!(folds(&[5, 40, 10], 1, 30), [vec![0, 1], vec![0, 2]]);
+        let cells = |cells: [&str; 3]| Line::Cells(cells.map(str::to_owned).to_vec());
+        let (head, lines) = ([("", false), ("a", true), ("b", true)], [cells(["x", "1234", "5678"])]);
+        let mut out = Vec::new();
+        folded(&head, 1, &lines, 8, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "x  1234\n\nx  5678\n");
+    }
 }

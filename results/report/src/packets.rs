@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use keytoll_analysis::profile::{Estimate, PacketColumn, Packets, Processing, Stage};
 
-use crate::layout::{Head, Line, table, wrapped};
+use crate::layout::{Head, Line, folded, table, wrapped};
 use crate::number::{plain, uncertain};
 
 /// No line is longer.
@@ -19,19 +19,23 @@ pub fn write_json(packets: &Packets, mut out: impl Write) -> io::Result<()> {
 
 /// Writes a profile as it is shown on the screen.
 pub fn write(packets: &Packets, mut out: impl Write) -> io::Result<()> {
-    let Packets { packet_bytes, native_us, .. } = packets;
-    let title = format!(
-        "ESP: what an echo request of {packet_bytes} bytes and its answer cost a server at the end of a tunnel; {} packets \
-         each way",
-        native_us.n
-    );
-    wrapped(&title, WIDTH, &mut out)?;
+    wrapped(&headline(packets), WIDTH, &mut out)?;
     totals(packets, &mut out)?;
     stages(packets, "Inbound", |processing| &processing.inbound, &mut out)?;
     stages(packets, "Outbound", |processing| &processing.outbound, &mut out)?;
     packets.columns.first().map_or(Ok(()), |column| bars(column, packets.core_hz, &mut out))?;
     writeln!(out)?;
     packets.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+}
+
+/// What was measured, in a sentence.
+pub(crate) fn headline(packets: &Packets) -> String {
+    let Packets { packet_bytes, native_us, .. } = packets;
+    format!(
+        "ESP: what an echo request of {packet_bytes} bytes and its answer cost a server at the end of a tunnel; {} packets \
+         each way",
+        native_us.n
+    )
 }
 
 fn estimate(estimate: &Estimate) -> String {
@@ -47,7 +51,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn suite(column: &PacketColumn) -> String {
+pub(crate) fn suite(column: &PacketColumn) -> String {
     match column.mark.as_str() {
         "" => column.suite.clone(),
         mark => format!("{} ({mark})", column.suite),
@@ -98,7 +102,9 @@ fn stages(
         let skeleton = cell(of(&first.skeleton), &stage.stage);
         Line::Cells(std::iter::once(stage.stage.clone()).chain(full).chain([skeleton]).collect())
     };
-    with_heads(&head, of(&first.full).iter().map(line).collect(), out)
+    let heads = Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let lines: Vec<Line> = std::iter::once(heads).chain(of(&first.full).iter().map(line)).collect();
+    folded(&head, 1, &lines, WIDTH, out)
 }
 
 /// Columns of the longest bar.
@@ -140,7 +146,7 @@ fn with_heads(head: &[Head<'_>], mut lines: Vec<Line>, out: &mut impl Write) -> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn mean(mean: f64) -> Estimate {
@@ -160,7 +166,7 @@ mod tests {
         }
     }
 
-    fn packets() -> Packets {
+    pub(crate) fn packets() -> Packets {
         let column = |suite: &str, mark: &str, crypto| PacketColumn {
             suite: suite.into(),
             mark: mark.into(),

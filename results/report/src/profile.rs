@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use keytoll_analysis::profile::{Cell, Column, Estimate, NodeTotal, Profile, Sides, Skeleton};
 
-use crate::layout::{Head, Line, table, wrapped};
+use crate::layout::{Head, Line, folded, table, wrapped};
 use crate::number::{plain, uncertain};
 
 /// No line is longer.
@@ -30,7 +30,7 @@ pub fn write(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     profile.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
 }
 
-fn headline(profile: &Profile) -> String {
+pub(crate) fn headline(profile: &Profile) -> String {
     let Profile { method, node, network, columns, .. } = profile;
     let n: u64 = columns.iter().map(|column| column.n).sum();
     format!(
@@ -39,7 +39,7 @@ fn headline(profile: &Profile) -> String {
 }
 
 /// The suite with its mark.
-fn suite(column: &Column) -> String {
+pub(crate) fn suite(column: &Column) -> String {
     match column.mark.as_str() {
         "" => column.suite.clone(),
         mark => format!("{} ({mark})", column.suite),
@@ -107,10 +107,10 @@ fn alone(profile: &Profile, column: &Column, out: &mut impl Write) -> io::Result
 }
 
 /// One of the last lines of a table: what it is, and of what.
-type TotalsLine = (&'static str, fn(&NodeTotal) -> &Estimate);
+pub(crate) type TotalsLine = (&'static str, fn(&NodeTotal) -> &Estimate);
 
 /// The last lines of a table.
-const TOTALS: [TotalsLine; 3] = [
+pub(crate) const TOTALS: [TotalsLine; 3] = [
     ("all operations", |node| &node.crypto_ms),
     ("the rest", |node| &node.rest_ms),
     ("the node", |node| &node.total_ms),
@@ -164,7 +164,9 @@ fn suites_table(
         let cells = nodes.iter().map(|node| node.as_ref().map_or_else(none, cell));
         Line::Cells(words.into_iter().chain(cells).collect())
     });
-    with_heads(&head, operations.chain(totals).collect(), out)
+    let heads = Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let lines: Vec<Line> = std::iter::once(heads).chain(operations).chain(totals).collect();
+    folded(&head, fixed.len(), &lines, WIDTH, out)
 }
 
 fn with_heads(head: &[Head<'_>], mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
@@ -269,7 +271,7 @@ fn differences(suite: &str, skeleton: &Skeleton, unit: &Unit, out: &mut impl Wri
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use keytoll_analysis::profile::{Contribution, Line as Operation};
 
     use super::*;
@@ -343,6 +345,18 @@ mod tests {
         }
     }
 
+    /// One suite with its skeleton.
+    pub(crate) fn with_skeleton() -> Profile {
+        let column =
+            Column { skeleton: Some(skeleton(false)), ..column("aes128gcm16-prfsha256-x25519", "", 1.1) };
+        profile(vec![column])
+    }
+
+    /// One suite alone.
+    pub(crate) fn without_skeleton() -> Profile {
+        profile(vec![column("aes128gcm16-prfsha256-x25519", "", 1.1)])
+    }
+
     fn shown(profile: &Profile) -> String {
         let mut out = Vec::new();
         write(profile, &mut out).unwrap();
@@ -351,9 +365,7 @@ mod tests {
 
     #[test]
     fn one_suite_with_its_skeleton() {
-        let column =
-            Column { skeleton: Some(skeleton(false)), ..column("aes128gcm16-prfsha256-x25519", "", 1.1) };
-        insta::assert_snapshot!(shown(&profile(vec![column])));
+        insta::assert_snapshot!(shown(&with_skeleton()));
     }
 
     #[test]

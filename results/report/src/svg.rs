@@ -12,22 +12,22 @@ pub(crate) struct Chart<'a> {
     /// The unit of all values.
     pub(crate) unit: &'a str,
     /// From top to bottom.
-    pub(crate) bars: Vec<Bar>,
+    pub(crate) bars: Vec<Bar<'a>>,
 }
 
 /// One bar.
-pub(crate) struct Bar {
+pub(crate) struct Bar<'a> {
     /// Left of it.
     pub(crate) label: String,
     /// Its parts from left to right: class, name and value.
-    pub(crate) parts: Vec<(&'static str, &'static str, f64)>,
+    pub(crate) parts: Vec<(&'static str, &'a str, f64)>,
     /// The interval around its end.
     pub(crate) interval: Option<(f64, f64)>,
     /// Right of it.
     pub(crate) text: String,
 }
 
-impl Bar {
+impl Bar<'_> {
     fn end(&self) -> f64 {
         let sum: f64 = self.parts.iter().map(|(_, _, value)| value).sum();
         self.interval.map_or(sum, |(_, high)| high.max(sum))
@@ -47,7 +47,7 @@ const AXIS: f64 = 34.0;
 impl Chart<'_> {
     /// Writes the `<svg>` element; nothing if there is nothing to show.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let end = self.bars.iter().map(Bar::end).fold(0.0, f64::max);
+        let end = self.bars.iter().map(|bar| bar.end()).fold(0.0, f64::max);
         if end <= 0.0 {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Chart<'_> {
     }
 }
 
-impl Bar {
+impl Bar<'_> {
     fn write(&self, scale: &Scale, top: f64, unit: &str, out: &mut impl Write) -> io::Result<()> {
         let middle = top + BAR / 2.0 + 4.5;
         let (x, label) = (scale.left - 10.0, escaped(&self.label));

@@ -14,7 +14,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Usage, progress_bar, written};
+use crate::screen::{Page, Usage, progress_bar, written};
 
 /// The name in place of a method.
 pub(super) const ESP: &str = "esp";
@@ -30,6 +30,7 @@ const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16"
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     without_method(args)?;
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
+    let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
     let shown = measure(packet_bytes, &suites, count, &stop)?;
     if args.json {
@@ -37,6 +38,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     } else {
         written(|out| keytoll_report::packets::write(&shown, out))?;
     }
+    page.map_or(Ok(()), |page| page.write(|out| keytoll_report::html::packets(&shown, out)))?;
     Ok(ExitCode::SUCCESS)
 }
 

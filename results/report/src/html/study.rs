@@ -43,7 +43,7 @@ fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     table(&head, lines, out)
 }
 
-fn bar(label: &str, measured: &Figure) -> Bar {
+fn bar(label: &str, measured: &Figure) -> Bar<'static> {
     Bar {
         label: label.to_owned(),
         parts: vec![("network", "measured", measured.value)],
