@@ -13,7 +13,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, progress_bar, written};
+use crate::screen::{Page, Usage, note_interruption, progress_bar, written};
 
 /// As many as in paper 004.
 const AUTHENTICATIONS: u32 = 25;
@@ -34,6 +34,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let profiles = plans.measure(count, args.skeleton, &stop)?;
+    note_interruption(&stop);
     let shown = plans.profiles(args.node(), &profiles);
     for shown in &shown {
         if args.json {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, mem};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -142,6 +143,13 @@ pub(crate) fn progress_bar(length: u64, of: &str) -> ProgressBar {
 pub(crate) fn note(text: &str) {
     // Nobody is left to tell when stderr is closed.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Says on stderr that there is less than was asked for, if somebody wanted an end.
+pub(crate) fn note_interruption(stop: &AtomicBool) {
+    if stop.load(Ordering::Relaxed) {
+        note("interrupted: what was measured until then is shown\n");
+    }
 }
 
 /// JSON as people can read it, with a newline at its end.

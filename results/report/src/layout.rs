@@ -51,9 +51,9 @@ fn folds(widths: &[usize], fixed: usize, width: usize) -> Vec<Vec<usize>> {
     let first: Vec<usize> = (0..fixed.min(widths.len())).collect();
     let taken = |columns: &[usize]| columns.iter().map(|&column| widths[column] + 2).sum::<usize>();
     let mut folds = vec![first.clone()];
-    for column in first.len()..widths.len() {
+    for (column, own) in widths.iter().enumerate().skip(first.len()) {
         let last = folds.last().expect("there is always one");
-        if last.len() > first.len() && taken(last) + widths[column] > width {
+        if last.len() > first.len() && taken(last) + own > width {
             folds.push(first.clone());
         }
         folds.last_mut().expect("there is always one").push(column);

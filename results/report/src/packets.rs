@@ -78,7 +78,7 @@ fn totals(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
             [suite(column)].into_iter().chain(times).chain([percent(*crypto_share), cycles]).collect(),
         )
     };
-    with_heads(&head, packets.columns.iter().map(line).collect(), out)
+    with_heads(&head, packets.columns.iter().map(line), out)
 }
 
 /// Figure 5: stages of every suite side by side; full, and the skeleton of the first suite.
@@ -102,9 +102,7 @@ fn stages(
         let skeleton = cell(of(&first.skeleton), &stage.stage);
         Line::Cells(std::iter::once(stage.stage.clone()).chain(full).chain([skeleton]).collect())
     };
-    let heads = Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect());
-    let lines: Vec<Line> = std::iter::once(heads).chain(of(&first.full).iter().map(line)).collect();
-    folded(&head, 1, &lines, WIDTH, out)
+    with_heads(&head, of(&first.full).iter().map(line), out)
 }
 
 /// Columns of the longest bar.
@@ -137,12 +135,17 @@ fn bars(column: &PacketColumn, core_hz: f64, out: &mut impl Write) -> io::Result
         .chain(ways(&full.outbound));
     let head: [Head<'_>; 5] =
         [("", false), ("ns", true), ("cycles", true), ("share of its way", true), ("", false)];
-    with_heads(&head, lines.collect(), out)
+    let lines: Vec<Line> = std::iter::once(heads(&head)).chain(lines).collect();
+    table(&head, &lines, WIDTH, out)
 }
 
-fn with_heads(head: &[Head<'_>], mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
-    lines.insert(0, Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect()));
-    table(head, &lines, WIDTH, out)
+fn with_heads(head: &[Head<'_>], lines: impl Iterator<Item = Line>, out: &mut impl Write) -> io::Result<()> {
+    let lines: Vec<Line> = std::iter::once(heads(head)).chain(lines).collect();
+    folded(head, 1, &lines, WIDTH, out)
+}
+
+fn heads(head: &[Head<'_>]) -> Line {
+    Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect())
 }
 
 #[cfg(test)]

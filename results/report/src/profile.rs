@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use keytoll_analysis::profile::{Cell, Column, Estimate, NodeTotal, Profile, Sides, Skeleton};
 
-use crate::layout::{Head, Line, folded, table, wrapped};
+use crate::layout::{Head, Line, folded, wrapped};
 use crate::number::{plain, uncertain};
 
 /// No line is longer.
@@ -164,16 +164,19 @@ fn suites_table(
         let cells = nodes.iter().map(|node| node.as_ref().map_or_else(none, cell));
         Line::Cells(words.into_iter().chain(cells).collect())
     });
-    let heads = Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect());
-    let lines: Vec<Line> = std::iter::once(heads).chain(operations).chain(totals).collect();
-    folded(&head, fixed.len(), &lines, WIDTH, out)
+    beside(&head, fixed.len(), operations.chain(totals).collect(), out)
 }
 
-fn with_heads(head: &[Head<'_>], mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
+fn with_heads(head: &[Head<'_>], lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
+    beside(head, 1, lines, out)
+}
+
+/// A table under its heads; what does not fit beside the first columns stands below.
+fn beside(head: &[Head<'_>], fixed: usize, mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
     if head.iter().any(|(name, _)| !name.is_empty()) {
         lines.insert(0, Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect()));
     }
-    table(head, &lines, WIDTH, out)
+    folded(head, fixed, &lines, WIDTH, out)
 }
 
 /// Every node's totals: who else has work, and how much of it is cryptography.

@@ -47,7 +47,7 @@ const AXIS: f64 = 34.0;
 impl Chart<'_> {
     /// Writes the `<svg>` element; nothing if there is nothing to show.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let end = self.bars.iter().map(|bar| bar.end()).fold(0.0, f64::max);
+        let end = self.bars.iter().map(Bar::end).fold(0.0, f64::max);
         if end <= 0.0 {
             return Ok(());
         }

@@ -14,7 +14,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, progress_bar, written};
+use crate::screen::{Page, Usage, note_interruption, progress_bar, written};
 
 /// The name in place of a method.
 pub(super) const ESP: &str = "esp";
@@ -33,6 +33,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
     let shown = measure(packet_bytes, &suites, count, &stop)?;
+    note_interruption(&stop);
     if args.json {
         written(|out| keytoll_report::packets::write_json(&shown, out))?;
     } else {
