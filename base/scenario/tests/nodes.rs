@@ -74,6 +74,33 @@ fn a_public_key_needs_an_owner() {
 }
 
 #[test]
+fn an_sa_that_ends_has_a_successor() {
+    let gateway = |limits: &str| {
+        let text = format!(
+            "role = \"gateway\"\n{limits}\n[connection]\nidentity = \"gw\"\nauth = {{ psk = \"secret\" }}\n"
+        );
+        Source::text("node.toml", &text).node()
+    };
+    for good in [
+        "rekey_bytes = \"1 MB\"",
+        "rekey_packets = 1000\nlife_packets = 2000",
+        "rekey_bytes = \"never\"\nreplay_window = 4096",
+    ] {
+        assert!(gateway(good).is_ok(), "{good}");
+    }
+    for (bad, why) in [
+        ("life_bytes = \"1 MB\"", "without a successor"),
+        ("rekey_bytes = \"1 MB\"\nlife_packets = 300", "without a successor"),
+        ("rekey_packets = 300\nlife_packets = 300", "without a successor"),
+        ("rekey_bytes = \"1 kB\"", "must be from 10 kB"),
+        ("replay_window = 31", "must be from 32 to 4096"),
+    ] {
+        let error = gateway(bad).expect_err(bad);
+        assert!(error.to_string().contains(why), "{bad}: {error}");
+    }
+}
+
+#[test]
 fn a_device_of_ikev1_asks_for_one_network_on_each_side() {
     let lines = "version = 1\nauth = { psk = \"k\" }\nremote = [\"10.1.0.0/16\", \"10.2.0.0/16\"]";
     let drawn = mistake(lines);

@@ -308,7 +308,7 @@ fn flowing(mut row: RowPlan) -> RowPlan {
 
 /// Every SA has its successor before it ends.
 fn sa_limits() -> impl Strategy<Value = SaLimits> {
-    let pair = || (option::of(1000..1_u64 << 40), option::of(1_u64 << 40..1 << 50));
+    let pair = || (option::of(10_000..1_u64 << 40), option::of(1_u64 << 40..1 << 50));
     (pair(), pair(), 32..=4096_u32).prop_map(|(bytes, packets, replay_window)| SaLimits {
         rekey_bytes: bytes.0,
         life_bytes: bytes.1,

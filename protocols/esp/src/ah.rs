@@ -256,12 +256,15 @@ const STRICT_ROUTE: u8 = 137;
 fn arrive_v4(header: &mut [u8], option: Range<usize>, end: At) -> Result<(), Dropped> {
     const ROUTE: usize = 3;
     let at = option.start;
-    if option.len() <= ROUTE || !(option.len() - ROUTE).is_multiple_of(4) {
+    if option.len() < ROUTE {
         return Err(malformed(header, "length of the source route", at + 1));
     }
-    // The pointer counts from one; behind the end it says that the route is used up.
+    // The pointer counts from one; behind the end it says that the route is used up, or that there never was one.
     if usize::from(header[at + 2]) > option.len() {
         return Ok(());
+    }
+    if option.len() == ROUTE || !(option.len() - ROUTE).is_multiple_of(4) {
+        return Err(malformed(header, "length of the source route", at + 1));
     }
     match end {
         At::Sender => header.copy_within(option.end - 4..option.end, 16),

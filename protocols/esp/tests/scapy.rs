@@ -293,3 +293,29 @@ fn a_fragment_header_that_says_nothing_is_reassembly_s_business() {
     assert_eq!(route.open(&atomic(&route.arrived)), Err(Dropped::Fragment));
     assert_eq!(route.seal(&atomic(&route.before)), Err(Dropped::Fragment));
 }
+
+/// RFC 791 §3.1: a source route without addresses, or behind its last one, leads nowhere else; one with half an address is none.
+#[test]
+fn a_source_route_that_is_used_up_changes_nothing() {
+    let route = &routes()[0];
+    let with = |option: &[u8]| {
+        let packet = &route.before;
+        let len = 20 + option.len() as u16 + (packet.len() - header(packet).header_len) as u16;
+        let words = 0x40 | (5 + option.len() / 4) as u8;
+        let head = [&[words, packet[1]], &len.to_be_bytes()[..], &packet[4..20], option].concat();
+        [&head, &packet[header(packet).header_len..]].concat()
+    };
+    for used_up in [&[131, 3, 4, 0][..], &[131, 7, 8, 10, 3, 3, 3, 0], &[137, 4, 8, 0]] {
+        let before = with(used_up);
+        let sealed = route.seal(&before).expect("there is nothing wrong with it");
+        let opened = route.open(&sealed).expect("it was just sealed");
+        assert_eq!(opened[12..], before[12..], "{used_up:?}");
+    }
+    for wrong in [&[131, 2, 4, 0][..], &[131, 3, 3, 0], &[137, 6, 4, 10, 3, 3, 0, 0]] {
+        let why = route.seal(&with(wrong)).expect_err("half a route");
+        assert!(
+            matches!(why, Dropped::Malformed(error) if error.field == "length of the source route"),
+            "{why}"
+        );
+    }
+}

@@ -13,15 +13,15 @@ pub(crate) const LIFE_BYTES: &str = "life_bytes";
 pub(crate) const LIFE_PACKETS: &str = "life_packets";
 pub(crate) const REPLAY_WINDOW: &str = "replay_window";
 
-/// `"never"`, or from a kilobyte to a million terabytes.
+/// `"never"`, or from ten kilobytes, which are several packets, to a million terabytes.
 pub(crate) fn bytes(item: &Item) -> Result<Option<u64>, ScenarioError> {
     match &item.value {
         Value::Text(text) if text == NEVER => Ok(None),
-        _ => item.quantity(Kind::Size, 1000..=1_000_000_000_000_000_000).map(Some),
+        _ => item.quantity(Kind::Size, 10_000..=1_000_000_000_000_000_000).map(Some),
     }
 }
 
-/// `"never"`, or from one packet to a million million millions.
+/// `"never"`, or from one packet to a million million million.
 pub(crate) fn packets(item: &Item) -> Result<Option<u64>, ScenarioError> {
     match &item.value {
         Value::Text(text) if text == NEVER => Ok(None),
@@ -54,23 +54,46 @@ impl SaLimits {
             replay_window: table.or(REPLAY_WINDOW, Self::default().replay_window, window)?,
         };
         limits.check(|key| table.get(key))?;
+        limits.check_successors(table)?;
         Ok(limits)
     }
 
-    /// Refuses SAs that end before anybody asks for their successors.
+    /// Refuses SAs that end, in bytes or packets, before their successors are asked for in the same unit.
     pub(crate) fn check<'a>(&self, at: impl Fn(&str) -> Option<&'a Item>) -> Result<(), ScenarioError> {
-        for (rekey, life, keys) in [
-            (self.rekey_bytes, self.life_bytes, (REKEY_BYTES, LIFE_BYTES)),
-            (self.rekey_packets, self.life_packets, (REKEY_PACKETS, LIFE_PACKETS)),
-        ] {
+        for (rekey, life, [rekey_key, life_key]) in self.units() {
             let (Some(rekey), Some(life)) = (rekey, life) else { continue };
-            if let Some(item) = at(keys.1).filter(|_| life <= rekey) {
-                let message = format!("an SA would end at `{}` without a successor", keys.1);
-                let label = format!("`{}` is {life}, `{}` is {rekey}", keys.1, keys.0);
+            if let Some(item) = at(life_key).filter(|_| life <= rekey) {
+                let label = format!("`{life_key}` is {life}, `{rekey_key}` is {rekey}");
                 let hint = "leave room for what is sent until the successor is there";
-                return Err(item.spot.error(message, label).hint(hint));
+                return Err(ends(item, life_key, &label).hint(hint));
             }
         }
         Ok(())
     }
+
+    /// Refuses SAs that end without anybody asking for their successors before: a scenario may want to see that, a node of
+    /// one's own never does.
+    fn check_successors(&self, table: &Table) -> Result<(), ScenarioError> {
+        let alone = self.units().into_iter().find(|(rekey, life, _)| life.is_some() && rekey.is_none());
+        let Some((_, _, [rekey_key, life_key])) = alone else { return Ok(()) };
+        match table.get(life_key) {
+            Some(item) => {
+                let label = format!("without `{rekey_key}`");
+                Err(ends(item, life_key, &label).hint(format!("`{rekey_key}`, less than this")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// For each unit, when a successor is asked for, when the SA ends, and the keys that say so.
+    const fn units(&self) -> [(Option<u64>, Option<u64>, [&'static str; 2]); 2] {
+        [
+            (self.rekey_bytes, self.life_bytes, [REKEY_BYTES, LIFE_BYTES]),
+            (self.rekey_packets, self.life_packets, [REKEY_PACKETS, LIFE_PACKETS]),
+        ]
+    }
+}
+
+fn ends(item: &Item, key: &str, label: &str) -> ScenarioError {
+    item.spot.error(format!("an SA would end at `{key}` without a successor"), label)
 }
