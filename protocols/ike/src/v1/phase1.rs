@@ -199,6 +199,15 @@ impl Keyed {
         auth::verify(connection, &expected, id, inbound, env.cx)
     }
 
+    /// Whether the peer has the shared key, and its message came as it was sent, whoever it says it is.
+    pub(super) fn is_proved(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> bool {
+        let (Some(hash), Ok((_, id_body))) = (inbound.hashes().next(), inbound.need_id()) else {
+            return false;
+        };
+        let is_shared = self.root.shared_key().is_some();
+        is_shared && self.hash(core.role.peer(), id_body, core, env).matches(hash)
+    }
+
     /// Whether a peer of this identity would have used the key that was used: one with a key of its own nobody else's.
     pub(super) fn is_key_of(&self, identity: &Identity, connection: &Connection, ip: IpAddr) -> bool {
         auth::shared_key(connection, Some(identity), ip) == self.root.shared_key()

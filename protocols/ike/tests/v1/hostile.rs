@@ -165,6 +165,19 @@ fn an_initiator_does_not_take_the_common_key_for_anothers() {
     }
 }
 
+/// Who proves that it has the key and says that it is somebody else hears of it at once: no better message can come.
+#[test]
+fn an_authentic_stranger_is_told_at_once() {
+    let (mut i, r) = psk(Phase1::Main);
+    only(&mut i).local_id = lab::id("nobody.example.org");
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    bench.run_for(seconds(1));
+    assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{}", bench.ladder);
+    assert_eq!(bench.failures(Side::I), ["INVALID_ID_INFORMATION"], "{}", bench.ladder);
+    bench.assert_nothing_remains();
+}
+
 #[test]
 fn strangers_in_aggressive_mode_are_answered_like_friends() {
     let (mut i, r) = psk(Phase1::Aggressive);

@@ -182,6 +182,11 @@ impl AwaitingIdentity {
         };
         let (peer, connection) = match judge(keyed, &inbound, core, env) {
             Ok(found) => found,
+            // Whoever has the shared key has said so itself: no better message will come.
+            Err(reason) if keyed.is_proved(&inbound, core, env) => {
+                keyed.tell(core, opened.next_iv, notify_of(reason), env);
+                return fail(core, reason, env);
+            }
             Err(reason) => {
                 self.doubted = Some(opened.next_iv);
                 doubt(core, reason, env);
