@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table};
 
-use crate::layout::{Head, Line, fitted, table, wrapped};
+use crate::layout::{Head, Line, folded, wrapped};
 use crate::number::{plain, uncertain};
 
 /// No line is longer.
@@ -57,8 +57,9 @@ fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let lines = cells(shown)
         .map(|(label, cells)| Line::Cells(std::iter::once(format!("  {label}")).chain(cells).collect()));
     let lines: Vec<Line> = std::iter::once(Line::Cells(heads)).chain(lines).collect();
-    writeln!(out, "\n{}", fitted(&title(shown), WIDTH))?;
-    table(&head, &lines, WIDTH, out)
+    writeln!(out)?;
+    wrapped(&title(shown), WIDTH, out)?;
+    folded(&head, 1, &lines, WIDTH, out)
 }
 
 /// The title with the unit.
