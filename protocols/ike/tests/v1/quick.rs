@@ -535,6 +535,20 @@ fn traffic_without_an_identity_is_not_begun() {
     }
 }
 
+/// What cannot be offered was agreed on before: it moves over, and nothing need be offered.
+#[test]
+fn an_isakmp_sa_is_replaced_whatever_its_side_cannot_offer() {
+    let (i, mut r) = psk(Phase1::Main);
+    only_child(&mut r).remote = vec![net("10.0.0.0/8"), TrafficSelector::host(Side::I.ip())];
+    let mut bench = Bench::new((i, r)).established();
+    let (old, child) = (bench.sa(Side::R), bench.child(Side::R));
+    bench.command(Side::R, Command::RekeyIke(old));
+    bench.run_for(seconds(20));
+    assert_ne!(bench.sa(Side::R), old, "{}", bench.ladder);
+    assert_eq!((bench.failures(Side::R).len(), bench.child(Side::R)), (0, child));
+    bench.assert_agreement();
+}
+
 /// Whoever asks first, both keep the same one of the two, and the child with it.
 #[test]
 fn both_replace_the_isakmp_sa_at_once_and_one_is_left() {

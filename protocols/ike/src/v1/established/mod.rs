@@ -411,10 +411,12 @@ impl Established {
     }
 
     /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
-    fn reauthenticate(&self, core: &Core, env: &mut Env<'_, '_>) {
+    fn reauthenticate(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         let (local, remote) = (core.route.local.ip, core.route.remote.ip);
-        let born = initiator::start(core.connection, local, remote, Some(core.cookie), env);
-        env.shared.born.extend(born);
+        match initiator::start(core.connection, local, remote, Some(core.cookie), env) {
+            Some(born) => env.shared.born.push(born),
+            None => self.is_not_replaced(env),
+        }
     }
 
     /// The new phase 1 has failed: once more, while there is time.

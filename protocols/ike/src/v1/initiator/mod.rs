@@ -54,7 +54,8 @@ pub(super) fn start(
         replaces,
     };
     let wanted = core.connection(env);
-    if wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
+    // Children of an SA that is replaced move over as they are; none is offered.
+    if replaces.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
         env.emit(Event::Failed(core.id(), Reason::TrafficSelectors));
         return None;
     }
