@@ -61,7 +61,7 @@ pub(super) struct Shared {
 pub(super) enum Deed {
     /// It is established in place of this one: children move over, and the old one is closed.
     TakeOver { old: u64, new: u64, identity: Identity },
-    /// What was to replace this one has failed.
+    /// What was to replace this one has ended before it did.
     KeepOn { old: u64 },
     /// It is established; whether in place of another one, what comes next tells.
     Announce { new: u64, identity: Identity },
@@ -322,7 +322,11 @@ impl Endpoint {
     }
 
     fn take_over(&mut self, old: u64, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
-        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
+        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else {
+            // It ended with the message that confirmed it.
+            self.with_sa(old, cx, Sa::is_not_replaced);
+            return;
+        };
         let mut others = self.shared.others(ip, new);
         others.retain(|it| *it != old);
         if self.sas.contains_key(&old) {
@@ -422,7 +426,8 @@ impl Endpoint {
         }
         self.list(&mut sa);
         if matches!(sa.state, State::Gone) {
-            return;
+            // However it ended, it has replaced nobody.
+            return self.shared.deeds.extend(sa.core.replaces.map(|old| Deed::KeepOn { old }));
         }
         let deadline = sa.deadline();
         sa.armed = deadline.map(|deadline| deadline.at);

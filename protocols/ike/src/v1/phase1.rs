@@ -325,7 +325,6 @@ pub(super) fn doubt(core: &mut Core, reason: Reason, env: &mut Env<'_, '_>) {
 
 /// The end of an SA that never came up.
 pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
-    env.shared.deeds.extend(core.replaces.map(|old| Deed::KeepOn { old }));
     env.emit(Event::Failed(core.id(), reason));
     State::Gone
 }

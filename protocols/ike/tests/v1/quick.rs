@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use keytoll_engine::Time;
 use keytoll_ike::config::{Config, Mode, Phase1, Reauthenticate, V1, Version};
-use keytoll_ike::event::{Command, Event};
+use keytoll_ike::event::{Command, Event, SaId};
 
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_ike::wire::traffic_selector::Ports;
@@ -546,6 +547,32 @@ fn an_isakmp_sa_is_replaced_whatever_its_side_cannot_offer() {
     bench.run_for(seconds(20));
     assert_ne!(bench.sa(Side::R), old, "{}", bench.ladder);
     assert_eq!((bench.failures(Side::R).len(), bench.child(Side::R)), (0, child));
+    bench.assert_agreement();
+}
+
+/// The first that the peer says under the new SA is that it is closed: the old one has kept its timer.
+#[test]
+fn a_new_isakmp_sa_that_is_closed_at_once_is_tried_again() {
+    let configs = lifetimes(psk(Phase1::Aggressive), seconds(1000), seconds(86_400));
+    let mut bench = Bench::new(configs).established();
+    let (old, child) = (bench.sa(Side::I), bench.child(Side::I));
+    bench.run_for(seconds(899));
+    while bench.r.endpoint.sa_count() == 1 {
+        assert!(bench.step(Time::ZERO + seconds(910)), "it is replaced\n{}", bench.ladder);
+    }
+    let answer = bench.sent.last().unwrap().1.bytes.clone();
+    let new = u64::from_be_bytes(answer[8..16].try_into().unwrap());
+    for _ in 0..2 {
+        let (to, datagram) = bench.intercept().unwrap();
+        bench.deliver(to, &datagram);
+    }
+    bench.intercept().expect("R-U-THERE is lost");
+    bench.command(Side::R, Command::Delete(SaId(new)));
+    bench.run_for(seconds(10));
+    assert_eq!((bench.sa(Side::I), bench.sa(Side::R)), (old, bench.r.books.only_sa()), "{}", bench.ladder);
+    bench.run_for(seconds(50));
+    assert_ne!(bench.sa(Side::I), old, "{}", bench.ladder);
+    assert_eq!(bench.child(Side::I), child, "it moved over");
     bench.assert_agreement();
 }
 
