@@ -306,35 +306,32 @@ impl Endpoint {
             Deed::Announce { new, identity } => self.announce(new, &identity, cx),
             Deed::Succeed { new, identity } => self.succeed(new, &identity, cx),
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
-            Deed::Inherit { old, identity, ip, children } => {
-                let others = self.shared.others(ip, old);
-                match others.into_iter().find(|it| self.may_inherit(*it, &identity)) {
-                    Some(new) => self.move_in(old, new, children, cx),
-                    None => close(
-                        SaId(old),
-                        &children,
-                        Reason::Deleted,
-                        &mut Env { shared: &mut self.shared, cx },
-                    ),
-                }
-            }
+            Deed::Inherit { old, identity, ip, children } => self.inherit(old, (ip, &identity), children, cx),
+        }
+    }
+
+    /// The peer has closed an SA that had children.
+    fn inherit(&mut self, old: u64, peer: (IpAddr, &Identity), children: Vec<Child>, cx: &mut Ctx<'_>) {
+        match self.heir(old, peer, cx.now) {
+            Some(new) => self.move_in(old, new, children, cx),
+            None => close(SaId(old), &children, Reason::Deleted, &mut Env { shared: &mut self.shared, cx }),
         }
     }
 
     fn take_over(&mut self, old: u64, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
-        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else {
+        let Some((ip, begun)) = self.sas.get(&new).map(|sa| (sa.core.route.remote.ip, sa.core.begun)) else {
             // It ended with the message that confirmed it.
             self.with_sa(old, cx, Sa::is_not_replaced);
             return;
         };
         let mut others = self.shared.others(ip, new);
         others.retain(|it| *it != old);
+        let rival = others.iter().copied().find(|it| self.is_rival(*it, identity, begun));
         if self.sas.contains_key(&old) {
-            let rival = others.into_iter().find(|it| self.may_inherit(*it, identity));
             let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
             let children = self.retire(old, cx);
             self.move_in(old, heir, children, cx);
-        } else if others.into_iter().any(|it| self.is_with(it, identity)) {
+        } else if rival.is_some() || others.into_iter().any(|it| self.is_heir(it, old)) {
             // The peer was quicker to replace the old one.
             self.retire(new, cx);
         } else {
@@ -356,11 +353,25 @@ impl Endpoint {
         stays
     }
 
-    fn may_inherit(&self, cookie: u64, identity: &Identity) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| {
-            let wants_children = self.shared.connections[sa.core.connection].child.is_some();
-            sa.may_inherit_from(identity, wants_children)
-        })
+    fn is_rival(&self, cookie: u64, identity: &Identity, begun: Time) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(identity, self.wants_children(sa), begun))
+    }
+
+    /// Who has the children of an SA that the peer has closed.
+    fn heir(&self, old: u64, (ip, identity): (IpAddr, &Identity), now: Time) -> Option<u64> {
+        let claim = |cookie: u64| {
+            let sa = self.sas.get(&cookie)?;
+            Some((sa.claim(identity, self.wants_children(sa), now)?, cookie))
+        };
+        self.shared.others(ip, old).into_iter().filter_map(claim).max().map(|(_, cookie)| cookie)
+    }
+
+    fn wants_children(&self, sa: &Sa) -> bool {
+        self.shared.connections[sa.core.connection].child.is_some()
+    }
+
+    fn is_heir(&self, cookie: u64, old: u64) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| sa.is_heir_of(old))
     }
 
     fn is_with(&self, cookie: u64, identity: &Identity) -> bool {
@@ -396,7 +407,7 @@ impl Endpoint {
     fn move_in(&mut self, old: u64, new: u64, children: Vec<Child>, cx: &mut Ctx<'_>) {
         let mut env = Env { shared: &mut self.shared, cx };
         env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
-        self.with_sa(new, cx, |sa, env| sa.adopt(children, env));
+        self.with_sa(new, cx, |sa, env| sa.adopt(old, children, env));
     }
 
     fn forget_others(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {

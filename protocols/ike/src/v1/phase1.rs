@@ -8,7 +8,7 @@ use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::wire::{Reader, Writer};
 
-use super::endpoint::{Deed, Env};
+use super::endpoint::Env;
 use super::inbound::Inbound;
 use super::keys::{self, Keys, ProofInput, Seeds};
 use super::number::{AuthenticationMethod, INFORMATIONAL, hash_number};

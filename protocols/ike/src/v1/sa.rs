@@ -39,6 +39,13 @@ pub(super) struct Sa {
     pub(super) listed: Option<IpAddr>,
 }
 
+/// How well an SA may serve as the heir of another one: the greatest does best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Claim {
+    of_peer: bool,
+    since: Time,
+}
+
 /// What does not change from state to state.
 #[derive(Debug)]
 pub(super) struct Core {
@@ -55,6 +62,7 @@ pub(super) struct Core {
     pub(super) refusal: Option<(Time, Reason)>,
     /// The SA whose place it takes.
     pub(super) replaces: Option<u64>,
+    pub(super) begun: Time,
 }
 
 /// What the SA waits for.
@@ -281,12 +289,30 @@ impl Sa {
         }
     }
 
-    /// Whether the peer may have begun it in the place of another SA between us; `childless`: without children it serves for
-    /// nothing else.
-    pub(super) fn may_inherit_from(&self, identity: &Identity, childless: bool) -> bool {
+    /// Whether the peer may have begun it in the place of another SA between us, which we have been replacing since
+    /// `begun`; `childless`: without children it serves for nothing else, if it is not older.
+    pub(super) fn is_rival(&self, identity: &Identity, childless: bool, begun: Time) -> bool {
         let State::Established(sa) = &self.state else { return false };
-        let is_idle = sa.is_unannounced() || childless && sa.is_childless();
+        let is_idle = sa.is_unannounced() || childless && sa.is_childless() && sa.since() >= begun;
         !self.core.role.is_initiator() && is_idle && sa.peer() == identity
+    }
+
+    /// Whether it may have the children of an SA that the peer has closed, and how well: best the newest of the peer's.
+    /// `childless`: without children it serves for nothing else.
+    pub(super) fn claim(&self, identity: &Identity, childless: bool, now: Time) -> Option<Claim> {
+        let State::Established(sa) = &self.state else { return None };
+        let may = match self.core.role {
+            Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
+            // The peer may take an SA of ours for one that replaces.
+            Role::Initiator => childless && sa.is_spare(now),
+        };
+        let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
+        (may && sa.peer() == identity).then_some(claim)
+    }
+
+    /// Whether it has the children that this one had.
+    pub(super) fn is_heir_of(&self, old: u64) -> bool {
+        matches!(&self.state, State::Established(sa) if sa.is_heir_of(old))
     }
 
     /// Whether the owner does not know of it.
@@ -310,9 +336,9 @@ impl Sa {
     }
 
     /// Children move in from another SA.
-    pub(super) fn adopt(&mut self, children: Vec<Child>, env: &mut Env<'_, '_>) {
+    pub(super) fn adopt(&mut self, old: u64, children: Vec<Child>, env: &mut Env<'_, '_>) {
         match &mut self.state {
-            State::Established(sa) => sa.adopt(children),
+            State::Established(sa) => sa.adopt(old, children),
             _ => endpoint::close(self.core.id(), &children, Reason::Deleted, env),
         }
     }

@@ -576,6 +576,88 @@ fn a_new_isakmp_sa_that_is_closed_at_once_is_tried_again() {
     bench.assert_agreement();
 }
 
+/// An SA without children may have any reason to be there: nobody's children move in with it when another one is replaced.
+#[test]
+fn an_idle_sa_is_no_collision() {
+    for (seed, idle_from, replaced_by) in (0..8)
+        .flat_map(|seed| Side::BOTH.map(|idle_from| (seed, idle_from)))
+        .flat_map(|(seed, idle_from)| Side::BOTH.map(|replaced_by| (seed, idle_from, replaced_by)))
+    {
+        let mut bench = Bench::null(psk(Phase1::Main), seed).established();
+        let (old, child) = (bench.sa(replaced_by), bench.child(Side::I));
+        bench.initiate_from(idle_from, 0);
+        bench.settle();
+        let (idle, spare) = other_child(&mut bench, child);
+        bench.command(Side::I, Command::DeleteChild(idle, spare));
+        bench.run_for(seconds(20));
+        bench.command(replaced_by, Command::RekeyIke(old));
+        bench.run_for(seconds(20));
+        let seat = &bench.i;
+        assert!(seat.books.sas().contains(&idle), "{seed} {idle_from:?} {replaced_by:?}\n{}", bench.ladder);
+        assert_eq!((seat.books.sa_count(), seat.books.all_children().len()), (2, 1), "{}", bench.ladder);
+        assert_eq!(bench.disagreement(), None, "{seed} {idle_from:?} {replaced_by:?}\n{}", bench.ladder);
+        let heir = seat.books.all_children()[0].0;
+        bench.command(Side::I, Command::DeleteChild(heir, child));
+        bench.settle();
+        assert_eq!(bench.r.books.all_children().len(), 0, "it was under the same SA\n{}", bench.ladder);
+    }
+}
+
+/// Of two children, the other one.
+fn other_child(bench: &mut Bench, not: u32) -> (SaId, u32) {
+    let mut children = bench.i.books.all_children().into_iter();
+    children.find(|(_, it)| it.inbound_spi != not).map(|(sa, it)| (sa, it.inbound_spi)).unwrap()
+}
+
+/// A second SA is begun while the first is replaced: whatever the two take it for, they agree, and have a child at all times.
+#[test]
+fn an_sa_begun_during_a_replacement_costs_no_child() {
+    for seed in 0..8 {
+        for pause_ms in (0..60).step_by(5) {
+            for first in Side::BOTH {
+                let mut bench = Bench::null(psk(Phase1::Main), seed).established();
+                let old = bench.sa(first);
+                bench.command(first, Command::RekeyIke(old));
+                bench.run_for(Duration::from_millis(pause_ms));
+                bench.initiate_from(first.peer(), 0);
+                for _ in 0..20 {
+                    bench.run_for(seconds(1));
+                    assert_eq!(
+                        bench.disagreement_of_books(),
+                        None,
+                        "{pause_ms} ms {first:?}\n{}",
+                        bench.ladder
+                    );
+                    assert_ne!(
+                        bench.i.books.all_children().len(),
+                        0,
+                        "{pause_ms} ms {first:?}\n{}",
+                        bench.ladder
+                    );
+                }
+                assert_eq!(bench.disagreement(), None, "{pause_ms} ms {first:?}\n{}", bench.ladder);
+            }
+        }
+    }
+}
+
+/// A second SA with the same peer is not what the peer has put in the place of the first.
+#[test]
+fn a_second_sa_does_not_stand_for_one_that_was_closed() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = Bench::new(psk(phase1)).established();
+        let (ours, theirs) = (bench.sa(Side::I), bench.sa(Side::R));
+        bench.initiate();
+        bench.run_for(seconds(20));
+        bench.command(Side::I, Command::RekeyIke(ours));
+        bench.command(Side::R, Command::Delete(theirs));
+        bench.run_for(seconds(20));
+        assert_eq!(bench.i.books.sa_count(), 2, "{phase1:?}\n{}", bench.ladder);
+        assert_eq!(bench.i.books.all_children().len(), 2, "{}", bench.ladder);
+        assert_eq!(bench.disagreement(), None);
+    }
+}
+
 /// Whoever asks first, both keep the same one of the two, and the child with it.
 #[test]
 fn both_replace_the_isakmp_sa_at_once_and_one_is_left() {

@@ -80,6 +80,7 @@ pub(super) struct Established {
     acknowledged: Option<Sent>,
     rekey_at: Option<Time>,
     expires_at: Time,
+    since: Time,
     /// When the peer last proved that it lives, and after how much silence it is asked to.
     heard: Time,
     liveness_after: Option<Duration>,
@@ -88,6 +89,8 @@ pub(super) struct Established {
     announced_at: Option<Time>,
     /// The endpoint is about to put it in the place of another one, or to close it.
     is_taking_over: bool,
+    /// The last SA whose place it took.
+    heir_of: Option<u64>,
     /// RFC 3706 §5.4: of our last R-U-THERE, and of the peer's.
     sequences: (Option<u32>, Option<u32>),
 }
@@ -198,11 +201,13 @@ impl Established {
             acknowledged: None,
             rekey_at: rekey_after.or(own).map(|after| now + after),
             expires_at: now + lifetime + if initiator { Duration::ZERO } else { LIFETIME_GRACE },
+            since: now,
             heard: now,
             liveness_after: connection.liveness_after.filter(|_| extensions.dpd),
             lifetime,
             announced_at: Some(now + doubt),
             is_taking_over: false,
+            heir_of: None,
             sequences: (None, None),
         });
         match core.replaces {
@@ -298,9 +303,24 @@ impl Established {
         self.announced_at.is_some()
     }
 
+    /// Since when there is an SA.
+    pub(super) const fn since(&self) -> Time {
+        self.since
+    }
+
+    /// Whether we have only just begun it, and it has no children yet.
+    pub(super) fn is_spare(&self, now: Time) -> bool {
+        self.is_childless() && !self.is_unannounced() && now.since(self.since) < ANNOUNCEMENT_WAIT
+    }
+
+    /// Whether it has taken the place of this SA, as the last of those that it took.
+    pub(super) fn is_heir_of(&self, old: u64) -> bool {
+        self.heir_of == Some(old)
+    }
+
     /// It takes the place of another SA, as the owner was told, with its children.
-    pub(super) fn adopt(&mut self, children: Vec<Child>) {
-        (self.announced_at, self.is_taking_over) = (None, false);
+    pub(super) fn adopt(&mut self, old: u64, children: Vec<Child>) {
+        (self.announced_at, self.is_taking_over, self.heir_of) = (None, false, Some(old));
         self.children.extend(children);
     }
 

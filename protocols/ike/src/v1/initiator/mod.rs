@@ -52,6 +52,7 @@ pub(super) fn start(
         last: None,
         refusal: None,
         replaces,
+        begun: env.now(),
     };
     let wanted = core.connection(env);
     // Children of an SA that is replaced move over as they are; none is offered.

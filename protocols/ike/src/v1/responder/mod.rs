@@ -60,6 +60,7 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         last: None,
         refusal: None,
         replaces: None,
+        begun: env.now(),
     }
 }
 
