@@ -178,7 +178,12 @@ impl Bench {
 
     /// The next datagram to be sent meets this fate.
     pub(crate) fn next_fault(&mut self, fault: Fault) {
-        self.faults.insert(self.sent_count + 1, fault);
+        self.fault_ahead(1, fault);
+    }
+
+    /// The `n`th datagram from now (counted from 1) meets this fate.
+    pub(crate) fn fault_ahead(&mut self, n: usize, fault: Fault) {
+        self.faults.insert(self.sent_count + n, fault);
     }
 
     /// A side loses all it knows and begins anew.

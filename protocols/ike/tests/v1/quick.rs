@@ -367,6 +367,55 @@ fn both_replace_a_child_at_once_and_one_is_left() {
     }
 }
 
+/// A side whose soft limits of bytes or packets ask for both halves: one successor, whichever message is lost.
+#[test]
+fn a_child_is_replaced_once_however_often_that_is_asked_for() {
+    for side in Side::BOTH {
+        for lost in 0..=4 {
+            let mut bench = Bench::new(psk(Phase1::Main)).established();
+            let (sa, child) = (bench.sa(side), bench.child(side));
+            bench.ladder.clear();
+            if lost > 0 {
+                bench.fault_ahead(lost, Fault::Lost);
+            }
+            for _ in 0..3 {
+                bench.command(side, Command::RekeyChild(sa, child));
+                bench.run_for(Duration::from_millis(5));
+            }
+            bench.run_for(seconds(30));
+            bench.assert_agreement();
+            let up = |event: &&Event| matches!(event, Event::ChildRekeyed { .. });
+            assert_eq!(bench.i.events.iter().filter(up).count(), 1, "{lost} lost\n{}", bench.ladder);
+        }
+    }
+}
+
+/// Both reach a limit at the same packet, and a message is lost or late: both keep the same child.
+#[test]
+fn both_replace_a_child_at_once_in_bad_weather_and_one_is_left() {
+    for fault in [Fault::Lost, Fault::Late(seconds(2)), Fault::Late(seconds(6)), Fault::Twice] {
+        for first in Side::BOTH {
+            for pause_ms in [0, 5, 10, 15, 25, 35] {
+                for nth in 1..=7 {
+                    let mut bench = Bench::new(psk(Phase1::Main)).established();
+                    bench.ladder.silent = true;
+                    bench.fault_ahead(nth, fault);
+                    for side in [first, first.peer()] {
+                        let (sa, child) =
+                            (bench.sa(side), bench.seat(side).books.all_children()[0].1.inbound_spi);
+                        bench.command(side, Command::RekeyChild(sa, child));
+                        bench.run_for(Duration::from_millis(pause_ms));
+                    }
+                    bench.run_for(seconds(40));
+                    let told = (fault, first, pause_ms, nth);
+                    assert_eq!(bench.disagreement(), None, "{told:?}\n{}", bench.ladder);
+                    assert_eq!(bench.i.books.all_children().len(), 1, "{told:?}\n{}", bench.ladder);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_old_sa_ends_while_the_new_one_is_being_set_up() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();

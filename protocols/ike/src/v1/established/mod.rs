@@ -4,6 +4,7 @@
 mod child;
 mod informational;
 mod quick;
+mod succession;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -121,6 +122,8 @@ struct Exchange {
 enum Wait {
     /// Message 2 of quick mode.
     Offer(Box<Offer>),
+    /// The same, until then: the peer's offer came first, and ours is not repeated.
+    Withdrawn(Time, Box<Offer>),
     /// Message 3 of quick mode.
     Answer(Box<Answer>),
     /// Nothing: message 3 is repeated until then, if message 2 is.
@@ -387,7 +390,7 @@ impl Established {
             return env.discard("unexpected exchange");
         }
         match wait {
-            Wait::Offer(_) => self.on_answer(at, step, core, env),
+            Wait::Offer(_) | Wait::Withdrawn(..) => self.on_answer(at, step, core, env),
             Wait::Answer(_) => self.on_confirmation(at, step, core, env),
             Wait::Confirmed(_) | Wait::Connected(..) | Wait::Refused(_) | Wait::Probe => {
                 env.discard("unexpected message");
@@ -422,11 +425,14 @@ impl Established {
         State::Established(self)
     }
 
+    /// Once: either half of a pair may ask for it, and so may its lifetime and the peer.
     fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
-        if self.children.iter().any(|child| child.inbound_spi() == spi && !child.is_replaced()) {
-            self.offer(Some(spi), core, env);
-        } else {
+        if !self.children.iter().any(|child| child.inbound_spi() == spi && !child.is_replaced()) {
             env.discard("no such child SA");
+        } else if self.is_being_replaced(spi) {
+            env.discard("the child is being replaced");
+        } else {
+            self.offer(Some(spi), core, env);
         }
     }
 
@@ -550,7 +556,7 @@ impl Established {
         let (mut dead, mut unheard, mut given_up) = (false, false, Vec::new());
         let unconfirmed = core.role.is_initiator() && self.children.is_empty();
         self.exchanges.retain_mut(|exchange| {
-            if matches!(exchange.wait, Wait::Confirmed(until) | Wait::Refused(until) if until <= now) {
+            if exchange.wait.is_over(now) {
                 return false;
             }
             match exchange.sent.tick(now, &timers) {
@@ -570,6 +576,7 @@ impl Established {
             }
             // RFC 2409 §5.5: an initiator that never confirms has no SA, and may be alive.
             match &exchange.wait {
+                Wait::Answer(answer) if answer.is_outdated => {}
                 Wait::Answer(_) => env.emit(Event::ChildFailed(core.id(), Reason::Timeout)),
                 Wait::Offer(offer) => given_up.push(offer.rekeys()),
                 _ => dead = true,
@@ -604,7 +611,7 @@ impl Established {
             self.children.iter().filter(|child| child.is_over(now)).map(Child::inbound_spi).collect();
         over.into_iter().for_each(|spi| self.delete_child(spi, core, env));
         let due: Vec<u32> = self.children.iter_mut().filter_map(|child| child.take_due(now)).collect();
-        due.into_iter().for_each(|spi| self.offer(Some(spi), core, env));
+        due.into_iter().for_each(|spi| self.rekey_child(spi, core, env));
     }
 }
 
@@ -617,11 +624,23 @@ fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) {
     }
 }
 
+impl Wait {
+    /// Whether nothing more can come of it.
+    fn is_over(&self, now: Time) -> bool {
+        match *self {
+            Self::Confirmed(until) | Self::Refused(until) | Self::Withdrawn(until, _) => until <= now,
+            _ => false,
+        }
+    }
+}
+
 impl Exchange {
     fn deadline(&self) -> Option<Deadline> {
         match self.wait {
             Wait::Connected(at, _) => Some(Deadline { at, why: "CONNECTED" }),
-            Wait::Confirmed(at) | Wait::Refused(at) => Some(Deadline { at, why: "quick mode is forgotten" }),
+            Wait::Confirmed(at) | Wait::Refused(at) | Wait::Withdrawn(at, _) => {
+                Some(Deadline { at, why: "quick mode is forgotten" })
+            }
             _ => self.sent.deadline().map(|at| Deadline { at, why: "ike retransmission" }),
         }
     }

@@ -24,7 +24,7 @@ use super::super::sa::Core;
 use super::super::selectors::{ClientId, can_offer, selector};
 use super::super::transmission::{Packet, Sent};
 use super::super::wire::message::push;
-use super::super::wire::{Identification, Notify, OriginalAddress, Payload};
+use super::super::wire::{Delete, Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
 use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, REFUSALS_MAX, Wait};
 use crate::config::{ChildConfig, Mode};
@@ -48,9 +48,11 @@ pub(super) struct Offer {
 /// Waits for message 3.
 #[derive(Debug)]
 pub(super) struct Answer {
-    agreed: Agreed,
+    pub(super) agreed: Agreed,
     nonces: [Vec<u8>; 2],
     shared: Option<Secret>,
+    /// What was agreed on after it is there already.
+    pub(super) is_outdated: bool,
     /// Held until there is an SA.
     _spi: ProposedSpi,
 }
@@ -229,7 +231,9 @@ impl Established {
     pub(super) fn on_answer(&mut self, at: usize, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
         env.cx.crypto.enter(Phase::CreateChild);
         let exchange = &self.exchanges[at];
-        let Wait::Offer(offer) = &exchange.wait else { unreachable!("whoever calls has looked") };
+        let (Wait::Offer(offer) | Wait::Withdrawn(_, offer)) = &exchange.wait else {
+            unreachable!("whoever calls has looked")
+        };
         let id = exchange.id;
         let opened = self.open(step, exchange.iv, env);
         let Some(opened) = opened else { return env.discard("not decryptable") };
@@ -248,11 +252,11 @@ impl Established {
                 let offer = self.confirm(at, step, opened.next_iv, nonce, &settled, core, env);
                 let Settled { agreed, nonce: theirs, shared } = settled;
                 let nonces = [nonce.to_vec(), theirs];
-                let answer = Box::new(Answer { agreed, nonces, shared, _spi: offer.spi });
+                let answer = Box::new(Answer { agreed, nonces, shared, is_outdated: false, _spi: offer.spi });
                 if step.header.flags.is_committing() {
                     self.exchanges[at].wait = Wait::Connected(connected_by(env), answer);
                 } else {
-                    self.answer_up(&answer, core, env);
+                    self.answer_up(&answer, self.exchanges.len(), core, env);
                 }
             }
             Err(reason) => {
@@ -289,14 +293,22 @@ impl Established {
         let until = env.now() + env.shared.config.retransmission.total();
         let sent = Sent::on_demand(packet, step.fingerprint);
         let next = Exchange { id, iv, sent, wait: Wait::Confirmed(until) };
-        let Wait::Offer(offer) = std::mem::replace(&mut self.exchanges[at], next).wait else {
+        let (Wait::Offer(offer) | Wait::Withdrawn(_, offer)) =
+            std::mem::replace(&mut self.exchanges[at], next).wait
+        else {
             unreachable!("whoever calls has looked")
         };
         offer
     }
 
-    /// What both sides have agreed on is there.
-    fn answer_up(&mut self, answer: &Answer, core: &Core, env: &mut Env<'_, '_>) {
+    /// What both sides have agreed on is there; the exchanges before `at` are older.
+    fn answer_up(&mut self, answer: &Answer, at: usize, core: &Core, env: &mut Env<'_, '_>) {
+        if answer.is_outdated {
+            let spi = answer.agreed.inbound_spi.to_be_bytes();
+            self.inform(&Payload::Delete(Delete::child(&spi)), core, env);
+            return env.discard("replaced before it was confirmed");
+        }
+        self.outdate(answer.agreed.traffic, at);
         let [nonce_i, nonce_r] = &answer.nonces;
         self.child_up(&answer.agreed, [nonce_i, nonce_r], answer.shared.as_ref(), core, env);
     }
@@ -325,7 +337,7 @@ impl Established {
         let until = env.now() + env.shared.config.retransmission.total();
         let wait = std::mem::replace(&mut self.exchanges[at].wait, Wait::Confirmed(until));
         if let Wait::Connected(_, answer) = wait {
-            self.answer_up(&answer, core, env);
+            self.answer_up(&answer, at, core, env);
         }
     }
 
@@ -354,10 +366,15 @@ impl Established {
         };
         self.heard_from(step, core, env);
         self.announce_now(core, env);
-        self.remember(id, env.now());
         match self.choose(&inbound, core, env) {
-            Ok(reply) => self.reply(id, opened.next_iv, reply, step, core, env),
+            // It is not remembered, so that it counts when it is repeated.
+            Ok(None) => env.discard("the child is being replaced by us"),
+            Ok(Some(reply)) => {
+                self.remember(id, env.now());
+                self.reply(id, opened.next_iv, reply, step, core, env);
+            }
             Err(reason) => {
+                self.remember(id, env.now());
                 let packet = self.refuse(reason, proposed_spi(&inbound), core, env);
                 self.keep_refusal(id, packet, step, env);
                 env.emit(Event::ChildFailed(core.id(), reason));
@@ -365,8 +382,13 @@ impl Established {
         }
     }
 
-    /// What we answer to an offer.
-    fn choose(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Reply, Reason> {
+    /// What we answer to an offer; nothing for now if it is to replace what we are replacing.
+    fn choose(
+        &self,
+        inbound: &Inbound<'_>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Option<Reply>, Reason> {
         if self.children.len() >= CHILDREN_MAX {
             return Err(Reason::NoProposalChosen);
         }
@@ -381,23 +403,31 @@ impl Established {
         let ids: Vec<Identification<'_>> = inbound.identities().collect();
         let traffic = covered(&ids, config, core)?;
         let theirs = inbound.need_nonce()?;
+        // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
+        let rekeys = self.current(&traffic).map(|at| self.children[at].inbound_spi());
+        if self.goes_first(rekeys, core) {
+            return Ok(None);
+        }
         let nonce: [u8; 32] = env.shared.rng.bytes();
         let (public, shared) = agree(suite, inbound, env)?;
         let lifespan = Lifespan::of(&wishes(&connection)).within(transform.lifetime, transform.kilobytes);
         let spi = env.shared.fresh_child_spi();
         let inbound_spi = spi.get();
-        // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
-        let rekeys = self.children.iter().find(|child| *child.traffic() == traffic && !child.is_replaced());
-        let rekeys = rekeys.map(Child::inbound_spi);
         let agreed = Agreed { inbound_spi, outbound_spi, suite, traffic, lifespan, ours: false, rekeys };
-        Ok(Reply {
+        Ok(Some(Reply {
             sa_body: proposal::sa_body(&proposal::answer(&choice, Some(inbound_spi))),
             public,
             ids: ids.iter().map(id_body).collect(),
             tells_lifetime: transform.lifetime.is_some_and(|theirs| lifespan.time < theirs)
                 || lifespan.kilobytes != transform.kilobytes,
-            answer: Answer { agreed, nonces: [theirs.to_vec(), nonce.to_vec()], shared, _spi: spi },
-        })
+            answer: Answer {
+                agreed,
+                nonces: [theirs.to_vec(), nonce.to_vec()],
+                shared,
+                is_outdated: false,
+                _spi: spi,
+            },
+        }))
     }
 
     /// Sends message 2.
@@ -450,10 +480,11 @@ impl Established {
             return env.discard("not authentic");
         }
         self.heard_from(step, core, env);
-        let mut exchange = self.exchanges.swap_remove(at);
+        // In the order in which they were begun.
+        let mut exchange = self.exchanges.remove(at);
         let Wait::Answer(answer) = exchange.wait else { unreachable!("it was one a moment ago") };
         if !step.header.flags.is_committing() {
-            return self.answer_up(&answer, core, env);
+            return self.answer_up(&answer, at, core, env);
         }
         exchange.sent.settle();
         exchange.wait = Wait::Connected(connected_by(env), answer);
@@ -472,34 +503,17 @@ impl Established {
         let connection = core.connection(env);
         let config = connection.child.as_ref().expect("a child was agreed on because one is configured");
         let new = Box::new(agreed.keyed(&self.keys, nonces, shared, core, env));
-        let old = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == agreed.rekeys);
-        let (sa, mut collided) = (core.id(), false);
-        match old {
-            Some(child) => {
-                collided = child.is_replaced();
-                child.replace(agreed.ours, env.now());
-                let old = child.inbound_spi();
+        let sa = core.id();
+        match self.predecessor(agreed) {
+            Some(at) => {
+                let old = self.children[at].inbound_spi();
+                self.children[at].replace(agreed.ours, env.now());
+                self.withdraw(old, env);
                 env.emit(Event::ChildRekeyed { sa, old, new });
             }
             None => env.emit(Event::ChildUp(sa, new)),
         }
-        let up = Child::up(agreed, config, env.now());
-        self.children.push(up);
-        if collided {
-            self.settle_collision(agreed, core, env.now());
-        }
-    }
-
-    /// Both have replaced the same child at once: what the initiator of the ISAKMP SA asked for stays.
-    // IKEv1 has no rule; this one needs no message.
-    fn settle_collision(&mut self, new: &Agreed, core: &Core, now: Time) {
-        let stays = new.ours == core.role.is_initiator();
-        let goes = |child: &Child| {
-            let is_new = child.inbound_spi() == new.inbound_spi;
-            *child.traffic() == new.traffic && !child.is_replaced() && is_new != stays
-        };
-        let ours = new.ours == stays;
-        self.children.iter_mut().filter(|child| goes(child)).for_each(|child| child.replace(ours, now));
+        self.children.push(Child::up(agreed, config, env.now()));
     }
 
     /// There is no answer to an offer, or one that cannot be used.
