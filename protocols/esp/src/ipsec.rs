@@ -55,7 +55,7 @@ pub struct Arrived {
 /// What the key exchange should know. A pair is named by the SPI that we receive on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A soft lifetime has passed: a successor is wanted.
+    /// A soft lifetime has passed: a successor is wanted. Told again while there is none, at half of what is left.
     RekeyWanted(u32),
     /// A hard lifetime has passed, or the sequence numbers are used up: the pair carries nothing any more. Told once.
     Expired(u32),

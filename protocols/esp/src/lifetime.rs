@@ -18,6 +18,12 @@ impl Limit {
         Self { bytes: self.bytes.min(other.bytes), packets: self.packets.min(other.packets) }
     }
 
+    /// Halfway from here to another limit, and at least one further.
+    const fn halfway(self, end: Self) -> Self {
+        let bytes = self.bytes + end.bytes.saturating_sub(self.bytes).div_ceil(2);
+        Self { bytes, packets: self.packets + end.packets.saturating_sub(self.packets).div_ceil(2) }
+    }
+
     const fn is_reached(self, used: Self) -> bool {
         used.bytes >= self.bytes || used.packets >= self.packets
     }
@@ -26,7 +32,7 @@ impl Limit {
 /// RFC 4301 §4.4.2.1: at the soft limit the SA is to be replaced, at the hard one it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
-    /// When a successor is wanted.
+    /// When a successor is wanted; if none comes, again at half of what is left, and so on.
     pub soft: Limit,
     /// When nothing passes any more.
     pub hard: Limit,
@@ -66,7 +72,7 @@ pub(crate) struct Usage {
 pub(crate) enum Spent {
     /// Nothing to tell.
     Within,
-    /// It was the one that reached the soft limit.
+    /// It was the one that reached the soft limit, or half of what was left when a successor was last asked for.
     Soft,
 }
 
@@ -98,11 +104,11 @@ impl Usage {
     #[cold]
     const fn pass(&mut self) -> Spent {
         self.is_over = self.lifetime.hard.is_reached(self.used);
-        if self.is_soft_told || !self.lifetime.soft.is_reached(self.used) {
+        if self.is_over && self.is_soft_told || !self.lifetime.soft.is_reached(self.used) {
             return Spent::Within;
         }
         self.is_soft_told = true;
-        self.next = self.lifetime.hard;
+        self.next = self.used.halfway(self.lifetime.hard);
         Spent::Soft
     }
 }
@@ -112,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_soft_limit_is_told_once_and_the_hard_one_ends() {
+    fn a_successor_is_asked_for_at_the_soft_limit_and_the_hard_one_ends() {
         let lifetime = Lifetime {
             soft: Limit { bytes: 250, packets: u64::MAX },
             hard: Limit { bytes: u64::MAX, packets: 4 },
@@ -123,6 +129,29 @@ mod tests {
         assert_eq!(told, [within, within, (false, Spent::Soft), within]);
         assert!(usage.is_over());
         assert_eq!(usage.used(), Limit { bytes: 400, packets: 4 });
+    }
+
+    /// Whoever was asked may have been refused: more seldom than the traffic needs it would be too late.
+    #[test]
+    fn a_successor_that_does_not_come_is_asked_for_again_and_again() {
+        let asked = |lifetime, bytes: usize| -> Vec<u64> {
+            let mut usage = Usage::new(lifetime);
+            let packets = 1..=20;
+            packets.filter(|_| !usage.is_over() && usage.spend(bytes) == Spent::Soft).collect()
+        };
+        let limit = |bytes, packets| Limit { bytes, packets };
+        let packets = Lifetime { soft: limit(u64::MAX, 8), hard: limit(u64::MAX, 16) };
+        assert_eq!(asked(packets, 1000), [8, 12, 14, 15]);
+        let bytes = Lifetime { soft: limit(800, u64::MAX), hard: limit(1600, u64::MAX) };
+        assert_eq!(asked(bytes, 100), [8, 12, 14, 15]);
+        let endless = Lifetime { soft: limit(800, 9), hard: Limit::NONE };
+        assert_eq!(
+            asked(endless, 100),
+            [8],
+            "what does not end by what it carries is replaced in its own time"
+        );
+        let both_at_once = Lifetime { soft: limit(800, u64::MAX), hard: limit(801, u64::MAX) };
+        assert_eq!(asked(both_at_once, 500), [2]);
     }
 
     #[test]

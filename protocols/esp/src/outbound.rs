@@ -31,7 +31,9 @@ impl Outbound {
         let sequence_max = if esn { u64::MAX } else { u64::from(u32::MAX) };
         // RFC 4303 §3.3.3: the sender sets up a new SA before the numbers are used up.
         let packets = lifetime.soft.packets.min(sequence_max - sequence_max / 8);
-        let lifetime = Lifetime { soft: Limit { packets, ..lifetime.soft }, ..lifetime };
+        let soft = Limit { packets, ..lifetime.soft };
+        let hard = Limit { packets: lifetime.hard.packets.min(sequence_max), ..lifetime.hard };
+        let lifetime = Lifetime { soft, hard };
         let (layout, usage) = (Layout::of(&key), Usage::new(lifetime));
         Self { spi, key, layout, sequence: 0, sequence_max, usage, is_soft: false }
     }
@@ -88,12 +90,12 @@ impl Outbound {
 
     #[inline]
     fn number(&mut self, payload: usize) -> Result<(), Dropped> {
-        if self.usage.is_over() {
-            return Err(Dropped::Lifetime);
-        }
         // RFC 4303 §3.3.3: the number must not cycle.
         if self.sequence >= self.sequence_max {
             return Err(Dropped::SequenceOverflow);
+        }
+        if self.usage.is_over() {
+            return Err(Dropped::Lifetime);
         }
         self.sequence += 1;
         self.is_soft |= self.usage.spend(payload) == Spent::Soft;

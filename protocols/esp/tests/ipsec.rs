@@ -341,7 +341,7 @@ fn the_first_policy_that_fits_decides() {
 }
 
 #[test]
-fn a_soft_lifetime_asks_once_and_a_hard_one_ends() {
+fn a_soft_lifetime_asks_and_a_hard_one_ends() {
     let lifetime = Lifetime {
         soft: Limit { bytes: 250, packets: u64::MAX },
         hard: Limit { bytes: u64::MAX, packets: 5 },
