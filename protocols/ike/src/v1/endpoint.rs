@@ -14,7 +14,7 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 use super::established::{Child, Task};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 use super::phase1::Step;
-use super::sa::{Sa, State};
+use super::sa::{Core, Sa, State};
 use super::transmission::{Fingerprint, Packet};
 use super::{initiator, responder};
 use crate::config::{Config, Connection};
@@ -319,11 +319,15 @@ impl Endpoint {
     }
 
     fn take_over(&mut self, old: u64, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
-        let Some((ip, begun)) = self.sas.get(&new).map(|sa| (sa.core.route.remote.ip, sa.core.begun)) else {
+        let Some(Core { route, begun, .. }) = self.sas.get_mut(&new).map(|sa| {
+            sa.core.replaces = None;
+            &sa.core
+        }) else {
             // It ended with the message that confirmed it.
             self.with_sa(old, cx, Sa::is_not_replaced);
             return;
         };
+        let (ip, begun) = (route.remote.ip, *begun);
         let mut others = self.shared.others(ip, new);
         others.retain(|it| *it != old);
         let rival = others.iter().copied().find(|it| self.is_rival(*it, identity, begun));
@@ -361,7 +365,7 @@ impl Endpoint {
     fn heir(&self, old: u64, (ip, identity): (IpAddr, &Identity), now: Time) -> Option<u64> {
         let claim = |cookie: u64| {
             let sa = self.sas.get(&cookie)?;
-            Some((sa.claim(identity, self.wants_children(sa), now)?, cookie))
+            Some((sa.claim(old, identity, self.wants_children(sa), now)?, cookie))
         };
         self.shared.others(ip, old).into_iter().filter_map(claim).max().map(|(_, cookie)| cookie)
     }

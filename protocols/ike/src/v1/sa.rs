@@ -297,14 +297,17 @@ impl Sa {
         !self.core.role.is_initiator() && is_idle && sa.peer() == identity
     }
 
-    /// Whether it may have the children of an SA that the peer has closed, and how well: best the newest of the peer's.
+    /// Whether it may have the children of an `old` SA that the peer has closed, and how well: best the newest of the peer's.
     /// `childless`: without children it serves for nothing else.
-    pub(super) fn claim(&self, identity: &Identity, childless: bool, now: Time) -> Option<Claim> {
+    pub(super) fn claim(&self, old: u64, identity: &Identity, childless: bool, now: Time) -> Option<Claim> {
         let State::Established(sa) = &self.state else { return None };
         let may = match self.core.role {
             Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
-            // The peer may take an SA of ours for one that replaces.
-            Role::Initiator => childless && sa.is_spare(now),
+            // The peer may take an SA of ours for one that replaces, and one that does may be known to it before us.
+            Role::Initiator => {
+                childless && sa.is_spare(now)
+                    || self.core.replaces == Some(old) && !self.core.is_unconfirmed()
+            }
         };
         let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
         (may && sa.peer() == identity).then_some(claim)
@@ -338,7 +341,10 @@ impl Sa {
     /// Children move in from another SA.
     pub(super) fn adopt(&mut self, old: u64, children: Vec<Child>, env: &mut Env<'_, '_>) {
         match &mut self.state {
-            State::Established(sa) => sa.adopt(old, children),
+            State::Established(sa) => {
+                self.core.replaces = None;
+                sa.adopt(old, children);
+            }
             _ => endpoint::close(self.core.id(), &children, Reason::Deleted, env),
         }
     }

@@ -56,6 +56,10 @@ const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 /// the old one as soon as it knows that we have the new one, whoever wants one more SA begins a quick mode.
 const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
 
+/// So long an SA waits before it takes the place of another one: strongSwan moves the children when it is done with the new
+/// phase 1, in a thread of its own, and a DELETE of the old SA that is there first takes them with it.
+const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
+
 /// What could not be replaced is tried again after half of the time that it has left, if that is not less than this.
 const RETRY_MIN: Duration = Duration::from_secs(10);
 
@@ -88,7 +92,7 @@ pub(super) struct Established {
     lifetime: Duration,
     /// The owner does not know of it yet, until then at the latest.
     announced_at: Option<Time>,
-    /// The endpoint is about to put it in the place of another one, or to close it.
+    /// It is about to be put in the place of another one, or to be closed.
     is_taking_over: bool,
     /// The last SA whose place it took.
     heir_of: Option<u64>,
@@ -245,12 +249,8 @@ impl Established {
 
     /// Both sides know that they have it.
     fn is_agreed(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
-        match core.replaces.take() {
-            Some(old) => {
-                self.is_taking_over = true;
-                let identity = self.peer.clone();
-                env.shared.deeds.push_back(Deed::TakeOver { old, new: core.cookie, identity });
-            }
+        match core.replaces {
+            Some(_) => (self.is_taking_over, self.announced_at) = (true, Some(env.now() + TAKE_OVER_WAIT)),
             None => self.announce_now(core, env),
         }
     }
@@ -274,9 +274,13 @@ impl Established {
         env.shared.deeds.push_back(Deed::Succeed { new: core.cookie, identity });
     }
 
-    /// Tells the owner of it, if nobody has.
+    /// Tells the owner of it, if nobody has: if it takes the place of another one, by doing so.
     fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
-        if self.is_taking_over || self.announced_at.take().is_none() {
+        if self.is_taking_over {
+            let (new, identity) = (core.cookie, self.peer.clone());
+            return env.shared.deeds.extend(core.replaces.map(|old| Deed::TakeOver { old, new, identity }));
+        }
+        if self.announced_at.take().is_none() {
             return;
         }
         env.emit(Event::Established(event::Established {
@@ -468,7 +472,10 @@ impl Established {
             self.inform(&Payload::Delete(Delete::child(&spi.to_be_bytes())), core, env);
         }
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
-        endpoint::close(core.id(), &self.children, reason, env);
+        // The owner has not heard of it.
+        if !self.is_taking_over {
+            endpoint::close(core.id(), &self.children, reason, env);
+        }
         State::Gone
     }
 
