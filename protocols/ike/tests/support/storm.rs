@@ -90,10 +90,32 @@ fn idea(bench: &mut Bench, side: Side, rng: &mut Rng) -> Option<Command> {
     }
 }
 
-/// The network gets well and nobody has ideas any more; only timers go on.
-pub(crate) fn calm(bench: &mut Bench, time: Duration) {
+/// Both owners want new keys for whatever children they have, as if what SAs carry were limited: now one, now the other,
+/// now both.
+pub(crate) fn renew(bench: &mut Bench, rng: &mut Rng) {
+    let until = bench.now + STORM;
+    for _ in 0..1 + rng.below(20) {
+        for side in Side::BOTH {
+            let children = bench.seat(side).books.all_children();
+            let wished = children.get(usize::try_from(rng.below(children.len() as u64 + 1)).unwrap());
+            if let Some(command) = wished.map(|(sa, child)| Command::RekeyChild(*sa, child.inbound_spi)) {
+                bench.command(side, command);
+            }
+        }
+        let pause = Duration::from_nanos(rng.below(20_000_000_000) >> (4 * rng.below(4)));
+        bench.run_for(pause.min(until - bench.now));
+    }
+}
+
+/// From now on everything arrives.
+pub(crate) fn clear(bench: &mut Bench) {
     let weather = bench.weather.as_mut().unwrap();
     (weather.loss, weather.duplication, weather.corruption) = (0.0, 0.0, 0.0);
+}
+
+/// The network gets well and nobody has ideas any more; only timers go on.
+pub(crate) fn calm(bench: &mut Bench, time: Duration) {
+    clear(bench);
     bench.run_for(time);
     // Timers of rekeying may have something in flight at any moment: wait for one at which nothing is.
     for _ in 0..100 {

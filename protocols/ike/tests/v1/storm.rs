@@ -5,6 +5,7 @@
 //! whether the peer lives, or until the lifetime ends. Then both hold the same.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
@@ -18,6 +19,9 @@ use crate::support::{Bench, Side, Weather, storm};
 const SEEDS: u64 = 4000;
 const REAL_SEEDS: u64 = 100;
 const LOSS: f64 = 0.25;
+const RENEWAL_SEEDS: u64 = 8000;
+/// All repetitions, and as long as an SA that was replaced receives.
+const SOON: Duration = seconds(200);
 const LIFETIME: Duration = seconds(900);
 const CHILD_LIFETIME: Duration = seconds(500);
 /// Both lifetimes, the responder's grace, and the last repetitions.
@@ -61,6 +65,39 @@ fn what_is_left_after_damage_both_have() {
         let base = both(base, |connection| connection.suites = ike("aes128-sha256-ecp256"));
         conversation(base, seed, drawn, 0.02, || Box::new(Real::default()));
     });
+}
+
+/// Both ask for new keys again and again, often at once, and for nothing else: whatever is lost or late, soon afterwards
+/// both have the same one child. Long before any lifetime could have mended what was wrong.
+#[test]
+fn of_the_children_that_both_replace_in_the_storm_one_is_left() {
+    let given_up = AtomicU64::new(0);
+    let test = ("v1", "of_the_children_that_both_replace_in_the_storm_one_is_left");
+    storm::for_each_seed(test, RENEWAL_SEEDS, |seed, drawn| {
+        let mut rng = Rng::named(seed, "script");
+        let mut bench = Bench::null(psk(Phase1::Main), seed);
+        (bench.ladder.silent, bench.ladder.clock, bench.ladder.loud) = (!drawn, true, drawn);
+        let mut bench = bench.established();
+        let rng_of_weather = Rng::named(seed, "weather");
+        let latency_max = Duration::from_millis(1 + rng.below(3000));
+        bench.weather =
+            Some(Weather { rng: rng_of_weather, loss: LOSS, duplication: 0.2, corruption: 0.0, latency_max });
+        storm::renew(&mut bench, &mut rng);
+        storm::clear(&mut bench);
+        bench.run_for(SOON);
+        // An exchange of which all repetitions were lost leaves the two with what each of them knows.
+        if Side::BOTH
+            .iter()
+            .any(|side| !bench.refusals(*side).is_empty() || !bench.closures(*side).is_empty())
+        {
+            given_up.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        assert_eq!(bench.disagreement(), None, "{}", bench.ladder);
+        assert_eq!(bench.i.books.all_children().len(), 1, "one child is left");
+    });
+    let given_up = given_up.into_inner();
+    assert!(given_up * 50 < RENEWAL_SEEDS, "exchanges that nobody finished in {given_up} of {RENEWAL_SEEDS}");
 }
 
 /// Some of everything that changes what is said.

@@ -431,9 +431,9 @@ impl Established {
 
     /// Once: either half of a pair may ask for it, and so may its lifetime and the peer.
     fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
-        if !self.children.iter().any(|child| child.inbound_spi() == spi && !child.is_replaced()) {
-            env.discard("no such child SA");
-        } else if self.is_being_replaced(spi) {
+        let wanted = |child: &&Child| child.inbound_spi() == spi && !child.is_replaced();
+        let Some(child) = self.children.iter().find(wanted) else { return env.discard("no such child SA") };
+        if self.is_being_replaced(child.traffic()) {
             env.discard("the child is being replaced");
         } else {
             self.offer(Some(spi), core, env);

@@ -40,7 +40,7 @@ pub(super) struct Offer {
     spi: ProposedSpi,
     nonce: [u8; 32],
     pair: Option<KeyPair>,
-    traffic: Traffic,
+    pub(super) traffic: Traffic,
     lifespan: Lifespan,
     rekeys: Option<u32>,
 }
@@ -209,6 +209,7 @@ impl Established {
             Ok(offer) => offer,
             Err(reason) => return env.emit(Event::ChildFailed(core.id(), reason)),
         };
+        self.forget_withdrawn(&offer.traffic);
         let id = env.shared.fresh_message_id();
         let mut iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
         let keys = &self.keys;
@@ -404,8 +405,8 @@ impl Established {
         let traffic = covered(&ids, config, core)?;
         let theirs = inbound.need_nonce()?;
         // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
-        let rekeys = self.current(&traffic).map(|at| self.children[at].inbound_spi());
-        if self.goes_first(rekeys, core) {
+        let rekeys = self.to_replace(&traffic);
+        if rekeys.is_some() && self.goes_first(&traffic, core) {
             return Ok(None);
         }
         let nonce: [u8; 32] = env.shared.rng.bytes();
@@ -508,7 +509,7 @@ impl Established {
             Some(at) => {
                 let old = self.children[at].inbound_spi();
                 self.children[at].replace(agreed.ours, env.now());
-                self.withdraw(old, env);
+                self.withdraw(&agreed.traffic, env);
                 env.emit(Event::ChildRekeyed { sa, old, new });
             }
             None => env.emit(Event::ChildUp(sa, new)),

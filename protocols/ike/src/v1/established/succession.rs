@@ -11,9 +11,8 @@ impl Established {
     /// them. They are not to replace it when they are confirmed at last.
     pub(super) fn outdate(&mut self, traffic: Traffic, at: usize) {
         for exchange in &mut self.exchanges[..at] {
-            if let Wait::Answer(older) | Wait::Connected(_, older) = &mut exchange.wait
-                && older.agreed.traffic == traffic
-                && older.agreed.rekeys.is_some()
+            if exchange.wait.has_answered(&traffic)
+                && let Wait::Answer(older) | Wait::Connected(_, older) = &mut exchange.wait
             {
                 older.is_outdated = true;
             }
@@ -21,29 +20,30 @@ impl Established {
     }
 
     /// The child that this traffic goes through.
-    pub(super) fn current(&self, traffic: &Traffic) -> Option<usize> {
+    fn current(&self, traffic: &Traffic) -> Option<usize> {
         self.children.iter().position(|child| child.traffic() == traffic && !child.is_replaced())
     }
 
-    /// Both are replacing the same child: the initiator of the ISAKMP SA has its answer first, and by then the other one
-    /// wants no more.
-    // IKEv1 has no rule. With this one both see the same order: one after the other.
-    pub(super) fn goes_first(&self, rekeys: Option<u32>, core: &Core) -> bool {
-        rekeys.is_some() && core.role.is_initiator() && self.is_asking(rekeys)
-    }
-
-    /// Whether we have asked for what is to replace this child.
-    fn is_asking(&self, rekeys: Option<u32>) -> bool {
-        self.exchanges.iter().any(|it| matches!(&it.wait, Wait::Offer(offer) if offer.rekeys() == rekeys))
-    }
-
-    /// Whether this child is about to be replaced, by us or by the peer.
-    pub(super) fn is_being_replaced(&self, spi: u32) -> bool {
-        let is_answered = |exchange: &Exchange| match &exchange.wait {
-            Wait::Answer(answer) | Wait::Connected(_, answer) => answer.agreed.rekeys == Some(spi),
-            _ => false,
+    /// What an offer for this traffic is to replace; the peer may have closed it before it confirmed that it replaces it.
+    pub(super) fn to_replace(&self, traffic: &Traffic) -> Option<u32> {
+        let answered = |exchange: &Exchange| match &exchange.wait {
+            Wait::Answer(answer) if answer.agreed.traffic == *traffic => answer.agreed.rekeys,
+            _ => None,
         };
-        self.is_asking(Some(spi)) || self.exchanges.iter().any(is_answered)
+        let current = self.current(traffic).map(|at| self.children[at].inbound_spi());
+        current.or_else(|| self.exchanges.iter().find_map(answered))
+    }
+
+    /// Both are replacing what this traffic goes through: the initiator of the ISAKMP SA has its answer first, and by then the
+    /// other one wants no more.
+    // IKEv1 has no rule. With this one both see the same order: one after the other.
+    pub(super) fn goes_first(&self, traffic: &Traffic, core: &Core) -> bool {
+        core.role.is_initiator() && self.exchanges.iter().any(|exchange| exchange.wait.asks_for(traffic))
+    }
+
+    /// Whether what this traffic goes through is about to be replaced, by us or by the peer.
+    pub(super) fn is_being_replaced(&self, traffic: &Traffic) -> bool {
+        self.exchanges.iter().any(|it| it.wait.asks_for(traffic) || it.wait.has_answered(traffic))
     }
 
     /// The child it takes the place of; if another one has done so meanwhile, that one: it has come later for both sides.
@@ -54,16 +54,35 @@ impl Established {
     }
 
     /// What we have asked for came from the peer: it is not asked for again. The peer may have answered.
-    pub(super) fn withdraw(&mut self, replaced: u32, env: &Env<'_, '_>) {
+    pub(super) fn withdraw(&mut self, traffic: &Traffic, env: &Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.total();
         for exchange in &mut self.exchanges {
-            exchange.wait = match std::mem::replace(&mut exchange.wait, Wait::Probe) {
-                Wait::Offer(offer) if offer.rekeys() == Some(replaced) => {
-                    exchange.sent.settle();
-                    Wait::Withdrawn(until, offer)
-                }
-                wait => wait,
-            };
+            if !exchange.wait.asks_for(traffic) {
+                continue;
+            }
+            if let Wait::Offer(offer) = std::mem::replace(&mut exchange.wait, Wait::Probe) {
+                exchange.sent.settle();
+                exchange.wait = Wait::Withdrawn(until, offer);
+            }
         }
+    }
+
+    /// An answer to an older offer would come after one to the offer that we are about to make; the peer sees it before.
+    pub(super) fn forget_withdrawn(&mut self, traffic: &Traffic) {
+        let is_older = |wait: &Wait| matches!(wait, Wait::Withdrawn(_, offer) if offer.traffic == *traffic);
+        self.exchanges.retain(|exchange| !is_older(&exchange.wait));
+    }
+}
+
+impl Wait {
+    /// For the answer to our offer to replace what this traffic goes through.
+    fn asks_for(&self, traffic: &Traffic) -> bool {
+        matches!(self, Self::Offer(offer) if offer.traffic == *traffic && offer.rekeys().is_some())
+    }
+
+    /// For the end of a quick mode of the peer's that replaces it.
+    fn has_answered(&self, traffic: &Traffic) -> bool {
+        let (Self::Answer(answer) | Self::Connected(_, answer)) = self else { return false };
+        answer.agreed.traffic == *traffic && answer.agreed.rekeys.is_some() && !answer.is_outdated
     }
 }
