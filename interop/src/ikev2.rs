@@ -288,6 +288,7 @@ impl<'a> Stage<'a> {
         let mut pair = self.nat()?;
         self.lab.forget_nat_bindings()?;
         pair.probe_by_device()?;
+        pair.await_moved_child()?;
         pair.traffic()?;
         pair.delete(Role::Device)
     }

@@ -262,6 +262,15 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// kernel-libipsec cannot send elsewhere through an SA, so that strongSwan as gateway replaces the child of a device that
+    /// has moved; what arrives meanwhile is lost.
+    pub fn await_moved_child(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => self.keytoll().expect("child-down").map(drop),
+            Direction::CharonDevice => Ok(()),
+        }
+    }
+
     /// How many INFORMATIONAL messages strongSwan has got.
     fn informational(&self) -> usize {
         self.charon().log().matches("parsed INFORMATIONAL").count()
