@@ -107,7 +107,7 @@ fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
 fn legend(entries: &[(&str, &str)], title: &str, whiskers: bool, out: &mut impl Write) -> io::Result<()> {
     write!(out, r#"<p class="legend"><b>{title}</b>"#)?;
     for (class, name) in entries {
-        write!(out, r#" <span class="key {class}"></span> {name}"#)?;
+        write!(out, r#" <span class="key {class}"></span>&nbsp;{name}"#)?;
     }
     let key =
         if whiskers { " <span class=\"whisker\">├─┤</span> 95 % interval of the mean" } else { "" };
