@@ -158,18 +158,23 @@ impl Tun {
         (&self.file).write_vectored(&slices).map(drop)
     }
 
-    /// Lets a large packet arrive as one, whose parts are these; at most 1023.
+    /// Lets a large packet arrive as one: both headers, and the payloads of its segments, at most 1022.
     ///
     /// # Errors
     /// As [`Tun::send`], and if the interface was opened without offloads.
-    pub fn send_large<'a>(&self, large: &Large, parts: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
+    pub fn send_large<'a>(
+        &self,
+        large: &Large,
+        headers: &[u8],
+        payloads: impl Iterator<Item = &'a [u8]>,
+    ) -> io::Result<()> {
         if !self.offloads {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let header = large.header();
-        let mut slices = vec![IoSlice::new(&header)];
-        for part in parts {
-            slices.push(IoSlice::new(part));
+        let mut slices = vec![IoSlice::new(&header), IoSlice::new(headers)];
+        for payload in payloads {
+            slices.push(IoSlice::new(payload));
         }
         (&self.file).write_vectored(&slices).map(drop)
     }

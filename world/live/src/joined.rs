@@ -21,29 +21,27 @@ pub(crate) fn deliver(tun: &Tun, packets: &[Vec<u8>], mut lost: impl FnMut(io::E
         return tun.send(packet).unwrap_or_else(lost);
     }
     for group in groups(packets) {
-        if group.members.len() < 2 || group.send(tun, packets).is_err() {
+        if !group.send(tun) {
             // What it does not take together it may take one by one.
-            let members = group.members.iter().map(|&place| tun.send(&packets[place]));
-            members.for_each(|sent| sent.unwrap_or_else(&mut lost));
+            let sent = group.members.iter().map(|packet| tun.send(packet));
+            sent.for_each(|sent| sent.unwrap_or_else(&mut lost));
         }
     }
 }
 
 /// Puts together what belongs together.
-fn groups(packets: &[Vec<u8>]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (place, packet) in packets.iter().enumerate() {
+fn groups(packets: &[Vec<u8>]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for packet in packets {
         let segment = Segment::read(packet);
         let ends = segment.as_ref().map_or_else(|| ends(packet), |segment| Some(segment.ends));
         let before = groups.iter_mut().rev().find(|group| group.is_open && group.ends == ends);
-        match (before, &segment) {
-            (Some(group), Some(segment)) if group.goes_on_with(segment, packets) => {
-                group.push(place, segment);
-            }
-            (before, _) => {
+        match (before, segment) {
+            (Some(group), Some(segment)) if group.goes_on_with(&segment) => group.push(packet, &segment),
+            (before, segment) => {
                 // What comes later of this connection must not overtake it.
                 before.into_iter().for_each(|group| group.is_open = false);
-                groups.push(Group::begin(place, ends, segment.as_ref()));
+                groups.push(Group::begin(packet, ends, segment));
             }
         }
     }
@@ -54,65 +52,71 @@ fn groups(packets: &[Vec<u8>]) -> Vec<Group> {
 type Ends = (IpAddr, IpAddr, u32);
 
 /// Packets that arrive as one.
-struct Group {
-    /// Where in the batch they are.
-    members: Vec<usize>,
+struct Group<'a> {
+    members: Vec<&'a [u8]>,
     ends: Option<Ends>,
+    /// What the others are like, where there may be others: all but the last have as much payload.
+    first: Option<Segment<'a>>,
     /// Another may be added.
     is_open: bool,
+    /// The last one asks for delivery.
+    is_pushed: bool,
     next_sequence: u32,
-    /// Payload of each but the last.
-    segment_bytes: usize,
     /// Headers, and all payloads.
     bytes: usize,
 }
 
-impl Group {
-    fn begin(place: usize, ends: Option<Ends>, segment: Option<&Segment<'_>>) -> Self {
+impl<'a> Group<'a> {
+    fn begin(packet: &'a [u8], ends: Option<Ends>, first: Option<Segment<'a>>) -> Self {
+        let is_pushed = first.as_ref().is_some_and(|first| first.is_pushed);
         Self {
-            members: vec![place],
+            members: vec![packet],
             ends,
-            is_open: segment.is_some_and(|segment| !segment.is_pushed),
-            next_sequence: segment.map_or(0, Segment::next_sequence),
-            segment_bytes: segment.map_or(0, |segment| segment.payload.len()),
-            bytes: segment.map_or(0, |segment| segment.headers.len() + segment.payload.len()),
+            is_open: first.is_some() && !is_pushed,
+            is_pushed,
+            next_sequence: first.as_ref().map_or(0, Segment::next_sequence),
+            bytes: packet.len(),
+            first,
         }
     }
 
-    fn goes_on_with(&self, next: &Segment<'_>, packets: &[Vec<u8>]) -> bool {
-        let first = Segment::split(&packets[self.members[0]]);
+    fn goes_on_with(&self, next: &Segment<'_>) -> bool {
+        let fits = |first: &Segment<'_>| next.payload.len() <= first.payload.len() && first.is_like(next);
         next.sequence == self.next_sequence
-            && next.payload.len() <= self.segment_bytes
             && self.bytes + next.payload.len() <= BYTES_MAX
             && self.members.len() < SEGMENTS_MAX
-            && first.is_some_and(|first| first.is_like(next))
+            && self.first.as_ref().is_some_and(fits)
     }
 
-    fn push(&mut self, place: usize, segment: &Segment<'_>) {
-        self.members.push(place);
+    fn push(&mut self, packet: &'a [u8], segment: &Segment<'_>) {
+        let is_full = self.first.as_ref().is_some_and(|first| first.payload.len() == segment.payload.len());
+        self.members.push(packet);
         self.bytes += segment.payload.len();
         self.next_sequence = segment.next_sequence();
-        self.is_open = segment.payload.len() == self.segment_bytes && !segment.is_pushed;
+        self.is_pushed = segment.is_pushed;
+        self.is_open = is_full && !segment.is_pushed;
     }
 
-    /// As one packet: what it is, its headers, its payloads.
-    fn large<'a>(&self, packets: &'a [Vec<u8>]) -> (Large, Vec<u8>, impl Iterator<Item = &'a [u8]>) {
-        let member = |&place: &usize| Segment::split(&packets[place]).expect("it was one when it joined");
-        let segments: Vec<_> = self.members.iter().map(member).collect();
-        let (first, last) = segments.first().zip(segments.last()).expect("a group has members");
-        let headers = first.headers_of_all(self.bytes, last.is_pushed);
+    /// As one packet: what it is, its headers, its payloads. None of a packet that stands alone.
+    fn large(&self) -> Option<(Large, Vec<u8>, impl Iterator<Item = &'a [u8]>)> {
+        let first = self.first.as_ref().filter(|_| self.members.len() > 1)?;
+        let headers = first.headers_of_all(self.bytes, self.is_pushed);
         let large = Large {
-            segment_bytes: self.segment_bytes as u16,
+            segment_bytes: first.payload.len() as u16,
             ip_header_bytes: first.ip_header_len as u16,
             headers_bytes: headers.len() as u16,
             is_v6: first.ends.0.is_ipv6(),
         };
-        (large, headers, segments.into_iter().map(|segment| segment.payload))
+        // The headers of all are as long as the first one's.
+        let headers_len = headers.len();
+        let payloads = self.members.iter().map(move |packet| &packet[headers_len..]);
+        Some((large, headers, payloads))
     }
 
-    fn send(&self, tun: &Tun, packets: &[Vec<u8>]) -> io::Result<()> {
-        let (large, headers, payloads) = self.large(packets);
-        tun.send_large(&large, [&headers[..]].into_iter().chain(payloads))
+    /// Whether the interface took it as one.
+    fn send(&self, tun: &Tun) -> bool {
+        self.large()
+            .is_some_and(|(large, headers, payloads)| tun.send_large(&large, &headers, payloads).is_ok())
     }
 }
 
@@ -286,9 +290,11 @@ mod tests {
         segments
     }
 
-    /// What arrives, each as the places of its members.
+    /// What arrives, each as the places of its members; packets have some bytes.
     fn members(packets: &[Vec<u8>]) -> Vec<Vec<usize>> {
-        groups(packets).into_iter().map(|group| group.members).collect()
+        let place =
+            |member: &&[u8]| packets.iter().position(|packet| std::ptr::eq(&packet[..], *member)).unwrap();
+        groups(packets).iter().map(|group| group.members.iter().map(place).collect()).collect()
     }
 
     proptest! {
@@ -304,8 +310,8 @@ mod tests {
             prop_assert!(read.last().unwrap().is_pushed);
             let groups = groups(&segments);
             prop_assert_eq!(groups.len(), 1);
-            if segments.len() > 1 {
-                let (large, headers, payloads) = groups[0].large(&segments);
+            prop_assert_eq!(groups[0].large().is_some(), segments.len() > 1);
+            if let Some((large, headers, payloads)) = groups[0].large() {
                 prop_assert_eq!(large.segment_bytes, size);
                 prop_assert_eq!([&[&headers[..]][..], &payloads.collect::<Vec<_>>()].concat().concat(), packet);
             }
@@ -313,7 +319,7 @@ mod tests {
 
         #[test]
         fn arbitrary_bytes_do_no_harm(
-            mut packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..120), 0..20),
+            mut packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..120), 0..20),
             version in proptest::sample::select(vec![0x45_u8, 0x46, 0x60, 0]),
             checksum in proptest::option::of((0..130_u16, 0..130_u16)), size in proptest::option::of(0..50_u16),
         ) {
