@@ -167,20 +167,6 @@ impl Ipsec {
         outcome
     }
 
-    /// As [`Ipsec::outbound`], for many packets; `each` is told what became of which.
-    pub fn outbound_batch(
-        &mut self,
-        frames: &mut [Frame<'_>],
-        rng: &mut Rng,
-        crypto: &mut dyn Crypto,
-        mut each: impl FnMut(&Frame<'_>, Result<Sent, Dropped>),
-    ) {
-        for frame in frames {
-            let outcome = self.outbound(frame, rng, crypto, &mut ());
-            each(frame, outcome);
-        }
-    }
-
     /// Processes the ESP packet in the frame, which a socket received: RFC 4301 §5.2.
     #[inline]
     pub fn inbound<P: Probe>(
@@ -194,21 +180,6 @@ impl Ipsec {
         let outcome = self.try_inbound(frame, Outer { from, to, ecn: 0 }, None, crypto, probe);
         self.count(&outcome);
         outcome
-    }
-
-    /// As [`Ipsec::inbound`], for many packets between two addresses; `each` is told what became of which.
-    pub fn inbound_batch(
-        &mut self,
-        frames: &mut [Frame<'_>],
-        from: Addr,
-        to: Addr,
-        crypto: &mut dyn Crypto,
-        mut each: impl FnMut(&Frame<'_>, Result<Arrived, Dropped>),
-    ) {
-        for frame in frames {
-            let outcome = self.inbound(frame, from, to, crypto, &mut ());
-            each(frame, outcome);
-        }
     }
 
     /// Processes the IP packet in the frame, which carries ESP, itself or in UDP.
