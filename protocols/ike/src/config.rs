@@ -158,6 +158,13 @@ pub struct Connection {
     pub liveness_after: Option<Duration>,
 }
 
+impl Connection {
+    /// Whether it believes a bare key without knowing whose it is: its holder could say that it is anybody.
+    pub(crate) const fn believes_anybody(&self) -> bool {
+        matches!(self.remote, Believe::RawKey(_)) && self.remote_id.is_none()
+    }
+}
+
 /// Which IKE, and what only that version wants to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {

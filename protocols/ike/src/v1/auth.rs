@@ -19,8 +19,7 @@ use crate::wire::{Certificate, Identity, MessageBuilder};
 pub(super) fn method(connection: &Connection) -> Option<AuthenticationMethod> {
     match (&connection.local, &connection.remote) {
         (Prove::Psk(_), Believe::Psk { .. }) => Some(AuthenticationMethod::PRE_SHARED_KEY),
-        // Nothing binds an identity to a bare key but the connection: its holder could say that it is anybody.
-        (_, Believe::RawKey(_)) if connection.remote_id.is_none() => None,
+        _ if connection.believes_anybody() => None,
         (local, Believe::Certificate(_) | Believe::RawKey(_)) => {
             let key = signing_key(local)?;
             key.kind.rsa_bits().map(|_| AuthenticationMethod::RSA_SIGNATURES)

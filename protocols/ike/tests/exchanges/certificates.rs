@@ -219,4 +219,8 @@ fn keys_known_by_hand_need_no_certificate() {
     bench.assert_agreement();
     let mut bench = Bench::new(configs(&Pki::seeded(KeyKind::EcdsaP256, 1, 9))).established();
     assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"], "another key is not it");
+    let (i, mut r) = configs(&pki);
+    only(&mut r).remote_id = None;
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"], "whose key it is must be known");
 }

@@ -70,6 +70,9 @@ impl Settled {
         inbound: &Inbound<'_>,
         env: &mut Env<'_, '_>,
     ) -> Result<(), Reason> {
+        if connection.believes_anybody() {
+            return Err(Reason::AuthenticationFailed);
+        }
         let (keys, us) = (protection.keys(), protection.role());
         let octets =
             SignedOctets::new(env.cx.crypto, keys, us.peer(), &self.other_first_message, self.nonces(us), id);
