@@ -266,9 +266,11 @@ fn arrive_v4(header: &mut [u8], option: Range<usize>, end: At) -> Result<(), Dro
     if option.len() == ROUTE || !(option.len() - ROUTE).is_multiple_of(4) {
         return Err(malformed(header, "length of the source route", at + 1));
     }
+    // RFC 791 §3.1: the smallest legal value is 4; each address has 4 octets.
+    let points_at_an_address = header[at + 2] >= 4 && header[at + 2].is_multiple_of(4);
     match end {
-        At::Sender => header.copy_within(option.end - 4..option.end, 16),
-        At::Receiver => return Err(malformed(header, "pointer of the source route", at + 2)),
+        At::Sender if points_at_an_address => header.copy_within(option.end - 4..option.end, 16),
+        At::Sender | At::Receiver => return Err(malformed(header, "pointer of the source route", at + 2)),
     }
     Ok(())
 }

@@ -294,7 +294,8 @@ fn a_fragment_header_that_says_nothing_is_reassembly_s_business() {
     assert_eq!(route.seal(&atomic(&route.before)), Err(Dropped::Fragment));
 }
 
-/// RFC 791 §3.1: a source route without addresses, or behind its last one, leads nowhere else; one with half an address is none.
+/// RFC 791 §3.1: a source route without addresses, or behind its last one, leads nowhere else; one with half an address is
+/// none, and so is one whose pointer points into the middle of one.
 #[test]
 fn a_source_route_that_is_used_up_changes_nothing() {
     let route = &routes()[0];
@@ -315,6 +316,13 @@ fn a_source_route_that_is_used_up_changes_nothing() {
         let why = route.seal(&with(wrong)).expect_err("half a route");
         assert!(
             matches!(why, Dropped::Malformed(error) if error.field == "length of the source route"),
+            "{why}"
+        );
+    }
+    for pointer in [0, 3, 5, 6] {
+        let why = route.seal(&with(&[131, 7, pointer, 10, 3, 3, 3, 0])).expect_err("it points at no address");
+        assert!(
+            matches!(why, Dropped::Malformed(error) if error.field == "pointer of the source route"),
             "{why}"
         );
     }

@@ -44,10 +44,17 @@ pub(crate) fn ah(bytes: &[u8]) -> bool {
         let mut sealed = frame.bytes().to_vec();
         let mut frame = Frame::whole(&mut sealed);
         let mut fresh = ah::Inbound::new(SPI, key, esn, Window::default());
-        fresh.open(&mut frame, &mut Null).expect("what we made we take");
-        assert!(packet.starts_with(&frame.bytes()[..1]) && frame.len() <= packet.len());
+        match fresh.open(&mut frame, &mut Null) {
+            Ok(()) => assert!(packet.starts_with(&frame.bytes()[..1]) && frame.len() <= packet.len()),
+            Err(why) => assert!(is_on_its_way(&why), "what we made we take: {why}"),
+        }
     }
     taken
+}
+
+/// Whether routers that the packet names have still to send it on, and to change it.
+fn is_on_its_way(why: &Dropped) -> bool {
+    matches!(why, Dropped::Malformed(error) if ["pointer of the source route", "Segments Left"].contains(&error.field))
 }
 
 fn key(encryption: Encryption, integrity: Integrity) -> TrafficKey {
