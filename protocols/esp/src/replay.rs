@@ -71,11 +71,10 @@ impl Window {
     /// Marks an authenticated number as seen.
     #[inline]
     pub fn mark(&mut self, sequence: u64) {
-        if sequence > self.highest {
-            self.advance(sequence);
-        } else if self.highest - sequence >= u64::from(self.size) {
+        if self.highest.saturating_sub(sequence) >= u64::from(self.size) {
             return;
         }
+        self.advance(sequence);
         let word = self.word(sequence);
         self.ring[word] |= bit(sequence);
     }
@@ -89,15 +88,15 @@ impl Window {
         self.ring[word] = bit(sequence) | (bit(sequence) - 1);
     }
 
-    /// RFC 6479 §2: the words between the old and the new highest number are cleared, each at most once.
+    /// RFC 6479 §2: the words between the old and the new highest number, if it is one, are cleared, each at most once.
     #[inline]
     fn advance(&mut self, sequence: u64) {
         let (from, to) = (self.highest / WORD, sequence / WORD);
-        for step in 1..=(to - from).min(self.ring.len() as u64) {
+        for step in 1..=to.saturating_sub(from).min(self.ring.len() as u64) {
             let word = self.word((from + step) * WORD);
             self.ring[word] = 0;
         }
-        self.highest = sequence;
+        self.highest = self.highest.max(sequence);
     }
 
     #[inline]
@@ -145,6 +144,18 @@ mod tests {
             let fresh = (0..=top + u64::from(size)).filter(|sequence| window.accepts(*sequence));
             assert_eq!(fresh.count(), size as usize - 2 + 1, "{size}");
         }
+    }
+
+    /// A number outside the window shares its bit with one inside, or with one to come.
+    #[test]
+    fn what_is_too_old_to_be_marked_marks_nothing() {
+        let mut window = Window::default();
+        window.mark(1000);
+        (0..=1000 - 64).for_each(|old| window.mark(old));
+        assert_eq!(window.highest(), 1000);
+        assert!((1000 - 63..1000).all(|sequence| window.accepts(sequence)));
+        window.mark(1020);
+        assert!((1001..1020).all(|sequence| window.accepts(sequence)));
     }
 
     #[test]

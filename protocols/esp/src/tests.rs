@@ -154,6 +154,23 @@ fn a_hard_lifetime_ends_both_directions() {
     assert_eq!(sealed, [None, None, Some(Dropped::Lifetime)]);
 }
 
+/// A successor is asked for once, however many packets passed since somebody asked; the soft limit and, while none has come,
+/// half of what is left are what to ask for it at.
+#[test]
+fn a_soft_lifetime_is_told_once_by_the_receiver() {
+    let mut ends = Ends::new(Encryption::Aes128Gcm16, Integrity::HmacSha1_96, false);
+    let limit = |packets| Limit { packets, bytes: u64::MAX };
+    let lifetime = Lifetime { soft: limit(2), hard: limit(6) };
+    ends.inb = Inbound::with(7, key(Encryption::Aes128Gcm16, None), false, Window::default(), lifetime);
+    let packets: Vec<_> = (0..6).map(|_| ends.seal(b"payload")).collect();
+    let told: Vec<_> =
+        packets[..3].iter().map(|packet| (ends.open(packet).is_ok(), ends.inb.take_soft())).collect();
+    assert_eq!(told, [(true, false), (true, true), (true, false)]);
+    // The fourth and the fifth each pass half of what was left.
+    assert!(packets[3..].iter().all(|packet| ends.open(packet).is_ok()));
+    assert_eq!([ends.inb.take_soft(), ends.inb.take_soft()], [true, false]);
+}
+
 /// Padding that is authentic and wrong: made with the cipher that leaves everything readable, its check value made anew.
 #[test]
 fn bad_padding_is_dropped_and_nothing_of_it_released() {

@@ -142,9 +142,13 @@ mod tests {
     const SECRET: &[u8] = b"hogehogefugafuga";
 
     fn accept(keys: &MppeKeys) -> Vec<u8> {
+        accept_salted(keys, 1)
+    }
+
+    fn accept_salted(keys: &MppeKeys, seed: u64) -> Vec<u8> {
         let secret = Secret::from(SECRET);
         let mut packet = PacketBuilder::authentic(Code::ACCESS_ACCEPT, 1);
-        let mut rng = Rng::named(1, "salt");
+        let mut rng = Rng::named(seed, "salt");
         keys.write(&mut packet, Under { request: &[7; 16], secret: &secret }, &mut rng, &mut Real::default());
         packet.seal_response(&[7; 16], &secret, &mut Real::default()).unwrap().bytes
     }
@@ -165,12 +169,24 @@ mod tests {
 
     #[test]
     fn salts_have_their_leftmost_bit_set_and_differ() {
-        let bytes = accept(&MppeKeys::from_msk(&[9; 64]));
-        let attributes = Packet::read(&bytes).unwrap().attributes;
-        let salt =
-            |kind| VendorSpecific::find(&attributes, MICROSOFT, kind).unwrap().unwrap().u16("salt").unwrap();
-        let (recv, send) = (salt(MS_MPPE_RECV_KEY), salt(MS_MPPE_SEND_KEY));
-        assert!(recv != send && recv & send & 0x8000 != 0, "{recv:x} {send:x}");
+        // Whatever is drawn: even and odd numbers, with the bit and without.
+        for seed in 0..32 {
+            let bytes = accept_salted(&MppeKeys::from_msk(&[9; 64]), seed);
+            let attributes = Packet::read(&bytes).unwrap().attributes;
+            let salt = |kind| {
+                VendorSpecific::find(&attributes, MICROSOFT, kind).unwrap().unwrap().u16("salt").unwrap()
+            };
+            let (recv, send) = (salt(MS_MPPE_RECV_KEY), salt(MS_MPPE_SEND_KEY));
+            assert!(recv != send && recv & send & 0x8000 != 0, "{recv:x} {send:x}");
+        }
+    }
+
+    #[test]
+    fn microsofts_is_what_has_their_number_under_the_type_of_vendors() {
+        let is = |kind, value: &[u8]| is_microsofts(&Attribute::new(kind, value).unwrap());
+        let (theirs, others) = ([0, 0, 1, 0x37, 17, 2], [0, 0, 0, 9, 1, 2]);
+        assert!(is(AttributeType::VENDOR_SPECIFIC, &theirs));
+        assert!(!is(AttributeType::VENDOR_SPECIFIC, &others) && !is(AttributeType::USER_NAME, &theirs));
     }
 
     #[test]

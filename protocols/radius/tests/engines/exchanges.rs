@@ -6,9 +6,9 @@ use crate::support::*;
 use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
 use keytoll_radius::client::{self, Accept, Command, ConversationId, Credential, Event, Reason};
-use keytoll_radius::number::{AcctStatus, AttributeType};
+use keytoll_radius::number::{AcctStatus, AttributeType, Code};
 use keytoll_radius::server;
-use keytoll_radius::wire::{Attribute, Attributes};
+use keytoll_radius::wire::{Attribute, Attributes, Packet};
 use proptest::prelude::*;
 
 const ONE: ConversationId = ConversationId(1);
@@ -39,6 +39,37 @@ fn a_challenge_and_an_accept_with_an_msk() {
     assert_eq!(keys.as_ref().unwrap().msk(), Secret::from(&MSK[..]));
     assert_eq!(attributes.get(AttributeType::USER_NAME), Some(&b"nemo"[..]));
     assert_eq!((bench.client.outstanding(), bench.server.conversations()), (0, 0));
+}
+
+fn accepted(request: &server::Request) -> Option<server::Command> {
+    let (conversation, eap) = (request.conversation, Some(SUCCESS.to_vec()));
+    Some(server::Command::Accept { conversation, eap, msk: None, attributes: Attributes::new() })
+}
+
+fn accepted_as_odysseus(request: &server::Request) -> Option<server::Command> {
+    let (conversation, eap) = (request.conversation, Some(SUCCESS.to_vec()));
+    let name = Attribute::new(AttributeType::USER_NAME, b"odysseus").unwrap();
+    let attributes = [name].into_iter().collect();
+    Some(server::Command::Accept { conversation, eap, msk: None, attributes })
+}
+
+/// RFC 2865 §5.1: the server's owner may know a better name than was asked with; then it is the only one.
+#[test]
+fn an_accept_has_one_user_name_at_most() {
+    let accept = |user_name: &[u8], owner: Owner| {
+        let mut bench = Bench::usual();
+        bench.owner = owner;
+        bench.authenticate(client::Authenticate { user_name: user_name.to_vec(), ..identity(1) });
+        bench.round_trip();
+        let packet = Packet::read(&bench.datagrams[1].bytes).unwrap();
+        assert_eq!(packet.code, Code::ACCESS_ACCEPT);
+        let names = packet.attributes.iter().filter(|attribute| attribute.kind() == AttributeType::USER_NAME);
+        names.map(|name| name.value().to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(accept(b"nemo", accepted), [b"nemo"]);
+    assert_eq!(accept(b"nemo", accepted_as_odysseus), [b"odysseus"]);
+    assert!(accept(b"", accepted).is_empty());
+    assert_eq!(accept(b"", accepted_as_odysseus), [b"odysseus"]);
 }
 
 #[test]
@@ -247,7 +278,7 @@ fn proxy_states_come_back_in_their_order() {
         "   0 ms  c -> s  Access-Request 0  MA User-Name NAS-Identifier Proxy-State Proxy-State EAP
            10 ms  s -> c  Access-Challenge 0  MA EAP State Proxy-State Proxy-State",
     );
-    let response = keytoll_radius::wire::Packet::read(&bench.datagrams[1].bytes).unwrap();
+    let response = Packet::read(&bench.datagrams[1].bytes).unwrap();
     let echoed =
         response.attributes.iter().filter(|attribute| attribute.kind() == AttributeType::PROXY_STATE);
     assert!(echoed.eq(states));
