@@ -1,5 +1,6 @@
 //! Any attributes from a RADIUS peer who knows the secret, to client and server: see `protocols/radius/tests/codec/mod.rs`.
 #![no_main]
+#![allow(dead_code, reason = "the other target calls the rest")]
 
 #[path = "../../protocols/radius/tests/codec/mod.rs"]
 mod codec;
