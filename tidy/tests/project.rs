@@ -1,5 +1,7 @@
 //! Rules for what is not Rust: the README's commands, the scenario files, the changelog.
 
+use std::path::{Path, PathBuf};
+
 use keytoll_tidy::{files, none, root, shown, text};
 
 /// The lines inside fenced blocks of a Markdown text.
@@ -49,6 +51,36 @@ fn the_papers_a_project_needs_are_there() {
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
     let missing = needed.iter().filter(|name| !text(&root().join(name)).is_ok_and(|text| text.len() > 100));
     none(&missing.map(|name| format!("{name} is missing or next to empty")).collect::<Vec<_>>());
+}
+
+/// The crates of the workspace that have a test program `tests/main.rs`.
+fn suites() -> Vec<PathBuf> {
+    let tests = files(&root(), "rs").into_iter().filter(|path| path.ends_with("tests/main.rs"));
+    tests.filter_map(|main| Some(main.parent()?.to_owned())).collect()
+}
+
+/// The files beside `tests/main.rs` that neither it nor the manifest names: cargo would leave them out without a word.
+fn forgotten(tests: &Path) -> Vec<String> {
+    let main = text(&tests.join("main.rs")).unwrap_or_default();
+    let manifest = text(&tests.join("../Cargo.toml")).unwrap_or_default();
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let named = |name: &String| {
+        main.contains(&format!("mod {name};")) || manifest.contains(&format!("name = \"{name}\"\n"))
+    };
+    let beside = files(tests, "rs").into_iter().filter(|path| path.parent() == Some(tests));
+    beside.map(|path| stem(&path)).filter(|name| name != "main" && !named(name)).collect()
+}
+
+#[test]
+fn every_file_of_tests_is_in_its_program() {
+    let suites = suites();
+    assert!(suites.len() >= 10, "only {} crates have tests/main.rs", suites.len());
+    let complaints = suites.iter().flat_map(|tests| {
+        forgotten(tests).into_iter().map(move |name| {
+            format!("{}/main.rs: add `mod {name};`, or {name}.rs is never run", shown(tests))
+        })
+    });
+    none(&complaints.collect::<Vec<_>>());
 }
 
 #[test]

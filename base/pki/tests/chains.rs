@@ -1,6 +1,6 @@
 //! Chains that are right verify, whoever looks at them; each kind of damage has its own name.
 
-mod common;
+use crate::common;
 
 use common::*;
 use keytoll_crypto::{Metered, Null, Real, keys};

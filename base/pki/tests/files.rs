@@ -1,6 +1,6 @@
 //! Files that OpenSSL makes can be read, and what cannot be read is named.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

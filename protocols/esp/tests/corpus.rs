@@ -3,7 +3,7 @@
 //! Files named `seed-…` are packets of the tests' own, so that the fuzzer need not guess what one looks like; others are
 //! what it found.
 
-mod hostile;
+use crate::hostile;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Two hosts against each other and against whoever is between them: RFC 4301 §5 from packet to packet.
 
-mod support;
+use crate::support;
 
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::{Addr, Transport};

@@ -1,6 +1,6 @@
 //! ESP packets that others made: RFC 7634 appendix A, and Linux's xfrm.
 
-mod support;
+use crate::support;
 
 use std::net::IpAddr;
 

@@ -1,7 +1,7 @@
 //! Packets that scapy protected, ESP and AH, opened; and AH made again, byte for byte, for nothing in it is drawn by lot.
 //! Some of AH have a route in their headers, RFC 4302 §3.3.3.1.
 
-mod support;
+use crate::support;
 
 use keytoll_crypto::Real;
 use keytoll_engine::algorithm::{Encryption, Integrity};

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
-mod capture_files;
+use crate::capture_files;
 
 use capture_files::{captures, hex, messages};
 use keytoll_crypto::Real;

@@ -1,6 +1,6 @@
 //! Every file of the fuzz corpus through the function that the fuzz target calls: what was found once stays found.
 
-mod codec;
+use crate::codec;
 
 use std::path::Path;
 

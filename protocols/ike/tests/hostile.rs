@@ -9,7 +9,7 @@
     reason = "this is a test: it may fail and say why"
 )]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 

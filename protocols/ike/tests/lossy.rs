@@ -10,7 +10,7 @@
     reason = "this is a test: it may fail and say why"
 )]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const REAL_SEEDS: u64 = 300;
 const LOSS: f64 = 0.3;
 #[test]
 fn null_crypto() {
-    storm::for_each_seed(("lossy", "null_crypto"), SEEDS, |seed, drawn| {
+    storm::for_each_seed("lossy::null_crypto", SEEDS, |seed, drawn| {
         let configs = configs(&mut Rng::named(seed, "configs"), psk());
         conversation(configs, seed, drawn, || Box::new(Null));
     });
@@ -36,7 +36,7 @@ fn null_crypto() {
 #[test]
 fn real_crypto() {
     let pki = Pki::new(KeyKind::EcdsaP256, 3);
-    storm::for_each_seed(("lossy", "real_crypto"), REAL_SEEDS, |seed, drawn| {
+    storm::for_each_seed("lossy::real_crypto", REAL_SEEDS, |seed, drawn| {
         let base = if seed % 2 == 0 { psk() } else { pki.configs() };
         let configs = configs(&mut Rng::named(seed, "configs"), base);
         conversation(configs, seed, drawn, || Box::new(Real::default()));

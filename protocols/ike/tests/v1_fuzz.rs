@@ -6,23 +6,17 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
-#[path = "codec_v1/mod.rs"]
-mod codec;
-#[allow(dead_code, reason = "the exchanges of v1/ use more of it")]
-#[path = "v1/configs.rs"]
-mod configs;
-#[path = "overheard_v1/mod.rs"]
-mod overheard;
-#[path = "support/responder_v1.rs"]
-mod responder_v1;
-mod support;
+use crate::codec_v1 as codec;
+use crate::overheard_v1 as overheard;
+use crate::support::responder_v1;
+use crate::v1::configs;
 
 use std::path::PathBuf;
 
+use crate::support::{Bench, Side};
 use keytoll_ike::config::Phase1;
 use keytoll_ike::event::Command;
 use proptest::prelude::*;
-use support::{Bench, Side};
 
 fn corpus(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)

@@ -1,7 +1,7 @@
 //! Every file of the fuzz corpora through the functions that the fuzz targets call, and random bytes after them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
-mod codec;
+use crate::codec;
 
 use std::path::Path;
 

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
-#[path = "support/pair.rs"]
-mod pair;
+use crate::pair;
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;

@@ -1,8 +1,7 @@
 //! A device and a gateway on loopback, as they are on the simulator: one echo sets up IKE and CHILD SA, the reply comes
 //! back through it, and the delete leaves nothing.
 
-#[path = "support/pair.rs"]
-mod pair;
+use crate::pair;
 
 use std::thread;
 

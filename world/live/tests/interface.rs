@@ -1,8 +1,7 @@
 //! The interface of a node on this machine's own kernel: what is not ours is left alone, and what goes away is noticed.
 //! Only root may make an interface; without, that the reason is said is all there is to see.
 
-#[path = "support/pair.rs"]
-mod pair;
+use crate::pair;
 
 use std::process::Command;
 use std::time::Duration;

@@ -2,11 +2,11 @@
 
 use keytoll_pki::{Authority, Request, Validity, pem};
 
-use crate::support::{
+use super::support::{
     CARD_K, CARD_OPC, Dir, Node, PASSWORD, PSK, RADIUS_SECRET, aaa, chmod, eap_device, eap_gateway, keytoll,
     shows, subscriber,
 };
-use crate::text;
+use super::text;
 
 #[test]
 fn a_card_is_proved_by_an_hss_over_diameter() {
@@ -119,14 +119,14 @@ fn secrets_may_stand_elsewhere_and_open_files_deserve_a_warning() {
     let dir = Dir::new();
     let secret = dir.write("psk", &format!("{PSK}\n"));
     chmod(dir.path("psk").as_path(), 0o644);
-    let file = crate::support::gateway().replace(&format!("{PSK:?}"), "{ file = \"psk\" }");
+    let file = super::support::gateway().replace(&format!("{PSK:?}"), "{ file = \"psk\" }");
     let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &file)]);
     let warning =
         format!("warning: `{secret}` holds a secret and others may read it (mode 644): chmod 600 {secret}");
     assert!(gw.log().contains(&warning), "{}", gw.log());
     let device =
-        crate::support::device(&gw, PSK).replace(&format!("{PSK:?}"), "{ env = \"KEYTOLL_TEST_PSK\" }");
-    let connected = std::process::Command::new(crate::support::PROGRAM)
+        super::support::device(&gw, PSK).replace(&format!("{PSK:?}"), "{ env = \"KEYTOLL_TEST_PSK\" }");
+    let connected = std::process::Command::new(super::support::PROGRAM)
         .args(["connect", &dir.write("ue.toml", &device)])
         .env("KEYTOLL_TEST_PSK", PSK)
         .output()

@@ -3,8 +3,8 @@
 use std::net::UdpSocket;
 use std::process::Command;
 
-use crate::support::{Dir, Node, PROGRAM, PSK, aaa, device, gateway, keytoll};
-use crate::text;
+use super::support::{Dir, Node, PROGRAM, PSK, aaa, device, gateway, keytoll};
+use super::text;
 
 /// What a command says, and its exit code.
 fn screen(dir: &Dir, verb: &str, name: &str, file: &str, more: &[&str]) -> String {

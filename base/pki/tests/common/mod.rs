@@ -1,5 +1,4 @@
 //! A laboratory for the tests: authorities, requests and a moment within everybody's dates.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -220,5 +220,5 @@ fn both_configured_alike_rekey_for_hours() {
     bench.run_for(seconds(36_000));
     bench.i.books.only_child();
     bench.r.books.only_child();
-    super::support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
+    crate::support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
 }

@@ -172,10 +172,6 @@ impl Bench {
         self.fault(n, Fault::Corrupt(3))
     }
 
-    pub(crate) fn hold(self, n: usize, late: Duration) -> Self {
-        self.fault(n, Fault::Late(late))
-    }
-
     /// The next datagram to be sent meets this fate.
     pub(crate) fn next_fault(&mut self, fault: Fault) {
         self.fault_ahead(1, fault);

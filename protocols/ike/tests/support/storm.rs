@@ -16,26 +16,22 @@ const STORM: Duration = seconds(400);
 /// Long enough for every probe, repetition and wait that the storm has left.
 pub(crate) const CALM: Duration = seconds(900);
 
-/// Says how to get here again: the test's binary, its name, the seed.
-struct Replay(&'static str, &'static str, u64);
+/// Says how to get here again: the test's path and the seed.
+struct Replay(&'static str, u64);
 
 impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let Self(binary, test, seed) = self;
+            let Self(test, seed) = self;
             eprintln!(
-                "replay: KEYTOLL_SEED={seed} cargo test -p keytoll-ike --test {binary} {test} -- --nocapture"
+                "replay: KEYTOLL_SEED={seed} cargo test -p keytoll-ike --test suite {test} -- --nocapture"
             );
         }
     }
 }
 
 /// Every seed, on all cores; or the one in `KEYTOLL_SEED`, drawn.
-pub(crate) fn for_each_seed(
-    (binary, test): (&'static str, &'static str),
-    seeds: u64,
-    run: impl Fn(u64, bool) + Sync,
-) {
+pub(crate) fn for_each_seed(test: &'static str, seeds: u64, run: impl Fn(u64, bool) + Sync) {
     if let Ok(seed) = std::env::var("KEYTOLL_SEED") {
         return run(seed.parse().unwrap(), true);
     }
@@ -45,7 +41,7 @@ pub(crate) fn for_each_seed(
             let run = &run;
             scope.spawn(move || {
                 for seed in (thread..seeds).step_by(threads as usize) {
-                    let replay = Replay(binary, test, seed);
+                    let replay = Replay(test, seed);
                     run(seed, false);
                     drop(replay);
                 }

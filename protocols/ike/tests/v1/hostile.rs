@@ -13,7 +13,7 @@ use keytoll_ike::event::{Command, Event};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
 
-use crate::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
+use super::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
 use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{self, Pki, both, ike, keys_by_identity, only, seconds, secret};
 use crate::support::mutants::{bytewise, headers};

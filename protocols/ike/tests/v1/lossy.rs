@@ -4,7 +4,7 @@ use keytoll_engine::Rng;
 use keytoll_ike::config::{Config, Phase1};
 use keytoll_ike::event::Command;
 
-use crate::configs::psk;
+use super::configs::psk;
 use crate::support::lab::{brisk, seconds};
 use crate::support::{Bench, Fault, Side, Weather};
 

@@ -2,7 +2,7 @@
 
 use keytoll_ike::config::Phase1;
 
-use crate::configs::{certificates, psk, raw_keys};
+use super::configs::{certificates, psk, raw_keys};
 use crate::support::{Bench, check};
 
 #[test]

@@ -9,7 +9,7 @@ use keytoll_ike::event::{Command, Event, SaId};
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_ike::wire::traffic_selector::Ports;
 
-use crate::configs::psk;
+use super::configs::psk;
 use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{both, brisk, esp, net, only, only_child, seconds};
 use crate::support::{Bench, Side, check};

@@ -12,7 +12,7 @@ use keytoll_crypto::{Null, Real};
 use keytoll_engine::{Crypto, Rng};
 use keytoll_ike::config::{Config, Phase1, Reauthenticate, V1, Version};
 
-use crate::configs::{certificates, psk, raw_keys};
+use super::configs::{certificates, psk, raw_keys};
 use crate::support::lab::{both, brisk, esp, ike, seconds};
 use crate::support::{Bench, Side, Weather, storm};
 
@@ -47,7 +47,7 @@ const FAILURES: [&str; 10] = [
 
 #[test]
 fn what_is_left_after_the_storm_both_have() {
-    storm::for_each_seed(("v1", "what_is_left_after_the_storm_both_have"), SEEDS, |seed, drawn| {
+    storm::for_each_seed("v1::storm::what_is_left_after_the_storm_both_have", SEEDS, |seed, drawn| {
         let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
         conversation(psk(phase1), seed, drawn, 0.0, || Box::new(Null));
     });
@@ -55,7 +55,7 @@ fn what_is_left_after_the_storm_both_have() {
 
 #[test]
 fn what_is_left_after_damage_both_have() {
-    storm::for_each_seed(("v1", "what_is_left_after_damage_both_have"), REAL_SEEDS, |seed, drawn| {
+    storm::for_each_seed("v1::storm::what_is_left_after_damage_both_have", REAL_SEEDS, |seed, drawn| {
         let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
         let base = match seed % 8 {
             0 | 1 => certificates(phase1),
@@ -72,7 +72,7 @@ fn what_is_left_after_damage_both_have() {
 #[test]
 fn of_the_children_that_both_replace_in_the_storm_one_is_left() {
     let given_up = AtomicU64::new(0);
-    let test = ("v1", "of_the_children_that_both_replace_in_the_storm_one_is_left");
+    let test = "v1::storm::of_the_children_that_both_replace_in_the_storm_one_is_left";
     storm::for_each_seed(test, RENEWAL_SEEDS, |seed, drawn| {
         let mut rng = Rng::named(seed, "script");
         let mut bench = Bench::null(psk(Phase1::Main), seed);

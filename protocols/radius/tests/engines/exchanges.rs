@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::*;
+use super::support::*;
 use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
 use keytoll_radius::client::{self, Accept, Command, ConversationId, Credential, Event, Reason};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::support::*;
+use super::support::*;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Addr, Datagram, Input};
 use keytoll_radius::client::{self, ConversationId, Event, Reason};

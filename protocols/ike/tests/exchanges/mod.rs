@@ -7,9 +7,6 @@
     reason = "this is a test: it may fail and say why"
 )]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod certificates;
 mod children;
 mod eap;

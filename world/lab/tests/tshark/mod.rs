@@ -19,7 +19,7 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::{Cost, Fact};
 
-use sight::{Frame, frames, is_installed, sound};
+use self::sight::{Frame, frames, is_installed, sound};
 
 fn plan(scenario: &str, overrides: &[&str]) -> Plan {
     let source = Source::builtin(scenario).unwrap();

@@ -7,10 +7,7 @@
     reason = "this is a test: it may fail and say why"
 )]
 
-#[path = "../support/mod.rs"]
-mod support;
-
-mod configs;
+pub(crate) mod configs;
 mod hostile;
 mod lossy;
 mod phase1;

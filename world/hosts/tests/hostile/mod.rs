@@ -8,7 +8,7 @@ mod bench;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bench::{AAA, Bench, DEVICE, GATEWAY, USER, certificate};
+use self::bench::{AAA, Bench, DEVICE, GATEWAY, USER, certificate};
 use keytoll_eap::methods::gtc::GtcPeer;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};

@@ -1,0 +1,9 @@
+//! Every integration test of this crate as one program, so that it is linked once.
+
+mod captures;
+mod crypto;
+mod decode;
+mod live;
+mod study;
+mod verbs;
+mod world_live;

@@ -1,0 +1,8 @@
+//! Every integration test of this crate as one program, so that it is linked once. `allocations` counts the whole process and stays alone.
+
+mod differential;
+mod modp;
+mod ossl;
+mod providers;
+mod published;
+mod wycheproof;

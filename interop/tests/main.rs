@@ -1,0 +1,16 @@
+//! Every test with foreign programs as one program, so that it is linked once.
+
+mod charon_pair;
+mod eap_again;
+mod eap_chains;
+mod eap_endings;
+mod esp;
+mod esp_suites;
+mod floods;
+mod ikev1;
+mod ikev2;
+mod keytoll_device;
+mod keytoll_gateway;
+mod live_ikev1;
+mod scapy;
+mod tun;

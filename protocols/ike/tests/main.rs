@@ -1,0 +1,19 @@
+//! Every integration test of this crate as one program, so that it is linked once.
+
+mod capture_files;
+mod captures;
+mod codec;
+mod codec_v1;
+mod collisions;
+mod corpus;
+mod exchanges;
+mod hostile;
+mod hostile_responder;
+mod lossy;
+mod overheard_v1;
+mod support;
+mod v1;
+mod v1_captures;
+mod v1_fuzz;
+mod v1_vectors;
+mod vectors;

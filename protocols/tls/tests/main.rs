@@ -1,0 +1,6 @@
+//! Every integration test of this crate as one program, so that it is linked once.
+
+mod common;
+mod handshake;
+mod libssl;
+mod null;

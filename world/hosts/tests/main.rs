@@ -1,0 +1,10 @@
+//! Every integration test of this crate as one program, so that it is linked once.
+
+mod children;
+mod common;
+mod conversation;
+mod corpus;
+mod eap_peap;
+mod eap_tls;
+mod eap_ttls;
+mod hostile;

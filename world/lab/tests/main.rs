@@ -1,0 +1,8 @@
+//! Every integration test of this crate as one program, so that it is linked once.
+
+mod faults;
+mod profiles;
+mod rows;
+mod table;
+mod traffic;
+mod tshark;
