@@ -58,14 +58,25 @@ fn authenticate<const NONCE: usize>(
     std::array::from_fn(|at| chain.state()[at] ^ key_stream.mask[at])
 }
 
-// RFC 3610 §2.2: up to 65 279 bytes of associated data take a length of two bytes; IPsec never has more than 12 + IKE's
-// header and unencrypted payloads, so the longer forms are a caller's bug.
+/// RFC 3610 §2.2: associated data of any length, behind that length in two, six or ten bytes.
 fn add_associated(chain: &mut CbcMac<'_>, aad: &[u8]) {
-    let length = u16::try_from(aad.len()).ok().filter(|&length| length < 0xff00);
-    let length = length.expect("associated data of less than 65280 bytes");
-    chain.update(&length.to_be_bytes());
+    let length = aad.len() as u64;
+    match (u16::try_from(length), u32::try_from(length)) {
+        (Ok(short), _) if short < LONG_FROM => chain.update(&short.to_be_bytes()),
+        (_, Ok(long)) => {
+            chain.update(&[0xff, 0xfe]);
+            chain.update(&long.to_be_bytes());
+        }
+        _ => {
+            chain.update(&[0xff, 0xff]);
+            chain.update(&length.to_be_bytes());
+        }
+    }
     chain.update(aad);
 }
+
+/// RFC 3610 §2.2: two bytes tell lengths below 2^16 - 2^8; above, they tell how many bytes follow that do.
+const LONG_FROM: u16 = 0xff00;
 
 /// RFC 3610 §2.2, B_0:  Flags(1) Nonce(15-L) l(m)(L),  Flags = 64·Adata + 8·(M − 2)/2 + (L − 1), L = 15 − nonce length
 fn first_block<const NONCE: usize>(
@@ -134,6 +145,25 @@ mod tests {
                 0x09, 0x16,
             ],
         );
+    }
+
+    /// SP 800-38C, example 4: 65 536 bytes of associated data, 00 01 .. ff over and over.
+    #[test]
+    fn associated_data_too_long_for_two_bytes_of_length() {
+        let key = EncryptKey::new(&(0x40..0x50).collect::<Vec<u8>>());
+        let nonce: [u8; 13] = std::array::from_fn(|at| 0x10 + at as u8);
+        let aad: Vec<u8> = (0..=u8::MAX).cycle().take(65_536).collect();
+        let plain: Vec<u8> = (0x20..0x40).collect();
+        let (mut data, mut tag) = (plain.clone(), [0; 14]);
+        seal(&key, &nonce, &aad, &mut data, &mut tag);
+        let expected = [
+            0x69, 0x91, 0x5d, 0xad, 0x1e, 0x84, 0xc6, 0x37, 0x6a, 0x68, 0xc2, 0x96, 0x7e, 0x4d, 0xab, 0x61,
+            0x5a, 0xe0, 0xfd, 0x1f, 0xae, 0xc4, 0x4c, 0xc4, 0x84, 0x82, 0x85, 0x29, 0x46, 0x3c, 0xcf, 0x72,
+            0xb4, 0xac, 0x6b, 0xec, 0x93, 0xe8, 0x59, 0x8e, 0x7f, 0x0d, 0xad, 0xbc, 0xea, 0x5b,
+        ];
+        assert_eq!([&data[..], &tag].concat(), expected);
+        assert_eq!(open(&key, &nonce, &aad, &mut data, &tag), Ok(()));
+        assert_eq!(data, plain);
     }
 
     /// Key C0.., packet 00 01 02 .., of which the first 8 bytes are only authenticated.

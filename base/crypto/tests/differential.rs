@@ -386,6 +386,25 @@ fn check_ed25519(seed: u64, message: &[u8]) {
     assert_eq!(theirs.sign(message).to_bytes()[..], signature);
 }
 
+/// What stands in front of an IKE message's Encrypted payload may be as long as a datagram, and CCM tells lengths of 65 280
+/// bytes and more in another way. Lengths around that place, around 64 KiB, and of no datagram.
+#[test]
+fn associated_data_of_any_length() {
+    let (key, iv, plain) = ([0x5a; 36], [7; 16], [9; 48]);
+    for aad_len in [0, 1, 65_279, 65_280, 65_281, 65_535, 65_536, 200_000] {
+        let aad: Vec<u8> = (0..=u8::MAX).cycle().take(aad_len).collect();
+        for &algorithm in Encryption::ALL {
+            let (key, iv) = (&key[..algorithm.key_len()], &iv[..algorithm.iv_len()]);
+            let (expected, expected_tag) = oracle_encrypt(algorithm, key, iv, &aad, &plain);
+            let (mut data, mut tag) = (plain.to_vec(), vec![0; algorithm.tag_len()]);
+            real().encrypt(algorithm, key, iv, &aad, &mut data, &mut tag);
+            assert_eq!((&data, &tag), (&expected, &expected_tag), "{algorithm}, {aad_len}");
+            assert_eq!(real().decrypt(algorithm, key, iv, &aad, &mut data, &tag), Ok(()), "{algorithm}");
+            assert_eq!(data, plain, "{algorithm}, {aad_len}");
+        }
+    }
+}
+
 /// Decryption is checked by coming back; this looks at it alone, on what the oracle encrypted.
 #[test]
 fn cbc_decryption_alone() {

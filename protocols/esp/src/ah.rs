@@ -80,7 +80,8 @@ impl Outbound {
         }
         let icv_len = self.key.icv_len();
         let ah_len = ah_len(icv_len, header.is_v4);
-        let total = u16::try_from(header.total_len + ah_len).map_err(|_| Dropped::TooLong)?;
+        let total = header.total_len + ah_len;
+        u16::try_from(total).map_err(|_| Dropped::TooLong)?;
         let sequence_max = if self.esn { u64::MAX } else { u64::from(u32::MAX) };
         let next = self.sequence.checked_add(1).filter(|&n| n <= sequence_max);
         let sequence = next.ok_or(Dropped::SequenceOverflow)?;
@@ -165,7 +166,7 @@ impl Inbound {
         self.used.packets += 1;
         self.used.bytes += (header.total_len - ah_len) as u64;
         packet[header.next_header_at] = packet[header.header_len];
-        write_total_len(packet, (header.total_len - ah_len) as u16);
+        write_total_len(packet, header.total_len - ah_len);
         refresh_checksum(packet, header.header_len);
         packet.copy_within(..header.header_len, ah_len);
         frame.skip(ah_len);
@@ -362,11 +363,13 @@ fn malformed(headers: &[u8], field: &'static str, offset: usize) -> Dropped {
     Dropped::Malformed(DecodeError { field, offset, problem: Problem::Value(value) })
 }
 
-fn write_total_len(packet: &mut [u8], total: u16) {
+/// The length of a packet, which is no longer than its kind of header can tell.
+// RFC 8200 §3: the header does not count, so that a packet may have 40 bytes more than 16 bits tell.
+fn write_total_len(packet: &mut [u8], total: usize) {
     if packet[0] >> 4 == 4 {
-        packet[2..4].copy_from_slice(&total.to_be_bytes());
+        packet[2..4].copy_from_slice(&(total as u16).to_be_bytes());
     } else {
-        packet[4..6].copy_from_slice(&(total - HEADER_V6 as u16).to_be_bytes());
+        packet[4..6].copy_from_slice(&((total - HEADER_V6) as u16).to_be_bytes());
     }
 }
 

@@ -14,12 +14,13 @@ use crate::support;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::algorithm::{Encryption, KeyKind};
+use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
 use keytoll_ike::v2::config::{Fragmentation, HalfOpen};
 use keytoll_ike::v2::{Command, Config, Event};
-use support::lab::{Pki, only, psk, seconds};
+use support::lab::{Pki, both, only, psk, seconds};
 use support::mutants::{self, Mutant};
 use support::{Bench, Side};
 
@@ -122,6 +123,41 @@ fn damaged_fragments_change_nothing() {
     i.fragmentation = Some(Fragmentation { packet_bytes_max: 600 });
     r.fragmentation = Some(Fragmentation { packet_bytes_max: 600 });
     damaged((i, r));
+}
+
+/// A suite of IKE for every cipher.
+fn every_cipher() -> Vec<Suite> {
+    let of = |encryption: &Encryption| {
+        let integrity = if encryption.is_aead() { "prfsha256" } else { "sha256" };
+        Suite::ike(&format!("{}-{integrity}-x25519", encryption.name()))
+    };
+    // GMAC is for ESP alone.
+    let suites: Vec<Suite> = Encryption::ALL.iter().filter_map(|encryption| of(encryption).ok()).collect();
+    assert_eq!(suites.len() + 3, Encryption::ALL.len());
+    suites
+}
+
+/// Datagrams as large as they come, with payloads in the clear in front of what is encrypted, at every moment and under every
+/// cipher: an outsider has no keys, and needs none.
+#[test]
+fn the_largest_datagrams_change_nothing_under_every_cipher() {
+    for suite in every_cipher() {
+        let configs = both(psk(), |connection| connection.suites = vec![suite]);
+        let mut bench = Bench::new(generous(configs));
+        bench.ladder.silent = true;
+        converse(&mut bench, |bench, side, datagram| {
+            for (what, bytes) in mutants::giants(&datagram.bytes) {
+                if is_first(datagram) && side == Side::I {
+                    continue;
+                }
+                let (discarded, events) = strike(bench, side, datagram, &bytes);
+                assert!(events.is_empty(), "{suite}, {what}: {events:?}");
+                assert!(discarded > 0 || is_first(datagram), "{suite}, {what} leaves no trace");
+            }
+        });
+        assert_eq!((bench.closures(Side::I), bench.closures(Side::R)), (vec!["deleted"], vec!["deleted"]));
+        bench.assert_nothing_remains();
+    }
 }
 
 /// An initiator cannot tell a forged answer to its first message from the genuine one, but then either it comes up all

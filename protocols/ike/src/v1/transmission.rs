@@ -99,7 +99,7 @@ impl Sent {
 
     /// What it answers came again: whether it is sent again.
     pub(super) const fn demand(&mut self) -> bool {
-        self.demands += 1;
+        self.demands = self.demands.saturating_add(1);
         self.demands <= DEMANDS_MAX
     }
 

@@ -208,8 +208,13 @@ pub struct Envelope {
     body_from: usize,
 }
 
+/// More than this in front of the Encrypted payload is refused: no exchange that is known here has anything to say there,
+/// and all of it has to be authenticated with the rest.
+pub const CLEARTEXT_BYTES_MAX: usize = 1024;
+
 impl Envelope {
-    /// Reads the header and finds the Encrypted payload, which must be the last.
+    /// Reads the header and finds the Encrypted payload, which must be the last, behind no more than
+    /// [`CLEARTEXT_BYTES_MAX`].
     pub fn read(message: &[u8]) -> Result<Self, OpenError> {
         let mut r = Reader::new(message);
         let header = Header::read(&mut r)?;
@@ -217,6 +222,11 @@ impl Envelope {
         for _ in 0..PAYLOADS_MAX {
             if kind == PayloadType::NONE {
                 return Err(OpenError::NotProtected);
+            }
+            let cleartext = r.offset() - Header::LEN;
+            if cleartext > CLEARTEXT_BYTES_MAX {
+                let problem = Problem::Length(cleartext as u64);
+                return Err(r.error("payloads in front of the encrypted one", problem).into());
             }
             let generic = Generic::read(&mut r)?;
             let mut body = r.sub(generic.body_len, "payload body")?;
@@ -367,6 +377,44 @@ pub(super) mod tests {
         plain.push(&Payload::Nonce(Nonce { data: &[6; 16] }));
         let error = ends(SUITES[0]).1.open(&mut plain.finish(), &mut Real::default()).unwrap_err();
         assert_eq!(error, OpenError::NotProtected);
+    }
+
+    /// A message with a payload in the clear of so many bytes in front of the Encrypted one.
+    fn with_cleartext(sender: &Protection, bytes: usize) -> Vec<u8> {
+        let header = Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5);
+        let mut message = MessageBuilder::plain(&header);
+        message.append(PayloadType(200), false, |w| w.zeros(bytes - Generic::LEN));
+        message.append(PayloadType::SK, false, |w| w.zeros(sender.encryption().iv_len()));
+        let (sk, mut w) = (Header::LEN + bytes, message.into_writer());
+        let inner_from = w.len();
+        let padding = sender.padding_len(0);
+        w.zeros(padding);
+        w.u8(padding as u8);
+        let tag_from = w.len();
+        w.zeros(sender.tag_len());
+        w.patch_u16(sk + 2, u16::try_from(w.len() - sk).unwrap());
+        patch_length(&mut w);
+        sender.encrypt(w.as_mut_slice(), inner_from, tag_from, &mut Real::default());
+        w.finish()
+    }
+
+    #[test]
+    fn payloads_in_front_are_authentic_too_and_few() {
+        for suite in SUITES {
+            let (initiator, responder) = ends(suite);
+            let open = |bytes: &mut [u8]| responder.open(bytes, &mut Real::default()).map(drop);
+            let mut bytes = with_cleartext(&initiator, CLEARTEXT_BYTES_MAX);
+            bytes[40] ^= 1;
+            assert_eq!(open(&mut bytes.clone()), Err(OpenError::NotAuthentic), "{suite}");
+            bytes[40] ^= 1;
+            assert_eq!(open(&mut bytes), Ok(()), "{suite}");
+            let too_many = open(&mut with_cleartext(&initiator, CLEARTEXT_BYTES_MAX + 1)).unwrap_err();
+            assert_eq!(
+                too_many.to_string(),
+                "payloads in front of the encrypted one at offset 1053: length 1025 does not fit",
+                "{suite}"
+            );
+        }
     }
 
     #[test]

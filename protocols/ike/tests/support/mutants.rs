@@ -171,6 +171,49 @@ pub(crate) fn inner_chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     rearranged(&links, rng).into_iter().map(mutant).collect()
 }
 
+/// The largest datagram that UDP over IPv4 carries.
+const DATAGRAM_MAX: usize = 65_507;
+
+/// As large as a datagram can be: payloads in the clear in front of what there is, of every number and size; bytes behind.
+pub(crate) fn giants(message: &[u8]) -> Vec<Mutant> {
+    let room = DATAGRAM_MAX - message.len();
+    let mut mutants: Vec<Mutant> = [1, 2, 7, 63, 64, 1000]
+        .into_iter()
+        .map(|count| (format!("{count} payloads in front"), with_cleartext(message, count, room / count - 4)))
+        .collect();
+    // RFC 3610 §2.2: from 65 280 bytes on the length of associated data is told in another way.
+    mutants.extend(
+        (65_270..65_290)
+            .filter(|len| *len < room)
+            .map(|len| (format!("{len} bytes in front"), with_cleartext(message, 1, len - 4))),
+    );
+    let whole = [message, &vec![0; room]].concat();
+    mutants.push(("longest".to_owned(), with_true_length(whole.clone())));
+    mutants.push(("longest, of one payload".to_owned(), with_true_length(with_longest_payload(whole))));
+    mutants
+}
+
+/// Payloads of a type that nobody knows, and nobody must, in front of the others.
+pub(crate) fn with_cleartext(message: &[u8], count: usize, body_len: usize) -> Vec<u8> {
+    let mut payload = vec![0; 4 + body_len];
+    payload[2..4].copy_from_slice(&u16::try_from(4 + body_len).unwrap().to_be_bytes());
+    let mut changed = message[..HEADER_LEN].to_vec();
+    changed[16] = 200;
+    for left in (0..count).rev() {
+        payload[0] = if left == 0 { message[16] } else { 200 };
+        changed.extend(&payload);
+    }
+    changed.extend(&message[HEADER_LEN..]);
+    with_true_length(changed)
+}
+
+/// The first payload goes up to the end.
+fn with_longest_payload(mut message: Vec<u8>) -> Vec<u8> {
+    let length = u16::try_from(message.len() - HEADER_LEN).unwrap();
+    message[HEADER_LEN + 2..HEADER_LEN + 4].copy_from_slice(&length.to_be_bytes());
+    message
+}
+
 /// The length in the header made to fit.
 fn with_true_length(mut message: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap();
