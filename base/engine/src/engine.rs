@@ -40,6 +40,10 @@ pub trait Engine {
     /// sent. Engines that speak datagrams never hear of it.
     fn disconnected(&mut self, _peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {}
 
+    /// The last input ended in a panic half-way: lets go of what that input was about, and tells its owner, so that the rest
+    /// can go on. Engines that leave nothing half done need not care.
+    fn recover(&mut self, _cx: &mut Ctx<'_>) {}
+
     /// A packet of this machine that is routed to the engine, from its IP header on. Engines that carry none get none.
     fn forward(&mut self, _packet: &[u8], _cx: &mut Ctx<'_>) {}
 

@@ -113,6 +113,13 @@ impl Engine for Endpoint {
         }
     }
 
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.v2.recover(cx);
+        if let Some(v1) = &mut self.v1 {
+            v1.recover(cx);
+        }
+    }
+
     fn poll(&mut self) -> Option<Output<Event>> {
         self.v2.poll().or_else(|| self.v1.as_mut().and_then(|v1| v1.poll()))
     }

@@ -201,6 +201,8 @@ pub enum Reason {
     Lifetime,
     /// A new one took its place.
     Replaced,
+    /// A mistake in this program: the SA was given up in the middle of a message.
+    Internal,
 }
 
 impl Reason {
@@ -231,6 +233,7 @@ impl Reason {
             Self::Deleted => "deleted",
             Self::Lifetime => "lifetime",
             Self::Replaced => "replaced",
+            Self::Internal => "internal error",
         }
     }
 }

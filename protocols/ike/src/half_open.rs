@@ -45,7 +45,8 @@ impl HalfOpenTable {
     /// One is gone, or authenticated.
     pub(crate) fn remove(&mut self, key: (Addr, u64), spi: u64) {
         let Some(spis) = self.by_initiator.get_mut(&key) else { return };
-        spis.retain(|known| *known != spi);
+        let Some(at) = spis.iter().position(|known| *known == spi) else { return };
+        spis.swap_remove(at);
         if spis.is_empty() {
             self.by_initiator.remove(&key);
         }

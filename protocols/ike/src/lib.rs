@@ -13,6 +13,7 @@ pub mod config;
 mod endpoint;
 pub mod event;
 mod half_open;
+mod lent;
 mod nat;
 pub mod number;
 mod reveal;

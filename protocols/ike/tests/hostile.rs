@@ -18,9 +18,10 @@ use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
-use keytoll_ike::v2::config::{Fragmentation, HalfOpen};
+use keytoll_ike::v2::config::{Fragmentation, HalfOpen, Pool};
 use keytoll_ike::v2::{Command, Config, Event};
 use support::lab::{Pki, both, only, psk, seconds};
+use support::mistaken::{Mistaken, deliver_mistaken};
 use support::mutants::{self, Mutant};
 use support::{Bench, Side};
 
@@ -158,6 +159,55 @@ fn the_largest_datagrams_change_nothing_under_every_cipher() {
         assert_eq!((bench.closures(Side::I), bench.closures(Side::R)), (vec!["deleted"], vec!["deleted"]));
         bench.assert_nothing_remains();
     }
+}
+
+/// The `n`th message of the conversation meets a mistake in its receiver's program, at the `nth` step of cryptography; false
+/// if there are not so many steps.
+fn survives(n: usize, nth: u32) -> bool {
+    let (mut i, mut r) = psk();
+    only(&mut i).request_address = true;
+    only(&mut r).pool = Some(Pool { first: Ipv4Addr::new(10, 0, 0, 1).into(), size: 1 });
+    let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
+    bench.ladder.silent = true;
+    let (mut seen, mut is_hit) = (0, false);
+    for step in STEPS {
+        step(&mut bench);
+        while let Some((side, datagram)) = bench.intercept() {
+            if seen == n {
+                is_hit = deliver_mistaken(&mut bench, side, &datagram, nth);
+            } else {
+                bench.deliver(side, &datagram);
+            }
+            seen += 1;
+        }
+    }
+    bench.run_for(seconds(400));
+    delete_all(&mut bench);
+    // Whatever was lost, its inner address is there for the next.
+    let (up, mut bench) = (bench.i.events.len(), bench.established());
+    assert!(bench.i.events[up..].iter().any(|event| matches!(event, Event::Established(new) if new.address.is_some())));
+    bench.assert_agreement();
+    delete_all(&mut bench);
+    is_hit
+}
+
+/// Both owners close what they know of, until there is nothing.
+fn delete_all(bench: &mut Bench) {
+    while bench.i.books.sa_count() + bench.r.books.sa_count() > 0 {
+        Side::BOTH.into_iter().for_each(|side| of_sa(bench, side, Command::Delete));
+        bench.run_for(seconds(10));
+    }
+    bench.assert_nothing_remains();
+}
+
+/// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
+#[test]
+fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
+    let mut messages = 0;
+    converse(&mut Bench::null(psk(), 1), |_, _, _| messages += 1);
+    let hits = |n| (0..).take_while(|nth| survives(n, *nth)).count();
+    let hits: Vec<usize> = (0..messages).map(hits).collect();
+    assert!(hits.iter().all(|count| *count > 0) && hits.iter().sum::<usize>() > 100, "{hits:?}");
 }
 
 /// An initiator cannot tell a forged answer to its first message from the genuine one, but then either it comes up all

@@ -42,6 +42,8 @@ pub struct Aaa {
     desk: Desk,
     conversations: BTreeMap<ConversationId, Server>,
     rng: Rng,
+    /// The conversation that is gone on with right now.
+    in_hand: Option<ConversationId>,
     /// Whether no new conversations begin.
     draining: bool,
     out: VecDeque<Output<Event>>,
@@ -63,6 +65,7 @@ impl Aaa {
             address: config.address,
             eap: config.eap,
             conversations: BTreeMap::new(),
+            in_hand: None,
             draining: false,
             out: VecDeque::new(),
         }
@@ -117,6 +120,7 @@ impl Aaa {
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
         let conversation = request.conversation;
+        self.in_hand = Some(conversation);
         if self.draining && request.first {
             // The client asks again, perhaps somebody else.
             return cx.discard(Protocol::Radius, "draining");
@@ -139,6 +143,7 @@ impl Aaa {
 
     /// Vectors have come; the conversation may have ended while they were on their way.
     fn on_answer(&mut self, conversation: ConversationId, answer: Answer, cx: &mut Ctx<'_>) {
+        self.in_hand = Some(conversation);
         let Some(server) = self.conversations.get_mut(&conversation) else { return };
         let output = server.answer(answer, &mut self.rng, cx);
         self.settle(conversation, output, cx);
@@ -208,6 +213,16 @@ impl Engine for Aaa {
             }
             Input::Command(Command::Drain) => self.draining = true,
             Input::Command(_) => {}
+        }
+        self.drain(cx);
+        self.in_hand = None;
+    }
+
+    /// Of a conversation that was left half-way nothing more can be believed.
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        if let Some(conversation) = self.in_hand.take() {
+            self.rejected(&[], "internal error");
+            self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         }
         self.drain(cx);
     }

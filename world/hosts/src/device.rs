@@ -344,6 +344,11 @@ impl Engine for Device {
         }
     }
 
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.ike.recover(cx);
+        self.drain(cx);
+    }
+
     /// The first packet asks for an SA and is lost, as one may be on any way.
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
         if self.sas.is_empty() && !(self.childless && self.current.is_some()) {

@@ -285,6 +285,11 @@ impl Engine for Gateway {
         }
     }
 
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.ike.recover(cx);
+        self.drain(cx);
+    }
+
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
         let sealed = self.sas.forward(packet, &mut self.rng, cx);
         self.out.extend(sealed.map(Output::Packet));

@@ -144,6 +144,15 @@ impl Engine for Host {
         }
     }
 
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        match self {
+            Self::Device(device) => device.recover(cx),
+            Self::Gateway(gateway) => gateway.recover(cx),
+            Self::Aaa(aaa) => aaa.recover(cx),
+            Self::Hss(hss) => hss.recover(cx),
+        }
+    }
+
     fn poll_inner(&mut self) -> Option<Vec<u8>> {
         match self {
             Self::Device(device) => device.poll_inner(),

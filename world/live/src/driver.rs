@@ -9,6 +9,7 @@ use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_native::tun::Received;
 
 use crate::emulator::{Emulator, Way};
+use crate::guard::{Guard, Panics};
 use crate::segments;
 use crate::streams::{Heard, News};
 use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
@@ -30,6 +31,9 @@ pub struct Driver<E: Engine, C> {
     arrived: Vec<Vec<u8>>,
     /// Why there is no interface any more, until somebody asks.
     interface_lost: Option<io::Error>,
+    guard: Guard,
+    /// No tick comes before: the last one was not handled to its end, and may be due still.
+    no_tick_before: Time,
 }
 
 /// Packets of this machine that are sealed before the sockets are looked at again.
@@ -38,6 +42,8 @@ const INNER_BATCH: usize = 64;
 const TURNS_MAX: usize = 32;
 /// Packets for this machine that are opened before they arrive there together.
 const ARRIVED_BATCH: usize = 128;
+/// How long an engine whose tick ended in a panic waits for the next one.
+const TICK_PAUSE: Duration = Duration::from_secs(1);
 /// No IP packet is longer; and what the kernel puts in front of it.
 const INNER_BYTES_MAX: usize = 65_535 + 64;
 
@@ -62,6 +68,8 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             inner: vec![0; INNER_BYTES_MAX],
             arrived: Vec::new(),
             interface_lost: None,
+            guard: Guard::default(),
+            no_tick_before: Time::ZERO,
         }
     }
 
@@ -81,6 +89,19 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     #[must_use]
     pub fn with_emulator(self, emulator: Emulator) -> Self {
         Self { emulator, ..self }
+    }
+
+    /// Lets the engine live on when it panics over an input: for daemons, which anybody may send anything. Who drives it is to
+    /// ask for [`Self::take_panics`].
+    #[must_use]
+    pub fn surviving_panics(mut self) -> Self {
+        self.guard.raise();
+        self
+    }
+
+    /// How often the engine panicked since this was last asked, if it did, and is still there.
+    pub const fn take_panics(&mut self) -> Option<Panics> {
+        self.guard.take()
     }
 
     /// The engine.
@@ -133,6 +154,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             }
             let now = self.now();
             let due = self.engine.deadline().map_or(Time::MAX, |deadline| deadline.at);
+            let due = due.max(self.no_tick_before);
             if due <= now {
                 self.handle(Input::Tick, trace);
                 if now >= end {
@@ -183,9 +205,14 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                     return true;
                 }
                 let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
-                self.engine.handle(packet, &mut cx);
+                let from = Some(arrival.from);
+                self.guard.run(&mut self.engine, from, &mut cx, |engine, cx| engine.handle(packet, cx));
             }
-            Heard::News(News::Lost { peer, local }) => self.engine.disconnected(peer, local, &mut cx),
+            Heard::News(News::Lost { peer, local }) => {
+                let from = Some(peer);
+                let lose = |engine: &mut E, cx: &mut Ctx<'_>| engine.disconnected(peer, local, cx);
+                self.guard.run(&mut self.engine, from, &mut cx, lose);
+            }
             Heard::News(News::Discarded { protocol, why }) => {
                 cx.trace.record(Fact::Discarded { protocol, why: why.into() });
             }
@@ -217,10 +244,10 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
 
     /// Gives the engine a packet of this machine, finished and as short as a network takes; how many it has become.
     fn forward(&mut self, received: Received, now: Time, trace: &mut dyn Trace) -> usize {
-        let Self { engine, crypto, inner, .. } = self;
+        let Self { engine, crypto, inner, guard, .. } = self;
         let mut cx = Ctx { now, crypto, trace };
         let count = segments::finish(&mut inner[received.packet], received.undone, |packet| {
-            engine.forward(packet, &mut cx);
+            guard.run(engine, None, &mut cx, |engine, cx| engine.forward(packet, cx));
         });
         if count == 0 {
             cx.discard(Protocol::Ip, "live: no packet that could be finished");
@@ -230,7 +257,15 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
 
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {
         let mut cx = Ctx { now: self.clock.now(), crypto: &mut self.crypto, trace };
-        self.engine.handle(input, &mut cx);
+        let is_tick = matches!(input, Input::Tick);
+        let from = match &input {
+            Input::Packet { from, .. } => Some(*from),
+            Input::Command(_) | Input::Tick => None,
+        };
+        let is_done = self.guard.run(&mut self.engine, from, &mut cx, |engine, cx| engine.handle(input, cx));
+        if is_tick && !is_done {
+            self.no_tick_before = cx.now + TICK_PAUSE;
+        }
         self.settle(trace);
         self.deliver(trace);
     }

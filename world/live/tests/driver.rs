@@ -25,6 +25,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 struct Echo {
     local: Option<Addr>,
     wake: Option<Time>,
+    /// When a tick is due that ends in a panic.
+    ill_at: Option<Time>,
     out: Vec<Output<String>>,
 }
 
@@ -45,6 +47,9 @@ impl Echo {
     }
 }
 
+/// What a datagram says that no engine should be told.
+const MISTAKE: &[u8] = b"mistake";
+
 impl Engine for Echo {
     type Command = Ask;
     type Event = String;
@@ -52,6 +57,7 @@ impl Engine for Echo {
     fn handle(&mut self, input: Input<'_, Ask>, cx: &mut Ctx<'_>) {
         match input {
             Input::Packet { from, to, bytes } => {
+                assert_ne!(bytes, MISTAKE, "the secret of the peer");
                 self.say(format!("{} bytes", bytes.len()));
                 if bytes.len() < 4 {
                     self.send(to, from, Transport::Udp, [bytes, &[0]].concat());
@@ -66,10 +72,15 @@ impl Engine for Echo {
             }
             Input::Command(Ask::WakeAfter(wait)) => self.wake = Some(cx.now + wait),
             Input::Tick => {
+                assert_eq!(self.ill_at, None, "a mistake");
                 assert!(self.wake.take().is_some_and(|at| at <= cx.now), "an early tick");
                 self.say("tick".into());
             }
         }
+    }
+
+    fn recover(&mut self, _cx: &mut Ctx<'_>) {
+        self.say("recovered".into());
     }
 
     fn poll(&mut self) -> Option<Output<String>> {
@@ -77,7 +88,7 @@ impl Engine for Echo {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.wake.map(|at| Deadline { at, why: "test" })
+        self.wake.or(self.ill_at).map(|at| Deadline { at, why: "test" })
     }
 }
 
@@ -112,6 +123,41 @@ fn ticks_come_when_asked_for_and_not_before() {
     assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "tick");
     assert!(a.now().since(begin) >= wait);
     assert_eq!(a.next_event(Duration::ZERO, &mut NoTrace), None, "one deadline, one tick");
+}
+
+/// A panic over one datagram costs that datagram; what it said is nobody's to read.
+#[test]
+fn an_engine_that_panics_lives_on() {
+    let (driver, address) = driver();
+    let mut driver = driver.surviving_panics();
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let from = Addr::from(other.local_addr().unwrap());
+    for _ in 0..2 {
+        other.send_to(MISTAKE, SocketAddr::from(address)).unwrap();
+    }
+    other.send_to(&[0; 9], SocketAddr::from(address)).unwrap();
+    let said: Vec<_> = (0..3).map(|_| driver.next_event(LIMIT, &mut NoTrace).unwrap()).collect();
+    assert_eq!(said, ["recovered", "recovered", "9 bytes"]);
+    let panics = driver.take_panics().unwrap();
+    assert_eq!((panics.count, panics.from), (2, Some(from)));
+    let (file, line) = panics.place.rsplit_once(':').unwrap();
+    assert!(file.ends_with("tests/driver.rs") && line.parse::<u32>().is_ok(), "{panics:?}");
+    assert_eq!(driver.take_panics(), None);
+}
+
+/// A tick that panics is not tried again at once, for ever.
+#[test]
+fn a_tick_that_panics_leaves_time_for_datagrams() {
+    let (driver, address) = driver();
+    let mut driver = driver.surviving_panics();
+    // It is due before it is asked for, which the engine takes ill, and stays due.
+    driver.engine_mut().ill_at = Some(Time::ZERO);
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    assert_eq!(driver.next_event(LIMIT, &mut NoTrace).unwrap(), "recovered");
+    other.send_to(&[0; 9], SocketAddr::from(address)).unwrap();
+    assert_eq!(driver.next_event(Duration::from_millis(500), &mut NoTrace).unwrap(), "9 bytes");
+    assert_eq!(driver.take_panics().unwrap().count, 1);
+    assert_eq!(driver.next_event(LIMIT, &mut NoTrace).unwrap(), "recovered", "and once more a second later");
 }
 
 #[test]

@@ -11,13 +11,13 @@ use keytoll_engine::Time;
 use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2;
 use keytoll_lab::node::Blueprint;
-use keytoll_live::{Capture, Clock, Driver, Tap, os_seed};
+use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
 use keytoll_native::clock::unix_seconds;
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::Role;
 use miette::{Report, miette};
 use serde_json::Value;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::books::Books;
 use super::control::{self, Order};
@@ -71,6 +71,7 @@ impl Node {
         let capture = args.pcap.as_deref().map(|path| begin_capture(path, plan, args, &clock)).transpose()?;
         let tap = (tap, capture.clone());
         let driver = Driver::new(host, Real::default(), sockets).with_clock(clock).with_tap(tap);
+        let driver = driver.surviving_panics();
         let waker = driver.waker();
         let mut node = Self {
             stop: interrupt::watch(move || waker.wake())?,
@@ -109,6 +110,9 @@ impl Node {
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
+        if let Some(panics) = self.driver.take_panics() {
+            mistaken(&panics);
+        }
         if let Some(why) = self.driver.take_interface_loss() {
             warn!(target: "keytoll", "this machine's interface is gone, and carries nothing any more: {why}");
         }
@@ -214,6 +218,16 @@ impl Node {
             let _ = screen::print(&format!("{line}\n"));
         }
     }
+}
+
+/// Says where keytoll made a mistake. What the mistake was about may be secret.
+fn mistaken(Panics { count, place, from }: &Panics) {
+    let about = from.map_or_else(String::new, |from| format!(" over a datagram from {from}"));
+    error!(
+        target: "keytoll",
+        "keytoll made a mistake at {place}{about}, {count} since the last line: what the input was for was given up, all \
+         else goes on; please report this line"
+    );
 }
 
 /// Begins a capture, with the secret that opens RADIUS. Wireshark takes one: an AAA server's is that of its first client.

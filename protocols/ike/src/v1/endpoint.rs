@@ -20,6 +20,7 @@ use super::{initiator, responder};
 use crate::config::{Config, Connection};
 use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::HalfOpenTable;
+use crate::lent::Lent;
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Header, Identity};
@@ -35,6 +36,8 @@ pub struct Endpoint {
     half_open: HalfOpenTable,
     /// Whether no new ones are let in.
     draining: bool,
+    /// The SA that is out of the tables.
+    lent: Lent,
 }
 
 /// What every SA of an endpoint may use.
@@ -170,6 +173,7 @@ impl Endpoint {
             timers: BTreeMap::new(),
             half_open: HalfOpenTable::default(),
             draining: false,
+            lent: Lent::default(),
         }
     }
 
@@ -411,7 +415,10 @@ impl Endpoint {
     fn move_in(&mut self, old: u64, new: u64, children: Vec<Child>, cx: &mut Ctx<'_>) {
         let mut env = Env { shared: &mut self.shared, cx };
         env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
-        self.with_sa(new, cx, |sa, env| sa.adopt(old, children, env));
+        let Some(mut heir) = self.take(new) else { return };
+        self.lent.inherits(children.iter().map(Child::inbound_spi));
+        heir.adopt(old, children, &mut Env { shared: &mut self.shared, cx });
+        self.keep(heir);
     }
 
     fn forget_others(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
@@ -430,10 +437,12 @@ impl Endpoint {
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, cookie));
         }
+        sa.lend(&mut self.lent);
         Some(sa)
     }
 
     fn keep(&mut self, mut sa: Box<Sa>) {
+        self.lent.is_back();
         if !sa.is_half_open()
             && let Some(key) = sa.half_open.take()
         {
@@ -468,6 +477,23 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
+    fn let_go(&mut self, cx: &mut Ctx<'_>) {
+        if let Some((sa, half_open)) = self.lent.missing() {
+            half_open.into_iter().for_each(|key| self.half_open.remove(key, sa.0));
+            // Rare enough to look through the whole list.
+            self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
+        }
+        self.shared.born.clear();
+        let env = &mut Env { shared: &mut self.shared, cx };
+        self.lent.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
+        while let Some(deed) = self.shared.deeds.pop_front() {
+            self.act(deed, cx);
+        }
+    }
+}
+
 /// Tells the owner that an SA is gone with these children.
 pub(super) fn close(sa: SaId, children: &[Child], reason: Reason, env: &mut Env<'_, '_>) {
     for child in children {
@@ -490,6 +516,10 @@ impl Engine for Endpoint {
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
         }
+    }
+
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.let_go(cx);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

@@ -18,6 +18,7 @@ use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Sent};
 use crate::config::Connection;
 use crate::event::{Reason, SaId};
+use crate::lent::Lent;
 use crate::nat::Nat;
 use crate::role::Role;
 use crate::route::Route;
@@ -168,6 +169,16 @@ impl Sa {
 
     pub(super) const fn is_half_open(&self) -> bool {
         matches!(self.state, State::AwaitingKeys(_) | State::AwaitingIdentity(_) | State::AwaitingProof(_))
+    }
+
+    /// Says what must be let go of if it does not come back into the tables.
+    pub(super) fn lend(&self, lent: &mut Lent) {
+        match &self.state {
+            State::Established(sa) => {
+                lent.leaves(self.core.id(), self.half_open, !sa.is_unannounced(), sa.children());
+            }
+            _ => lent.leaves(self.core.id(), self.half_open, false, std::iter::empty()),
+        }
     }
 
     /// Whose it is, once that is proved.

@@ -15,11 +15,12 @@ use super::cookie::Jar;
 use super::established::{Child, Peer, Task};
 use super::event::{Command, Event, Reason, SaId};
 use super::initiator;
-use super::pool::Pools;
+use super::pool::{Lease, Pools};
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
 use crate::half_open::HalfOpenTable;
+use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
@@ -38,6 +39,8 @@ pub struct Endpoint {
     closing: usize,
     /// Whether no new ones are let in.
     draining: bool,
+    /// The SA that is out of the tables, and its inner address.
+    lent: (Lent, Option<Lease>),
 }
 
 /// What every SA of an endpoint may use.
@@ -197,6 +200,7 @@ impl Endpoint {
             cookies,
             closing: 0,
             draining: false,
+            lent: (Lent::default(), None),
         }
     }
 
@@ -384,6 +388,8 @@ impl Endpoint {
         }
         while let Some(moved) = self.shared.moves.pop() {
             let taken = self.take(moved.to);
+            self.lent.0.inherits(moved.children.iter().map(Child::inbound_spi));
+            self.lent.1 = moved.peer.lease;
             let env = &mut Env { shared: &mut self.shared, cx };
             let Some(mut heir) = taken else {
                 moved.abandon(env);
@@ -402,10 +408,13 @@ impl Endpoint {
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, spi));
         }
+        self.lent.1 = sa.lend(&mut self.lent.0);
         Some(sa)
     }
 
     fn keep(&mut self, mut sa: Box<Sa>) {
+        self.lent.0.is_back();
+        self.shared.pools.settle();
         if !sa.is_half_open()
             && let Some(key) = sa.half_open.take()
         {
@@ -424,6 +433,23 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
+    fn let_go(&mut self, cx: &mut Ctx<'_>) {
+        if let Some((sa, Some(key))) = self.lent.0.missing() {
+            self.half_open.remove(key, sa.0);
+        }
+        self.shared.born.clear();
+        let moves = std::mem::take(&mut self.shared.moves);
+        let lease = self.lent.1.take().filter(|_| self.lent.0.missing().is_some());
+        let env = &mut Env { shared: &mut self.shared, cx };
+        moves.into_iter().for_each(|moved| moved.abandon(env));
+        self.lent.0.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
+        env.shared.pools.take_back();
+        lease.into_iter().for_each(|lease| env.shared.pools.give_back(lease));
+    }
+}
+
 impl Engine for Endpoint {
     type Command = Command;
     type Event = Event;
@@ -434,6 +460,10 @@ impl Engine for Endpoint {
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
         }
+    }
+
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.let_go(cx);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

@@ -7,7 +7,11 @@ use super::config::{Config, Pool};
 
 /// The pools of all connections, and what of them is given away.
 #[derive(Debug)]
-pub(super) struct Pools(Vec<Option<Used>>);
+pub(super) struct Pools {
+    used: Vec<Option<Used>>,
+    /// What was given away since [`Self::settle`].
+    unsettled: Option<Lease>,
+}
 
 #[derive(Debug)]
 struct Used {
@@ -28,23 +32,37 @@ pub(super) struct Lease {
 impl Pools {
     pub(super) fn new(config: &Config) -> Self {
         let used = |pool| Used { pool, next: 0, returned: BTreeSet::new() };
-        Self(config.connections.iter().map(|connection| connection.pool.map(used)).collect())
+        let used = config.connections.iter().map(|connection| connection.pool.map(used)).collect();
+        Self { used, unsettled: None }
     }
 
     /// An address for a new SA of this connection, the one returned first if there is one.
     pub(super) fn lease(&mut self, connection: usize) -> Option<Lease> {
-        let used = self.0.get_mut(connection)?.as_mut()?;
+        let used = self.used.get_mut(connection)?.as_mut()?;
         let index = used.returned.pop_first().or_else(|| {
             let fresh = (used.next < used.pool.size).then_some(used.next);
             used.next += u32::from(fresh.is_some());
             fresh
         })?;
-        Some(Lease { address: offset(used.pool.first, index), connection, index })
+        self.unsettled = Some(Lease { address: offset(used.pool.first, index), connection, index });
+        self.unsettled
+    }
+
+    /// Whoever got an address is in the tables.
+    pub(super) const fn settle(&mut self) {
+        self.unsettled = None;
+    }
+
+    /// Whoever got an address never came into the tables.
+    pub(super) fn take_back(&mut self) {
+        if let Some(lease) = self.unsettled.take() {
+            self.give_back(lease);
+        }
     }
 
     /// Takes an address back.
     pub(super) fn give_back(&mut self, lease: Lease) {
-        if let Some(used) = self.0.get_mut(lease.connection).and_then(Option::as_mut) {
+        if let Some(used) = self.used.get_mut(lease.connection).and_then(Option::as_mut) {
             used.returned.insert(lease.index);
         }
     }
@@ -64,7 +82,8 @@ mod tests {
     #[test]
     fn addresses_are_unique_while_leased_and_come_back() {
         let pool = Pool { first: "10.0.0.254".parse().unwrap(), size: 3 };
-        let mut pools = Pools(vec![None, Some(Used { pool, next: 0, returned: BTreeSet::new() })]);
+        let used = vec![None, Some(Used { pool, next: 0, returned: BTreeSet::new() })];
+        let mut pools = Pools { used, unsettled: None };
         assert_eq!(pools.lease(0), None);
         let leases: Vec<Lease> = std::iter::from_fn(|| pools.lease(1)).collect();
         let addresses: Vec<String> = leases.iter().map(|lease| lease.address.to_string()).collect();

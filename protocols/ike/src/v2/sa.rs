@@ -13,10 +13,12 @@ use super::fragment::Reassembly;
 use super::inbound::Inbound;
 use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
+use super::pool::Lease;
 use super::outbound::{self, Kind, Plain};
 use super::protect::Protection;
 use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse_in};
 use super::window::{Due, Received, Requests, Responses};
+use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
 
@@ -200,6 +202,16 @@ impl Sa {
                 | State::RelayAwaitsPeer(_)
                 | State::AwaitingFinalAuth(_)
         )
+    }
+
+    /// Says what must be let go of if it does not come back into the tables; gives the inner address among it.
+    pub(super) fn lend(&self, lent: &mut Lent) -> Option<Lease> {
+        let State::Established(sa) = &self.state else {
+            lent.leaves(self.core.id(), self.half_open, false, std::iter::empty());
+            return None;
+        };
+        lent.leaves(self.core.id(), self.half_open, sa.is_known(), sa.children());
+        sa.lease()
     }
 
     /// A message whose header carries our SPI.

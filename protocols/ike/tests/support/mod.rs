@@ -6,6 +6,7 @@ pub(crate) mod bench;
 pub(crate) mod books;
 pub(crate) mod lab;
 pub(crate) mod ladder;
+pub(crate) mod mistaken;
 pub(crate) mod mutants;
 pub(crate) mod responder;
 pub(crate) mod responder_v1;

@@ -7,16 +7,17 @@ use keytoll_crypto::Real;
 use keytoll_engine::algorithm::{Group, KeyKind};
 use keytoll_engine::crypto::KeyPair;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Crypto, Datagram, Input, Rng};
+use keytoll_engine::{Addr, Crypto, Datagram, Input, Output, Rng};
 use keytoll_ike::config::{Believe, Phase1, Prove};
-use keytoll_ike::event::{Command, Event};
+use keytoll_ike::event::{Command, Event, SaId};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
 
 use super::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
 use crate::support::bench::{Fault, Rewriter};
 use crate::support::lab::{self, Pki, both, ike, keys_by_identity, only, seconds, secret};
-use crate::support::mutants::{bytewise, headers};
+use crate::support::mistaken::{Mistaken, deliver_mistaken};
+use crate::support::mutants::{bytewise, giants, headers};
 use crate::support::{Bench, Side};
 
 #[test]
@@ -261,6 +262,92 @@ fn what_ikev1_cannot_name_is_not_begun() {
     let mut bench = Bench::new((i, r));
     bench.initiate();
     assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "signatures are RSA");
+}
+
+/// What the conversation is about, step by step.
+const STEPS: [fn(&mut Bench); 6] = [
+    |bench| bench.initiate(),
+    |bench| of_sa(bench, Side::R, Command::Probe),
+    |bench| of_sa(bench, Side::I, Command::CreateChild),
+    |bench| of_sa(bench, Side::I, Command::RekeyIke),
+    |bench| of_sa(bench, Side::R, Command::CreateChild),
+    |bench| of_sa(bench, Side::R, Command::Delete),
+];
+
+fn of_sa(bench: &mut Bench, side: Side, command: fn(SaId) -> Command) {
+    if let Some(sa) = bench.seat(side).books.sas().first() {
+        bench.command(side, command(*sa));
+    }
+}
+
+/// Datagrams as large as they come, at every moment, under every cipher.
+#[test]
+fn the_largest_datagrams_change_nothing_under_every_cipher() {
+    let suites = ["3des-sha1-modp1024", "aes128-sha256-modp1024", "aes192-sha1-modp1024", "aes256-sha512-modp1024"];
+    for (suite, phase1) in suites.iter().flat_map(|suite| [(suite, Phase1::Main), (suite, Phase1::Aggressive)]) {
+        let (i, mut r) = both(psk(phase1), |connection| connection.suites = ike(suite));
+        (r.half_open.max, r.half_open.per_address_max) = (usize::MAX, usize::MAX);
+        let mut bench = Bench::new((i, r));
+        bench.ladder.silent = true;
+        for step in STEPS {
+            step(&mut bench);
+            while let Some((side, datagram)) = bench.intercept() {
+                for (what, bytes) in giants(&datagram.bytes) {
+                    let (from, to) = (datagram.from, datagram.to);
+                    let (_, outputs) = bench.handle(side, Input::Packet { from, to, bytes: &bytes });
+                    let told = outputs.iter().any(|output| matches!(output, Output::Event(_)));
+                    assert!(!told, "{suite}, {phase1:?}, {what}: {outputs:?}");
+                }
+                bench.deliver(side, &datagram);
+            }
+            bench.run_for(seconds(3));
+        }
+        assert!(bench.closures(Side::R).contains(&"deleted"), "{suite}, {phase1:?}");
+        delete_all(&mut bench);
+    }
+}
+
+/// The `n`th message of the conversation meets a mistake in its receiver's program, at the `nth` step of cryptography: whether
+/// there are so many steps; none if there are not so many messages.
+fn survives(phase1: Phase1, n: usize, nth: u32) -> Option<bool> {
+    let (i, r) = psk(phase1);
+    let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
+    bench.ladder.silent = true;
+    let (mut seen, mut is_hit) = (0, false);
+    for step in STEPS {
+        step(&mut bench);
+        while let Some((side, datagram)) = bench.intercept() {
+            if seen == n {
+                is_hit = deliver_mistaken(&mut bench, side, &datagram, nth);
+            } else {
+                bench.deliver(side, &datagram);
+            }
+            seen += 1;
+        }
+    }
+    bench.run_for(seconds(400));
+    delete_all(&mut bench);
+    (seen > n).then_some(is_hit)
+}
+
+/// Both owners close what they know of, until there is nothing.
+fn delete_all(bench: &mut Bench) {
+    while bench.i.books.sa_count() + bench.r.books.sa_count() > 0 {
+        Side::BOTH.into_iter().for_each(|side| of_sa(bench, side, Command::Delete));
+        bench.run_for(seconds(10));
+    }
+    bench.assert_nothing_remains();
+}
+
+/// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
+#[test]
+fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let hits = |n| (0..).take_while(|nth| survives(phase1, n, *nth) == Some(true)).count();
+        let messages = (0..).take_while(|n| survives(phase1, *n, u32::MAX).is_some()).count();
+        let hits: Vec<usize> = (0..messages).map(hits).collect();
+        assert!(hits.len() > 12 && hits.iter().sum::<usize>() > 60, "{phase1:?}: {hits:?}");
+    }
 }
 
 /// RFC 2408 §5.14: what nobody has authenticated ends nothing.

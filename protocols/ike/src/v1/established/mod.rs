@@ -300,6 +300,11 @@ impl Established {
         &self.peer
     }
 
+    /// Its children, by the SPIs that we receive on.
+    pub(super) fn children(&self) -> impl Iterator<Item = u32> {
+        self.children.iter().map(Child::inbound_spi)
+    }
+
     /// Whether it has no children.
     pub(super) const fn is_childless(&self) -> bool {
         self.children.is_empty()

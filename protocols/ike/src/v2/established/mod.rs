@@ -113,6 +113,11 @@ enum Pending {
 }
 
 impl Child {
+    /// The SPI that we receive on.
+    pub(in crate::v2) const fn inbound_spi(&self) -> u32 {
+        self.inbound_spi
+    }
+
     /// A child that was just set up.
     pub(in crate::v2) fn up(sa: &ChildSa, config: &ChildConfig, now: Time) -> Self {
         Self {
@@ -172,6 +177,21 @@ impl Established {
     pub(in crate::v2) fn add_child(&mut self, child: Child, sa: ChildSa, core: &Core, env: &mut Env<'_, '_>) {
         self.children.push(child);
         env.emit(Event::ChildUp(core.id(), Box::new(sa)));
+    }
+
+    /// Whether the owner knows it by its present name.
+    pub(in crate::v2) fn is_known(&self) -> bool {
+        self.turn == Turn::Now
+    }
+
+    /// Its children, by the SPIs that we receive on.
+    pub(in crate::v2) fn children(&self) -> impl Iterator<Item = u32> {
+        self.children.iter().map(Child::inbound_spi)
+    }
+
+    /// The peer's inner address.
+    pub(in crate::v2) const fn lease(&self) -> Option<Lease> {
+        self.peer.lease
     }
 
     /// What "dynamic" selectors mean in this SA.

@@ -1,0 +1,80 @@
+//! What an endpoint must let go of when an SA does not come back: while a message is handled the SA is out of the tables, and a
+//! panic takes it along.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use keytoll_engine::{Addr, Output};
+
+use crate::event::{Event, Reason, SaId};
+
+/// The SA that is out of the tables, as it was when it left them; its room is used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Lent {
+    sa: Option<SaId>,
+    half_open: Option<(Addr, u64)>,
+    is_up: bool,
+    children: Vec<u32>,
+}
+
+impl Lent {
+    /// An SA leaves the tables; `half_open`: its place among those, `is_up`: its owner knows it as one that is up,
+    /// `children`: by the SPIs that we receive on.
+    pub(crate) fn leaves(
+        &mut self,
+        sa: SaId,
+        half_open: Option<(Addr, u64)>,
+        is_up: bool,
+        children: impl Iterator<Item = u32>,
+    ) {
+        (self.sa, self.half_open, self.is_up) = (Some(sa), half_open, is_up);
+        self.children.clear();
+        self.children.extend(children);
+    }
+
+    /// Children are on their way into it.
+    pub(crate) fn inherits(&mut self, children: impl Iterator<Item = u32>) {
+        self.is_up = true;
+        self.children.extend(children);
+    }
+
+    /// It is back.
+    pub(crate) const fn is_back(&mut self) {
+        self.sa = None;
+    }
+
+    /// The SA that is out, and its place among the half-open ones.
+    pub(crate) fn missing(&self) -> Option<(SaId, Option<(Addr, u64)>)> {
+        self.sa.map(|sa| (sa, self.half_open))
+    }
+
+    /// What the owner does not know yet of the end of the SA that is out; `said` is what it has not heard yet, but will.
+    pub(crate) fn obituary(&mut self, said: &VecDeque<Output<Event>>) -> Vec<Event> {
+        let Some(lost) = self.sa.take() else { return Vec::new() };
+        let mut left: BTreeSet<u32> = self.children.drain(..).collect();
+        let (mut is_up, mut is_told) = (self.is_up, false);
+        for event in said.iter().filter_map(event_of) {
+            match event {
+                Event::Established(established) => is_up |= established.sa == lost,
+                Event::ChildUp(sa, new) | Event::ChildRekeyed { sa, new, .. } if *sa == lost => {
+                    left.insert(new.inbound_spi);
+                }
+                Event::ChildDown(_, spi) => {
+                    left.remove(spi);
+                }
+                Event::Closed(sa, _) | Event::Failed(sa, _) => is_told |= *sa == lost,
+                Event::Rekeyed { old, .. } => is_told |= *old == lost,
+                _ => {}
+            }
+        }
+        let end = if is_up { Event::Closed } else { Event::Failed };
+        let children = left.into_iter().map(|spi| Event::ChildDown(lost, spi));
+        children.chain((!is_told).then(|| end(lost, Reason::Internal))).collect()
+    }
+}
+
+const fn event_of(output: &Output<Event>) -> Option<&Event> {
+    match output {
+        Output::Event(event) => Some(event),
+        Output::Packet(_) => None,
+    }
+}
