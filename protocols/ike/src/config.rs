@@ -20,6 +20,9 @@ pub struct Config {
     pub retransmission: Retransmission,
     /// Defence against floods of IKE_SA_INIT.
     pub half_open: HalfOpen,
+    /// A peer gets no more children under one IKE SA. Those that are being replaced do not count, up to as many again; in IKEv1
+    /// they do.
+    pub children_max: usize,
     /// RFC 7383, if at all.
     pub fragmentation: Option<Fragmentation>,
     /// UDP port for IKE; 500 unless somebody knows better.
@@ -46,6 +49,7 @@ impl Config {
             connections,
             retransmission: Retransmission::default(),
             half_open: HalfOpen::default(),
+            children_max: CHILDREN_MAX,
             fragmentation: Some(Fragmentation::default()),
             port: 500,
             nat_port: 4500,
@@ -94,17 +98,29 @@ pub struct HalfOpen {
     pub cookies_from: usize,
     /// More are never held; further requests are dropped.
     pub max: usize,
-    /// More are never held for one source address.
+    /// More are never held for one source address, in IPv6 for one /64. Those count, too, whose initiator was refused, while
+    /// they are there to say so again.
     pub per_address_max: usize,
     /// A half-open SA that does not go on is forgotten after this.
     pub lifetime: Duration,
+    /// SAs that are over and only repeat their last response: of more the oldest are forgotten.
+    pub lingering_max: usize,
 }
 
 impl Default for HalfOpen {
     fn default() -> Self {
-        Self { cookies_from: 64, max: 4096, per_address_max: 64, lifetime: Duration::from_secs(30) }
+        Self {
+            cookies_from: 64,
+            max: 4096,
+            per_address_max: 64,
+            lifetime: Duration::from_secs(30),
+            lingering_max: 4096,
+        }
     }
 }
+
+/// The usual limit of children under one IKE SA.
+const CHILDREN_MAX: usize = 64;
 
 /// IKE fragmentation, RFC 7383.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,6 +45,11 @@ impl Endpoint {
         self.v2.closing_count() + self.v1.as_ref().map_or(0, |v1| v1.closing_count())
     }
 
+    /// How many IKE SAs are over and only repeat their last response.
+    pub fn lingering_count(&self) -> usize {
+        self.v2.lingering_count()
+    }
+
     /// How many half-open SAs it holds as responder.
     pub fn half_open_count(&self) -> usize {
         self.v2.half_open_count() + self.v1.as_ref().map_or(0, |v1| v1.half_open_count())

@@ -1,7 +1,7 @@
 //! What a responder holds of initiators that may not exist, for both versions.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use keytoll_engine::Addr;
 use keytoll_engine::map::FastMap;
@@ -12,7 +12,7 @@ pub(crate) struct HalfOpenTable {
     /// Our SPIs by the initiator's address and SPI. Whether a first message is a repeated one, its bytes decide: peers
     /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
     by_initiator: FastMap<(Addr, u64), Vec<u64>>,
-    by_address: BTreeMap<IpAddr, usize>,
+    by_origin: BTreeMap<IpAddr, usize>,
     count: usize,
 }
 
@@ -27,9 +27,9 @@ impl HalfOpenTable {
         self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// How many there are from one address.
+    /// How many there are from one address, in IPv6 from its /64.
     pub(crate) fn from(&self, ip: IpAddr) -> usize {
-        self.by_address.get(&ip).copied().unwrap_or(0)
+        self.by_origin.get(&origin(ip)).copied().unwrap_or(0)
     }
 
     /// A new one.
@@ -38,7 +38,7 @@ impl HalfOpenTable {
             Some(spis) => spis.push(spi),
             None => drop(self.by_initiator.insert(key, vec![spi])),
         }
-        *self.by_address.entry(key.0.ip).or_default() += 1;
+        *self.by_origin.entry(origin(key.0.ip)).or_default() += 1;
         self.count += 1;
     }
 
@@ -51,11 +51,21 @@ impl HalfOpenTable {
             self.by_initiator.remove(&key);
         }
         self.count -= 1;
-        if let Some(count) = self.by_address.get_mut(&key.0.ip) {
+        let origin = origin(key.0.ip);
+        if let Some(count) = self.by_origin.get_mut(&origin) {
             *count -= 1;
             if *count == 0 {
-                self.by_address.remove(&key.0.ip);
+                self.by_origin.remove(&origin);
             }
         }
+    }
+}
+
+/// Of whom an address is one of many.
+// RFC 8019 §4.2: whoever has one IPv6 address has a whole prefix of them, so that limits are for prefixes.
+fn origin(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.into(),
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
     }
 }

@@ -12,13 +12,13 @@
 use crate::support;
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
-use keytoll_ike::v2::config::{Fragmentation, HalfOpen, Pool};
+use keytoll_ike::v2::config::{Fragmentation, HalfOpen, Pool, Prove};
 use keytoll_ike::v2::{Command, Config, Event};
 use support::lab::{Pki, both, only, psk, seconds};
 use support::mistaken::{Mistaken, deliver_mistaken};
@@ -185,7 +185,11 @@ fn survives(n: usize, nth: u32) -> bool {
     delete_all(&mut bench);
     // Whatever was lost, its inner address is there for the next.
     let (up, mut bench) = (bench.i.events.len(), bench.established());
-    assert!(bench.i.events[up..].iter().any(|event| matches!(event, Event::Established(new) if new.address.is_some())));
+    assert!(
+        bench.i.events[up..]
+            .iter()
+            .any(|event| matches!(event, Event::Established(new) if new.address.is_some()))
+    );
     bench.assert_agreement();
     delete_all(&mut bench);
     is_hit
@@ -437,6 +441,172 @@ fn half_open_sas_are_limited_in_all_and_for_each_source() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (100, 100));
     bench.run_for(seconds(31));
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
+}
+
+/// The limits of a gateway that holds a thousand half-open SAs, as node files make them.
+fn of_a_thousand(half_open: HalfOpen) -> HalfOpen {
+    HalfOpen { cookies_from: 125, max: 1000, per_address_max: 125, ..half_open }
+}
+
+/// A first request from an address that receives: if it is asked for a cookie, it comes back with it.
+fn knock(bench: &mut Bench, request: &Datagram) {
+    let Datagram { from, to, ref bytes, .. } = *request;
+    let (_, outputs) = bench.handle(Side::R, Input::Packet { from, to, bytes });
+    let Some(Output::Packet(answer)) = outputs.first() else { return };
+    if answer.bytes[16] != 41 {
+        return;
+    }
+    // RFC 7296 §2.6: HDR, N(COOKIE), and all that was there before.
+    let mut with_cookie = [&bytes[..28], &answer.bytes[28..], &bytes[28..]].concat();
+    (with_cookie[28], with_cookie[16]) = (bytes[16], 41);
+    let length = u32::try_from(with_cookie.len()).unwrap();
+    with_cookie[24..28].copy_from_slice(&length.to_be_bytes());
+    bench.handle(Side::R, Input::Packet { from, to, bytes: &with_cookie });
+}
+
+/// One address, or one IPv6 prefix with all its addresses, knocks as often as it can and never goes on: others get in.
+#[test]
+fn nobody_is_locked_out_from_elsewhere() {
+    let v4 = |_| IpAddr::from(Ipv4Addr::new(203, 0, 113, 1));
+    let v6 = |n: u32| IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, (n >> 16) as u16, n as u16));
+    for (origin, of) in [("an address", &v4 as &dyn Fn(u32) -> IpAddr), ("a prefix", &v6)] {
+        let template = template();
+        let (i, mut r) = psk();
+        r.half_open = of_a_thousand(r.half_open);
+        let mut bench = Bench::new((i, r));
+        for n in 0..2000 {
+            let mut request = forged(&template, n, Ipv4Addr::UNSPECIFIED);
+            request.from.ip = of(n);
+            knock(&mut bench, &request);
+        }
+        assert_eq!(bench.r.endpoint.half_open_count(), 125, "{origin}");
+        bench.initiate();
+        bench.settle();
+        bench.i.books.only_child();
+        bench.run_for(seconds(31));
+        assert_eq!(bench.r.endpoint.half_open_count(), 0, "{origin}");
+    }
+}
+
+/// Whoever writes another one's address on its requests does not lock that one out: cookies go there.
+#[test]
+fn nobody_is_locked_out_in_its_own_name() {
+    let template = template();
+    let (i, mut r) = psk();
+    r.half_open = of_a_thousand(r.half_open);
+    let mut bench = Bench::new((i, r));
+    for n in 0..2000 {
+        let datagram = forged(&template, n, Ipv4Addr::new(192, 0, 2, 10));
+        strike(&mut bench, Side::R, &datagram, &datagram.bytes);
+    }
+    assert_eq!(bench.r.endpoint.half_open_count(), 63, "half of what one address may have");
+    bench.initiate();
+    bench.settle();
+    bench.i.books.only_child();
+}
+
+/// An initiator that was refused counts as half open while its SA is there to say so again, and not for longer.
+#[test]
+fn refused_initiators_keep_their_places_and_no_more() {
+    let (mut i, mut r) = psk();
+    only(&mut i).local = Prove::Psk(support::lab::secret("wrong"));
+    r.half_open = HalfOpen { per_address_max: 10, ..r.half_open };
+    let mut bench = Bench::new((i, r));
+    for _ in 0..40 {
+        bench.initiate();
+        bench.settle();
+    }
+    let endpoint = &bench.r.endpoint;
+    assert_eq!((endpoint.half_open_count(), endpoint.sa_count(), endpoint.lingering_count()), (10, 10, 10));
+    assert_eq!(bench.failures(Side::R).len(), 10);
+    bench.run_for(seconds(31));
+    assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
+}
+
+/// A peer that comes and goes without end leaves no more behind than is agreed.
+#[test]
+fn sas_that_are_over_are_forgotten_when_there_are_too_many() {
+    let (i, mut r) = psk();
+    r.half_open.lingering_max = 5;
+    let mut bench = Bench::null((i, r), 1);
+    for _ in 0..20 {
+        bench.initiate();
+        bench.settle();
+        of_sa(&mut bench, Side::I, Command::Delete);
+        bench.settle();
+        assert!(bench.r.endpoint.sa_count() <= 5);
+    }
+    assert_eq!(bench.r.endpoint.lingering_count(), 5);
+    // The latest is there to say its last words again.
+    let (_, last) = bench.sent.iter().rev().find(|(side, _)| *side == Side::I).unwrap().clone();
+    let before = bench.sent.len();
+    bench.deliver(Side::R, &last);
+    assert_eq!(bench.sent.len(), before + 1);
+    bench.assert_nothing_remains();
+}
+
+/// RFC 8019 §5: a peer that makes children without end is told NO_ADDITIONAL_SAS; what it has can be replaced as ever.
+#[test]
+fn children_without_end_are_refused() {
+    let (i, mut r) = psk();
+    r.children_max = 3;
+    let mut bench = Bench::new((i, r)).established();
+    for _ in 0..20 {
+        of_sa(&mut bench, Side::I, Command::CreateChild);
+        bench.settle();
+    }
+    assert_eq!(bench.r.books.all_children().len(), 3);
+    assert_eq!(bench.refusals(Side::I), vec!["NO_ADDITIONAL_SAS"; 18]);
+    for _ in 0..10 {
+        of_child(&mut bench, Side::I, Command::RekeyChild);
+        bench.settle();
+        assert_eq!(bench.disagreement_of_books(), None, "{}", bench.ladder);
+        assert_eq!(bench.r.books.all_children().len(), 3);
+    }
+    // Whoever replaces and never deletes comes to an end, too.
+    while let Some((side, datagram)) = {
+        of_child(&mut bench, Side::I, Command::RekeyChild);
+        bench.intercept()
+    } {
+        let is_delete = side == Side::R && datagram.bytes[18] == 37;
+        if is_delete {
+            break;
+        }
+        bench.deliver(side, &datagram);
+    }
+    assert!(bench.r.books.all_children().len() <= 6);
+}
+
+/// RFC 7296 §2.19: an initiator that has asked for no address is given none, whatever the responder says; and none that no
+/// host can have.
+#[test]
+fn an_address_that_nobody_asked_for_is_not_taken() {
+    let cases: [(bool, [u8; 4], Option<&str>); 5] = [
+        (false, [10, 9, 8, 7], None),
+        (true, [10, 9, 8, 7], Some("10.9.8.7")),
+        (true, [0, 0, 0, 0], None),
+        (true, [127, 0, 0, 1], None),
+        (true, [255, 255, 255, 255], None),
+    ];
+    for (asks, address, expected) in cases {
+        let (mut i, r) = psk();
+        only(&mut i).request_address = asks;
+        let mut bench = Bench::null((i, r), 1);
+        bench.initiate();
+        while let Some((side, mut datagram)) = bench.intercept() {
+            if side == Side::I && datagram.bytes[18] == 35 {
+                // CP(CFG_REPLY): INTERNAL_IP4_ADDRESS of four octets.
+                let body = [&[2, 0, 0, 0, 0, 1, 0, 4][..], &address].concat();
+                datagram.bytes = mutants::with_payload(&datagram.bytes, 47, &body);
+            }
+            bench.deliver(side, &datagram);
+        }
+        let given = bench.i.events.iter().find_map(|event| match event {
+            Event::Established(up) => Some(up.address),
+            _ => None,
+        });
+        assert_eq!(given.unwrap(), expected.map(|text| text.parse().unwrap()), "{asks} {address:?}");
+    }
 }
 
 /// A cookie is good for one initiator at one address, and not for ever.

@@ -177,7 +177,7 @@ fn endpoint((row, sites): (&RowPlan, &Sites), connection: Connection) -> Config 
         base: options.retransmission.base,
         tries: u32::from(options.retransmission.tries),
     };
-    config.half_open = half_open(options.cookies, max, config.retransmission.total());
+    config.half_open = half_open(options.cookies, max);
     (config.port, config.nat_port) = (sites.ports.ike, sites.ports.nat);
     config.force_encapsulation = sites.encapsulated;
     config.fragmentation =

@@ -144,6 +144,8 @@ pub struct EndpointPlan {
     pub cookies: CookiePolicy,
     /// Half-open SAs held at most.
     pub half_open_max: u32,
+    /// SAs for traffic under one IKE SA at most.
+    pub children_max: u32,
     /// Longest IP packet of a fragmented message; none: no fragments.
     pub fragment_bytes: Option<u16>,
     /// Timers of requests.
@@ -154,12 +156,16 @@ pub struct EndpointPlan {
     pub sa_limits: SaLimits,
 }
 
+/// SAs for traffic that a peer may have under one IKE SA, unless a file says otherwise.
+const CHILDREN_MAX: u32 = 64;
+
 /// The keys of an endpoint, beside those of its role.
 pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "port",
     "nat_port",
     "cookies",
     "half_open_max",
+    "children_max",
     "fragmentation",
     "encapsulation",
     "retransmit_first",
@@ -186,6 +192,8 @@ pub(super) fn endpoint(
         half_open_max: document.or("half_open_max", options.half_open_max, |item| {
             item.integer(1..=10_000_000).map(|max| max as u32)
         })?,
+        children_max: document
+            .or("children_max", CHILDREN_MAX, |item| item.integer(1..=100_000).map(|max| max as u32))?,
         fragment_bytes: document.or("fragmentation", options.fragment_bytes, fragmentation)?,
         retransmission: Retransmission {
             first: document.or("retransmit_first", timers.first, wait)?,

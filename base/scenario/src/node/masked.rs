@@ -74,6 +74,7 @@ const SHOWN_KEYS: &[&str] = &[
     "accounting",
     "cookies",
     "half_open_max",
+    "children_max",
     "fragmentation",
     "encapsulation",
     "retransmit_first",

@@ -304,6 +304,7 @@ impl Core {
     /// Sends a message of phase 1, and again until the next one comes.
     pub(super) fn send(&mut self, packet: Packet, answers: Option<Fingerprint>, env: &mut Env<'_, '_>) {
         env.transmit(self.route, &packet, false);
+        self.reflection.answered(packet.bytes.len());
         self.last = Some(Sent::awaiting(packet, answers, env.now(), &env.shared.config.retransmission));
         self.refusal = None;
     }
@@ -311,6 +312,7 @@ impl Core {
     /// Sends a message of phase 1, and again if what it answers comes again.
     pub(super) fn answer(&mut self, packet: Packet, answers: Fingerprint, env: &mut Env<'_, '_>) {
         env.transmit(self.route, &packet, false);
+        self.reflection.answered(packet.bytes.len());
         self.last = Some(Sent::on_demand(packet, answers));
         self.refusal = None;
     }

@@ -155,7 +155,8 @@ struct Values<const N: usize> {
 }
 
 impl<const N: usize> Values<N> {
-    /// None if there is an attribute that is not among `kinds`, occurs twice, or has no such value.
+    /// None if there is an attribute that is not among `kinds`, occurs twice, or has no such value; or if there would be no
+    /// SA: a lifetime of zero is over when it begins, and would be replaced without end.
     fn read(
         attributes: Attributes<'_>,
         kinds: [u16; N],
@@ -170,6 +171,7 @@ impl<const N: usize> Values<N> {
             } else if kind == life_duration {
                 // RFC 2407 §4.5: a duration belongs to the type in front of it.
                 match unit.take()? {
+                    _ if value == 0 => return None,
                     SECONDS => values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX))),
                     KILOBYTES => values.kilobytes = Some(value),
                     _ => {}

@@ -15,7 +15,7 @@ use super::number::{AGGRESSIVE, IDENTITY_PROTECTION, INFORMATIONAL, QUICK_MODE};
 use super::phase1::{Step, fail, notify_of, tell_in_clear};
 use super::protect::{self, Iv};
 use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
-use super::transmission::{Due, Fingerprint, Sent};
+use super::transmission::{Due, Fingerprint, Reflection, Sent};
 use crate::config::Connection;
 use crate::event::{Reason, SaId};
 use crate::lent::Lent;
@@ -64,6 +64,8 @@ pub(super) struct Core {
     /// The SA whose place it takes.
     pub(super) replaces: Option<u64>,
     pub(super) begun: Time,
+    /// While nothing shows that the initiator receives at its address.
+    pub(super) reflection: Reflection,
 }
 
 /// What the SA waits for.
@@ -101,6 +103,11 @@ impl State {
             Self::AwaitingProof(wait) => Some((&wait.keyed.keys, wait.keyed.iv)),
             _ => None,
         }
+    }
+
+    /// Whether nothing has come that only somebody can say who has received our answer.
+    const fn is_unproved(&self) -> bool {
+        matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_))
     }
 
     /// When a responder gives an initiator up.
@@ -197,7 +204,9 @@ impl Sa {
     /// What we have answered came again.
     pub(super) fn repeat(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
         if let Some(last) = &mut self.core.last {
-            if !last.demand() {
+            self.core.reflection.received(step.message.len());
+            let is_unproved = self.state.is_unproved();
+            if !last.demand() || is_unproved && !self.core.reflection.repeats(last.packet.bytes.len()) {
                 return env.discard("answered often enough");
             }
             env.transmit(Route { remote: step.route.remote, ..self.core.route }, &last.packet, true);
@@ -422,8 +431,12 @@ impl Sa {
         let mut timers = env.shared.config.retransmission;
         // The initiator may be somebody else's address.
         timers.tries = if half_open { timers.tries.min(UNASKED_MAX) } else { timers.tries };
+        let reflection = &mut self.core.reflection;
         match last.tick(env.now(), &timers) {
             Due::NotYet => {}
+            Due::Again if self.state.is_unproved() && !reflection.repeats(last.packet.bytes.len()) => {
+                last.settle();
+            }
             Due::Again => env.transmit(self.core.route, &last.packet, true),
             // A responder waits for as long as half-open SAs live.
             Due::GiveUp if half_open => last.settle(),

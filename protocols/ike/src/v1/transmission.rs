@@ -50,6 +50,38 @@ impl Fingerprint {
     }
 }
 
+/// What went to an address that has not shown that it receives, and what came from it, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Reflection {
+    received: usize,
+    sent: usize,
+}
+
+impl Reflection {
+    /// RFC 9000 §8.1 has this number for QUIC; for IKE there is none, and whoever repeated itself without end was used to
+    /// flood others (CVE-2016-5361).
+    const FACTOR: usize = 3;
+
+    pub(super) const fn received(&mut self, bytes: usize) {
+        self.received = self.received.saturating_add(bytes);
+    }
+
+    /// The answer to its first message, which is as long as it has to be.
+    pub(super) const fn answered(&mut self, bytes: usize) {
+        self.sent = self.sent.saturating_add(bytes);
+    }
+
+    /// Whether so much may go there once more.
+    pub(super) const fn repeats(&mut self, bytes: usize) -> bool {
+        let sent = self.sent.saturating_add(bytes);
+        let may = sent <= self.received.saturating_mul(Self::FACTOR);
+        if may {
+            self.sent = sent;
+        }
+        may
+    }
+}
+
 /// So often an answer is repeated for who asks again: more often than any retransmission timer.
 const DEMANDS_MAX: u32 = 16;
 

@@ -1,7 +1,7 @@
 //! Child SAs: offering, answering, narrowing, keying. Read RFC 7296 §1.3.1, §2.9 (traffic selectors), §2.17 (keys),
 //! §2.19 (addresses) first.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use keytoll_engine::Addr;
 use keytoll_engine::algorithm::Group;
@@ -308,13 +308,17 @@ fn encapsulation(core: &Core) -> Option<(Addr, Addr)> {
     core.nat.found().then_some((core.route.local, core.route.remote))
 }
 
-/// The address a CFG_REPLY assigns, IPv6 first.
+/// The address a CFG_REPLY assigns, IPv6 first; one that a host can have.
 pub(super) fn assigned_address(cp: &Configuration<'_>) -> Option<IpAddr> {
     use crate::number::AttributeType;
     let of = |kind| cp.attributes().find(move |attribute| attribute.kind == kind);
     let v6 = of(AttributeType::INTERNAL_IP6_ADDRESS).and_then(|attribute| attribute.ipv6());
     let v4 = of(AttributeType::INTERNAL_IP4_ADDRESS).and_then(|attribute| attribute.ipv4());
-    v6.map(|(address, _)| address.into()).or(v4.map(IpAddr::from))
+    let v6 = v6.map(|(address, _)| IpAddr::from(address));
+    v6.or(v4.map(IpAddr::from)).filter(|address| {
+        let is_broadcast = *address == IpAddr::V4(Ipv4Addr::BROADCAST);
+        !(address.is_unspecified() || address.is_loopback() || address.is_multicast() || is_broadcast)
+    })
 }
 
 impl Refusal {

@@ -37,6 +37,8 @@ pub struct Endpoint {
     cookies: Jar,
     /// How many wait for the answer to their DELETE.
     closing: usize,
+    /// Those that are over, the first to be forgotten first.
+    lingering: BTreeSet<(Time, u64)>,
     /// Whether no new ones are let in.
     draining: bool,
     /// The SA that is out of the tables, and its inner address.
@@ -199,6 +201,7 @@ impl Endpoint {
             half_open: HalfOpenTable::default(),
             cookies,
             closing: 0,
+            lingering: BTreeSet::new(),
             draining: false,
             lent: (Lent::default(), None),
         }
@@ -219,7 +222,12 @@ impl Endpoint {
         self.closing
     }
 
-    /// How many half-open SAs it holds as responder.
+    /// How many IKE SAs are over and only repeat their last response.
+    pub fn lingering_count(&self) -> usize {
+        self.lingering.len()
+    }
+
+    /// How many half-open SAs it holds as responder, refused ones included while they linger.
     pub fn half_open_count(&self) -> usize {
         self.half_open.count()
     }
@@ -306,7 +314,10 @@ impl Endpoint {
     ) -> bool {
         let limits = self.shared.config.half_open;
         let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
-        if self.half_open.count() >= limits.cookies_from {
+        let of_origin = self.half_open.from(from.ip);
+        // Whoever forges an address must not take all of its places: the second half is for those that receive there.
+        let is_crowded = limits.cookies_from < usize::MAX && of_origin >= limits.per_address_max.div_ceil(2);
+        if self.half_open.count() >= limits.cookies_from || is_crowded {
             let shown =
                 request.cookie.is_some_and(|cookie| self.cookies.accepts(cookie, nonce, from, spi, cx));
             if !shown {
@@ -315,8 +326,8 @@ impl Endpoint {
                 return false;
             }
         }
-        let full =
-            self.half_open.count() >= limits.max || self.half_open.from(from.ip) >= limits.per_address_max;
+        // RFC 8019 §4.2: half-open SAs are limited for each origin, so that one of them does not fill the table.
+        let full = self.half_open.count() >= limits.max || of_origin >= limits.per_address_max;
         if full {
             cx.discard(Protocol::Ike, "too many half-open SAs");
         }
@@ -405,6 +416,9 @@ impl Endpoint {
     fn take(&mut self, spi: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&spi)?;
         self.closing -= usize::from(sa.is_closing());
+        if let State::Lingering(until) = sa.state {
+            self.lingering.remove(&(until, spi));
+        }
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, spi));
         }
@@ -415,7 +429,7 @@ impl Endpoint {
     fn keep(&mut self, mut sa: Box<Sa>) {
         self.lent.0.is_back();
         self.shared.pools.settle();
-        if !sa.is_half_open()
+        if !sa.keeps_its_place()
             && let Some(key) = sa.half_open.take()
         {
             self.half_open.remove(key, sa.spi());
@@ -429,7 +443,24 @@ impl Endpoint {
         if let Some(Deadline { at, why }) = deadline {
             self.timers.insert((at, sa.spi()), why);
         }
-        self.sas.insert(sa.spi(), sa);
+        let lingers_until = sa.lingers_until();
+        let spi = sa.spi();
+        self.sas.insert(spi, sa);
+        if let Some(until) = lingers_until {
+            self.linger(until, spi);
+        }
+    }
+
+    /// Of too many that are over the oldest are forgotten: nobody loses more than the last response said once more.
+    fn linger(&mut self, until: Time, spi: u64) {
+        self.lingering.insert((until, spi));
+        while self.lingering.len() > self.shared.config.half_open.lingering_max {
+            let Some((_, oldest)) = self.lingering.pop_first() else { return };
+            if let Some(mut sa) = self.take(oldest) {
+                sa.state = State::Gone;
+                self.keep(sa);
+            }
+        }
     }
 }
 

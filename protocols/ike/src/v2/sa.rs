@@ -13,8 +13,8 @@ use super::fragment::Reassembly;
 use super::inbound::Inbound;
 use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
-use super::pool::Lease;
 use super::outbound::{self, Kind, Plain};
+use super::pool::Lease;
 use super::protect::Protection;
 use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse_in};
 use super::window::{Due, Received, Requests, Responses};
@@ -167,6 +167,14 @@ impl Core {
         self.requests.settle();
         State::Lingering(env.now() + env.shared.config.retransmission.total())
     }
+
+    /// The same for an initiator that never proved who it is: no longer than a half-open SA is kept.
+    // RFC 8019 §4.1: the less time strangers' SAs are kept, the fewer there are.
+    pub(super) fn linger_refused(&mut self, env: &Env<'_, '_>) -> State {
+        let config = &env.shared.config;
+        self.requests.settle();
+        State::Lingering(env.now() + config.retransmission.total().min(config.half_open.lifetime))
+    }
 }
 
 /// Payloads in the clear, checked as far as every message can be.
@@ -187,6 +195,19 @@ impl Sa {
     pub(super) fn half_open(mut self: Box<Self>, key: (Addr, u64)) -> Box<Self> {
         self.half_open = Some(key);
         self
+    }
+
+    /// Whether it counts as half open, if it ever did: also when it has been refused, and says so once more.
+    pub(super) const fn keeps_its_place(&self) -> bool {
+        self.is_half_open() || matches!(self.state, State::Lingering(_))
+    }
+
+    /// Until when it repeats its last response, if that is all it does.
+    pub(super) const fn lingers_until(&self) -> Option<Time> {
+        match self.state {
+            State::Lingering(until) => Some(until),
+            _ => None,
+        }
     }
 
     /// Whether it waits for the answer to its DELETE.

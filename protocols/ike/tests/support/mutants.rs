@@ -157,18 +157,19 @@ pub(crate) fn inner_chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     let Some(links) = links(message[HEADER_LEN], &inside[..inside.len() - padding]) else {
         return Vec::new();
     };
-    let mutant = |(what, links): (String, Vec<Link>)| {
-        let (first, chain) = chained(&links);
-        let mut message = message[..HEADER_LEN + 4 + IV_LEN].to_vec();
-        message.extend(chain);
-        message.push(0);
-        message.extend([0; ICV_LEN]);
-        message[HEADER_LEN] = first;
-        let length = u16::try_from(message.len() - HEADER_LEN).unwrap();
-        message[HEADER_LEN + 2..HEADER_LEN + 4].copy_from_slice(&length.to_be_bytes());
-        (what, with_true_length(message))
-    };
+    let mutant = |(what, links): (String, Vec<Link>)| (what, encrypted(message, &links));
     rearranged(&links, rng).into_iter().map(mutant).collect()
+}
+
+/// The message with this chain inside.
+fn encrypted(message: &[u8], links: &[Link]) -> Vec<u8> {
+    let (first, chain) = chained(links);
+    let mut message = message[..HEADER_LEN + 4 + IV_LEN].to_vec();
+    message.extend(chain);
+    message.push(0);
+    message.extend([0; ICV_LEN]);
+    message[HEADER_LEN] = first;
+    with_true_length(with_longest_payload(message))
 }
 
 /// The largest datagram that UDP over IPv4 carries.
@@ -212,6 +213,14 @@ fn with_longest_payload(mut message: Vec<u8>) -> Vec<u8> {
     let length = u16::try_from(message.len() - HEADER_LEN).unwrap();
     message[HEADER_LEN + 2..HEADER_LEN + 4].copy_from_slice(&length.to_be_bytes());
     message
+}
+
+/// A message that null cryptography has left in the clear, with one more payload at the end of what is inside.
+pub(crate) fn with_payload(message: &[u8], kind: u8, body: &[u8]) -> Vec<u8> {
+    let inside = &message[HEADER_LEN + 4 + IV_LEN..message.len() - ICV_LEN - 1];
+    let mut all = links(message[HEADER_LEN], inside).unwrap();
+    all.push(Link { kind, critical: 0, body: body.to_vec() });
+    encrypted(message, &all)
 }
 
 /// The length in the header made to fit.

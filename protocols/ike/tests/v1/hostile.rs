@@ -8,7 +8,7 @@ use keytoll_engine::algorithm::{Group, KeyKind};
 use keytoll_engine::crypto::KeyPair;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Crypto, Datagram, Input, Output, Rng};
-use keytoll_ike::config::{Believe, Phase1, Prove};
+use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
 use keytoll_ike::event::{Command, Event, SaId};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
@@ -283,8 +283,11 @@ fn of_sa(bench: &mut Bench, side: Side, command: fn(SaId) -> Command) {
 /// Datagrams as large as they come, at every moment, under every cipher.
 #[test]
 fn the_largest_datagrams_change_nothing_under_every_cipher() {
-    let suites = ["3des-sha1-modp1024", "aes128-sha256-modp1024", "aes192-sha1-modp1024", "aes256-sha512-modp1024"];
-    for (suite, phase1) in suites.iter().flat_map(|suite| [(suite, Phase1::Main), (suite, Phase1::Aggressive)]) {
+    let suites =
+        ["3des-sha1-modp1024", "aes128-sha256-modp1024", "aes192-sha1-modp1024", "aes256-sha512-modp1024"];
+    for (suite, phase1) in
+        suites.iter().flat_map(|suite| [(suite, Phase1::Main), (suite, Phase1::Aggressive)])
+    {
         let (i, mut r) = both(psk(phase1), |connection| connection.suites = ike(suite));
         (r.half_open.max, r.half_open.per_address_max) = (usize::MAX, usize::MAX);
         let mut bench = Bench::new((i, r));
@@ -508,6 +511,89 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
         assert_eq!(bench.r.books.sa_count(), 1);
         assert_eq!(bench.r.endpoint.half_open_count(), 10, "nobody else's");
     }
+}
+
+/// Bytes that came from an address that shows nothing, and bytes that went there in the time in which a half-open SA lives;
+/// the first message comes so often.
+fn reflected(configs: (Config, Config), times: usize) -> (usize, usize) {
+    let mut bench = Bench::new(configs);
+    bench.cut.insert(Side::R, true);
+    bench.initiate();
+    let (_, first) = bench.intercept().unwrap();
+    bench.cut.insert(Side::I, true);
+    for _ in 0..times {
+        bench.deliver(Side::R, &first);
+    }
+    bench.run_for(seconds(40));
+    let sent = bench.sent.iter().filter(|(side, _)| *side == Side::R);
+    (first.bytes.len() * times, sent.map(|(_, datagram)| datagram.bytes.len()).sum())
+}
+
+/// Somebody who writes another one's address on a first message sends that one the answer; how much of it there may be.
+#[test]
+fn little_more_comes_back_than_was_sent() {
+    type Configs = fn(Phase1) -> (Config, Config);
+    let configs: [(&str, Configs); 3] =
+        [("shared key", psk), ("raw key", raw_keys), ("certificates", certificates)];
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        for (proof, configs) in configs {
+            let (received, answer) = reflected(configs(phase1), 1);
+            println!("{phase1:?} mode, {proof}: {received} bytes make {answer}");
+            let (of_certificates, factor) = (proof == "certificates" && phase1 == Phase1::Aggressive, 3);
+            // An answer with certificates is longer, and is said once.
+            assert!(answer <= factor * received || of_certificates && answer <= 4 * received);
+            for times in [2, 10, 100] {
+                let (received, sent) = reflected(configs(phase1), times);
+                assert!(
+                    sent <= (factor * received).max(answer),
+                    "{phase1:?}, {proof}, {times}: {received} make {sent}"
+                );
+            }
+        }
+    }
+}
+
+/// RFC 2407 §4.5.4: a lifetime of zero is no lifetime: nobody has an SA that is over at once, to be replaced without end.
+#[test]
+fn a_lifetime_of_zero_is_not_agreed_on() {
+    let with = |(mut i, r): (Config, Config), lifetime: u64, child_lifetime: u64| {
+        let Version::V1(wishes) = only(&mut i).version else { unreachable!("both speak IKEv1") };
+        let wishes = V1 { lifetime: seconds(lifetime), child_lifetime: seconds(child_lifetime), ..wishes };
+        only(&mut i).version = Version::V1(wishes);
+        (i, r)
+    };
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = Bench::new(with(psk(phase1), 0, 100));
+        bench.initiate();
+        bench.run_for(seconds(300));
+        assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "{phase1:?}");
+        let mut bench = Bench::new(with(psk(phase1), 1000, 0));
+        bench.initiate();
+        bench.run_for(seconds(30));
+        assert_eq!(bench.refusals(Side::R), ["NO_PROPOSAL_CHOSEN"], "{phase1:?}");
+        assert!(bench.r.books.all_children().is_empty());
+    }
+}
+
+/// A peer that makes children without end is refused, until those that were replaced are gone.
+#[test]
+fn children_without_end_are_refused() {
+    let (i, mut r) = psk(Phase1::Main);
+    r.children_max = 2;
+    let mut bench = Bench::new((i, r)).established();
+    for _ in 0..20 {
+        let sa = bench.sa(Side::I);
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.settle();
+        assert!(bench.r.books.all_children().len() <= 2);
+    }
+    assert_eq!(bench.refusals(Side::I), ["NO_PROPOSAL_CHOSEN"; 19]);
+    bench.run_for(seconds(20));
+    bench.assert_agreement();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, Command::CreateChild(sa));
+    bench.settle();
+    assert_eq!(bench.refusals(Side::I).len(), 19);
 }
 
 /// RFC 2407 §4.6.3.3: INITIAL-CONTACT must be protected, which in aggressive mode it is only if encrypted.

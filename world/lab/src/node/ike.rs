@@ -121,19 +121,16 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
         base: plan.retransmission.base,
         tries: u32::from(plan.retransmission.tries),
     };
-    config.half_open = half_open(plan.cookies, max, config.retransmission.total());
-    // IKEv1 has no cookie exchange that would show who receives at an address: none may fill the table alone.
-    if config.connections.iter().any(|connection| !connection.version.is_v2()) {
-        config.half_open.per_address_max = (max / 8).max(8).min(max);
-    }
+    config.half_open = half_open(plan.cookies, max);
+    config.children_max = plan.children_max as usize;
     config.fragmentation =
         plan.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config.force_encapsulation = plan.encapsulation == Encapsulation::Always;
     config
 }
 
-/// A half-open SA is kept as long as its initiator may still come back.
-pub(crate) fn half_open(cookies: CookiePolicy, max: usize, patience: Duration) -> HalfOpen {
+/// No address has more than an eighth of the places, and nobody any of them for more than 30 seconds.
+pub(crate) fn half_open(cookies: CookiePolicy, max: usize) -> HalfOpen {
     HalfOpen {
         cookies_from: match cookies {
             CookiePolicy::Never => usize::MAX,
@@ -141,8 +138,9 @@ pub(crate) fn half_open(cookies: CookiePolicy, max: usize, patience: Duration) -
             CookiePolicy::Always => 0,
         },
         max,
-        per_address_max: max,
-        lifetime: Duration::from_secs(30).max(patience),
+        per_address_max: (max / 8).max(8).min(max),
+        lifetime: Duration::from_secs(30),
+        lingering_max: max,
     }
 }
 
@@ -163,12 +161,16 @@ mod tests {
         connection(plan, None).unwrap()
     }
 
-    /// IKEv2 has cookies, by which an address shows that it receives; IKEv1 has nothing like that.
     #[test]
-    fn with_ikev1_no_address_takes_every_place() {
-        assert_eq!(limits("version = 2\n", 1000).per_address_max, 1000);
+    fn no_address_takes_every_place() {
         for (max, per_address_max) in [(1000, 125), (40, 8), (4, 4)] {
-            assert_eq!(limits("version = 1\n", max).per_address_max, per_address_max);
+            for version in ["version = 1\n", "version = 2\n"] {
+                let limits = limits(version, max);
+                assert_eq!(
+                    (limits.per_address_max, limits.lifetime),
+                    (per_address_max, Duration::from_secs(30))
+                );
+            }
         }
     }
 }

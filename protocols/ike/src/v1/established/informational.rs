@@ -17,6 +17,7 @@ use super::quick::authentic;
 use super::{Established, Exchange, REKEY_PERCENT, Wait, percent};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
+use crate::peers_spis::PeersSpis;
 
 impl Established {
     pub(super) fn on_informational(
@@ -100,12 +101,12 @@ impl Established {
         if delete.protocol != ProtocolId::ESP {
             return;
         }
-        for spi in delete.child_spis() {
-            if let Some(at) = self.children.iter().position(|child| child.outbound_spi() == spi) {
-                let child = self.children.remove(at);
-                env.emit(Event::ChildDown(core.id(), child.inbound_spi()));
-            }
+        let mut known =
+            PeersSpis::of(self.children.iter().map(|child| (child.outbound_spi(), child.inbound_spi())));
+        for inbound_spi in delete.child_spis().filter_map(|spi| known.take(spi)) {
+            env.emit(Event::ChildDown(core.id(), inbound_spi));
         }
+        self.children.retain(|child| !known.is_gone(child.inbound_spi()));
     }
 
     /// The responder of a quick mode says why there will be no child, or its initiator why our answer is of no use; in an

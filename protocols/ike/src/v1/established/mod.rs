@@ -39,9 +39,6 @@ const ANSWERS_MAX: usize = 8;
 /// So many refusals of its quick modes are kept, to be said again: the latest.
 const REFUSALS_MAX: usize = 8;
 
-/// So many IPsec SAs a peer may have under one ISAKMP SA, those included that are being replaced.
-const CHILDREN_MAX: usize = 64;
-
 /// All message ids of an SA are remembered, that no exchange can be played again: so many may it have, then it ends.
 const SEEN_MAX: usize = 65_536;
 

@@ -26,7 +26,7 @@ use super::super::transmission::{Packet, Sent};
 use super::super::wire::message::push;
 use super::super::wire::{Delete, Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
-use super::{ANSWERS_MAX, CHILDREN_MAX, Established, Exchange, REFUSALS_MAX, Wait};
+use super::{ANSWERS_MAX, Established, Exchange, REFUSALS_MAX, Wait};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
@@ -390,7 +390,9 @@ impl Established {
         core: &Core,
         env: &mut Env<'_, '_>,
     ) -> Result<Option<Reply>, Reason> {
-        if self.children.len() >= CHILDREN_MAX {
+        let children_max = env.shared.config.children_max;
+        // Those count, too, that are being replaced; one at least can be.
+        if self.children.len() >= children_max.max(2) {
             return Err(Reason::NoProposalChosen);
         }
         let connection = core.connection(env);
@@ -408,6 +410,9 @@ impl Established {
         let rekeys = self.to_replace(&traffic);
         if rekeys.is_some() && self.goes_first(&traffic, core) {
             return Ok(None);
+        }
+        if rekeys.is_none() && self.children_to_be() >= children_max {
+            return Err(Reason::NoProposalChosen);
         }
         let nonce: [u8; 32] = env.shared.rng.bytes();
         let (public, shared) = agree(suite, inbound, env)?;
@@ -429,6 +434,16 @@ impl Established {
                 _spi: spi,
             },
         }))
+    }
+
+    /// Children that nobody replaces, and those that the peer has only to confirm.
+    fn children_to_be(&self) -> usize {
+        let is_new = |exchange: &&Exchange| match &exchange.wait {
+            Wait::Answer(answer) | Wait::Connected(_, answer) => answer.agreed.rekeys.is_none(),
+            _ => false,
+        };
+        let current = self.children.iter().filter(|child| !child.is_replaced()).count();
+        current + self.exchanges.iter().filter(is_new).count()
     }
 
     /// Sends message 2.

@@ -18,6 +18,7 @@ use super::phase1::{Extensions, Terms, wishes};
 use super::proposal::{self, Phase1Transform};
 use super::sa::{Core, Sa};
 use super::selectors::can_offer;
+use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
 use crate::event::{Event, Reason};
 use crate::nat::Nat;
@@ -53,6 +54,7 @@ pub(super) fn start(
         refusal: None,
         replaces,
         begun: env.now(),
+        reflection: Reflection::default(),
     };
     let wanted = core.connection(env);
     // Children of an SA that is replaced move over as they are; none is offered.

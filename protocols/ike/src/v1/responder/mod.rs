@@ -12,6 +12,7 @@ use super::number::IDENTITY_PROTECTION;
 use super::phase1::{Extensions, Step, Terms, wishes};
 use super::proposal::{self, Choice, Phase1Transform};
 use super::sa::{Core, Sa};
+use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
 use crate::event::Reason;
 use crate::nat::Nat;
@@ -50,6 +51,8 @@ pub(super) fn answer(step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> 
 }
 
 fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
+    let mut reflection = Reflection::default();
+    reflection.received(step.message.len());
     Core {
         cookie: env.shared.fresh_cookie(),
         peer_cookie: step.header.initiator_spi,
@@ -61,6 +64,7 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         refusal: None,
         replaces: None,
         begun: env.now(),
+        reflection,
     }
 }
 

@@ -54,7 +54,7 @@ impl Established {
         env: &mut Env<'_, '_>,
     ) -> State {
         env.cx.crypto.enter(Phase::CreateChild);
-        let outcome = match self.wanted(inbound) {
+        let outcome = match self.wanted(inbound, env.shared.config.children_max) {
             Ok(Wanted::Child(replaces)) => self.answer_child(replaces, inbound, core, env),
             Ok(Wanted::IkeSa) => self.answer_rekey(inbound, core, env),
             Err(refusal) => Err(refusal),
@@ -65,8 +65,8 @@ impl Established {
         self.next(core, env)
     }
 
-    /// What the peer asks for, and whether this is the moment (RFC 7296 §2.25).
-    fn wanted(&self, inbound: &Inbound<'_>) -> Result<Wanted, Refusal> {
+    /// What the peer asks for, and whether this is the moment (RFC 7296 §2.25), and not too much.
+    fn wanted(&self, inbound: &Inbound<'_>, children_max: usize) -> Result<Wanted, Refusal> {
         let not_now = Err(Refusal::Notify(NotifyType::TEMPORARY_FAILURE));
         let for_ike = inbound.need_sa()?.proposals().any(|proposal| proposal.protocol == ProtocolId::IKE);
         // RFC 7296 §2.25.2: no new children while the IKE SA is being replaced, and the other way round.
@@ -79,7 +79,11 @@ impl Established {
         if for_ike {
             return Ok(Wanted::IkeSa);
         }
-        let Some(rekey) = inbound.notify(NotifyType::REKEY_SA) else { return Ok(Wanted::Child(None)) };
+        let rekey = inbound.notify(NotifyType::REKEY_SA);
+        if self.has_enough_children(rekey.is_some(), children_max) {
+            return Err(Refusal::Notify(NotifyType::NO_ADDITIONAL_SAS));
+        }
+        let Some(rekey) = rekey else { return Ok(Wanted::Child(None)) };
         let outbound = rekey.child_spi().ok_or(Refusal::Syntax("REKEY_SA"))?;
         // RFC 7296 §2.25.1: a child that is not there cannot be replaced; one that is being deleted, not now.
         let child = self.children.iter().find(|child| child.outbound_spi == outbound);
@@ -93,6 +97,14 @@ impl Established {
             Some(Pending::DeleteChild(spi)) if spi == child.inbound_spi => not_now,
             _ => Ok(Wanted::Child(Some(child.inbound_spi))),
         }
+    }
+
+    /// RFC 8019 §5: a peer that makes too many children gets NO_ADDITIONAL_SAS (RFC 7296 §3.10.1). What is being replaced
+    /// does not count, but there is an end to that, too.
+    fn has_enough_children(&self, is_rekey: bool, children_max: usize) -> bool {
+        let current = self.children.iter().filter(|child| !child.replaced).count();
+        let is_full = !is_rekey && current >= children_max;
+        is_full || self.children.len() >= children_max.saturating_mul(2)
     }
 
     fn answer_child(

@@ -8,6 +8,7 @@ use super::super::inbound::Inbound;
 use super::super::sa::{Core, State};
 use super::{Closing, Established, Pending, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::peers_spis::PeersSpis;
 use crate::wire::{Delete, Payload};
 
 impl Established {
@@ -42,18 +43,20 @@ impl Established {
     /// asked for the same ourselves.
     fn deleted_by_peer(&mut self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Vec<[u8; 4]> {
         let mut ours = Vec::new();
+        let mut known =
+            PeersSpis::of(self.children.iter().map(|child| (child.outbound_spi, child.inbound_spi)));
         let deletes = inbound.deletes().filter(|delete| delete.protocol == ProtocolId::ESP);
         for outbound in deletes.flat_map(|delete| delete.spis()) {
-            let known = self.children.iter().find(|child| child.outbound_spi == outbound).copied();
-            let Some(child) = known else {
+            let Some(inbound_spi) = known.take(outbound) else {
                 self.note_deleted_early(outbound);
                 continue;
             };
-            if !matches!(self.pending, Some(Pending::DeleteChild(spi)) if spi == child.inbound_spi) {
-                ours.push(child.inbound_spi.to_be_bytes());
+            if !matches!(self.pending, Some(Pending::DeleteChild(spi)) if spi == inbound_spi) {
+                ours.push(inbound_spi.to_be_bytes());
             }
-            self.forget_child(child.inbound_spi, core, env);
+            env.emit(Event::ChildDown(core.id(), inbound_spi));
         }
+        self.children.retain(|child| !known.is_gone(child.inbound_spi));
         ours
     }
 

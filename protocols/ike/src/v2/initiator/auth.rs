@@ -1,5 +1,6 @@
 //! IKE_AUTH as the initiator lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) first.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
@@ -182,7 +183,7 @@ impl AuthSent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        let address = inbound.configuration().and_then(|cp| child::assigned_address(&cp));
+        let address = assigned(connection, inbound);
         let auth_lifetime = auth_lifetime(inbound);
         let peer = Peer { identity, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
@@ -225,8 +226,16 @@ fn push_identity(m: &mut MessageBuilder, connection: &Connection, proof: Option<
     }
 }
 
-/// RFC 4478 §3: AUTH_LIFETIME carries seconds.
+/// The inner address that we were given.
+// RFC 7296 §2.19: a responder says CFG_REPLY only to CFG_REQUEST; one that nobody has asked is not to tell us who we are.
+fn assigned(connection: &Connection, inbound: &Inbound<'_>) -> Option<IpAddr> {
+    let reply = inbound.configuration().filter(|cp| cp.kind == ConfigurationType::CFG_REPLY)?;
+    connection.request_address.then(|| child::assigned_address(&reply)).flatten()
+}
+
+/// RFC 4478 §3: AUTH_LIFETIME carries seconds. Of none at all there is nothing to live.
 fn auth_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
     let data = inbound.notify(NotifyType::AUTH_LIFETIME)?.data;
-    Some(Duration::from_secs(u64::from(u32::from_be_bytes(data.try_into().ok()?))))
+    let seconds = u32::from_be_bytes(data.try_into().ok()?);
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

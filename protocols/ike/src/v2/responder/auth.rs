@@ -232,7 +232,7 @@ pub(in crate::v2) fn refuse_in(
         _ => Notify::new(NotifyType::AUTHENTICATION_FAILED, &[]),
     };
     core.respond(exchange, |m| m.push(&Payload::Notify(notify)), &mut protection, env);
-    core.linger(env)
+    core.linger_refused(env)
 }
 
 /// An initiator that is believed, and our proof for it.

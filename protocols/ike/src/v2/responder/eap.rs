@@ -110,7 +110,7 @@ impl Relay {
             Some(Ok(msk)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, msk })),
             Some(Err(reason)) => {
                 env.emit(Event::Failed(core.id(), reason));
-                core.linger(env)
+                core.linger_refused(env)
             }
         }
     }
@@ -205,7 +205,7 @@ fn end(exchange: ExchangeType, inbound: &Inbound<'_>) -> Option<Reason> {
 fn given_up(mut protection: Protection, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
     env.emit(Event::Failed(core.id(), reason));
     core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut protection, env);
-    core.linger(env)
+    core.linger_refused(env)
 }
 
 fn unexpected(state: State, env: &mut Env<'_, '_>) -> State {

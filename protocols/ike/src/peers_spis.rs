@@ -1,0 +1,46 @@
+//! Children by the SPIs that the peer receives on: it chooses them, and may choose one twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The SPIs that we receive on by those of the peer, to look up many at a time.
+#[derive(Debug)]
+pub(crate) struct PeersSpis {
+    ours: BTreeMap<u32, Vec<u32>>,
+    gone: BTreeSet<u32>,
+}
+
+impl PeersSpis {
+    /// Of children by the SPI that we send to, and the one that we receive on; of two that the peer calls the same the first
+    /// is found first.
+    pub(crate) fn of(children: impl DoubleEndedIterator<Item = (u32, u32)>) -> Self {
+        let mut ours: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (outbound, inbound) in children.rev() {
+            ours.entry(outbound).or_default().push(inbound);
+        }
+        Self { ours, gone: BTreeSet::new() }
+    }
+
+    /// The child that the peer calls so, by the SPI that we receive on; it is gone now.
+    pub(crate) fn take(&mut self, outbound: u32) -> Option<u32> {
+        let inbound = self.ours.get_mut(&outbound)?.pop()?;
+        self.gone.insert(inbound);
+        Some(inbound)
+    }
+
+    /// Whether the child that receives on this SPI was taken.
+    pub(crate) fn is_gone(&self, inbound: u32) -> bool {
+        self.gone.contains(&inbound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_the_same_name_goes_one_after_the_other() {
+        let mut spis = PeersSpis::of([(7, 1), (8, 2), (7, 3)].into_iter());
+        assert_eq!([spis.take(7), spis.take(9), spis.take(7), spis.take(7)], [Some(1), None, Some(3), None]);
+        assert_eq!([1, 2, 3].map(|spi| spis.is_gone(spi)), [true, false, true]);
+    }
+}
