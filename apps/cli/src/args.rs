@@ -86,6 +86,17 @@ pub(crate) enum Verb {
     Completions(CompletionsArgs),
 }
 
+impl Verb {
+    /// Whether it goes on until a signal ends it, which is no interruption then.
+    pub(crate) fn serves(&self) -> bool {
+        match self {
+            Self::Gateway(_) | Self::Aaa(_) | Self::Hss(_) | Self::Node => true,
+            Self::Connect(args) => args.stay || args.node.control,
+            _ => false,
+        }
+    }
+}
+
 const RUN_HELP: &str = "\
 Example:
   keytoll run quickstart --samples 2 --out runs/first
@@ -93,9 +104,11 @@ Example:
 Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file. Writes manifest.json, trace/, \
 costs/, samples.csv, operations.csv, messages.csv, summary.json and report.html into the directory of \
 --out; without it into runs/ and the scenario's name; with --pcap also capture/ for Wireshark. The table \
-goes to stdout.
+goes to stdout. DIR becomes a link to DIR.1; another run makes DIR.2 and leads the link there, once it is \
+whole. What keytoll did not write is never removed, and refused in the place of a run.
 Exit code: 0 done, 1 an authentication failed that should not have, or succeeded in spite of a `fault`, \
-2 the scenario is wrong, 3 the environment does not let us.";
+2 the scenario or DIR is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was \
+measured until then is kept.";
 
 const STUDY_HELP: &str = "\
 Example:
@@ -103,9 +116,9 @@ Example:
 
 Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes and \
 study.json into the directory of --out; without it into runs/ and the study's name. The paper's figures \
-as tables, and whether what it found holds here, go to stdout.
-Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line is wrong, 3 the \
-environment does not let us.";
+as tables, and whether what it found holds here, go to stdout. Earlier runs are kept as `keytoll run` keeps them.
+Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line or DIR is wrong, \
+3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
 
 const PROFILE_HELP: &str = "\
 Example:
@@ -118,7 +131,7 @@ messages: how often, milliseconds with 95 % interval, cycles, share; then what i
 by addition. `keytoll profile esp --packet 736` does so for a packet through a tunnel, stage by stage. \
 Writes no files but that of --html.
 Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment does not \
-let us.";
+let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is shown.";
 
 const CHECK_HELP: &str = "\
 Example:
@@ -166,7 +179,7 @@ Reads a node file with `role = \"device\"`; scenarios/live/README.md has every k
 an echo request through it, and closes it; prints what was negotiated and every message with its time. \
 Logs go to stderr.
 Exit code: 0 connected, and the echo came back if there is a `ping`; 1 it did not; 2 the node file or \
-the command line is wrong; 3 the environment does not let us.";
+the command line is wrong; 3 the environment does not let us; 130 Ctrl-C, 143 SIGTERM before the end.";
 
 const LIST_HELP: &str = "\
 Example:
@@ -180,7 +193,10 @@ Example:
   keytoll report runs/first
 
 Reads manifest.json, trace/ and costs/ of a directory that `keytoll run` wrote; writes samples.csv, \
-operations.csv, messages.csv, summary.json and report.html there, and the table to stdout.";
+operations.csv, messages.csv, summary.json and report.html there, and the table to stdout. A file that \
+was cut off or has changed since it was written is named, and nothing is written; of a run that was \
+killed what is whole is shown.
+Exit code: 0 done, 2 it is no run directory, 3 a file is damaged, or the environment does not let us.";
 
 const DECODE_HELP: &str = "\
 Example:
@@ -201,7 +217,8 @@ Example:
 Reads what `keytoll decode` reads. Prints the table of `keytoll run` for what was captured: messages, \
 packets, bytes and retransmissions of each link, and delays from the first packet to the last answer; a \
 capture knows nothing of CPU and memory. With --out writes manifest.json, trace/, costs/, samples.csv, \
-operations.csv, messages.csv, summary.json and report.html into a directory.
+operations.csv, messages.csv, summary.json and report.html into a directory, and keeps earlier ones as \
+`keytoll run` does.
 Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such keys; 3 \
 the environment does not let us.";
 
@@ -215,8 +232,9 @@ PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity
 kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …); \
 parts between slashes must all fit. Without any, everything is measured, in about half a minute. \
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
-written. The table goes to stdout.
-Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us.";
+written, and an earlier FILE stays until the new one is whole. The table goes to stdout.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 \
+SIGTERM.";
 
 const COMPLETIONS_HELP: &str = "\
 Example:
@@ -440,6 +458,9 @@ pub(crate) struct Execution {
     /// Rows measured at the same time [default: all cores].
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Replace the earlier run there instead of keeping it beside the new one.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Keep no trace, only what is computed from it.
     #[arg(long)]
     pub(crate) no_trace: bool,
@@ -609,6 +630,9 @@ pub(crate) struct MeasureArgs {
     /// Directory for the results; without it none are kept.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace the earlier results there instead of keeping them beside the new ones.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
     /// Print summary.json instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
@@ -656,41 +680,4 @@ pub(crate) struct CompletionsArgs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-    use keytoll_scenario::catalogue::List;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn every_list_of_the_catalogue_can_be_asked_for() {
-        for list in List::ALL.map(List::name).into_iter().chain([STUDIES_LIST]) {
-            assert!(Cli::try_parse_from(["keytoll", "list", list]).is_ok(), "{list}");
-        }
-    }
-
-    #[test]
-    fn results_go_to_a_directory_named_as_the_scenario() {
-        let out = |line: &str| match Cli::try_parse_from(line.split(' ')).unwrap().verb {
-            Verb::Run(args) => args.out_dir(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(out("keytoll run"), Path::new("runs/quickstart"));
-        assert_eq!(out("keytoll run my/storm.toml"), Path::new("runs/storm"));
-        assert_eq!(out("keytoll run my/storm.toml --out here"), Path::new("here"));
-    }
-
-    #[test]
-    fn switches_reach_the_plan_and_win_over_sets() {
-        let line = "keytoll run lossy --seed 7 --samples 3 --crypto null --exponents full --set samples=9 \
-                    --set title=T";
-        let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
-        let plan = args.scenario.plan().unwrap();
-        assert_eq!((plan.seed, plan.samples, plan.title.as_str()), (7, 3, "T"));
-        assert_eq!((plan.crypto.name(), plan.exponents.name()), ("null", "full"));
-    }
-}
+mod tests;

@@ -1,20 +1,25 @@
 //! What is said of captures: where they are, how large, and how Wireshark opens them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use keytoll_capture::keys;
 use keytoll_lab::Taken;
 use keytoll_live::Captured;
 use keytoll_scenario::plan::CryptoMode;
 
-/// Of the captures of a run.
+/// Of the captures of a run, which are in this directory now.
 pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -> String {
     let Taken { files, packets, bytes, unreadable } = taken;
-    let Some(first) = files.first() else { return "nothing was captured\n".to_owned() };
+    let Some(first) = files.first().and_then(|file| file.file_name()) else {
+        return "nothing was captured\n".to_owned();
+    };
+    let first = directory.join(first);
     let opened = match crypto {
         CryptoMode::Null | CryptoMode::Table => {
             format!("`wireshark {}`; {} crypto leaves nothing to decrypt", first.display(), crypto.name())
         }
-        CryptoMode::Real | CryptoMode::OpenSsl => decrypted(first, unreadable.iter()),
+        CryptoMode::Real | CryptoMode::OpenSsl => decrypted(&first, unreadable.iter()),
     };
     let (files, kilobytes, directory) = (files.len(), bytes.div_ceil(1000), directory.display());
     format!("{files} captures in {directory}: {packets} packets, {kilobytes} kB; open one with {opened}\n")
@@ -24,6 +29,44 @@ pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -
 pub(crate) fn note_of_node(captured: &Captured, path: &Path) -> String {
     let opened = decrypted(path, captured.unreadable.iter());
     format!("{} datagrams in {}; open it with {opened}\n", captured.datagrams, path.display())
+}
+
+/// Moves an earlier capture of this name and its keys out of the way: `gw.pcapng` becomes `gw.1.pcapng`. Where it is then;
+/// none if there is nothing to keep.
+pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
+    let keys = path.with_extension("keys");
+    let has_packets = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    let has_keys = fs::symlink_metadata(&keys).is_ok();
+    if !has_packets && !has_keys {
+        return Ok(None);
+    }
+    let (aside, keys_aside) = unused(path, &keys);
+    if has_packets {
+        fs::rename(path, &aside)?;
+    }
+    if has_keys {
+        fs::rename(&keys, &keys_aside)?;
+        // Without it the profile still opens all but TLS.
+        let _ = std::path::absolute(&keys_aside).and_then(|path| keys::relocate(&path, &path));
+    }
+    Ok(Some(if has_packets { aside } else { keys_aside }))
+}
+
+/// Names with the first number that is used for neither.
+fn unused(path: &Path, keys: &Path) -> (PathBuf, PathBuf) {
+    let numbered = |path: &Path, number: u64| {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!(".{number}"));
+        if let Some(extension) = path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        path.with_file_name(name)
+    };
+    let both = (1..).map(|number| (numbered(path, number), numbered(keys, number)));
+    let is_free = |path: &Path| fs::symlink_metadata(path).is_err();
+    let mut free = both.filter(|(capture, keys)| is_free(capture) && is_free(keys));
+    free.next().expect("there are more numbers than files")
 }
 
 /// How to see inside, and what stays closed.
@@ -45,13 +88,34 @@ mod tests {
 
     #[test]
     fn one_sentence_says_how_to_open_them() {
-        let files = ["runs/x/capture/000.pcapng", "runs/x/capture/001.pcapng"].map(PathBuf::from).into();
+        let files = ["runs/x.1.unfinished/capture/000.pcapng", "runs/x.1.unfinished/capture/001.pcapng"]
+            .map(PathBuf::from)
+            .into();
         let taken = Taken { files, packets: 30, bytes: 10_001, ..Taken::default() };
         assert_eq!(
             note_of_run(&taken, Path::new("runs/x/capture"), CryptoMode::Real),
             "2 captures in runs/x/capture: 30 packets, 11 kB; open one with \
              `WIRESHARK_CONFIG_DIR=runs/x/capture/000.keys wireshark runs/x/capture/000.pcapng`\n"
         );
+    }
+
+    #[test]
+    fn an_earlier_capture_gets_a_number_and_nothing_of_it_is_lost() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-aside-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let path = scratch.join("gw.pcapng");
+        assert_eq!(set_aside(&path).unwrap(), None);
+        for (number, packets) in [(1, "first"), (2, "second")] {
+            fs::write(&path, packets).unwrap();
+            fs::create_dir(scratch.join("gw.keys")).unwrap();
+            fs::write(scratch.join("gw.keys/esp_sa"), packets).unwrap();
+            let aside = scratch.join(format!("gw.{number}.pcapng"));
+            assert_eq!(set_aside(&path).unwrap().as_ref(), Some(&aside));
+            assert_eq!(fs::read_to_string(aside).unwrap(), packets);
+        }
+        assert_eq!(fs::read_to_string(scratch.join("gw.1.keys/esp_sa")).unwrap(), "first");
+        assert!(!path.exists() && !scratch.join("gw.keys").exists());
+        fs::remove_dir_all(&scratch).unwrap();
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! `keytoll crypto`: single crypto operations, measured; a paper's table of them; a table of their costs.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -19,10 +17,7 @@ use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
 use crate::{interrupt, screen};
-use screen::Usage;
-
-/// Exit code of what was interrupted before it had anything to show.
-const INTERRUPTED: u8 = 3;
+use screen::{Page, Usage};
 
 /// Sizes through which the line of a cost goes; a packet and a TLS record lie between them.
 const CALIBRATION_SIZES: [usize; 2] = [64, 4096];
@@ -42,10 +37,7 @@ pub(crate) fn crypto(args: &CryptoArgs) -> Result<ExitCode, Report> {
 fn costs(args: &CryptoArgs) -> Result<ExitCode, Report> {
     let library = library(&args.crypto)?;
     let chosen = chosen(&args.primitives, catalogue::all(&ask(args), library))?;
-    let Some(timings) = timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?
-    else {
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
+    let timings = timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?;
     let measured = primitives::summarise(&timings);
     if args.json {
         screen::print_json(&serde_json::to_value(&measured).map_err(|error| miette!("{error}"))?)?;
@@ -67,9 +59,7 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
         }
     };
     let effort = Effort { operations: operations(args).or(Some(usual)), ..Effort::default() };
-    let Some(timings) = timed(args, &chosen, effort)? else {
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
+    let timings = timed(args, &chosen, effort)?;
     let sheet = sheet(&timings);
     if args.json {
         screen::print_json(&serde_json::to_value(&sheet).map_err(|error| miette!("{error}"))?)?;
@@ -79,20 +69,14 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a cost table.
+/// Writes a cost table. An earlier one stays until the new one is whole.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
-    // A file that cannot be written should not be found out after half a minute.
-    let file = File::create(path).map_err(|error| screen::unwritable(path, &error))?;
+    let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
-    let Some(timings) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)? else {
-        std::fs::remove_file(path).map_err(|error| screen::unwritable(path, &error))?;
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
+    let timings = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
     let table = primitives::costs(&timings);
-    let mut out = BufWriter::new(file);
-    let written = table.write(&mut out).and_then(|()| out.flush());
-    written.map_err(|error| screen::unwritable(path, &error))?;
+    page.map_or(Ok(()), |page| page.write(|out| table.write(out)))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
     screen::note(&format!(
         "{costs} costs of {} on {} in {}; measurements of one vary by up to {:.0} %\n",
@@ -115,14 +99,11 @@ pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Resu
     Ok(watched(&chosen, library, effort, stop))
 }
 
-/// Measures until Ctrl-C; none if it was interrupted.
-fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Option<Timings>, Report> {
+/// Measures everything, or until Ctrl-C, which leaves nothing.
+fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Timings, Report> {
     let stop = interrupt::watch(|| {})?;
     let timings = watched(chosen, library(&args.crypto)?, effort, &stop);
-    if timings.is_none() {
-        screen::note("interrupted: nothing is kept\n");
-    }
-    Ok(timings)
+    timings.ok_or_else(|| miette!("interrupted: nothing is kept"))
 }
 
 /// Measures under a progress bar.

@@ -1,23 +1,42 @@
-//! Ctrl-C and SIGTERM: the first asks, the second ends the program.
+//! Ctrl-C and SIGTERM: the first asks, the second ends the program. Either way the exit code is what a shell says of a program
+//! that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
 
+use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::{process, thread};
 
 use miette::{Report, miette};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-/// What a shell says of a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
+/// The signal that came first; 0 while there was none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// What a shell adds to the number of a signal.
+const ENDED_BY_SIGNAL: i32 = 128;
 
 /// A flag that the first signal sets, after which it calls `then`; a second one ends the program at once.
 pub(crate) fn watch(then: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>, Report> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED);
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+    let mut signals = signals.map_err(|error| miette!("cannot watch for Ctrl-C: {error}"))?;
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+                process::exit(ENDED_BY_SIGNAL + signal);
+            }
+            flag.store(true, Ordering::SeqCst);
+            then();
         }
-        then();
-    })
-    .map_err(|error| miette!("cannot watch for Ctrl-C: {error}"))?;
+    });
     Ok(stop)
+}
+
+/// The exit code of a verb that a signal asked to end; none if there was no signal.
+pub(crate) fn exit_code() -> Option<ExitCode> {
+    let signal = SIGNAL.load(Ordering::SeqCst);
+    let code = u8::try_from(ENDED_BY_SIGNAL + signal).ok();
+    code.filter(|_| signal != 0).map(ExitCode::from)
 }

@@ -2,7 +2,8 @@
 //! can stand on real sockets.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
-//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let us.
+//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let
+//! us, 130 Ctrl-C, 143 SIGTERM.
 
 mod args;
 mod capture;
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
     let counted = keytoll_native::heap::install_crypto_heap();
     debug_assert!(counted.is_ok(), "main has called nothing yet");
     let cli = Cli::parse();
+    let serves = cli.verb.serves();
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Study(args) => run::study(&args),
@@ -52,7 +54,8 @@ pub fn main() -> ExitCode {
         Verb::Crypto(args) => crypto::crypto(&args),
         Verb::Completions(args) => completions::completions(&args),
     };
-    done.unwrap_or_else(|report| screen::fail(&report, cli.color))
+    let code = done.unwrap_or_else(|report| screen::fail(&report, cli.color));
+    interrupt::exit_code().filter(|_| !serves).unwrap_or(code)
 }
 
 /// A process of `keytoll run --world live`.

@@ -1,27 +1,26 @@
 //! `keytoll measure`: the facts of a capture through the metrics of a run.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
 use std::process::ExitCode;
 
-use keytoll_analysis::directory::MANIFEST;
 use keytoll_analysis::metrics;
 use keytoll_analysis::summary::CAPTURED;
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_capture::conversation::Conversation;
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::facts::{self, Method};
+use keytoll_lab::{Directory, Published};
 use keytoll_trace::file::Writer;
-use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
 use keytoll_trace::{Cost, Record};
 use miette::{Report, miette};
 
 use crate::args::MeasureArgs;
 use crate::decode::read;
-use crate::run::show;
-use crate::screen::note;
+use crate::run::{begin, note_place, show, told};
 
 /// What ended before it showed its method counts with the others, if these have one method and suite: a device that gets
 /// no answer is the same device.
@@ -43,14 +42,12 @@ const FAILED: u8 = 1;
 pub(crate) fn measure(args: &MeasureArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
     let rows = Rows::of(&args.from.capture, &decoded);
-    let findings = match &args.out {
-        Some(out) => rows.keep(out)?,
-        None => rows.findings(),
+    let (findings, published) = match &args.out {
+        Some(out) => rows.keep(out, args.force).map(|(findings, published)| (findings, Some(published)))?,
+        None => (rows.findings(), None),
     };
     show(&findings, args.json)?;
-    if let Some(out) = &args.out {
-        note(&format!("\nresults in {}\n", out.display()));
-    }
+    published.iter().for_each(note_place);
     let succeeded = findings.summary.rows.iter().any(|row| row.succeeded > 0);
     Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
@@ -95,35 +92,45 @@ impl Rows {
     }
 
     /// Writes a run directory, which `keytoll report` can read again, and measures that.
-    fn keep(self, out: &Path) -> Result<Findings, Report> {
-        self.write(out).map_err(|error| miette!("cannot write {}: {error}", out.display()))?;
-        keytoll_report::directory::render(out).map_err(|error| miette!("{error}"))
-    }
-
-    fn write(&self, out: &Path) -> io::Result<()> {
-        for (row, records) in self.manifest.rows.iter().zip(&self.records) {
-            let mut trace = Writer::new(create(out.join(&row.trace))?)?;
-            records.iter().try_for_each(|record| trace.write(record))?;
-            trace.finish()?.flush()?;
-            let costs: Writer<Cost, _> = Writer::new(create(out.join(&row.costs))?)?;
-            costs.finish()?.flush()?;
+    fn keep(self, out: &Path, replaces: bool) -> Result<(Findings, Published), Report> {
+        let manifest = Manifest { complete: false, ..self.manifest.clone() };
+        let directory = begin(out, manifest, replaces)?;
+        match self.fill(&directory) {
+            Ok(findings) => Ok((findings, directory.publish().map_err(told)?)),
+            Err(report) => {
+                // The capture is still there to be measured again.
+                let _ = directory.give_up();
+                Err(report)
+            }
         }
-        let mut manifest = create(out.join(MANIFEST))?;
-        self.manifest.write(&mut manifest)?;
-        manifest.flush()
     }
-}
 
-fn create(path: PathBuf) -> io::Result<BufWriter<fs::File>> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+    fn fill(&self, directory: &Directory) -> Result<Findings, Report> {
+        let path = directory.path();
+        self.write(path).map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
+        if self.manifest.complete {
+            directory.complete().map_err(told)?;
+        }
+        keytoll_report::directory::render(path).map_err(|error| miette!("{error}"))
     }
-    Ok(BufWriter::new(fs::File::create(path)?))
+
+    fn write(&self, directory: &Path) -> io::Result<()> {
+        let create = |name: &str| File::create_new(directory.join(name)).map(BufWriter::new);
+        for (row, records) in self.manifest.rows.iter().zip(&self.records) {
+            let mut trace = Writer::new(create(&row.trace)?)?;
+            records.iter().try_for_each(|record| trace.write(record))?;
+            trace.finish()?;
+            let costs: Writer<Cost, _> = Writer::new(create(&row.costs)?)?;
+            costs.finish()?;
+        }
+        Ok(())
+    }
 }
 
 fn manifest(capture: &Path, rows: Vec<ManifestRow>, complete: bool) -> Manifest {
     let name = capture.file_name().unwrap_or(capture.as_os_str()).to_string_lossy();
     Manifest {
+        kind: KIND.to_owned(),
         format: FORMAT,
         keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: name.into_owned(),
@@ -139,7 +146,9 @@ fn manifest(capture: &Path, rows: Vec<ManifestRow>, complete: bool) -> Manifest 
         },
         plan: String::new(),
         complete,
+        traced: true,
         rows,
+        files: Vec::new(),
     }
 }
 

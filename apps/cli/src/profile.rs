@@ -13,7 +13,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, note_interruption, progress_bar, written};
+use crate::screen::{Page, Usage, interrupted, note_interruption, progress_bar, written};
 
 /// As many as in paper 004.
 const AUTHENTICATIONS: u32 = 25;
@@ -35,7 +35,8 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let profiles = plans.measure(count, args.skeleton, &stop)?;
     note_interruption(&stop);
-    let shown = plans.profiles(args.node(), &profiles);
+    let mut shown = plans.profiles(args.node(), &profiles);
+    shown.iter_mut().for_each(|profile| profile.notes.extend(interrupted(&stop)));
     for shown in &shown {
         if args.json {
             written(|out| keytoll_report::profile::write_json(shown, out))?;
@@ -43,7 +44,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
             written(|out| keytoll_report::profile::write(shown, out))?;
         }
     }
-    page.map_or(Ok(()), |page| page.write(|out| keytoll_report::html::profiles(&shown, out)))?;
+    page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::profiles(&shown, out)))?;
     let failed = profiles.iter().flatten().any(|profile| profile.failed > 0 || profile.samples == 0);
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

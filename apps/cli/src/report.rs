@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use keytoll_report::directory::render;
+use keytoll_analysis::directory::DirectoryError;
+use keytoll_report::directory::{RenderError, render};
+use keytoll_trace::manifest::ManifestError;
 use miette::{Report, miette};
 
 use crate::args::ReportArgs;
@@ -16,7 +18,25 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
         let message = format!("`{}` is no run directory: it has no manifest.json", dir.display());
         return Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into());
     }
-    let findings = render(dir).map_err(|error| miette!("{error}"))?;
+    let findings = render(dir).map_err(told)?;
     show(&findings, args.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is not ours is the user's mistake; what was ours and is damaged is not.
+fn told(error: RenderError) -> Report {
+    match error {
+        RenderError::Measure(DirectoryError::Manifest { path, source: ManifestError::Foreign }) => {
+            let dir = path.parent().unwrap_or(&path);
+            let message =
+                format!("`{}` is no run directory: keytoll did not write its manifest.json", dir.display());
+            Usage::hint(message, "`keytoll run --out DIR` writes one").into()
+        }
+        RenderError::Measure(DirectoryError::Untraced(dir)) => {
+            let message =
+                format!("`{}` was run with `--no-trace`: there is nothing to measure again", dir.display());
+            Usage::hint(message, "its summary.json and report.html are all there is").into()
+        }
+        other => miette!("{other}"),
+    }
 }

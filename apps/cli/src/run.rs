@@ -5,18 +5,20 @@ mod supplement;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use keytoll_analysis::study::Material;
+use keytoll_analysis::study::{Material, SUPPLEMENT, Supplement, Wants};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_lab::{Captures, Directory, Keepers, RowEnd};
+use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Taken};
 use keytoll_report::{directory, study, summary, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::Plan;
+use keytoll_trace::output;
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
+use crate::screen::Usage;
 use crate::{capture, interrupt, screen};
 
 /// Exit code when a row has no authentication that succeeded, or one that should not have.
@@ -26,9 +28,11 @@ const FAILED: u8 = 1;
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.scenario.plan()?, args.out_dir());
     let stop = interrupt::watch(|| {})?;
-    let findings = measure(&plan, &args.execution, &out, &stop)?;
+    let run = Run { plan: &plan, execution: &args.execution, wants: Wants::NOTHING, stop: &stop };
+    let (findings, published) = run.keep(&out)?;
     show(&findings, args.json)?;
-    Ok(end(&plan, &findings, &out))
+    note_place(&published);
+    Ok(verdict(&plan, &findings))
 }
 
 /// Runs the scenario of a study and shows what came of it beside what the paper printed.
@@ -37,11 +41,8 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
     let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
     let stop = interrupt::watch(|| {})?;
-    let mut findings = measure(&plan, &args.execution, &out, &stop)?;
-    if !study.wants.is_nothing() {
-        findings = findings.supplemented(supplement::measure(study.wants, &plan, &stop)?);
-        directory::write(&out, &findings).map_err(|error| miette!("{error}"))?;
-    }
+    let run = Run { plan: &plan, execution: &args.execution, wants: study.wants, stop: &stop };
+    let (findings, published) = run.keep(&out)?;
     if args.json {
         screen::written(|out| {
             study::write_json(
@@ -52,66 +53,100 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     } else {
         show(&findings, false)?;
     }
-    Ok(end(&plan, &findings, &out))
-}
-
-/// Runs a plan and leaves all its files in a directory.
-fn measure(plan: &Plan, execution: &Execution, out: &Path, stop: &AtomicBool) -> Result<Findings, Report> {
-    let captured = execution.captured();
-    let run = Run { plan, threads: execution.threads(), captured, out, stop };
-    if execution.no_trace { run.streaming() } else { run.with_trace() }
+    note_place(&published);
+    Ok(verdict(&plan, &findings))
 }
 
 /// A plan about to run.
 struct Run<'a> {
     plan: &'a Plan,
-    threads: usize,
-    /// Of every row so many authentications are captured.
-    captured: u32,
-    out: &'a Path,
+    execution: &'a Execution,
+    /// What is to be measured besides.
+    wants: Wants,
     stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
-    /// Writes the traces, then measures them from the files.
-    fn with_trace(&self) -> Result<Findings, Report> {
-        let run = Directory::create(self.out, self.plan).map_err(|error| miette!("{error}"))?;
-        if self.capture(&run)? {
-            run.complete().map_err(|error| miette!("{error}"))?;
+    /// Runs the plan and leaves all its files where the user wants them.
+    fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
+        let manifest = Manifest { traced: !self.execution.no_trace, ..keytoll_lab::manifest(self.plan) };
+        let directory = begin(out, manifest, self.execution.force)?;
+        let filled = if self.execution.no_trace { self.stream(&directory) } else { self.trace(&directory) };
+        let (findings, taken) = match filled {
+            Ok(filled) => filled,
+            Err(report) => {
+                if let Some(kept) = directory.give_up() {
+                    screen::note(&format!("what was measured until then is kept in {}\n", kept.display()));
+                }
+                return Err(report);
+            }
+        };
+        let published = directory.publish().map_err(told)?;
+        if let Some(taken) = taken {
+            let captures = published.path().join("capture");
+            screen::note(&capture::note_of_run(&taken, &captures, self.plan.crypto));
         }
-        directory::render(self.out).map_err(|error| miette!("{error}"))
+        Ok((findings, published))
+    }
+
+    /// Writes the traces, then measures them from the files.
+    fn trace(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
+        let (whole, taken) = self.capture(directory, directory)?;
+        let (supplement, path) = (self.supplement()?, directory.path().join(SUPPLEMENT));
+        if supplement != Supplement::default() {
+            let written = output::replace(&path, |out| supplement.write(out));
+            written.map_err(|error| screen::unwritable(&path, &error))?;
+        }
+        self.end(directory, whole)?;
+        let findings = directory::render(directory.path()).map_err(|error| miette!("{error}"))?;
+        Ok((findings, taken))
     }
 
     /// Measures while it runs and keeps no trace.
-    fn streaming(&self) -> Result<Findings, Report> {
-        let (rows, out) = (streaming::Rows::new(self.plan), self.out);
-        let complete = self.capture(&rows)?;
-        let findings = rows.findings(complete);
-        std::fs::create_dir_all(out)
-            .map_err(|error| miette!("cannot make the directory `{}`: {error}", out.display()))?;
-        directory::write(out, &findings).map_err(|error| miette!("{error}"))?;
-        Ok(findings)
+    fn stream(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
+        let rows = streaming::Rows::new(directory, self.plan.rows.len());
+        let (whole, taken) = self.capture(&rows, directory)?;
+        let supplement = self.supplement()?;
+        self.end(directory, whole)?;
+        let findings = rows.findings().supplemented(supplement);
+        directory::write(directory.path(), &findings).map_err(|error| miette!("{error}"))?;
+        Ok((findings, taken))
+    }
+
+    /// A run is complete if nothing of it is missing.
+    fn end(&self, directory: &Directory, whole: bool) -> Result<(), Report> {
+        if whole && !self.stop.load(Ordering::Relaxed) { directory.complete().map_err(told) } else { Ok(()) }
+    }
+
+    fn supplement(&self) -> Result<Supplement, Report> {
+        if self.wants.is_nothing() {
+            return Ok(Supplement::default());
+        }
+        supplement::measure(self.wants, self.plan, self.stop)
     }
 
     /// Runs all rows, and captures them if that was asked for; false if it was interrupted.
-    fn capture(&self, keepers: &impl Keepers) -> Result<bool, Report> {
-        if self.captured == 0 {
-            return self.drive(keepers);
+    fn capture(
+        &self,
+        keepers: &impl Keepers,
+        directory: &Directory,
+    ) -> Result<(bool, Option<Taken>), Report> {
+        let captured = self.execution.captured();
+        if captured == 0 {
+            return Ok((self.drive(keepers)?, None));
         }
-        let captures = Captures::new(keepers, self.plan, self.out, self.captured);
-        let captures = captures.map_err(|error| miette!("{error}"))?;
-        let complete = self.drive(&captures)?;
-        screen::note(&capture::note_of_run(&captures.taken(), captures.directory(), self.plan.crypto));
-        Ok(complete)
+        let captures = Captures::new(keepers, self.plan, directory.path(), captured).map_err(told)?;
+        let whole = self.drive(&captures)?;
+        Ok((whole, Some(captures.taken())))
     }
 
     /// Runs all rows under a progress bar; false if it was interrupted.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
         let bar = screen::progress_bar(self.plan.authentications(), "authentications");
         let tick = || bar.inc(1);
-        let ends = keytoll_lab::run(self.plan, self.threads, keepers, &tick, self.stop);
+        let ends = keytoll_lab::run(self.plan, self.execution.threads(), keepers, &tick, self.stop);
         bar.finish_and_clear();
-        let ends = ends.map_err(|error| miette!("{error}"))?;
+        let ends = ends.map_err(told)?;
         let whole = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
         let complete = ends.iter().all(whole);
         if !complete {
@@ -125,6 +160,19 @@ impl Run<'_> {
     }
 }
 
+/// Begins a run directory; what is in the way is the user's to move.
+pub(crate) fn begin(out: &Path, manifest: Manifest, replaces: bool) -> Result<Directory, Report> {
+    Directory::create(out, manifest, replaces).map_err(told)
+}
+
+/// Why a run cannot go on, and what to do if we know.
+pub(crate) fn told(error: RunError) -> Report {
+    match error {
+        RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
+        other => miette!("{other}"),
+    }
+}
+
 /// Shows a run as the study that it belongs to, or as the table of its rows.
 pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     match &findings.study {
@@ -134,10 +182,22 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     }
 }
 
-/// Where the results are, and the verdict.
-fn end(plan: &Plan, findings: &Findings, out: &Path) -> ExitCode {
-    screen::note(&format!("\nresults in {}\n", out.display()));
-    verdict(plan, findings)
+/// Says where the results are, and where earlier ones.
+pub(crate) fn note_place(published: &Published) {
+    let Published { home, place, hidden, earlier, strangers } = published;
+    let (name, place) = (home.file_name().unwrap_or_default().display(), place.display());
+    let mut text = match hidden {
+        None => format!("\nresults in {place}, which leads to {name}\n"),
+        Some(why) => format!("\nresults in {}, and not in {place}: {why}\n", home.display()),
+    };
+    if let Some(earlier) = earlier.as_ref().filter(|_| hidden.is_none()) {
+        text += &format!("the earlier run is in {}\n", earlier.display());
+    }
+    if let Some(stranger) = strangers.first() {
+        text +=
+            &format!("it was kept because keytoll did not write all that is in it: {}\n", stranger.display());
+    }
+    screen::note(&text);
 }
 
 /// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may.

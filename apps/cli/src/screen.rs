@@ -1,15 +1,15 @@
 //! What the verbs have in common on the screen: tables on stdout, errors on stderr.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fmt, mem};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_scenario::ScenarioError;
+use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
 
 use crate::args::Color;
@@ -86,41 +86,40 @@ pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Res
     print(&String::from_utf8_lossy(&text))
 }
 
-/// A file that is asked for and opened before anything is measured, because one that cannot be written should not be found out
-/// after half a minute. Nothing is left of it unless it gets its contents.
+/// A file that is asked for and begun before anything is measured, because one that cannot be written should not be found out
+/// after half a minute. Until it has its contents, an earlier one stays.
 pub(crate) struct Page {
     path: PathBuf,
-    file: Option<File>,
+    output: Output,
 }
 
 impl Page {
-    /// Opens the file, if there is to be one.
+    /// Begins the file, if there is to be one.
     pub(crate) fn open(path: Option<&Path>) -> Result<Option<Self>, Report> {
-        let open = |path: &Path| match File::create(path) {
-            Ok(file) => Ok(Self { path: path.to_owned(), file: Some(file) }),
+        let open = |path: &Path| match Output::create(path) {
+            Ok(output) => Ok(Self { path: path.to_owned(), output }),
             Err(error) => Err(unwritable(path, &error)),
         };
         path.map(open).transpose()
     }
 
-    /// Fills it.
-    pub(crate) fn write(
-        mut self,
-        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<(), Report> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let mut out = BufWriter::new(file);
-        let written = write(&mut out).and_then(|()| out.flush());
-        written.map_err(|error| unwritable(&mem::take(&mut self.path), &error))
+    /// Fills it, and puts it into its place.
+    pub(crate) fn write(mut self, write: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), Report> {
+        let written = write(&mut self.output).and_then(|()| self.output.finish());
+        written.map_err(|error| unwritable(&self.path, &error))
     }
-}
 
-impl Drop for Page {
-    fn drop(&mut self) {
-        if self.file.is_some() {
-            // What cannot be removed stays empty.
-            let _ = fs::remove_file(&self.path);
+    /// The same, unless somebody wanted an end: what lacks something does not replace what is whole.
+    pub(crate) fn write_unless(
+        self,
+        stop: &AtomicBool,
+        write: impl FnOnce(&mut Output) -> io::Result<()>,
+    ) -> Result<(), Report> {
+        if stop.load(Ordering::Relaxed) && self.path.exists() {
+            note(&format!("`{}` is left as it was\n", self.path.display()));
+            return Ok(());
         }
+        self.write(write)
     }
 }
 
@@ -150,6 +149,12 @@ pub(crate) fn note_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {
         note("interrupted: what was measured until then is shown\n");
     }
+}
+
+/// What a reader must know of figures if somebody wanted an end while they were measured.
+pub(crate) fn interrupted(stop: &AtomicBool) -> Option<String> {
+    let text = "The measurement was interrupted and is not complete: the counts say how much there is of it.";
+    stop.load(Ordering::Relaxed).then(|| text.to_owned())
 }
 
 /// JSON as people can read it, with a newline at its end.

@@ -91,6 +91,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("keytoll-decode-{:07}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 

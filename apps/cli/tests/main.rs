@@ -2,6 +2,7 @@
 
 mod captures;
 mod crypto;
+mod data;
 mod decode;
 mod live;
 mod study;

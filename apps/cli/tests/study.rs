@@ -19,9 +19,14 @@ impl Runs {
         Self(std::env::temp_dir().join(format!("keytoll-{:07}-{name}", std::process::id())))
     }
 
+    /// Where the results are.
+    fn out(&self) -> String {
+        self.0.join("run").to_str().unwrap().to_owned()
+    }
+
     /// What a study prints, with these arguments behind its name.
     fn study(&self, arguments: &[&str]) -> Output {
-        let command = ["study", "ikev2-wireless", "--samples", "2", "--out", self.0.to_str().unwrap()];
+        let command = ["study", "ikev2-wireless", "--samples", "2", "--out", &self.out()];
         keytoll(&[&command[..], arguments].concat())
     }
 
@@ -32,7 +37,7 @@ impl Runs {
     }
 
     fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
+        std::fs::read_to_string(self.0.join("run").join(name)).unwrap()
     }
 }
 
@@ -93,9 +98,9 @@ fn a_study_leaves_what_it_prints_and_can_be_reported_again() {
     let account: Value = serde_json::from_str(&runs.file("study.json")).unwrap();
     assert_eq!((&account["study"], &account["complete"]), (&"ikev2-wireless".into(), &true.into()));
     assert!(runs.file("report.html").contains("Figure 10"));
-    let again = keytoll(&["report", runs.0.to_str().unwrap()]);
+    let again = keytoll(&["report", &runs.out()]);
     assert_eq!(String::from_utf8(again.stdout).unwrap(), String::from_utf8(shown.stdout).unwrap());
-    let summary = keytoll(&["report", "--json", runs.0.to_str().unwrap()]).stdout;
+    let summary = keytoll(&["report", "--json", &runs.out()]).stdout;
     assert_eq!(String::from_utf8(summary).unwrap(), runs.file("summary.json"));
 }
 
@@ -139,7 +144,7 @@ fn a_scenario_of_an_unknown_study_is_refused() {
 #[test]
 fn a_study_keeps_what_it_measures_besides_its_run() {
     let runs = Runs::new("ipsec-overheads");
-    let out = runs.0.to_str().unwrap();
+    let out = &runs.out();
     let Output { status, stdout, stderr } =
         keytoll(&["study", "ipsec-overheads", "--samples", "2", "--out", out, "--json"]);
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));

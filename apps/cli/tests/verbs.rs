@@ -152,8 +152,9 @@ fn the_examples_in_the_help_work() {
 /// Authentications that fail because the scenario wants them to are what the run is for; others are not.
 #[test]
 fn a_run_says_in_its_exit_code_whether_something_failed_that_should_not_have() {
-    let out = std::env::temp_dir().join(format!("keytoll-exit-{:07}", std::process::id()));
+    let scratch = std::env::temp_dir().join(format!("keytoll-exit-{:07}", std::process::id()));
     let run = |arguments: &[&str]| {
+        let out = scratch.join("run");
         let out = out.to_str().unwrap();
         let output = keytoll(&[&["run"], arguments, &["--samples", "1", "--out", out]].concat());
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
@@ -165,7 +166,7 @@ fn a_run_says_in_its_exit_code_whether_something_failed_that_should_not_have() {
     let (unplanned, table) = run(&["quickstart", "--crypto", "null", "--set", dead]);
     assert_eq!(unplanned, Some(1), "{table}");
     assert!(table.contains("1 of 1 ue: timeout"), "{table}");
-    std::fs::remove_dir_all(&out).unwrap();
+    std::fs::remove_dir_all(&scratch).unwrap();
 }
 
 #[test]

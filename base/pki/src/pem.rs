@@ -5,9 +5,9 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use keytoll_engine::trace::output::{self, Output};
 use rustls_pki_types::pem::{self, SectionKind};
 use zeroize::Zeroizing;
 
@@ -92,7 +92,8 @@ pub fn load_public_key(path: &Path) -> Result<Vec<u8>, FileError> {
 /// When the operating system refuses.
 pub fn write_certificates(path: &Path, certificates: &[Vec<u8>]) -> Result<(), FileError> {
     let text: String = certificates.iter().map(|der| section("CERTIFICATE", der)).collect();
-    fs::write(path, text).map_err(|error| FileError::new("write", "certificates to", path, error.into()))
+    output::replace(path, |out| out.write_all(text.as_bytes()))
+        .map_err(|error| FileError::new("write", "certificates to", path, error.into()))
 }
 
 /// Writes a PKCS #8 private key as PEM, replacing the file, which only its owner may read.
@@ -260,16 +261,9 @@ fn base64(group: &[u8], text: &mut String) {
     }
 }
 
-/// Writes beside the file and renames, so that neither an older file's mode nor a half-written key is ever seen.
+/// Neither an older file's mode nor a half-written key is ever seen.
 fn write_secret(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    match fs::remove_file(&part) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
-    file.write_all(text)?;
-    fs::rename(&part, path)
+    let mut output = Output::create_secret(path)?;
+    output.write_all(text)?;
+    output.finish()
 }

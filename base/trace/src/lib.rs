@@ -5,14 +5,17 @@
 //! * [`Record`]s of [`Fact`]s in virtual time. Same plan, same seed, deterministic crypto: the same bytes.
 //! * [`Cost`]s: CPU, heap and crypto operations as this machine spent them. Never the same twice.
 //!
-//! [`mod@file`] writes and reads both, versioned. Nothing here knows a protocol beyond the names in [`names`].
+//! [`mod@file`] writes and reads both, versioned; [`listing`] says which files a run has, and [`output`] puts files into
+//! their places whole. Nothing here knows a protocol beyond the names in [`names`].
 
 pub mod cost;
 pub mod cost_table;
 pub mod fact;
 pub mod file;
+pub mod listing;
 pub mod manifest;
 pub mod names;
+pub mod output;
 mod packet;
 pub mod primitive;
 pub mod revealed;

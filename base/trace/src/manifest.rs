@@ -1,18 +1,25 @@
 //! `manifest.json`: what was run, on what machine, and which files hold which row.
 //!
 //! It is written when a run begins (`complete: false`) and again when it ends, so that a run that was
-//! interrupted still says what its files are.
+//! interrupted still says what its files are. When it has ended, `files` says how long each of them is.
 
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::listing::RunFile;
+
 /// The format written and the only one read.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// What every manifest says it is, because other programs have files of this name.
+pub const KIND: &str = "keytoll run";
 
 /// The table of contents of a run directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
+    /// [`KIND`].
+    pub kind: String,
     /// [`FORMAT`].
     pub format: u32,
     /// The version of keytoll that measured.
@@ -30,8 +37,12 @@ pub struct Manifest {
     pub plan: String,
     /// False if the run was interrupted or is still going on.
     pub complete: bool,
+    /// Whether traces and costs were kept.
+    pub traced: bool,
     /// The rows, in the order of the plan.
     pub rows: Vec<ManifestRow>,
+    /// The other files of the run as they were written; empty while it is going on, and if it was killed.
+    pub files: Vec<RunFile>,
 }
 
 /// The machine of a run.
@@ -80,8 +91,11 @@ pub struct ManifestRow {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// Not JSON, or not with these fields.
-    #[error("not a manifest: {0}")]
+    #[error("not a whole manifest: {0}")]
     Json(#[from] serde_json::Error),
+    /// Somebody else's.
+    #[error("it was not written by keytoll: it does not say `\"kind\": \"{KIND}\"`")]
+    Foreign,
     /// Of another version.
     #[error("manifest of format {found}, this keytoll reads format {FORMAT}")]
     Format {
@@ -97,16 +111,39 @@ impl Manifest {
         writeln!(out)
     }
 
-    /// Reads it; another format is refused before its fields are looked at.
+    /// Reads it; one of somebody else and one of another format are refused before their fields are looked at.
     pub fn read(mut input: impl Read) -> Result<Self, ManifestError> {
         let mut text = String::new();
         input.read_to_string(&mut text).map_err(serde_json::Error::io)?;
         let value: serde_json::Value = serde_json::from_str(&text)?;
+        if !is_ours(&value) {
+            return Err(ManifestError::Foreign);
+        }
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(found) if found != u64::from(FORMAT) => Err(ManifestError::Format { found }),
             _ => Ok(serde_json::from_value(value)?),
         }
     }
+
+    /// The file of this path as it was written.
+    pub fn file(&self, path: &str) -> Option<&RunFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Whether it says how long its files are.
+    pub fn is_sealed(&self) -> bool {
+        !self.files.is_empty()
+    }
+}
+
+/// Whether keytoll wrote it, this version or another. The first format did not say what it is.
+fn is_ours(manifest: &serde_json::Value) -> bool {
+    let is_first = || {
+        let has = |field| manifest.get(field).is_some();
+        manifest.get("format").and_then(serde_json::Value::as_u64) == Some(1)
+            && ["keytoll_version", "machine", "plan", "rows"].into_iter().all(has)
+    };
+    manifest.get("kind").and_then(serde_json::Value::as_str) == Some(KIND) || is_first()
 }
 
 #[cfg(test)]
@@ -115,6 +152,7 @@ mod tests {
 
     fn manifest() -> Manifest {
         Manifest {
+            kind: KIND.into(),
             format: FORMAT,
             keytoll_version: "0.1.0".into(),
             title: "quickstart".into(),
@@ -129,6 +167,7 @@ mod tests {
             },
             plan: "samples = 30\n".into(),
             complete: true,
+            traced: true,
             rows: vec![ManifestRow {
                 index: 0,
                 method: "ikev2-psk".into(),
@@ -142,6 +181,7 @@ mod tests {
                 costs: "costs/000.costs".into(),
                 notes: vec!["a note".into()],
             }],
+            files: vec![RunFile { path: "samples.csv".into(), bytes: 17, crc32: 4711, rows: Some(1) }],
         }
     }
 
@@ -155,13 +195,28 @@ mod tests {
 
     #[test]
     fn another_format_is_refused_by_number() {
-        let error = Manifest::read(&br#"{ "format": 7 }"#[..]).unwrap_err();
-        assert_eq!(error.to_string(), "manifest of format 7, this keytoll reads format 1");
+        let read = |text: &str| Manifest::read(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            read(r#"{ "kind": "keytoll run", "format": 7 }"#),
+            "manifest of format 7, this keytoll reads format 2"
+        );
+        let first = r#"{ "format": 1, "keytoll_version": "0.1.0", "machine": {}, "plan": "", "rows": [] }"#;
+        assert_eq!(read(first), "manifest of format 1, this keytoll reads format 2");
+    }
+
+    #[test]
+    fn what_others_call_a_manifest_is_none() {
+        for text in [r#"{ "manifest_version": 3, "name": "an extension" }"#, "{}", "[]", r#"{ "format": 1 }"#]
+        {
+            let error = Manifest::read(text.as_bytes()).unwrap_err();
+            assert!(matches!(error, ManifestError::Foreign), "{text}: {error}");
+        }
     }
 
     #[test]
     fn a_missing_field_is_named() {
-        let error = Manifest::read(&br#"{ "format": 1, "title": "t" }"#[..]).unwrap_err();
+        let text = r#"{ "kind": "keytoll run", "format": 2, "title": "t" }"#;
+        let error = Manifest::read(text.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("keytoll_version"), "{error}");
     }
 }

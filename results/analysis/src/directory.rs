@@ -1,18 +1,20 @@
 //! A run directory, measured: `manifest.json`, `trace/` and `costs/` in, [`Findings`] out.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use keytoll_trace::file::{ReadError, Reader, Recorded};
+use keytoll_trace::listing::{FileError, RunFile};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
+use keytoll_trace::{Cost, Record};
 
 use crate::metrics::{Meter, Sample, Tally};
 use crate::study::{Account, Material, SUPPLEMENT, Study, Supplement, SupplementError};
 use crate::summary::{Summary, summarise};
 
-/// The file that says what is in a run directory.
-pub const MANIFEST: &str = "manifest.json";
+pub use keytoll_trace::listing::MANIFEST;
 
 /// Everything known of a run.
 #[derive(Debug, Clone)]
@@ -91,6 +93,25 @@ pub enum DirectoryError {
         /// Why.
         source: ReadError,
     },
+    /// A file that is not as long as it was when it was written, or not what was written.
+    #[error("cannot use {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: FileError,
+    },
+    /// A run of which no traces were kept.
+    #[error("{} has no traces to measure: it was run with --no-trace", .0.display())]
+    Untraced(PathBuf),
+    /// A complete run lacks a file.
+    #[error("{} does not say that the run has {file}, although it is complete", manifest.display())]
+    Unlisted {
+        /// The manifest.
+        manifest: PathBuf,
+        /// The file.
+        file: String,
+    },
     /// The receiver of the samples gave up.
     #[error("cannot write the samples: {0}")]
     Sink(io::Error),
@@ -103,60 +124,128 @@ pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
     Manifest::read(file).map_err(|source| DirectoryError::Manifest { path, source })
 }
 
-/// Measures every row of a run directory; `sink` gets each authentication once, row by row. Rows whose
-/// files an interrupted run never wrote, and damaged ends of its last files, are left out.
+/// Measures every row of a run directory; `sink` gets each authentication once, row by row.
+///
+/// Every file must be as it was written. Only of a run that is going on or was killed, whose manifest does not say yet how
+/// long its files are, they may break off: what is whole is measured, and the run is not complete.
+///
+/// # Errors
+/// When a file cannot be read, or is not what was written.
 pub fn measure(
     directory: &Path,
     sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
 ) -> Result<Findings, DirectoryError> {
     let manifest = manifest(directory)?;
+    if !manifest.traced {
+        return Err(DirectoryError::Untraced(directory.to_owned()));
+    }
+    let run = Run { directory, manifest: &manifest };
+    run.check_lengths()?;
     let mut rows = Vec::with_capacity(manifest.rows.len());
     for row in &manifest.rows {
-        if !manifest.complete && !has_begun(directory, row) {
-            continue;
+        if run.has_begun(row)? {
+            rows.push(RowFindings { row: row.clone(), tally: run.measure_row(row, sink)? });
         }
-        let tally = measure_row(directory, row, manifest.complete, sink)?;
-        rows.push(RowFindings { row: row.clone(), tally });
     }
-    Ok(Findings::new(manifest, rows).supplemented(supplement(directory)?))
+    let supplement = run.supplement()?;
+    Ok(Findings::new(manifest, rows).supplemented(supplement))
 }
 
-/// What was measured besides the run; nothing, if there is no such file.
-fn supplement(directory: &Path) -> Result<Supplement, DirectoryError> {
-    let path = directory.join(SUPPLEMENT);
-    if !path.exists() {
-        return Ok(Supplement::default());
+/// A run directory and what it says of itself.
+struct Run<'a> {
+    directory: &'a Path,
+    manifest: &'a Manifest,
+}
+
+impl Run<'_> {
+    /// Whether files may break off.
+    fn may_break_off(&self) -> bool {
+        !self.manifest.complete && !self.manifest.is_sealed()
     }
-    let file = BufReader::new(open(&path)?);
-    Supplement::read(file).map_err(|source| DirectoryError::Supplement { path, source })
-}
 
-/// Whether both files of a row were written to at all.
-fn has_begun(directory: &Path, row: &ManifestRow) -> bool {
-    let begun = |name: &str| directory.join(name).metadata().is_ok_and(|file| file.len() > 0);
-    begun(&row.trace) && begun(&row.costs)
-}
-
-/// Measures one row; the costs of an authentication are read with its records.
-fn measure_row(
-    directory: &Path,
-    row: &ManifestRow,
-    complete: bool,
-    sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
-) -> Result<Tally, DirectoryError> {
-    let mut records = Source::open(directory.join(&row.trace), complete)?;
-    let mut costs = Source::open(directory.join(&row.costs), complete)?;
-    let mut refused = None;
-    let mut meter = Meter::new(|sample: &Sample| {
-        if refused.is_none() {
-            refused = sink(row, sample).err();
+    /// Everything that cannot be computed again must be as long as it was. Who needs no captures may remove them.
+    fn check_lengths(&self) -> Result<(), DirectoryError> {
+        let is_measured = |file: &&RunFile| [".trace", ".costs"].iter().any(|end| file.path.ends_with(end));
+        let is_kept = |file: &&RunFile| {
+            file.path.ends_with(".pcapng") && self.directory.join(&file.path).symlink_metadata().is_ok()
+        };
+        let files = self.manifest.files.iter().filter(|file| is_measured(file) || is_kept(file));
+        for file in files {
+            file.check_length(self.directory).map_err(|source| self.damaged(&file.path, source))?;
         }
-    });
-    meter.feed(records.by_ref(), costs.by_ref());
-    let tally = meter.finish();
-    match refused.map(DirectoryError::Sink).or(records.error).or(costs.error) {
-        Some(error) => Err(error),
-        None => Ok(tally),
+        Ok(())
+    }
+
+    fn damaged(&self, file: &str, source: FileError) -> DirectoryError {
+        DirectoryError::File { path: self.directory.join(file), source }
+    }
+
+    /// Whether there is something of a row. Only a run that is not complete may lack one.
+    fn has_begun(&self, row: &ManifestRow) -> Result<bool, DirectoryError> {
+        if self.may_break_off() {
+            return Ok(self.is_readable::<Record>(&row.trace) && self.is_readable::<Cost>(&row.costs));
+        }
+        if !self.manifest.is_sealed() {
+            return Ok(true);
+        }
+        let missing = [&row.trace, &row.costs].into_iter().find(|file| self.manifest.file(file).is_none());
+        match missing {
+            Some(file) if self.manifest.complete => {
+                Err(DirectoryError::Unlisted { manifest: self.directory.join(MANIFEST), file: file.clone() })
+            }
+            missing => Ok(missing.is_none()),
+        }
+    }
+
+    /// Whether a file that may break off is there and has its beginning.
+    fn is_readable<R: Recorded>(&self, file: &str) -> bool {
+        let opened = File::open(self.directory.join(file));
+        opened.is_ok_and(|file| {
+            !matches!(Reader::<R, _>::new(BufReader::new(file)), Err(ReadError::Unfinished { .. }))
+        })
+    }
+
+    /// Measures one row; the costs of an authentication are read with its records.
+    fn measure_row(
+        &self,
+        row: &ManifestRow,
+        sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
+    ) -> Result<Tally, DirectoryError> {
+        let may_break_off = self.may_break_off();
+        let mut records = Source::open(self.directory.join(&row.trace), may_break_off)?;
+        let mut costs = Source::open(self.directory.join(&row.costs), may_break_off)?;
+        let mut refused = None;
+        let mut meter = Meter::new(|sample: &Sample| {
+            if refused.is_none() {
+                refused = sink(row, sample).err();
+            }
+        });
+        if may_break_off {
+            meter.feed(Settled::of(records.by_ref()), costs.by_ref());
+        } else {
+            meter.feed(records.by_ref(), costs.by_ref());
+        }
+        // What was not asked for may be damaged all the same.
+        records.by_ref().for_each(drop);
+        costs.by_ref().for_each(drop);
+        let tally = meter.finish();
+        match refused.map(DirectoryError::Sink).or(records.error).or(costs.error) {
+            Some(error) => Err(error),
+            None => Ok(tally),
+        }
+    }
+
+    /// What was measured besides the run; nothing, if there is no such file.
+    fn supplement(&self) -> Result<Supplement, DirectoryError> {
+        let path = self.directory.join(SUPPLEMENT);
+        if let Some(file) = self.manifest.file(SUPPLEMENT) {
+            file.check(self.directory).map_err(|source| self.damaged(SUPPLEMENT, source))?;
+        }
+        if !path.exists() {
+            return Ok(Supplement::default());
+        }
+        let file = BufReader::new(open(&path)?);
+        Supplement::read(file).map_err(|source| DirectoryError::Supplement { path, source })
     }
 }
 
@@ -164,16 +253,18 @@ fn measure_row(
 struct Source<R: Recorded> {
     path: PathBuf,
     reader: Reader<R, BufReader<File>>,
-    /// An interrupted run may have been cut off in the middle of a record.
-    whole: bool,
+    /// Whether it is no error that the file breaks off.
+    may_break_off: bool,
+    /// Whether it does.
+    broke_off: bool,
     error: Option<DirectoryError>,
 }
 
 impl<R: Recorded> Source<R> {
-    fn open(path: PathBuf, whole: bool) -> Result<Self, DirectoryError> {
+    fn open(path: PathBuf, may_break_off: bool) -> Result<Self, DirectoryError> {
         let reader = Reader::new(BufReader::new(open(&path)?));
         match reader {
-            Ok(reader) => Ok(Self { path, reader, whole, error: None }),
+            Ok(reader) => Ok(Self { path, reader, may_break_off, broke_off: false, error: None }),
             Err(source) => Err(DirectoryError::Records { path, source }),
         }
     }
@@ -185,12 +276,53 @@ impl<R: Recorded> Iterator for Source<R> {
     fn next(&mut self) -> Option<R> {
         match self.reader.next()? {
             Ok(record) => Some(record),
-            Err(ReadError::Io(error)) if !self.whole && error.kind() == io::ErrorKind::UnexpectedEof => None,
+            Err(ReadError::Unfinished { .. }) if self.may_break_off => {
+                self.broke_off = true;
+                None
+            }
             Err(source) => {
                 self.error.get_or_insert(DirectoryError::Records { path: self.path.clone(), source });
                 None
             }
         }
+    }
+}
+
+/// The records of a file that may break off, without those since its last authentication began: nobody knows how that one
+/// went on.
+struct Settled<'a> {
+    source: &'a mut Source<Record>,
+    newest: Option<u32>,
+    /// Those since the newest authentication began.
+    held: VecDeque<Record>,
+    /// Those that can be told.
+    told: VecDeque<Record>,
+}
+
+impl<'a> Settled<'a> {
+    fn of(source: &'a mut Source<Record>) -> Self {
+        Self { source, newest: None, held: VecDeque::new(), told: VecDeque::new() }
+    }
+}
+
+impl Iterator for Settled<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        while self.told.is_empty() {
+            let Some(record) = self.source.next() else {
+                if !self.source.broke_off {
+                    self.told.append(&mut self.held);
+                }
+                break;
+            };
+            if self.newest.is_none_or(|newest| record.sample > newest) {
+                self.newest = Some(record.sample);
+                self.told.append(&mut self.held);
+            }
+            self.held.push_back(record);
+        }
+        self.told.pop_front()
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Summary {
     pub title: String,
     /// The seed as text: JavaScript loses the low bits of 64-bit numbers. Empty where nothing was drawn.
     pub seed: String,
-    /// False if the run was interrupted: rows have fewer samples than planned.
+    /// False if the run was interrupted, or a row has fewer authentications than planned.
     pub complete: bool,
     /// The rows, in the order of the plan.
     pub rows: Vec<SummaryRow>,
@@ -254,10 +254,15 @@ pub fn summarise<'a>(
         format: FORMAT,
         title: manifest.title.clone(),
         seed: manifest.seed.clone(),
-        complete: manifest.complete,
+        complete: manifest.complete && rows.len() == manifest.rows.len() && rows.iter().all(is_whole),
         beside: beside(&rows),
         rows,
     }
+}
+
+/// Whether a row has as many authentications as were asked for.
+fn is_whole(row: &SummaryRow) -> bool {
+    row.n >= row.planned
 }
 
 /// Writes up one row.
@@ -397,5 +402,9 @@ fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
         (tally.messages.left_out(), "messages of further kinds are not in messages.csv"),
     ];
     let confessed = confessions.into_iter().filter(|(count, _)| *count > 0);
-    row.notes.iter().cloned().chain(confessed.map(|(count, what)| format!("{count} {what}"))).collect()
+    let planned = row.samples_planned;
+    let short = (tally.n < planned.into())
+        .then(|| format!("{} of {planned} authentications were measured: this row is not complete", tally.n));
+    let confessed = confessed.map(|(count, what)| format!("{count} {what}"));
+    row.notes.iter().cloned().chain(short).chain(confessed).collect()
 }

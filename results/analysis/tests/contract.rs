@@ -4,7 +4,7 @@
 
 use keytoll_analysis::metrics::measure;
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
 use keytoll_trace::{Cost, Fact, Fate, Link, Node, Protocol, Record, SampleCost};
 use serde_json::{Map, Value};
 
@@ -64,6 +64,7 @@ fn costs(samples: u32) -> Vec<Cost> {
 fn summary(samples: u32) -> Value {
     let machine = Machine { cpu: "c".into(), kernel: "k".into(), cores: 2, ticks_hz: 2e9, core_hz: 3e9 };
     let manifest = Manifest {
+        kind: KIND.into(),
         format: FORMAT,
         keytoll_version: "0.1.0".into(),
         title: "t".into(),
@@ -72,7 +73,9 @@ fn summary(samples: u32) -> Value {
         machine,
         plan: String::new(),
         complete: true,
+        traced: true,
         rows: vec![row()],
+        files: Vec::new(),
     };
     let tally = measure(records(samples), costs(samples)).tally;
     let findings = Findings::new(manifest, vec![RowFindings { row: row(), tally }]);

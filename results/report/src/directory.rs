@@ -1,13 +1,14 @@
 //! The files that a run directory gets from its traces: `samples.csv`, `operations.csv`, `messages.csv`,
 //! `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use keytoll_analysis::directory::{DirectoryError, measure};
 use keytoll_analysis::study::{SUPPLEMENT, Supplement};
-use keytoll_analysis::trace::manifest::ManifestRow;
+use keytoll_analysis::trace::listing::{DERIVED, MANIFEST, RunFile};
+use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
+use keytoll_analysis::trace::output::{self, Output};
 use keytoll_analysis::{Findings, Sample};
 
 use crate::{csv, html, study, summary};
@@ -28,19 +29,30 @@ pub enum RenderError {
     },
 }
 
-/// Measures a run directory and writes all its files, those that were there replaced.
+/// Measures a run directory and writes all its files, those that were there replaced; nothing is written if it cannot be
+/// measured. A manifest that says how long the files are says it of the new ones then.
+///
+/// # Errors
+/// When the traces cannot be measured, or a file cannot be written.
 pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     let path = directory.join("samples.csv");
     let because = |source| RenderError::Write { path: path.clone(), source };
-    let mut samples = create(&path).and_then(csv::Samples::new).map_err(because)?;
+    // A directory that is not ours gets no file, not even for a moment.
+    keytoll_analysis::directory::manifest(directory)?;
+    let mut output = Output::create(&path).map_err(because)?;
+    let mut samples = csv::Samples::new(&mut output).map_err(because)?;
     let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
     let findings = measure(directory, &mut sink)?;
-    samples.finish().map_err(because)?;
+    samples.finish().and_then(|()| output.finish()).map_err(because)?;
     write(directory, &findings)?;
+    list_again(directory, &findings.manifest)?;
     Ok(findings)
 }
 
 /// Writes the files that need no single authentications: all but `samples.csv`.
+///
+/// # Errors
+/// When one cannot be written.
 pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "operations.csv", |out| csv::operations(findings, out))?;
     file(directory, "messages.csv", |out| csv::messages(findings, out))?;
@@ -54,19 +66,29 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "report.html", |out| html::write(findings, out))
 }
 
+/// Says in a manifest that has ended how long the files are now that were written again.
+fn list_again(directory: &Path, manifest: &Manifest) -> Result<(), RenderError> {
+    if !manifest.is_sealed() {
+        return Ok(());
+    }
+    let mut manifest = manifest.clone();
+    let written_again = |path: &str| DERIVED.contains(&path) || path == SUPPLEMENT;
+    manifest.files.retain(|file| !written_again(&file.path));
+    for name in DERIVED.into_iter().chain([SUPPLEMENT]).filter(|name| directory.join(name).is_file()) {
+        let listed = RunFile::of(directory, name);
+        manifest
+            .files
+            .push(listed.map_err(|source| RenderError::Write { path: directory.join(name), source })?);
+    }
+    manifest.files.sort_by(|one, other| one.path.cmp(&other.path));
+    file(directory, MANIFEST, |out| manifest.write(out))
+}
+
 fn file(
     directory: &Path,
     name: &str,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    write: impl FnOnce(&mut Output) -> io::Result<()>,
 ) -> Result<(), RenderError> {
     let path = directory.join(name);
-    let written = create(&path).and_then(|mut out| {
-        write(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|source| RenderError::Write { path, source })
-}
-
-fn create(path: &Path) -> io::Result<BufWriter<File>> {
-    Ok(BufWriter::new(File::create(path)?))
+    output::replace(&path, write).map_err(|source| RenderError::Write { path, source })
 }

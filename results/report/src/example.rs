@@ -2,7 +2,7 @@
 
 use keytoll_analysis::metrics::{Samples, measure};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
 use keytoll_trace::{
     Cost, Fact, Fate, Link, Message, Node, OperationCost, Payloads, Protocol, Record, SampleCost,
 };
@@ -45,6 +45,7 @@ fn manifest(rows: Vec<ManifestRow>) -> Manifest {
         core_hz: 3e9,
     };
     Manifest {
+        kind: KIND.into(),
         format: FORMAT,
         keytoll_version: "0.1.0".into(),
         title: "example <one>".into(),
@@ -53,7 +54,9 @@ fn manifest(rows: Vec<ManifestRow>) -> Manifest {
         machine,
         plan: "samples = 4\n".into(),
         complete: true,
+        traced: true,
         rows,
+        files: Vec::new(),
     }
 }
 

@@ -72,10 +72,7 @@ fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
         escaped(&findings.manifest.machine.cpu)
     )?;
     if !findings.summary.complete {
-        writeln!(
-            out,
-            r#"<p class="warning">The run was interrupted: this is what was measured until then.</p>"#
-        )?;
+        writeln!(out, r#"<p class="warning">The run is not complete: this is what was measured of it.</p>"#)?;
     }
     Ok(())
 }

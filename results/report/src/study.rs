@@ -22,7 +22,7 @@ pub fn write(account: &Account, mut out: impl Write) -> io::Result<()> {
     wrapped(&headline(account), WIDTH, &mut out)?;
     wrapped(&account.source, WIDTH, &mut out)?;
     if !account.complete {
-        writeln!(out, "The run was interrupted: this is what was measured until then.")?;
+        writeln!(out, "The run is not complete: this is what was measured of it.")?;
     }
     body(&account.tables, &account.findings, &account.notes, &mut out)
 }

@@ -34,7 +34,7 @@ fn headline(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let title = format!("{}: {n} authentications, {}", summary.title, seed(summary));
     writeln!(out, "{}", fitted(&title, WIDTH))?;
     if !summary.complete {
-        writeln!(out, "The run was interrupted: this is what was measured until then.")?;
+        writeln!(out, "The run is not complete: this is what was measured of it.")?;
     }
     Ok(())
 }
@@ -321,7 +321,7 @@ mod tests {
     fn an_empty_run_says_so() {
         let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
         let text = shown(&summary);
-        assert!(text.contains("0 authentications") && text.contains("interrupted"), "{text}");
+        assert!(text.contains("0 authentications") && text.contains("not complete"), "{text}");
     }
 
     #[test]

@@ -80,8 +80,35 @@ fn an_interrupted_run_shows_what_it_has() {
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
     let found = render(&directory).unwrap();
-    assert_eq!(found.summary.rows.iter().map(|row| row.n).collect::<Vec<_>>(), [4, 4]);
+    assert_eq!(found.summary.rows.iter().map(|row| row.n).collect::<Vec<_>>(), [4, 3]);
     assert!(!found.summary.complete);
+    assert_eq!(
+        found.summary.rows[1].notes,
+        ["3 of 4 authentications were measured: this row is not complete"]
+    );
+}
+
+/// Whoever adds records to a whole file, or takes some away, finds no complete run.
+#[test]
+fn a_row_that_lacks_authentications_is_not_complete() {
+    let directory = fresh("short");
+    let manifest = example::findings().manifest;
+    leave_a_run(&directory, &manifest);
+    let records = example::records_of(0);
+    let less: Vec<_> = records.into_iter().filter(|record| record.sample < 2).collect();
+    write(&directory.join(&manifest.rows[0].trace), &less);
+    let summary = render(&directory).unwrap().summary;
+    assert!(!summary.complete && summary.rows[0].n == 2);
+    assert_eq!(summary.rows[0].notes, ["2 of 4 authentications were measured: this row is not complete"]);
+}
+
+#[test]
+fn a_run_of_somebody_else_gets_no_file() {
+    let directory = fresh("foreign");
+    fs::write(directory.join("manifest.json"), r#"{ "manifest_version": 3 }"#).unwrap();
+    let message = render(&directory).unwrap_err().to_string();
+    assert!(message.contains("was not written by keytoll"), "{message}");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 3, "the manifest, and two empty folders");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use keytoll_engine::Transport;
+use keytoll_trace::output::Output;
 use keytoll_trace::revealed::{Algorithms, Sealing};
 use keytoll_trace::{Protocol, Revealed};
 
@@ -65,7 +66,7 @@ impl KeyTables {
             ikev1: secret_file(&directory.join("ikev1_decryption_table"))?,
             ikev2: secret_file(&directory.join("ikev2_decryption_table"))?,
             esp: secret_file(&directory.join("esp_sa"))?,
-            tls: secret_file(&directory.join("tls.keys"))?,
+            tls: secret_file(&directory.join(TLS_FILE))?,
             remembered: VecDeque::new(),
             unreadable: BTreeSet::new(),
             ports: Ports::new(secret_file(&directory.join("decode_as_entries"))?),
@@ -186,8 +187,8 @@ impl KeyTables {
 
     /// The profile's switches: decrypt, and check what can be checked.
     fn write_preferences(&self, shared_secret: Option<&str>) -> io::Result<()> {
-        let mut file = secret_file(&self.directory.join("preferences"))?;
-        writeln!(file, "tls.keylog_file: {}", self.directory.join("tls.keys").display())?;
+        let mut file = secret_file(&self.directory.join(PREFERENCES_FILE))?;
+        writeln!(file, "{KEYLOG} {}", self.directory.join(TLS_FILE).display())?;
         file.write_all(PREFERENCES.as_bytes())?;
         if let Some(secret) = shared_secret {
             writeln!(file, "radius.shared_secret: {secret}")?;
@@ -196,6 +197,31 @@ impl KeyTables {
         file.flush()
     }
 }
+
+/// Tells the profile in a directory that it will be at `destination`: Wireshark finds the keys of TLS by their whole path.
+///
+/// # Errors
+/// When the preferences cannot be read or written.
+pub fn relocate(directory: &Path, destination: &Path) -> io::Result<()> {
+    let path = directory.join(PREFERENCES_FILE);
+    let text = fs::read_to_string(&path)?;
+    let mut output = Output::create_secret(&path)?;
+    for line in text.lines() {
+        if line.starts_with(KEYLOG) {
+            writeln!(output, "{KEYLOG} {}", destination.join(TLS_FILE).display())?;
+        } else {
+            writeln!(output, "{line}")?;
+        }
+    }
+    output.finish()
+}
+
+/// Of a profile.
+const PREFERENCES_FILE: &str = "preferences";
+/// The secrets of TLS.
+const TLS_FILE: &str = "tls.keys";
+/// The preference that names them.
+const KEYLOG: &str = "tls.keylog_file:";
 
 const PREFERENCES: &str = "\
 esp.enable_encryption_decode: TRUE

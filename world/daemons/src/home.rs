@@ -2,7 +2,8 @@
 //!
 //! They go away through one door, whether we end well, by Ctrl-C, by a panic or by `kill -9`: a reaper, a shell of its own
 //! that waits until the pipe to it closes. What even that could not remove (a machine that was switched off, a reaper
-//! that was killed) is swept by the next [`Home`]: names tell process id and start time of whoever made them.
+//! that was killed) is swept by the next [`Home`]: names tell process id and start time of whoever made them, and a file in
+//! the directory says that it is ours.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,6 +20,8 @@ use crate::run::{Trouble, finish, line, words};
 
 /// What all names begin with.
 const PREFIX: &str = "keytoll-";
+/// The file in a home that says that it is to go away with us.
+const MARKER: &str = ".keytoll-home";
 /// Where the kernel keeps the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
@@ -65,6 +68,9 @@ impl Home {
     fn at(name: String, removes: bool) -> Result<Self, Trouble> {
         let dir = env::temp_dir().join(&name);
         files::new_directory(&dir)?;
+        if removes {
+            files::write(&dir.join(MARKER), "a directory of keytoll, removed when its process has ended\n")?;
+        }
         // From here on whatever is made goes away if the rest fails.
         Ok(Self { reaper: reaper(&name, &dir, removes)?, name, dir })
     }
@@ -137,7 +143,9 @@ fn sweep() {
     for path in left_in(Path::new(NAMESPACES)).into_iter().filter(|path| is_ours(path)) {
         let _ = finish(Command::new("ip").args(["netns", "del"]).arg(path.file_name().unwrap_or_default()));
     }
-    for path in left_in(&env::temp_dir()).into_iter().filter(|path| is_ours(path)) {
+    let is_marked =
+        |path: &PathBuf| fs::symlink_metadata(path.join(MARKER)).is_ok_and(|found| found.is_file());
+    for path in left_in(&env::temp_dir()).into_iter().filter(|path| is_ours(path)).filter(is_marked) {
         let _ = fs::remove_dir_all(path);
     }
 }
@@ -210,13 +218,17 @@ mod tests {
         let living = Home::new().unwrap();
         let dead = env::temp_dir().join(format!("{PREFIX}{}-{}-0", u32::MAX, 1));
         let strange = env::temp_dir().join(format!("{PREFIX}strange-{}", process::id()));
-        for dir in [&dead, &strange] {
+        // Somebody's own, whatever it is called; or one that was to be kept.
+        let unmarked = env::temp_dir().join(format!("{PREFIX}{}-{}-1", u32::MAX, process::id()));
+        for dir in [&dead, &strange, &unmarked] {
             files::directory(dir).unwrap();
         }
+        files::write(&dead.join(MARKER), "").unwrap();
         drop(Home::new().unwrap());
-        assert!(living.dir().exists() && strange.exists());
+        assert!(living.dir().exists() && strange.exists() && unmarked.exists());
         assert!(!dead.exists());
         fs::remove_dir(strange).unwrap();
+        fs::remove_dir(unmarked).unwrap();
     }
 
     #[test]

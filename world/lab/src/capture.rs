@@ -52,11 +52,6 @@ impl<'a, K> Captures<'a, K> {
         Ok(Self { inner, plan, directory, samples_max, taken: Mutex::default() })
     }
 
-    /// Where the captures are.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// What was captured so far.
     pub fn taken(&self) -> Taken {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -68,7 +63,7 @@ impl<'a, K> Captures<'a, K> {
             return Ok(None);
         }
         let path = self.directory.join(format!("{index:03}.pcapng"));
-        let out = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+        let out = BufWriter::with_capacity(1 << 16, File::create_new(&path)?);
         let has_keys = self.plan.crypto.computes();
         Ok(Some(Capture {
             writer: Writer::new(out, &format!("{}. {VIRTUAL}", title(self.plan, row)))?,

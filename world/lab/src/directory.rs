@@ -1,72 +1,214 @@
-//! The run directory: `manifest.json`, `trace/NNN.trace`, `costs/NNN.costs`.
+//! The run directory: `manifest.json`, `trace/NNN.trace`, `costs/NNN.costs`, built beside its place and moved there when it
+//! has ended; `place` says how, and what may be in the way.
+
+mod place;
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use keytoll_capture::keys;
 use keytoll_native::clock;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
-use keytoll_trace::manifest::{FORMAT, Machine, Manifest, ManifestRow};
+use keytoll_trace::listing::{self, MANIFEST};
+use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
+use keytoll_trace::output;
 
 use crate::keeper::Files;
 use crate::row::RowEnd;
 use crate::run::{Keepers, RunError};
+pub use place::PlaceError;
+use place::{Earlier, Occupant, Place};
 
 /// A run directory being filled.
 #[derive(Debug)]
 pub struct Directory {
+    place: Place,
+    /// Where it is being built.
     path: PathBuf,
+    /// Where it will be.
+    home: PathBuf,
+    /// Whether an earlier run is removed when this one is whole.
+    replaces: bool,
     manifest: Mutex<Manifest>,
+    /// Whether anything was measured.
+    has_rows: AtomicBool,
+}
+
+/// A run that is where it stays.
+#[derive(Debug)]
+pub struct Published {
+    /// Its directory.
+    pub home: PathBuf,
+    /// The path that its user named.
+    pub place: PathBuf,
+    /// Why that path does not lead to it; none if it does.
+    pub hidden: Option<String>,
+    /// The run that was in the place before, if it is still there, and where.
+    pub earlier: Option<PathBuf>,
+    /// What lies in it that keytoll did not write, for which an earlier run was kept that was to be replaced.
+    pub strangers: Vec<PathBuf>,
+}
+
+impl Published {
+    /// The path to tell a user.
+    pub fn path(&self) -> &Path {
+        if self.hidden.is_some() { &self.home } else { &self.place }
+    }
 }
 
 impl Directory {
-    /// Makes the directory, in place of an older run of the same name; anything else in its place is an error.
-    pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunError> {
-        let directory = Self { path: path.to_owned(), manifest: Mutex::new(manifest(plan)) };
-        directory.clear()?;
-        for name in ["trace", "costs"] {
-            let path = path.join(name);
-            fs::create_dir_all(&path).map_err(|source| RunError::Write { path, source })?;
-        }
-        directory.write_manifest()?;
+    /// Begins a run whose results are wanted at `path`. An earlier run there stays until this one has ended, and after that as
+    /// well unless `replaces`.
+    ///
+    /// # Errors
+    /// When there is something at `path` that is no run of ours, or the operating system lets us write nothing beside it.
+    pub fn create(path: &Path, manifest: Manifest, replaces: bool) -> Result<Self, RunError> {
+        let place = Place::of(path)?;
+        // A run that has the place itself gets the number before ours when it has to leave.
+        let leave = matches!(place.occupant()?, Occupant::Run(_));
+        let (path, home) = place.claim(leave)?;
+        let (manifest, has_rows) = (Mutex::new(manifest), AtomicBool::new(false));
+        let directory = Self { place, path, home, replaces, manifest, has_rows };
+        directory.begin_files().inspect_err(|_| drop(directory.remove()))?;
         Ok(directory)
     }
 
-    fn clear(&self) -> Result<(), RunError> {
-        let failed = |source| RunError::Write { path: self.path.clone(), source };
-        let entries = match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries.map_err(failed)?,
-        };
-        if entries.count() == 0 {
-            return Ok(());
+    fn begin_files(&self) -> Result<(), RunError> {
+        let folders: &[&str] = if self.lock().traced { &["trace", "costs"] } else { &[] };
+        for name in folders {
+            let path = self.path.join(name);
+            fs::create_dir(&path).map_err(|source| RunError::Write { path, source })?;
         }
-        if !self.path.join("manifest.json").is_file() {
-            return Err(RunError::Occupied(self.path.clone()));
+        self.write_manifest()
+    }
+
+    /// Where it is being built.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is known of it so far.
+    pub fn manifest(&self) -> Manifest {
+        self.lock().clone()
+    }
+
+    /// Notes how a row has ended, and that there is something to keep of it.
+    pub fn ended(&self, index: usize, end: RowEnd) {
+        self.has_rows.fetch_or(end.samples > 0, Ordering::Relaxed);
+        if end.smoothed > 0 {
+            self.lock().rows[index].notes.push(smoothing(end));
         }
-        fs::remove_dir_all(&self.path).map_err(failed)
     }
 
     /// Says that the run went to its end.
+    ///
+    /// # Errors
+    /// When the manifest cannot be written.
     pub fn complete(&self) -> Result<(), RunError> {
         self.lock().complete = true;
         self.write_manifest()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Manifest> {
+    /// Puts the run where it stays, and lets its place lead to it unless a whole run would have to make room for one that is
+    /// not.
+    ///
+    /// # Errors
+    /// When the run cannot be moved: it stays where it was built then.
+    pub fn publish(self) -> Result<Published, RunError> {
+        self.seal()?;
+        let failed = |source| RunError::Unmoved { path: self.path.clone(), home: self.home.clone(), source };
+        let _locked = self.place.lock().map_err(failed)?;
+        fs::rename(&self.path, &self.home).map_err(failed)?;
+        let (home, place) = (self.home.clone(), self.place.path());
+        let mut published = Published { home, place, hidden: None, earlier: None, strangers: Vec::new() };
+        published.hidden = self.show(&mut published).err();
+        Ok(published)
+    }
+
+    /// Ends a run that cannot go on: what it has measured is kept, and where; nothing is left of one that has nothing.
+    pub fn give_up(self) -> Option<PathBuf> {
+        if !self.has_rows.load(Ordering::Relaxed) {
+            // What cannot be removed has a name that says what it is.
+            let _ = self.remove();
+            return None;
+        }
+        let unfinished = self.path.clone();
+        Some(self.publish().map_or(unfinished, |published| published.home))
+    }
+
+    /// Lets the place lead to the new run, and removes the earlier one if that is wanted; or says why it does not.
+    fn show(&self, published: &mut Published) -> Result<(), String> {
+        let occupant = self.place.occupant().map_err(|error| error.to_string())?;
+        let is_real = matches!(occupant, Occupant::Run(_));
+        let mut earlier = occupant.earlier();
+        published.earlier = earlier.as_ref().map(|earlier| earlier.path.clone());
+        if earlier.as_ref().is_some_and(Earlier::is_whole) && !self.lock().complete {
+            return Err("this run is not complete, and the one that is there is".to_owned());
+        }
+        if let Some(earlier) = earlier.as_mut().filter(|_| is_real) {
+            earlier.path = self.place.set_aside(&self.home).map_err(|error| error.to_string())?;
+        }
+        self.place.lead_to(&self.home).map_err(|error| error.to_string())?;
+        let Some(earlier) = earlier else { return Ok(()) };
+        if self.replaces {
+            published.strangers = replace(&earlier).unwrap_or_default();
+        }
+        published.earlier = Some(earlier.path).filter(|path| path.exists());
+        if let Some(path) = published.earlier.as_ref().filter(|_| is_real) {
+            self.relocate(path, path);
+        }
+        Ok(())
+    }
+
+    /// Says in the manifest how long every file is.
+    fn seal(&self) -> Result<(), RunError> {
+        self.relocate(&self.path, &self.home);
+        let files = listing::list(&self.path);
+        self.lock().files = files.map_err(|source| RunError::Write { path: self.path.clone(), source })?;
+        self.write_manifest()
+    }
+
+    /// Tells the Wireshark profiles of a run in `path` that they will be in `home`. One that cannot be told opens what it can.
+    fn relocate(&self, path: &Path, home: &Path) {
+        let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
+        for entry in fs::read_dir(path.join("capture")).into_iter().flatten().flatten() {
+            if Path::new(&entry.file_name()).extension() == Some("keys".as_ref()) {
+                let _ = keys::relocate(&entry.path(), &home.join("capture").join(entry.file_name()));
+            }
+        }
+    }
+
+    /// Removes what was built.
+    fn remove(&self) -> io::Result<()> {
+        let files = listing::named(&self.path)?;
+        listing::remove(&self.path, files.iter().map(PathBuf::as_path))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Manifest> {
         self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_manifest(&self) -> Result<(), RunError> {
-        let path = self.path.join("manifest.json");
-        let written = File::create(&path).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            self.lock().write(&mut out)?;
-            out.flush()
-        });
-        written.map_err(|source| RunError::Write { path, source })
+        let path = self.path.join(MANIFEST);
+        output::replace(&path, |out| self.lock().write(out))
+            .map_err(|source| RunError::Write { path, source })
     }
+}
+
+/// Removes a run whose every file is as keytoll wrote it; else what is not, and nothing is removed.
+fn replace(earlier: &Earlier) -> io::Result<Vec<PathBuf>> {
+    let files = match &earlier.manifest {
+        Some(manifest) if manifest.is_sealed() => &manifest.files,
+        _ => return Ok(Vec::new()),
+    };
+    let strangers = listing::strangers(&earlier.path, files)?;
+    if strangers.is_empty() {
+        listing::remove(&earlier.path, files.iter().map(|file| Path::new(&file.path)))?;
+    }
+    Ok(strangers)
 }
 
 impl Keepers for Directory {
@@ -92,9 +234,7 @@ impl Keepers for Directory {
 
     fn end(&self, index: usize, keeper: Self::Keeper, end: RowEnd) -> Result<(), RunError> {
         keeper.finish().map_err(|source| RunError::Write { path: self.path.clone(), source })?;
-        if end.smoothed > 0 {
-            self.lock().rows[index].notes.push(smoothing(end));
-        }
+        self.ended(index, end);
         Ok(())
     }
 }
@@ -110,6 +250,7 @@ fn smoothing(end: RowEnd) -> String {
 /// The table of contents of a plan that is about to run.
 pub fn manifest(plan: &Plan) -> Manifest {
     Manifest {
+        kind: KIND.to_owned(),
         format: FORMAT,
         keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: plan.title.clone(),
@@ -118,6 +259,8 @@ pub fn manifest(plan: &Plan) -> Manifest {
         machine: machine(),
         plan: plan.to_toml(),
         complete: false,
+        traced: true,
+        files: Vec::new(),
         rows: plan.rows.iter().enumerate().map(|(index, row)| manifest_row(plan, index, row)).collect(),
     }
 }

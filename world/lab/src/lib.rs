@@ -31,7 +31,7 @@ mod traffic;
 pub use capture::{Captures, Seized, Taken};
 pub use costs::CostsError;
 pub use credentials::Credentials;
-pub use directory::{Directory, machine, manifest};
+pub use directory::{Directory, PlaceError, Published, machine, manifest};
 pub use keeper::{Discard, Keeper, Memory};
 pub use keytoll_sim::Recorder;
 pub use keytoll_trace::manifest::Manifest;

@@ -13,6 +13,7 @@ use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 use crate::capture::Seized;
 use crate::costs::{Costs, CostsError};
 use crate::credentials::Credentials;
+use crate::directory::PlaceError;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
 use crate::row::{Row, RowEnd, Stop};
@@ -80,9 +81,19 @@ pub enum RunError {
     /// A live run that cannot begin or go on.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// The directory holds something that is not a run.
-    #[error("`{0}` is not empty and not a run directory")]
-    Occupied(std::path::PathBuf),
+    /// The place where the run is to be.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The run has ended, and is still where it was built.
+    #[error("the run is in `{path}`, and cannot be moved to `{home}`: {source}")]
+    Unmoved {
+        /// Where it is.
+        path: std::path::PathBuf,
+        /// Where it should be.
+        home: std::path::PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
 }
 
 /// Runs every row of a plan on up to `threads` threads; gives how each ended, in the order of the plan.

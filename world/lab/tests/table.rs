@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keytoll_lab::{Directory, RunError, Stop, machine, run};
+use keytoll_lab::{Directory, RunError, Stop, machine, manifest, run};
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::cost_table::{CostTable, OperationPrice};
@@ -73,8 +73,9 @@ fn plan(costs: &Path, more: &str) -> Plan {
 }
 
 fn go(plan: &Plan, threads: usize, out: &Path) -> Result<(), RunError> {
-    let directory = Directory::create(out, plan)?;
-    run(plan, threads, &directory, &|| (), &Stop::new(false)).map(|_| ())
+    let directory = Directory::create(out, manifest(plan), false)?;
+    run(plan, threads, &directory, &|| (), &Stop::new(false))?;
+    directory.publish().map(|_| ())
 }
 
 fn traces(out: &Path, rows: usize) -> Vec<Vec<u8>> {

@@ -234,6 +234,10 @@ fn mistaken(Panics { count, place, from }: &Panics) {
 fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -> Result<Capture, Report> {
     let (verb, file) = (plan.role().verb(), args.file.display());
     let comment = format!("keytoll {verb} {file}");
+    let earlier = capture::set_aside(path).map_err(|error| cannot_capture(path, &error))?;
+    if let Some(earlier) = earlier {
+        screen::note(&format!("the earlier capture is kept in {}\n", earlier.display()));
+    }
     let capture = Capture::create(path, clock, plan.role().name(), &comment);
     let capture = capture.map_err(|error| cannot_capture(path, &error))?;
     let secret = match plan {

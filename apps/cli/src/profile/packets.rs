@@ -14,7 +14,7 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, note_interruption, progress_bar, written};
+use crate::screen::{Page, Usage, interrupted, note_interruption, progress_bar, written};
 
 /// The name in place of a method.
 pub(super) const ESP: &str = "esp";
@@ -32,14 +32,15 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
     let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
-    let shown = measure(packet_bytes, &suites, count, &stop)?;
+    let mut shown = measure(packet_bytes, &suites, count, &stop)?;
+    shown.notes.extend(interrupted(&stop));
     note_interruption(&stop);
     if args.json {
         written(|out| keytoll_report::packets::write_json(&shown, out))?;
     } else {
         written(|out| keytoll_report::packets::write(&shown, out))?;
     }
-    page.map_or(Ok(()), |page| page.write(|out| keytoll_report::html::packets(&shown, out)))?;
+    page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::packets(&shown, out)))?;
     Ok(ExitCode::SUCCESS)
 }
 

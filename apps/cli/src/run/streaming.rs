@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use keytoll_analysis::metrics::{Meter, Sample, Tally};
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_lab::{Cost, Keeper, Keepers, Manifest, Record, Recorder, RowEnd, RunError};
-use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_lab::{Cost, Directory, Keeper, Keepers, Record, Recorder, RowEnd, RunError};
+use keytoll_scenario::plan::RowPlan;
 
 /// What takes samples that nobody keeps one by one.
 type Forget = fn(&Sample);
@@ -26,21 +26,19 @@ impl Keeper for RowMeter {
 }
 
 /// The rows of a run, measured or not yet.
-pub(super) struct Rows {
-    manifest: Mutex<Manifest>,
+pub(super) struct Rows<'a> {
+    directory: &'a Directory,
     tallies: Mutex<Vec<Option<Tally>>>,
 }
 
-impl Rows {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let tallies = plan.rows.iter().map(|_| None).collect();
-        Self { manifest: Mutex::new(keytoll_lab::manifest(plan)), tallies: Mutex::new(tallies) }
+impl<'a> Rows<'a> {
+    pub(super) fn new(directory: &'a Directory, count: usize) -> Self {
+        Self { directory, tallies: Mutex::new((0..count).map(|_| None).collect()) }
     }
 
     /// The findings of the rows that were measured.
-    pub(super) fn findings(self, complete: bool) -> Findings {
-        let manifest = self.manifest.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let manifest = Manifest { complete, ..manifest };
+    pub(super) fn findings(self) -> Findings {
+        let manifest = self.directory.manifest();
         let tallies = self.tallies.into_inner().unwrap_or_else(PoisonError::into_inner);
         let measured = manifest.rows.iter().cloned().zip(tallies);
         let rows = measured.filter_map(|(row, tally)| Some(RowFindings { row, tally: tally? })).collect();
@@ -48,7 +46,7 @@ impl Rows {
     }
 }
 
-impl Keepers for Rows {
+impl Keepers for Rows<'_> {
     type Keeper = RowMeter;
 
     fn begin(&self, _index: usize, _row: &RowPlan) -> Result<RowMeter, RunError> {
@@ -56,13 +54,13 @@ impl Keepers for Rows {
     }
 
     fn note(&self, index: usize, note: &str) {
-        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        manifest.rows[index].notes.push(note.to_owned());
+        self.directory.note(index, note);
     }
 
-    fn end(&self, index: usize, keeper: RowMeter, _end: RowEnd) -> Result<(), RunError> {
+    fn end(&self, index: usize, keeper: RowMeter, end: RowEnd) -> Result<(), RunError> {
         let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
         tallies[index] = Some(keeper.0.finish());
+        self.directory.ended(index, end);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! What a study wants besides its run.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use keytoll_analysis::study::{Supplement, Wants};
 use keytoll_scenario::plan::Plan;
@@ -10,23 +10,23 @@ use miette::Report;
 use crate::crypto;
 use crate::profile::{Plans, packets};
 
-/// Measures it. Without cryptography that costs something there is nothing to profile.
+/// Measures it, or what can be measured until somebody wants an end. Without cryptography that costs something there is nothing
+/// to profile.
 pub(super) fn measure(wants: Wants, plan: &Plan, stop: &AtomicBool) -> Result<Supplement, Report> {
     let mut supplement = Supplement::default();
-    if !plan.crypto.computes() {
-        return Ok(supplement);
-    }
-    if wants.profiles {
+    let goes_on = || plan.crypto.computes() && !stop.load(Ordering::Relaxed);
+    if wants.profiles && goes_on() {
         let plans = Plans::new(plan.clone());
         let measured = plans.measure(plan.samples, true, stop)?;
         supplement.profiles = plans.profiles(Node::Gw, &measured);
     }
-    if !wants.esp_suites.is_empty() {
+    if !wants.esp_suites.is_empty() && goes_on() {
         let suites =
             wants.esp_suites.iter().map(|name| packets::suite(name)).collect::<Result<Vec<_>, _>>()?;
-        supplement.packets = Some(packets::measure(packets::PACKET, &suites, packets::PACKETS, stop)?);
+        let measured = packets::measure(packets::PACKET, &suites, packets::PACKETS, stop);
+        supplement.packets = measured.map(Some).or_else(|why| if goes_on() { Err(why) } else { Ok(None) })?;
     }
-    if wants.exchanges > 0 {
+    if wants.exchanges > 0 && goes_on() {
         supplement.exchanges = crypto::exchanges(plan.crypto, wants.exchanges, stop)?;
     }
     Ok(supplement)

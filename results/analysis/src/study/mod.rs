@@ -101,7 +101,7 @@ pub struct Account {
     pub authentications: u64,
     /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
     pub seed: String,
-    /// False if the run was interrupted.
+    /// False if the run was interrupted, or a row has fewer authentications than planned.
     pub complete: bool,
     /// The paper's figures and tables, again.
     pub tables: Vec<Table>,

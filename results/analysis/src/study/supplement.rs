@@ -10,8 +10,7 @@ use crate::profile::{Packets, Profile};
 /// The format of [`Supplement`].
 const FORMAT: u32 = 1;
 
-/// The file in a run directory.
-pub const FILE: &str = "supplement.json";
+pub use keytoll_trace::listing::SUPPLEMENT as FILE;
 
 /// What was measured besides the run. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

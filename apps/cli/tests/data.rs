@@ -1,0 +1,467 @@
+//! Nobody's data is ever lost: earlier results, files that others put there, and what was measured before an interruption.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "a test waits for the program")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A run that takes no time.
+const QUICK: &str =
+    "run quickstart --crypto null --samples 3 --set networks=loopback --set methods=ikev2-psk";
+/// One that takes longer than anybody waits.
+const LONG: &str =
+    "run quickstart --crypto null --samples 3000000 --set networks=loopback --set methods=ikev2-psk";
+
+/// A directory of a test's own, in which commands are run.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-data-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+        command.args(line.split_whitespace()).current_dir(&self.0);
+        command
+    }
+
+    /// Exit code and stderr.
+    fn says(&self, line: &str) -> (i32, String) {
+        let Output { status, stderr, .. } = self.command(line).output().unwrap();
+        (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+    }
+
+    fn succeeds(&self, line: &str) -> String {
+        let (code, said) = self.says(line);
+        assert_eq!(code, 0, "{line}: {said}");
+        said
+    }
+
+    fn start(&self, line: &str) -> Child {
+        self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn json(&self, file: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.0.join(file)).unwrap()).unwrap()
+    }
+
+    /// Everything in it: contents of files, targets of links.
+    fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut waiting = vec![self.0.clone()];
+        while let Some(directory) = waiting.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let kind = fs::symlink_metadata(&path).unwrap();
+                let contents = if kind.is_symlink() {
+                    fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                } else if kind.is_dir() {
+                    waiting.push(path.clone());
+                    Vec::new()
+                } else {
+                    fs::read(&path).unwrap()
+                };
+                found.insert(path.strip_prefix(&self.0).unwrap().to_owned(), contents);
+            }
+        }
+        found
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn link(&self, name: &str) -> PathBuf {
+        fs::read_link(self.0.join(name)).unwrap()
+    }
+
+    /// Starts a command, waits until it has written so much into a file, and sends it a signal; exit code and stderr.
+    fn interrupted(&self, line: &str, signal: &str, measuring: &dyn Fn() -> bool) -> (Option<i32>, String) {
+        let mut child = self.start(line);
+        for _ in 0..3000 {
+            if measuring() || child.try_wait().unwrap().is_some() {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success(), "it had not ended");
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        (status.code(), String::from_utf8(stderr).unwrap())
+    }
+
+    fn has_bytes(&self, file: &str) -> bool {
+        fs::metadata(self.0.join(file)).is_ok_and(|file| file.len() > 100_000)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_second_run_keeps_the_first_and_the_place_leads_to_the_latest() {
+    let scratch = Scratch::new("twice");
+    let said = scratch.succeeds(&format!("{QUICK} --out a/run"));
+    assert!(said.contains("results in a/run, which leads to run.1\n"), "{said}");
+    fs::write(scratch.0.join("a/run/notes.txt"), "mine").unwrap();
+    let before = scratch.tree();
+    let said = scratch.succeeds(&format!("{QUICK} --seed 2 --out a/run"));
+    assert!(said.contains("leads to run.2\nthe earlier run is in a/run.1\n"), "{said}");
+    let after = scratch.tree();
+    for (path, contents) in before.iter().filter(|(path, _)| *path != Path::new("a/run")) {
+        assert_eq!(after.get(path), Some(contents), "{}", path.display());
+    }
+    assert_eq!(scratch.link("a/run"), Path::new("run.2"));
+    assert_eq!(scratch.json("a/run/summary.json")["seed"], "2");
+    assert_eq!(scratch.json("a/run.1/summary.json")["seed"], "1");
+}
+
+#[test]
+fn force_replaces_a_run_but_never_what_keytoll_did_not_write() {
+    let scratch = Scratch::new("force");
+    let forced = format!("{QUICK} --out run --force");
+    scratch.succeeds(&format!("{QUICK} --pcap --out run"));
+    scratch.succeeds(&forced);
+    assert_eq!(scratch.names(), ["run", "run.2"]);
+    fs::create_dir(scratch.0.join("run/thoughts")).unwrap();
+    fs::write(scratch.0.join("run/thoughts/first.txt"), "mine").unwrap();
+    let said = scratch.succeeds(&forced);
+    assert!(said.contains("kept because keytoll did not write all that is in it: thoughts"), "{said}");
+    assert_eq!(scratch.names(), ["run", "run.2", "run.3"]);
+    assert_eq!(fs::read(scratch.0.join("run.2/thoughts/first.txt")).unwrap(), b"mine");
+    // A table that somebody has edited is theirs.
+    fs::write(scratch.0.join("run/samples.csv"), "better figures\n").unwrap();
+    let said = scratch.succeeds(&forced);
+    assert!(said.contains("samples.csv"), "{said}");
+    assert_eq!(fs::read(scratch.0.join("run.3/samples.csv")).unwrap(), b"better figures\n");
+}
+
+#[test]
+fn whatever_else_is_in_the_place_is_refused_before_anything_is_done() {
+    let scratch = Scratch::new("foreign");
+    let make = |path: &str, text: &str| {
+        let path = scratch.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    make("extension/manifest.json", r#"{ "manifest_version": 3, "name": "years of work" }"#);
+    make("extension/.git/HEAD", "ref: refs/heads/main\n");
+    make("thesis/thesis.tex", "years of work");
+    make("broken/manifest.json", "{ \"kind\": \"keytoll run\", ");
+    make("file", "years of work");
+    symlink("thesis", scratch.0.join("link")).unwrap();
+    symlink("dangling.1", scratch.0.join("loose")).unwrap();
+    symlink("numbered.1", scratch.0.join("numbered")).unwrap();
+    make("numbered.1/thesis.tex", "years of work");
+    let before = scratch.tree();
+    for (out, why) in [
+        ("extension", "holds a manifest.json that keytoll did not write"),
+        ("thesis", "is not empty and holds no run of keytoll: there is `thesis.tex` in it"),
+        ("thesis/", "is not empty"),
+        ("broken", "holds a manifest.json that keytoll did not write"),
+        ("file", "is a file"),
+        ("link", "is a symbolic link to `thesis`, which keytoll did not make"),
+        ("link/", "is a symbolic link"),
+        ("loose", "is a symbolic link to `dangling.1`"),
+        ("numbered", "is a symbolic link to `numbered.1`"),
+        (".", "is no name for a new directory"),
+        ("..", "is no name for a new directory"),
+        ("thesis/..", "is no name for a new directory"),
+    ] {
+        for force in ["", "--force"] {
+            let (code, said) = scratch.says(&format!("{LONG} --out {out} {force}"));
+            assert!(code == 2 && said.contains(why) && said.contains("help: "), "{out}: {code} {said}");
+            assert_eq!(scratch.tree(), before, "{out}");
+        }
+        let (code, said) = scratch.says(&format!("study ikev2-wireless --samples 1 --out {out}"));
+        assert!(code == 2 && said.contains(why), "{out}: {code} {said}");
+    }
+    let (code, said) = scratch.says(&format!("{LONG} --out file/run"));
+    assert!(code == 3 && said.contains("`file/run` cannot be used for a run"), "{code} {said}");
+    for foreign in ["extension", "thesis", "broken"] {
+        let (code, said) = scratch.says(&format!("report {foreign}"));
+        assert!(code != 0 && said.contains(foreign), "{foreign}: {code} {said}");
+    }
+    assert_eq!(scratch.tree(), before, "report writes nothing either");
+}
+
+#[test]
+fn a_run_from_within_a_run_or_an_empty_directory_touches_neither() {
+    let scratch = Scratch::new("within");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let before = scratch.tree();
+    let here = |directory: &str, out: &str| {
+        let mut command = scratch.command(&format!("{QUICK} --out {out}"));
+        command.current_dir(scratch.0.join(directory)).output().unwrap().status.code()
+    };
+    assert_eq!(here("run", "."), Some(2));
+    fs::create_dir(scratch.0.join("empty")).unwrap();
+    assert_eq!(here("empty", scratch.0.join("empty").to_str().unwrap()), Some(2));
+    fs::remove_dir(scratch.0.join("empty")).unwrap();
+    assert_eq!(scratch.tree(), before);
+    fs::create_dir(scratch.0.join("empty")).unwrap();
+    scratch.succeeds(&format!("{QUICK} --out empty"));
+    assert_eq!(scratch.link("empty"), Path::new("empty.1"));
+}
+
+#[test]
+fn a_run_that_has_the_place_itself_gets_a_number_first() {
+    let scratch = Scratch::new("moved");
+    scratch.succeeds(&QUICK.replace("null", "real --pcap --out first"));
+    fs::remove_file(scratch.0.join("first")).unwrap();
+    fs::rename(scratch.0.join("first.1"), scratch.0.join("mine")).unwrap();
+    let said = scratch.succeeds(&format!("{QUICK} --out mine"));
+    assert!(said.contains("leads to mine.2\nthe earlier run is in mine.1\n"), "{said}");
+    scratch.succeeds("report mine.1");
+    let preferences = fs::read_to_string(scratch.0.join("mine.1/capture/000.keys/preferences")).unwrap();
+    assert!(preferences.contains("mine.1/capture/000.keys/tls.keys\n"), "{preferences}");
+    // One of the first format, whose files nobody can tell any more.
+    let old = r#"{ "format": 1, "keytoll_version": "0.1.0", "machine": {}, "plan": "", "rows": [], "complete": true }"#;
+    fs::create_dir(scratch.0.join("old")).unwrap();
+    fs::write(scratch.0.join("old/manifest.json"), old).unwrap();
+    scratch.succeeds(&format!("{QUICK} --out old --force"));
+    assert_eq!(fs::read_to_string(scratch.0.join("old.1/manifest.json")).unwrap(), old);
+}
+
+#[test]
+fn runs_at_once_to_the_same_place_all_stay() {
+    let scratch = Scratch::new("at-once");
+    let runs: Vec<Child> =
+        (0..6).map(|seed| scratch.start(&format!("{QUICK} --seed {seed} --out run"))).collect();
+    for run in runs {
+        let Output { status, stderr, .. } = run.wait_with_output().unwrap();
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    }
+    assert_eq!(scratch.names(), ["run", "run.1", "run.2", "run.3", "run.4", "run.5", "run.6"]);
+    let seed = |run: usize| scratch.json(&format!("run.{run}/summary.json"))["seed"].to_string();
+    let seeds: std::collections::BTreeSet<String> = (1..=6).map(seed).collect();
+    assert_eq!(seeds.len(), 6);
+    scratch.succeeds("report run");
+}
+
+#[test]
+fn an_interrupted_run_leaves_the_earlier_one_and_keeps_what_it_has() {
+    let scratch = Scratch::new("interrupted");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let before = scratch.tree();
+    for (number, signal, code, more) in [(2, "-INT", 130, ""), (3, "-TERM", 143, "--force")] {
+        let trace = format!("run.{number}.unfinished/trace/000.trace");
+        let line = format!("{LONG} --out run {more}");
+        let (ended, said) = scratch.interrupted(&line, signal, &|| scratch.has_bytes(&trace));
+        assert_eq!(ended, Some(code), "{said}");
+        assert!(said.contains("interrupted: ") && said.contains("are kept"), "{said}");
+        assert!(
+            said.contains(&format!("results in run.{number}, and not in run: this run is not complete")),
+            "{said}"
+        );
+        let after = scratch.tree();
+        assert!(
+            before.iter().all(|(path, contents)| after.get(path) == Some(contents)),
+            "the earlier run stays"
+        );
+        let dir = format!("run.{number}");
+        for file in ["manifest.json", "summary.json"] {
+            assert_eq!(scratch.json(&format!("{dir}/{file}"))["complete"], false, "{file}");
+        }
+        let row = &scratch.json(&format!("{dir}/summary.json"))["rows"][0];
+        assert!(row["n"].as_u64().unwrap() > 10 && row["n"] == row["succeeded"], "{row}");
+        assert!(row["notes"].to_string().contains("of 3000000 authentications were measured"), "{row}");
+        let page = fs::read_to_string(scratch.0.join(&dir).join("report.html")).unwrap();
+        assert!(page.contains("The run is not complete"));
+        scratch.succeeds(&format!("report {dir}"));
+        assert_eq!(scratch.json(&format!("{dir}/summary.json"))["complete"], false);
+    }
+    assert_eq!(scratch.names(), ["run", "run.1", "run.2", "run.3"]);
+}
+
+#[test]
+fn an_interrupted_run_without_trace_says_so_too_and_a_whole_one_takes_its_place() {
+    let scratch = Scratch::new("streamed");
+    let begun = scratch.0.join("run.1.unfinished/manifest.json");
+    let line = format!("{LONG} --no-trace --out run");
+    let (ended, said) = scratch.interrupted(&line, "-INT", &|| {
+        sleep(Duration::from_millis(500));
+        begun.exists()
+    });
+    assert_eq!(ended, Some(130), "{said}");
+    assert!(said.contains("results in run, which leads to run.1"), "nothing else was there: {said}");
+    assert_eq!(scratch.json("run/summary.json")["complete"], false);
+    scratch.succeeds(&format!("{QUICK} --no-trace --out run"));
+    assert_eq!(scratch.json("run/summary.json")["complete"], true);
+    let (code, said) = scratch.says("report run");
+    assert!(code == 2 && said.contains("`--no-trace`"), "{code} {said}");
+}
+
+#[test]
+fn of_a_killed_run_what_is_whole_can_be_shown() {
+    let scratch = Scratch::new("killed");
+    let trace = "run.1.unfinished/trace/000.trace";
+    let (ended, _) = scratch.interrupted(&format!("{LONG} --out run"), "-KILL", &|| scratch.has_bytes(trace));
+    assert_eq!((ended, scratch.names()), (None, vec!["run.1.unfinished".to_owned()]));
+    let path = scratch.0.join(trace);
+    let whole = fs::read(&path).unwrap();
+    for cut in (1..=16).map(|part| whole.len().min(60_000) * part / 16) {
+        fs::write(&path, &whole[..cut]).unwrap();
+        scratch.succeeds("report run.1.unfinished");
+        let summary = scratch.json("run.1.unfinished/summary.json");
+        assert_eq!(summary["complete"], false);
+        let row = &summary["rows"][0];
+        assert_eq!(row["n"], row["succeeded"], "half an authentication is none: {row}");
+    }
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    assert_eq!(scratch.names(), ["run", "run.1.unfinished", "run.2"]);
+}
+
+#[test]
+fn every_file_of_a_run_that_was_cut_or_has_grown_is_noticed() {
+    let scratch = Scratch::new("cut");
+    scratch.succeeds(&format!("{QUICK} --pcap --out run"));
+    scratch.succeeds("report run");
+    let summary = fs::read(scratch.0.join("run/summary.json")).unwrap();
+    let manifest = scratch.json("run/manifest.json");
+    let mut files: Vec<String> = manifest["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap().to_owned())
+        .collect();
+    for wanted in ["trace/000.trace", "costs/000.costs", "samples.csv", "summary.json", "capture/000.pcapng"]
+    {
+        assert!(files.iter().any(|file| file == wanted), "{files:?}");
+    }
+    files.push("manifest.json".to_owned());
+    for file in files {
+        let path = scratch.0.join("run").join(&file);
+        let whole = fs::read(&path).unwrap();
+        let cuts = (0..16).map(|part| whole[..whole.len() * part / 16].to_vec());
+        let others = [[&whole[..], b"more"].concat(), whole[..whole.len() - 2].to_vec()];
+        for other in cuts.chain(others) {
+            fs::write(&path, &other).unwrap();
+            let (code, said) = scratch.says("report run");
+            if code == 0 {
+                // It was computed again from what is whole.
+                assert_eq!(fs::read(scratch.0.join("run/summary.json")).unwrap(), summary, "{file}");
+                assert!(!file.contains('/') || file.contains(".keys/"), "{file}: {} bytes", other.len());
+            } else {
+                assert!(said.contains(path.file_name().unwrap().to_str().unwrap()), "{file}: {said}");
+                assert!(said.trim().lines().count() <= 3, "{file}: {said}");
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+        scratch.succeeds("report run");
+    }
+}
+
+/// As somebody does who cuts a file and says in the manifest that all is well.
+#[test]
+fn a_trace_that_breaks_off_between_two_records_is_noticed_without_the_manifest() {
+    let scratch = Scratch::new("records");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let mut manifest = scratch.json("run/manifest.json");
+    manifest["files"] = Value::Array(Vec::new());
+    fs::write(scratch.0.join("run/manifest.json"), manifest.to_string()).unwrap();
+    for file in ["run/trace/000.trace", "run/costs/000.costs"] {
+        let path = scratch.0.join(file);
+        let whole = fs::read(&path).unwrap();
+        let mut at = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        let mut cuts = 0;
+        while whole[at..at + 2] != [0, 0] {
+            fs::write(&path, &whole[..at]).unwrap();
+            let (code, said) = scratch.says("report run");
+            assert!(code == 3 && said.contains("breaks off"), "{file} at {at}: {code} {said}");
+            at += 2 + usize::from(u16::from_le_bytes([whole[at], whole[at + 1]]));
+            cuts += 1;
+        }
+        assert!(cuts > 5, "{file}");
+        fs::write(&path, &whole).unwrap();
+        scratch.succeeds("report run");
+    }
+}
+
+#[test]
+fn an_interrupted_calibration_leaves_the_earlier_table() {
+    let scratch = Scratch::new("calibrate");
+    fs::write(scratch.0.join("costs.json"), "half a minute of work").unwrap();
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let begun = || {
+            sleep(Duration::from_millis(300));
+            scratch.names().len() > 1
+        };
+        let (ended, said) = scratch.interrupted("crypto --calibrate costs.json", signal, &begun);
+        assert!(ended == Some(code) && said.contains("interrupted"), "{ended:?} {said}");
+        assert_eq!(scratch.names(), ["costs.json"]);
+        assert_eq!(fs::read(scratch.0.join("costs.json")).unwrap(), b"half a minute of work");
+    }
+    let (code, said) = scratch.says("crypto --calibrate nowhere/costs.json");
+    assert!(code == 3 && said.contains("cannot write `nowhere/costs.json`"), "{code} {said}");
+}
+
+#[test]
+fn an_interrupted_profile_shows_what_it_has_and_leaves_the_earlier_page() {
+    let scratch = Scratch::new("profile");
+    fs::write(scratch.0.join("page.html"), "earlier").unwrap();
+    for line in ["profile ikev2-psk --count 1000000", "profile esp --count 1000000"] {
+        let begun = || {
+            sleep(Duration::from_millis(700));
+            scratch.names().len() > 1
+        };
+        let (ended, said) = scratch.interrupted(&format!("{line} --html page.html"), "-TERM", &begun);
+        assert_eq!(ended, Some(143), "{said}");
+        assert!(
+            said.contains("what was measured until then is shown") && said.contains("left as it was"),
+            "{said}"
+        );
+        assert_eq!(scratch.names(), ["page.html"]);
+        assert_eq!(fs::read(scratch.0.join("page.html")).unwrap(), b"earlier");
+    }
+}
+
+#[test]
+fn what_measure_keeps_is_a_run_like_any_other() {
+    let scratch = Scratch::new("measure");
+    scratch.succeeds(&format!("{QUICK} --pcap --out run"));
+    let measure = "measure run/capture/000.pcapng --out captured";
+    scratch.succeeds(measure);
+    let before = scratch.tree();
+    let said = scratch.succeeds(measure);
+    assert!(said.contains("results in captured, which leads to captured.2"), "{said}");
+    let after = scratch.tree();
+    let is_kept = |path: &&PathBuf| path.starts_with("captured.1");
+    assert!(before.keys().filter(is_kept).all(|path| before.get(path) == after.get(path)));
+    scratch.succeeds(&format!("{measure} --force"));
+    assert_eq!(scratch.names(), ["captured", "captured.1", "captured.3", "run", "run.1"]);
+    fs::write(scratch.0.join("mine"), "mine").unwrap();
+    assert_eq!(scratch.says("measure run/capture/000.pcapng --out mine").0, 2);
+}
+
+#[test]
+fn the_profile_beside_a_capture_names_the_keys_where_they_are() {
+    let scratch = Scratch::new("keys");
+    let line =
+        "run quickstart --samples 1 --set networks=loopback --set methods=ikev2-eap-tls --pcap --out run";
+    let said = scratch.succeeds(line);
+    assert!(
+        said.contains("WIRESHARK_CONFIG_DIR=run/capture/000.keys wireshark run/capture/000.pcapng"),
+        "{said}"
+    );
+    let preferences = fs::read_to_string(scratch.0.join("run/capture/000.keys/preferences")).unwrap();
+    let keys = preferences.lines().find_map(|line| line.strip_prefix("tls.keylog_file: ")).unwrap();
+    assert!(Path::new(keys).is_absolute() && !fs::read(keys).unwrap().is_empty(), "{keys}");
+}

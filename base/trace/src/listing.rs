@@ -1,0 +1,285 @@
+//! The files of a run: the names that keytoll gives them, how long each was when it was written, and whether it still is.
+//! Whatever else lies in the directory of a run is somebody else's, and stays.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use crc32fast::Hasher;
+use serde::{Deserialize, Serialize};
+
+/// The file that says what is in a run directory.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Files that can be computed again from the traces, or from [`SUPPLEMENT`].
+pub const DERIVED: [&str; 6] =
+    ["samples.csv", "operations.csv", "messages.csv", "summary.json", "study.json", "report.html"];
+
+/// What a study measured besides its run.
+pub const SUPPLEMENT: &str = "supplement.json";
+
+/// Folders of a run.
+const FOLDERS: [(&str, &str); 3] = [("trace", ".trace"), ("costs", ".costs"), ("capture", ".pcapng")];
+
+/// A file as it was when keytoll had written it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Relative to the run directory.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// CRC-32 of its contents.
+    pub crc32: u32,
+    /// Rows of a table, without the names of its columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+}
+
+/// Why a file is not the one that was written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("cannot read it: {0}")]
+    Io(#[from] io::Error),
+    /// It is no file.
+    #[error("it is no file")]
+    Kind,
+    /// It was cut off, or has grown.
+    #[error("it is damaged: it has {found} bytes, and {written} were written")]
+    Length {
+        /// How many there are.
+        found: u64,
+        /// How many there were.
+        written: u64,
+    },
+    /// Something in it has changed.
+    #[error("it is damaged: its CRC-32 is {found:08x}, and {written:08x} was written")]
+    Contents {
+        /// What it is.
+        found: u32,
+        /// What it was.
+        written: u32,
+    },
+}
+
+impl RunFile {
+    /// Reads a file of a run to its end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(run: &Path, path: &str) -> io::Result<Self> {
+        let mut input = BufReader::new(File::open(run.join(path))?);
+        let (mut hasher, mut bytes, mut lines) = (Hasher::new(), 0, 0);
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let read = match input.read(&mut buffer)? {
+                0 => break,
+                count => &buffer[..count],
+            };
+            hasher.update(read);
+            bytes += read.len() as u64;
+            lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        let rows = path.ends_with(".csv").then(|| lines.saturating_sub(1));
+        Ok(Self { path: path.to_owned(), bytes, crc32: hasher.finalize(), rows })
+    }
+
+    /// Whether the file is as long as it was.
+    ///
+    /// # Errors
+    /// When it is not, or is no file.
+    pub fn check_length(&self, run: &Path) -> Result<(), FileError> {
+        let found = fs::symlink_metadata(run.join(&self.path))?;
+        if !found.is_file() {
+            return Err(FileError::Kind);
+        }
+        if found.len() != self.bytes {
+            return Err(FileError::Length { found: found.len(), written: self.bytes });
+        }
+        Ok(())
+    }
+
+    /// Whether the file is what it was, byte for byte.
+    ///
+    /// # Errors
+    /// When it is not, or is no file.
+    pub fn check(&self, run: &Path) -> Result<(), FileError> {
+        self.check_length(run)?;
+        let found = Self::of(run, &self.path)?.crc32;
+        if found != self.crc32 {
+            return Err(FileError::Contents { found, written: self.crc32 });
+        }
+        Ok(())
+    }
+}
+
+/// Whether keytoll gives this name to a file of a run; the path is relative to its directory.
+pub fn is_of_a_run(path: &Path) -> bool {
+    let Some(parts) = path.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>() else { return false };
+    match parts[..] {
+        [name] => DERIVED.contains(&name) || name == SUPPLEMENT,
+        [folder, name] => FOLDERS.iter().any(|(of, ending)| *of == folder && is_numbered(name, ending)),
+        ["capture", keys, table] => is_numbered(keys, ".keys") && KEY_TABLES.contains(&table),
+        _ => false,
+    }
+}
+
+/// The files of a Wireshark profile that opens a capture.
+const KEY_TABLES: [&str; 6] = [
+    "ikev1_decryption_table",
+    "ikev2_decryption_table",
+    "esp_sa",
+    "tls.keys",
+    "decode_as_entries",
+    "preferences",
+];
+
+/// `000.trace`, `017.gw.pcapng`.
+fn is_numbered(name: &str, ending: &str) -> bool {
+    let Some(stem) = name.strip_suffix(ending) else { return false };
+    let (number, node) = stem.split_once('.').unwrap_or((stem, ""));
+    let is_number = number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && node.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// Every file of a directory that has a name of ours, but for the manifest, in the order of their names.
+///
+/// # Errors
+/// When the directory or a file cannot be read.
+pub fn list(run: &Path) -> io::Result<Vec<RunFile>> {
+    let mut files: Vec<PathBuf> =
+        entries(run)?.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path).collect();
+    files.retain(|path| is_of_a_run(path));
+    files.sort();
+    let names = files.iter().filter_map(|path| path.to_str());
+    names.map(|name| RunFile::of(run, name)).collect()
+}
+
+/// What lies in the directory of a run and is not, or not any more, what keytoll wrote there. Nothing that is missing counts.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn strangers(run: &Path, files: &[RunFile]) -> io::Result<Vec<PathBuf>> {
+    let is_known_folder = |path: &Path| files.iter().any(|file| Path::new(&file.path).starts_with(path));
+    let is_known_file = |path: &Path| {
+        path == Path::new(MANIFEST)
+            || files.iter().any(|file| Path::new(&file.path) == path && file.check(run).is_ok())
+    };
+    let is_known = |entry: &Entry| {
+        if entry.is_folder { is_known_folder(&entry.path) } else { is_known_file(&entry.path) }
+    };
+    Ok(entries(run)?.into_iter().filter(|entry| !is_known(entry)).map(|entry| entry.path).collect())
+}
+
+/// Removes these files, the manifest after them, and what folders are empty then, the directory itself being the last.
+///
+/// # Errors
+/// When one cannot be removed; that it is not there is no error, nor that a folder holds something else.
+pub fn remove<'a>(run: &Path, files: impl IntoIterator<Item = &'a Path>) -> io::Result<()> {
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {
+            Ok(())
+        }
+        result => result,
+    };
+    for file in files.into_iter().chain([Path::new(MANIFEST)]) {
+        gone(fs::remove_file(run.join(file)))?;
+    }
+    let mut folders: Vec<PathBuf> =
+        entries(run)?.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect();
+    // What is inside comes before what it is in.
+    folders.sort_by_key(|path| std::cmp::Reverse(path.iter().count()));
+    folders.iter().try_for_each(|folder| gone(fs::remove_dir(run.join(folder))))?;
+    gone(fs::remove_dir(run))
+}
+
+/// The paths of a directory's files that have a name of ours.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn named(run: &Path) -> io::Result<Vec<PathBuf>> {
+    let files = entries(run)?.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path);
+    Ok(files.filter(|path| is_of_a_run(path)).collect())
+}
+
+/// Something in a directory.
+struct Entry {
+    /// Relative to the directory.
+    path: PathBuf,
+    /// A symbolic link to a folder is none.
+    is_folder: bool,
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<Entry>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(directory.join(&folder))? {
+            let entry = entry?;
+            let (path, is_folder) = (folder.join(entry.file_name()), entry.file_type()?.is_dir());
+            if is_folder {
+                waiting.push(path.clone());
+            }
+            found.push(Entry { path, is_folder });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_ours_are_known_and_no_others() {
+        for ours in [
+            "summary.json",
+            "trace/000.trace",
+            "costs/1234.costs",
+            "capture/017.gw.pcapng",
+            "capture/017.pcapng",
+            "capture/000.keys/esp_sa",
+        ] {
+            assert!(is_of_a_run(Path::new(ours)), "{ours}");
+        }
+        for other in [
+            "notes.txt",
+            "manifest.json",
+            ".git/config",
+            "trace/first.trace",
+            "trace/000.costs",
+            "trace/00.trace",
+            "capture/000.keys/notes",
+            "capture/mine.pcapng",
+            "sub/summary.json",
+            "trace/000.trace/x",
+        ] {
+            assert!(!is_of_a_run(Path::new(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_is_found_and_stays() {
+        let run = std::env::temp_dir().join(format!("keytoll-listing-{}", std::process::id()));
+        fs::create_dir_all(run.join("trace")).unwrap();
+        fs::write(run.join(MANIFEST), "{}").unwrap();
+        fs::write(run.join("trace/000.trace"), "facts").unwrap();
+        fs::write(run.join("samples.csv"), "n\n1\n2\n").unwrap();
+        let files = list(&run).unwrap();
+        assert_eq!(files.iter().map(|file| file.rows).collect::<Vec<_>>(), [Some(2), None]);
+        assert_eq!(strangers(&run, &files).unwrap(), Vec::<PathBuf>::new());
+
+        fs::write(run.join("trace/notes"), "mine").unwrap();
+        fs::write(run.join("samples.csv"), "n\n1\n3\n").unwrap();
+        let mut found = strangers(&run, &files).unwrap();
+        found.sort();
+        assert_eq!(found, [Path::new("samples.csv"), Path::new("trace/notes")]);
+        assert!(matches!(files[0].check(&run), Err(FileError::Contents { .. })));
+        fs::write(run.join("samples.csv"), "n\n").unwrap();
+        assert!(matches!(files[0].check(&run), Err(FileError::Length { found: 2, written: 6 })));
+
+        remove(&run, files.iter().map(|file| Path::new(&file.path))).unwrap();
+        assert_eq!(entries(&run).unwrap().len(), 2, "the folder and the notes in it");
+        fs::remove_dir_all(&run).unwrap();
+    }
+}

@@ -1,0 +1,239 @@
+//! Output files that are whole or not there: written beside their place, moved there when they are whole. Until then, and if
+//! anything goes wrong, the file that was there before stays as it was.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Who may read a file that holds a secret.
+const SECRET_MODE: u32 = 0o600;
+
+/// How much is written at a time.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// A file that is being written. It takes its place with [`Output::finish`]; if it is dropped before, nothing is left of it.
+#[derive(Debug)]
+pub struct Output {
+    out: Option<BufWriter<File>>,
+    place: Place,
+}
+
+/// Where the bytes go.
+#[derive(Debug)]
+enum Place {
+    /// Into a file of our own, which then replaces another.
+    Beside { part: PathBuf, target: PathBuf, replaces: bool },
+    /// Straight into a device or a pipe, which nothing can replace.
+    Direct,
+}
+
+impl Output {
+    /// Begins a file. One that it will replace keeps its permissions; a symbolic link stays, and what it leads to is replaced.
+    ///
+    /// # Errors
+    /// When the file that is there may not be written, is a directory, or no file can be made beside it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::beside(path, None, 0o666),
+            Err(error) => return Err(error),
+        };
+        // Whoever may not write the file may not replace it either.
+        let file = OpenOptions::new().write(true).open(path)?;
+        if found.is_file() {
+            return Self::beside(&path.canonicalize()?, Some(found.permissions()), 0o666);
+        }
+        Ok(Self { out: Some(BufWriter::new(file)), place: Place::Direct })
+    }
+
+    /// Begins a file that only its owner reads, whoever could read the one in its place.
+    ///
+    /// # Errors
+    /// When no file can be made beside it.
+    pub fn create_secret(path: &Path) -> io::Result<Self> {
+        Self::beside(path, Some(Permissions::from_mode(SECRET_MODE)), SECRET_MODE)
+    }
+
+    fn beside(target: &Path, permissions: Option<Permissions>, mode: u32) -> io::Result<Self> {
+        let replaces = fs::symlink_metadata(target).is_ok();
+        if replaces && !target.exists() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads nowhere"));
+        }
+        let (part, file) = new_file(target, mode)?;
+        let place = Place::Beside { part, target: target.to_owned(), replaces };
+        // Of a secret no copy is left in a buffer.
+        let capacity = if mode == SECRET_MODE { 0 } else { BUFFER_BYTES };
+        let output = Self { out: Some(BufWriter::with_capacity(capacity, file)), place };
+        if let (Some(permissions), Some(out)) = (permissions, &output.out) {
+            out.get_ref().set_permissions(permissions)?;
+        }
+        Ok(output)
+    }
+
+    /// Puts the file into its place.
+    ///
+    /// # Errors
+    /// When something cannot be written; the file that was there before is still there then.
+    pub fn finish(mut self) -> io::Result<()> {
+        let Some(mut out) = self.out.take() else { return Ok(()) };
+        out.flush()?;
+        if let Place::Beside { part, target, replaces } = &self.place {
+            if *replaces {
+                // A machine that loses its power must not be left with the new file's name and none of its contents.
+                out.get_ref().sync_all()?;
+            }
+            fs::rename(part, target)?;
+            self.place = Place::Direct;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.as_mut().map_or(Ok(0), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Place::Beside { part, .. } = &self.place {
+            // What cannot be removed has a name that says what it is.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// When it cannot be written; the file that was there before is still there then.
+pub fn replace(path: &Path, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
+    let mut output = Output::create(path)?;
+    write(&mut output)?;
+    output.finish()
+}
+
+/// A file that was not there, with a name that tells what it is a part of.
+fn new_file(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
+    loop {
+        let part = unused_name(target, "part")?;
+        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&part) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((part, opened?)),
+        }
+    }
+}
+
+/// A hidden name beside a file or directory that this process has not given before.
+///
+/// # Errors
+/// When the path has no last name.
+pub fn unused_name(beside: &Path, ending: &str) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Some(name) = beside.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
+    };
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}-{count}.{ending}", process::id()));
+    Ok(beside.with_file_name(hidden))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of a test's own.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("keytoll-output-{}-{name}", process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_is_there_when_it_is_whole() {
+        let scratch = Scratch::new("whole");
+        let path = scratch.0.join("page.html");
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(b"new").unwrap();
+        assert!(!path.exists());
+        output.finish().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), scratch.names()), (b"new".to_vec(), vec!["page.html".into()]));
+    }
+
+    #[test]
+    fn what_fails_leaves_the_earlier_file() {
+        let scratch = Scratch::new("fails");
+        let path = scratch.0.join("costs.json");
+        fs::write(&path, "earlier").unwrap();
+        replace(&path, |out| {
+            out.write_all(&[0; 100_000])?;
+            Err(io::Error::other("no"))
+        })
+        .unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"earlier");
+        assert_eq!(scratch.names(), ["costs.json"]);
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_a_secret_is_nobody_elses() {
+        let scratch = Scratch::new("mode");
+        let path = scratch.0.join("costs.json");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        fs::write(&path, "earlier").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        replace(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(mode(), 0o640);
+        Output::create_secret(&path).unwrap().finish().unwrap();
+        assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let scratch = Scratch::new("link");
+        let (path, link) = (scratch.0.join("costs.json"), scratch.0.join("link"));
+        fs::write(&path, "earlier").unwrap();
+        std::os::unix::fs::symlink("costs.json", &link).unwrap();
+        replace(&link, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        fs::remove_file(&path).unwrap();
+        assert!(Output::create(&link).unwrap_err().to_string().contains("leads nowhere"));
+    }
+
+    #[test]
+    fn a_directory_is_refused_and_a_device_is_written() {
+        let scratch = Scratch::new("device");
+        assert_eq!(Output::create(&scratch.0).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        replace(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

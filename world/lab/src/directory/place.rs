@@ -1,0 +1,314 @@
+//! The place that a user names for a run, what is there already, and the numbered directories beside it.
+//!
+//! ```text
+//!   runs/quickstart               a symbolic link to the latest run, quickstart.2
+//!   runs/quickstart.1             an earlier run
+//!   runs/quickstart.2
+//!   runs/quickstart.3.unfinished  a run that is going on, or was killed
+//! ```
+//!
+//! A run is built in its `unfinished` directory, which reserves its number, and has its name when it has ended. The link is
+//! replaced by a rename, so that at any moment the place leads to a whole run. Nothing that was there is ever overwritten:
+//! what is neither a run of ours nor a link of ours to one is refused before the run begins.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use keytoll_trace::listing::MANIFEST;
+use keytoll_trace::manifest::{Manifest, ManifestError};
+use keytoll_trace::output::unused_name;
+
+/// What the name of a directory ends with while its run is going on.
+const UNFINISHED: &str = ".unfinished";
+
+/// Why a run cannot have a place.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Something is there that must stay.
+    #[error("{what}")]
+    Occupied {
+        /// What, and where.
+        what: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The operating system does not let us.
+    #[error("`{}` cannot be used for a run: {source}", path.display())]
+    Unusable {
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Where a run is to be found.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The directory of the link and of the numbered directories.
+    parent: PathBuf,
+    name: OsString,
+}
+
+/// What is in the place.
+#[derive(Debug)]
+pub(super) enum Occupant {
+    /// Nothing, or an empty directory.
+    Nothing,
+    /// A run in a directory of this very name.
+    Run(Earlier),
+    /// A link of ours, and the run that it leads to if that is still there.
+    Link(Option<Earlier>),
+}
+
+/// A run that is there already.
+#[derive(Debug)]
+pub(super) struct Earlier {
+    pub(super) path: PathBuf,
+    /// None if another version of keytoll wrote it.
+    pub(super) manifest: Option<Manifest>,
+}
+
+impl Earlier {
+    /// The run of a directory; none if it holds no manifest of ours.
+    fn at(path: &Path) -> Option<Self> {
+        let manifest = match Manifest::read(File::open(path.join(MANIFEST)).ok()?) {
+            Ok(manifest) => Some(manifest),
+            Err(ManifestError::Format { .. }) => None,
+            Err(_) => return None,
+        };
+        Some(Self { path: path.to_owned(), manifest })
+    }
+
+    /// Whether it went to its end. What another version wrote is taken for whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.manifest.as_ref().is_none_or(|manifest| manifest.complete)
+    }
+}
+
+impl Occupant {
+    /// The run that is shown in the place.
+    pub(super) fn earlier(self) -> Option<Earlier> {
+        match self {
+            Self::Nothing => None,
+            Self::Run(earlier) => Some(earlier),
+            Self::Link(earlier) => earlier,
+        }
+    }
+}
+
+impl Place {
+    /// The place of this path.
+    pub(super) fn of(path: &Path) -> Result<Self, PlaceError> {
+        let Some(name) = path.file_name() else {
+            let what = format!("`{}` is no name for a new directory", path.display());
+            return Err(PlaceError::Occupied { what, hint: "name one that is not there yet: `--out NAME`" });
+        };
+        let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        Ok(Self { parent: parent.to_owned(), name: name.to_owned() })
+    }
+
+    /// The path as its user knows it.
+    pub(super) fn path(&self) -> PathBuf {
+        if self.parent == Path::new(".") { PathBuf::from(&self.name) } else { self.parent.join(&self.name) }
+    }
+
+    fn beside(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path().with_file_name(name.as_ref())
+    }
+
+    /// What is there. Everything that a run may not take the place of is an error.
+    pub(super) fn occupant(&self) -> Result<Occupant, PlaceError> {
+        let path = self.path();
+        let found = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
+            Err(error) => return Err(self.unusable(error)),
+            Ok(found) => found,
+        };
+        if found.is_symlink() {
+            return self.link();
+        }
+        if !found.is_dir() {
+            return Err(self.refused("is a file"));
+        }
+        if let Some(earlier) = Earlier::at(&path) {
+            return Ok(Occupant::Run(earlier));
+        }
+        self.empty(&found).map(|()| Occupant::Nothing)
+    }
+
+    /// A link is ours if it leads to a numbered directory beside it, which is a run if it is there.
+    fn link(&self) -> Result<Occupant, PlaceError> {
+        let target = fs::read_link(self.path()).map_err(|error| self.unusable(error))?;
+        let foreign = || {
+            self.refused(&format!("is a symbolic link to `{}`, which keytoll did not make", target.display()))
+        };
+        if target.components().count() != 1 || self.number_of(target.as_os_str()).is_none() {
+            return Err(foreign());
+        }
+        let target = self.beside(&target);
+        match fs::symlink_metadata(&target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Occupant::Link(None)),
+            _ => Earlier::at(&target).map(|earlier| Occupant::Link(Some(earlier))).ok_or_else(foreign),
+        }
+    }
+
+    /// An empty directory may be replaced, unless somebody is in it or it is the root of a file system.
+    fn empty(&self, found: &fs::Metadata) -> Result<(), PlaceError> {
+        let path = self.path();
+        let mut entries = fs::read_dir(&path).map_err(|error| self.unusable(error))?;
+        if let Some(entry) = entries.next() {
+            let name = entry.map_err(|error| self.unusable(error))?.file_name();
+            let what = if path.join(MANIFEST).exists() {
+                format!("holds a {MANIFEST} that keytoll did not write")
+            } else {
+                format!("is not empty and holds no run of keytoll: there is `{}` in it", name.display())
+            };
+            return Err(self.refused(&what));
+        }
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        if path.canonicalize().is_ok_and(|path| here.is_ok_and(|here| here.starts_with(path))) {
+            return Err(self.refused("is the directory that you are in"));
+        }
+        let parent = fs::metadata(&self.parent).map_err(|error| self.unusable(error))?;
+        if parent.dev() != found.dev() {
+            let what = format!("`{}` is a mount point, and cannot be replaced by a run", path.display());
+            return Err(PlaceError::Occupied { what, hint: "name a directory in it" });
+        }
+        Ok(())
+    }
+
+    fn refused(&self, what: &str) -> PlaceError {
+        let what = format!("`{}` {what}", self.path().display());
+        PlaceError::Occupied {
+            what,
+            hint: "nothing was changed; name another directory with `--out`, or move this one away",
+        }
+    }
+
+    fn unusable(&self, source: io::Error) -> PlaceError {
+        PlaceError::Unusable { path: self.path(), source }
+    }
+
+    /// A new directory for a run, and what it will be called. With `leave` a number stays free before it.
+    pub(super) fn claim(&self, leave: bool) -> Result<(PathBuf, PathBuf), PlaceError> {
+        fs::create_dir_all(&self.parent).map_err(|error| self.unusable(error))?;
+        let highest = self.highest().map_err(|error| self.unusable(error))?;
+        let first = highest.saturating_add(1 + u64::from(leave));
+        for number in first..=u64::MAX {
+            let (building, home) = (self.numbered(number, UNFINISHED), self.numbered(number, ""));
+            match fs::create_dir(&building) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.unusable(error)),
+                // A run may have ended since we looked.
+                Ok(()) if fs::symlink_metadata(&home).is_ok() => {
+                    fs::remove_dir(&building).map_err(|error| self.unusable(error))?;
+                }
+                Ok(()) => return Ok((building, home)),
+            }
+        }
+        Err(self.refused("has no number left"))
+    }
+
+    /// The highest number that a directory beside the place has, in use or not; 0 if there is none.
+    fn highest(&self) -> io::Result<u64> {
+        let mut highest = 0;
+        for entry in fs::read_dir(&self.parent)? {
+            highest = highest.max(self.number_of(&entry?.file_name()).unwrap_or(0));
+        }
+        Ok(highest)
+    }
+
+    /// `quickstart.3`, `quickstart.3.unfinished`.
+    fn numbered(&self, number: u64, ending: &str) -> PathBuf {
+        let mut name = self.name.clone();
+        name.push(format!(".{number}{ending}"));
+        self.beside(name)
+    }
+
+    /// The number in a name like that.
+    fn number_of(&self, name: &OsStr) -> Option<u64> {
+        let rest = name.as_encoded_bytes().strip_prefix(self.name.as_encoded_bytes())?;
+        let number = std::str::from_utf8(rest).ok()?.strip_prefix('.')?;
+        let number = number.strip_suffix(UNFINISHED).unwrap_or(number);
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
+        number.parse().ok().filter(|_| is_plain)
+    }
+
+    /// Nobody else changes the place while this is held. On a file system that knows no locks nobody is kept out.
+    pub(super) fn lock(&self) -> io::Result<File> {
+        let parent = File::open(&self.parent)?;
+        match parent.lock() {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            _ => Ok(parent),
+        }
+    }
+
+    /// Moves a run from the place itself to a number; where it is then.
+    pub(super) fn set_aside(&self, before: &Path) -> io::Result<PathBuf> {
+        let left_free =
+            before.file_name().and_then(|name| self.number_of(name)).map_or(1, |number| number - 1);
+        let free = |number: &u64| {
+            let is_free = |ending| fs::symlink_metadata(self.numbered(*number, ending)).is_err();
+            is_free("") && is_free(UNFINISHED)
+        };
+        let above = self.highest()?.saturating_add(1);
+        let number = Some(left_free).filter(|number| *number > 0 && free(number)).unwrap_or(above);
+        let aside = self.numbered(number, "");
+        fs::rename(self.path(), &aside)?;
+        Ok(aside)
+    }
+
+    /// Lets the place lead to a run beside it.
+    pub(super) fn lead_to(&self, home: &Path) -> io::Result<()> {
+        let place = self.path();
+        if fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
+            // It was empty before the run began, and is removed only if it still is.
+            fs::remove_dir(&place)?;
+        }
+        let link = unused_name(&place, "link")?;
+        symlink(home.file_name().unwrap_or_default(), &link)?;
+        fs::rename(&link, &place).inspect_err(|_| drop(fs::remove_file(&link)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str) -> Place {
+        Place::of(Path::new(path)).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_read_from_names_of_ours_alone() {
+        let place = place("runs/lossy");
+        let number = |name: &str| place.number_of(OsStr::new(name));
+        assert_eq!((number("lossy.3"), number("lossy.17.unfinished")), (Some(3), Some(17)));
+        for other in [
+            "lossy",
+            "lossy.",
+            "lossy.0",
+            "lossy.03",
+            "lossy.+3",
+            "lossy.3x",
+            "other.3",
+            "lossy.3.1",
+            "lossy3",
+        ] {
+            assert_eq!(number(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_place_has_a_name() {
+        for nameless in [".", "..", "/", "runs/..", ""] {
+            assert!(Place::of(Path::new(nameless)).is_err(), "{nameless}");
+        }
+        assert_eq!(place("first").path(), Path::new("first"));
+        assert_eq!(place("./runs/first/").path(), Path::new("./runs/first"));
+    }
+}
