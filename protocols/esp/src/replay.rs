@@ -51,7 +51,7 @@ impl Window {
             (true, true) => high.checked_sub(1),
         };
         match high {
-            Some(high) => Some((high as u64) << 32 | low as u64),
+            Some(high) => Some(((high as u64) << 32) + low as u64),
             None => None,
         }
     }
@@ -125,6 +125,7 @@ mod tests {
         assert!(!window.accepts(0));
         for sequence in [1, 5, 3, 2, 64, 200] {
             assert!(window.accepts(sequence), "{sequence}");
+            window.mark(sequence);
             window.mark(sequence);
             assert!(!window.accepts(sequence), "{sequence} again");
         }

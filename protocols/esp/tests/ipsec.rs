@@ -393,6 +393,43 @@ fn rekeying_loses_no_packet() {
     assert!(a.receive(0, &from_b).is_ok());
 }
 
+/// Another pair replaces one if it is for the very same packets, and as long as it is not retired itself.
+#[test]
+fn a_pair_is_replaced_by_another_for_the_same_packets() {
+    let mut ipsec = Ipsec::default();
+    assert!(ipsec.is_empty());
+    let under = |inbound_spi| PairConfig { inbound_spi, ..pair(0, &key(GCM, None)) };
+    let addresses = |text| Addresses::one(ip(text));
+    ipsec.install(under(0x100));
+    assert!(!ipsec.is_empty() && !ipsec.is_replaced(0x100) && !ipsec.is_replaced(0x999));
+    // To the same peer, from elsewhere.
+    let selectors = Selectors::between(addresses("10.0.0.9"), addresses(INNER[1]));
+    ipsec.install(PairConfig { selectors, ..under(0x200) });
+    assert!(!ipsec.is_replaced(0x100) && !ipsec.is_replaced(0x200));
+    ipsec.install(under(0x300));
+    assert!(ipsec.is_replaced(0x100) && ipsec.is_replaced(0x300) && !ipsec.is_replaced(0x200));
+    ipsec.retire(0x300);
+    assert!(!ipsec.is_replaced(0x100) && ipsec.is_replaced(0x300));
+}
+
+/// What fits becomes a packet of the MTU or a little less, and one byte more than fits does not.
+#[test]
+fn room_is_what_a_packet_of_the_mtu_carries() {
+    const MTU_BYTES: usize = 1400;
+    for transport in [Transport::Ip, Transport::Udp] {
+        for (mode, inner, outer) in
+            [(Mode::Tunnel, INNER, OUTER), (Mode::Tunnel, INNER, V6), (Mode::Transport, OUTER, OUTER)]
+        {
+            let [mut a, _] = with_headers(mode, transport, inner, outer);
+            let room_bytes = a.ipsec.room_bytes(ip(inner[1]), MTU_BYTES).expect("there is a pair");
+            let mut outside = |len| a.send(&datagram(inner[0], inner[1], len)).unwrap().1.len();
+            let (fits, not) = (outside(room_bytes), outside(room_bytes + 1));
+            assert!((MTU_BYTES - 3..=MTU_BYTES).contains(&fits) && not > MTU_BYTES, "{mode:?} {fits} {not}");
+            assert_eq!(a.ipsec.room_bytes(ip("198.51.100.1"), MTU_BYTES), None);
+        }
+    }
+}
+
 /// Whoever was to wait for a sign sends on the new SA when the old one is gone.
 #[test]
 fn a_pair_that_waits_serves_when_nothing_else_is_left() {

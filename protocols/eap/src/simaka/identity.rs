@@ -117,6 +117,15 @@ mod tests {
 
     const HOME: Home = Home { mcc: 216, mnc: 30 };
 
+    /// RFC 4186 §7: a pseudonym must tell nobody whose it is, so it must not be guessed: six bits a character.
+    #[test]
+    fn names_for_once_use_the_whole_alphabet() {
+        let mut rng = Rng::named(1, "names");
+        let drawn: String = (0..100).map(|_| token(&mut rng)).collect();
+        let used: std::collections::BTreeSet<_> = drawn.chars().collect();
+        assert_eq!((drawn.len(), used.len()), (2200, 64));
+    }
+
     #[test]
     fn identities_are_in_3gpp_form() {
         let imsi = Imsi::parse("216300123456789").unwrap();

@@ -130,7 +130,7 @@ fn prf(seed: &Digest, len: usize, crypto: &mut dyn Crypto) -> Zeroizing<Vec<u8>>
 
 /// RFC 9048 §3.4.1: Tᵢ = HMAC-SHA-256(key, Tᵢ₋₁ | parts | i).
 fn prf_prime(key: &[u8], parts: &[&[u8]], len: usize, crypto: &mut dyn Crypto) -> Zeroizing<Vec<u8>> {
-    let mut out = Zeroizing::new(Vec::with_capacity(len + 32));
+    let mut out = Zeroizing::new(Vec::with_capacity(len.next_multiple_of(32)));
     let mut last = Digest::zeroed(0);
     for round in 1..=u8::MAX {
         let round = [round];

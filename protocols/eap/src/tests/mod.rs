@@ -5,6 +5,8 @@ mod methods;
 mod negotiation;
 mod peap;
 mod plain;
+mod tls;
+mod ttls;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -216,6 +216,39 @@ fn methods_that_do_not_suit_the_identity_are_not_proposed() {
     assert_eq!(bytes[4], MethodType::MD5.0);
 }
 
+/// RFC 3748 §5.3.1: what the peer does not name it does not want, whatever else would suit it.
+#[test]
+fn a_nak_that_names_nothing_we_have_ends_it() {
+    for wanted in [&[0][..], &[13, 21]] {
+        let mut world = World::real();
+        let mut server = server(vec![mschapv2_server(0), gtc_server(), md5_server()]);
+        let ServerOutput::Send(request) = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx))
+        else {
+            panic!("a request");
+        };
+        let nak = packet::response(request[1], MethodType::NAK, wanted);
+        let output = world.give_server(&mut server, &nak);
+        assert!(
+            matches!(output, ServerOutput::Failure { reason: Reason::NO_ACCEPTABLE_METHOD, .. }),
+            "{output:?}"
+        );
+    }
+}
+
+/// A method that does not suit the identity is not proposed because a Nak names it.
+#[test]
+fn a_nak_does_not_choose_what_does_not_suit() {
+    let mut world = World::real();
+    let mut server = server(vec![md5_server(), Arc::new(Asking { asked: 0 }), gtc_server()]);
+    let ServerOutput::Send(request) = world.lend(|rng, cx| server.begin(Some(b"bob"), rng, cx)) else {
+        panic!("a request");
+    };
+    let everything: Vec<u8> = (5..=253).collect();
+    let nak = packet::response(request[1], MethodType::NAK, &everything);
+    let ServerOutput::Send(request) = world.give_server(&mut server, &nak) else { panic!("a request") };
+    assert_eq!(request[4], MethodType::GTC.0);
+}
+
 /// Fails with an answer, as TLS does with an alert.
 struct Alerting;
 

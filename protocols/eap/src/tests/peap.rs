@@ -24,13 +24,17 @@ const IDENTIFIER: u8 = 7;
 const START: [u8; 1] = [0x21];
 
 /// One side, and what it needs.
-struct Seat<M: ?Sized> {
-    method: Box<M>,
-    world: World,
+pub(super) struct Seat<M: ?Sized> {
+    pub(super) method: Box<M>,
+    pub(super) world: World,
 }
 
 impl<M: ?Sized> Seat<M> {
-    fn turn<T>(&mut self, data: &[u8], call: impl FnOnce(&mut M, &Message<'_>, &mut Turn<'_, '_>) -> T) -> T {
+    pub(super) fn turn<T>(
+        &mut self,
+        data: &[u8],
+        call: impl FnOnce(&mut M, &Message<'_>, &mut Turn<'_, '_>) -> T,
+    ) -> T {
         let method = &mut *self.method;
         self.world.lend(|rng, cx| {
             let mut turn = Turn { identifier: IDENTIFIER, identity: USER.as_bytes(), rng, cx };
@@ -41,22 +45,22 @@ impl<M: ?Sized> Seat<M> {
 }
 
 impl Seat<dyn PeerMethod> {
-    fn take(&mut self, data: &[u8]) -> PeerStep {
+    pub(super) fn take(&mut self, data: &[u8]) -> PeerStep {
         self.turn(data, PeerMethod::on_request)
     }
 
     /// Takes application data.
-    fn hear(&mut self, inside: &[u8]) -> PeerStep {
+    pub(super) fn hear(&mut self, inside: &[u8]) -> PeerStep {
         self.take(&[&[0], inside].concat())
     }
 }
 
 impl Seat<dyn ServerMethod> {
-    fn take(&mut self, data: &[u8]) -> ServerStep {
+    pub(super) fn take(&mut self, data: &[u8]) -> ServerStep {
         self.turn(data, ServerMethod::on_response)
     }
 
-    fn hear(&mut self, inside: &[u8]) -> ServerStep {
+    pub(super) fn hear(&mut self, inside: &[u8]) -> ServerStep {
         self.take(&[&[0], inside].concat())
     }
 }

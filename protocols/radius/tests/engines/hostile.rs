@@ -84,6 +84,21 @@ fn a_damaged_accounting_request_is_not_recorded() {
 }
 
 #[test]
+fn a_damaged_accounting_response_takes_note_of_nothing() {
+    let mut bench = Bench::usual();
+    bench.want(client::Command::Account(start(1)));
+    let request = bench.datagrams[0].clone();
+    bench.deliver(&request);
+    let response = bench.datagrams[1].clone();
+    for datagram in damaged(&response) {
+        bench.deliver(&datagram);
+        assert_eq!((bench.told.len(), bench.client.outstanding()), (0, 1), "{datagram:?}");
+    }
+    bench.deliver(&response);
+    assert_eq!(bench.told, [Event::Accounted(ConversationId(1))]);
+}
+
+#[test]
 fn a_wrong_secret_looks_like_silence_on_either_side() {
     let mut config = client_config();
     config.server.secret = Secret::from(b"wrong".as_slice());

@@ -254,3 +254,23 @@ fn mac_of(packet: &[u8]) -> &[u8] {
 fn same(a: &Secret, b: &[u8]) -> bool {
     *a == Secret::from(b)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_error_has_the_name_of_its_code() {
+        let names = [None, Some(0), Some(1), Some(2), Some(3)].map(client_error);
+        assert_eq!(
+            names,
+            [
+                reason::CLIENT_ERROR,
+                reason::CLIENT_ERROR,
+                reason::UNSUPPORTED_VERSION,
+                reason::TOO_FEW_CHALLENGES,
+                reason::STALE_CHALLENGES
+            ]
+        );
+    }
+}

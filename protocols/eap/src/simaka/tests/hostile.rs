@@ -131,3 +131,21 @@ fn success_cannot_be_notified_before_it_is_proven() {
         assert_eq!(ended.failed().0, reason::MALFORMED);
     }
 }
+
+/// RFC 4186 §6.1: before authentication only failures with the P bit may be notified; each of both bits alone says that.
+#[test]
+fn what_claims_to_come_after_authentication_is_not_said_before_it() {
+    for code in [0x0000, 0x0001, 0x8000, 0xc000] {
+        let mut lab = Lab::new(Flavour::Aka);
+        let identity = lab.card.identity(Flavour::Aka);
+        let ended = lab.run_through(identity, |n, packet| {
+            if n != 3 {
+                return packet;
+            }
+            Builder::request(Flavour::Aka, packet[1], subtype::NOTIFICATION)
+                .with(&Attribute::Notification(code))
+                .finish()
+        });
+        assert_ne!(ended.peer, PeerOutput::Failed(crate::Reason(reason::NOTIFIED)), "{code:#x}");
+    }
+}

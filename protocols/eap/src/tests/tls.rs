@@ -1,0 +1,51 @@
+//! The ends of EAP-TLS, in a tunnel that is transparent: what counts as success and what does not. `keytoll-hosts` tests it
+//! with TLS. Read RFC 5216 §2.1.3, RFC 9190 §2.5.
+
+use super::peap::Seat;
+use super::plain::Plain;
+use crate::methods::tls::{TlsPeer, TlsServer};
+use crate::testing::World;
+use crate::tunnel::Framing;
+use crate::{PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep};
+
+const TLS13: Plain = Plain { is_tls13: true, vouched: Some("alice@lab"), secret: 0 };
+const UNEXPECTED: Reason = Reason("EAP-TLS unexpected application data");
+
+/// A peer of TLS 1.3 that waits for the server's promise.
+fn peer() -> Seat<dyn PeerMethod> {
+    let offer = TlsPeer { tunnels: TLS13.client(), framing: Framing::default() };
+    let mut peer = Seat { method: offer.begin(), world: World::real() };
+    assert_eq!(peer.take(&[0x20]), PeerStep::Continue(b"\0H".to_vec()));
+    assert_eq!(peer.hear(b"S"), PeerStep::Continue(b"\0C".to_vec()));
+    peer
+}
+
+/// A server of TLS 1.3 that has given its promise.
+fn server() -> Seat<dyn ServerMethod> {
+    let offer = TlsServer { tunnels: TLS13.server(), framing: Framing::default() };
+    let mut server = Seat { method: offer.begin(), world: World::real() };
+    let start = server.turn(&[], |method, _, turn| method.begin(turn));
+    assert_eq!(start, ServerStep::Request(vec![0x20]));
+    assert_eq!(server.hear(b"H"), ServerStep::Request(b"\0S".to_vec()));
+    assert_eq!(server.hear(b"C"), ServerStep::Request(vec![0, 0]));
+    server
+}
+
+#[test]
+fn only_the_byte_of_zero_promises_success() {
+    assert!(matches!(peer().hear(&[0]), PeerStep::Satisfied(..)));
+    for wrong in [&[1][..], &[0, 0]] {
+        let step = peer().hear(wrong);
+        assert!(matches!(step, PeerStep::Failed(_, UNEXPECTED)), "{step:?}");
+    }
+}
+
+/// Who answers the promise with anything but an empty packet, an alert say, has not agreed.
+#[test]
+fn only_an_empty_answer_agrees() {
+    assert!(matches!(server().hear(&[]), ServerStep::Done(_)));
+    for wrong in [&[0][..], &[2, 40]] {
+        let step = server().hear(wrong);
+        assert!(!matches!(step, ServerStep::Done(_)), "{step:?}");
+    }
+}
