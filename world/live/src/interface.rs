@@ -45,6 +45,17 @@ pub enum InterfaceError {
         /// The interface.
         name: String,
     },
+    /// The peer gives an address that this machine reaches already, or is.
+    #[error(
+        "the peer gives us the address {address}, but this machine has its own way there ({way}): the address is not taken; \
+         let the peer give one that is in no network here"
+    )]
+    Shadows {
+        /// The address.
+        address: IpAddr,
+        /// The way, as `ip` tells it.
+        way: String,
+    },
     /// What leaves for the peer would come back to the interface, without end.
     #[error(
         "what goes to the peer itself, at {peer}, would enter its own tunnel through `{name}`: \
@@ -84,6 +95,35 @@ impl Interface {
     pub(crate) const fn tun(&self) -> &Tun {
         &self.tun
     }
+}
+
+/// Checks that an address that somebody else chose for the interface `name` takes no place of this machine: it is none of its
+/// own, and in none of the networks that it has a route to, but for the default route.
+///
+/// # Errors
+/// If it does.
+pub fn check_free(name: &str, address: IpAddr) -> Result<(), InterfaceError> {
+    let family = if address.is_ipv4() { "-4" } else { "-6" };
+    let address_text = address.to_string();
+    let way = match said(&[family, "route", "get", &address_text]) {
+        Ok(way) if way.starts_with("local ") => way,
+        // That there is no way at all is as good.
+        Ok(_) | Err(InterfaceError::Refused { .. }) => {
+            said(&[family, "route", "show", "match", &address_text])?
+        }
+        Err(other) => return Err(other),
+    };
+    match own_way(&way, name) {
+        Some(way) => Err(InterfaceError::Shadows { address, way: way.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The first of these routes that is neither the default one nor through this interface.
+fn own_way<'a>(routes: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines =
+        routes.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("cache"));
+    lines.find(|line| !line.starts_with("default") && !leads_through(line, name))
 }
 
 /// Gives the interface `name` an address.
@@ -168,6 +208,28 @@ impl AsFd for Interface {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_route_of_the_machine_is_told_from_the_default_one() {
+        let routes =
+            "default via 10.0.0.1 dev eth0 \n10.0.0.0/24 dev eth0 proto kernel scope link src 10.0.0.2 \n";
+        assert!(own_way(routes, "kt0").is_some_and(|way| way.starts_with("10.0.0.0/24")));
+        assert_eq!(own_way("default via 10.0.0.1 dev eth0 \n10.9.0.0/16 dev kt0 scope link\n", "kt0"), None);
+        assert_eq!(own_way("", "kt0"), None);
+        assert!(
+            own_way("local 127.0.0.3 dev lo src 127.0.0.1 uid 0 \n    cache <local> \n", "kt0").is_some()
+        );
+    }
+
+    /// Loopback is on every machine; the error says what to do.
+    #[test]
+    fn an_address_of_this_machine_is_not_taken() {
+        let error = check_free("kt0", IpAddr::from([127, 0, 0, 9])).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the peer gives us the address 127.0.0.9, but this machine has"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_way_is_read_as_ip_writes_it() {

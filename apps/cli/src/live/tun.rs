@@ -47,6 +47,8 @@ impl Tun {
         if self.assigned == Some(address) {
             return Ok(());
         }
+        // What the gateway says must not take a host or network of this machine out of its reach.
+        interface::check_free(&self.plan.name, address).map_err(|error| miette!("{error}"))?;
         let alone = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
         assign(&self.plan.name, address, alone(address)).map_err(|error| miette!("{error}"))?;
         if let Some(old) = self.assigned.replace(address) {
