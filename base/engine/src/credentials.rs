@@ -3,14 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Crypto;
 use crate::crypto::SigningKey;
+use crate::{Crypto, Time};
 
 /// Judges certificate chains for an engine; `keytoll-pki` has the implementation.
 pub trait Trust: Send + Sync {
-    /// Builds a path from `chain[0]` (the end entity; the rest in any order) to a trust anchor and checks it with
-    /// primitives from `crypto`.
-    fn verify(&self, chain: &[&[u8]], crypto: &mut dyn Crypto) -> Result<PeerCertificate, CertificateError>;
+    /// Builds a path from `chain[0]` (the end entity; the rest in any order) to a trust anchor and checks it as of `now`
+    /// with primitives from `crypto`.
+    fn verify(
+        &self,
+        chain: &[&[u8]],
+        now: Time,
+        crypto: &mut dyn Crypto,
+    ) -> Result<PeerCertificate, CertificateError>;
 
     /// SHA-1 hashes of the trust anchors' SubjectPublicKeyInfo, as CERTREQ lists them (RFC 7296 §3.7).
     fn authorities(&self) -> &[[u8; 20]];
@@ -78,7 +83,16 @@ pub enum CertificateError {
     /// A signature in the chain is wrong.
     #[error("bad signature")]
     BadSignature,
-    /// Revoked, not allowed for this use, constraints violated or an algorithm that is not accepted.
+    /// On its issuer's revocation list.
+    #[error("revoked")]
+    Revoked,
+    /// Revocation lists are demanded, and none of its issuer's counts.
+    #[error("no revocation list of its issuer")]
+    NoRevocationList,
+    /// Its issuer's revocation list is past its nextUpdate date.
+    #[error("revocation list expired")]
+    RevocationListExpired,
+    /// Not allowed for this use, constraints violated or an algorithm that is not accepted.
     #[error("not acceptable")]
     NotAcceptable,
 }

@@ -110,6 +110,22 @@ impl Authority {
         self.issuers[0].certificate.clone()
     }
 
+    /// A revocation list of every issuer, the root's first: it names those of the certificates that are its own.
+    pub fn revocation_lists(
+        &self,
+        revoked: &[&[u8]],
+        dates: Validity,
+        crypto: &mut dyn Crypto,
+    ) -> Vec<Vec<u8>> {
+        let list = |issuer: &Issuer| {
+            let own = |der: &&&[u8]| {
+                certificate::parse(der).is_ok_and(|parsed| parsed.issuer().as_raw() == issuer.name)
+            };
+            issuer.revocation_list(revoked.iter().filter(own).copied(), dates, crypto)
+        };
+        self.issuers.iter().map(list).collect()
+    }
+
     /// What a peer must trust to accept a credential from here: the root, or a certificate that signs itself.
     pub fn anchor_for(&self, credential: &Credential) -> Vec<u8> {
         let end_entity = &credential.chain[0];
@@ -175,6 +191,45 @@ impl Issuer {
     fn signer(&self) -> Signer<'_> {
         Signer { name: &self.name, key: &self.key }
     }
+
+    /// RFC 5280 §5.1: CertificateList ::= SEQUENCE { tbsCertList, signatureAlgorithm, signatureValue }.
+    fn revocation_list<'a>(
+        &self,
+        revoked: impl Iterator<Item = &'a [u8]>,
+        dates: Validity,
+        crypto: &mut dyn Crypto,
+    ) -> Vec<u8> {
+        const VERSION_2: &[u8] = b"\x02\x01\x01";
+        let (algorithm, _) = usual(self.key.kind);
+        let algorithm = der::sequence(&[algorithm.as_ref()]);
+        let this_update = der::time(dates.from_unix_seconds);
+        let entries: Vec<u8> =
+            revoked.flat_map(|certificate| revoked_entry(certificate, &this_update)).collect();
+        let tbs = der::sequence(&[
+            VERSION_2,
+            &algorithm,
+            &self.name,
+            &this_update,
+            &der::time(dates.until_unix_seconds),
+            // RFC 5280 §5.1.2.6: without revoked certificates the list of them must be absent.
+            &if entries.is_empty() { vec![] } else { der::sequence(&[&entries]) },
+            &der::wrap(0xa0, &[&der::sequence(&[&list_extensions(&self.key, dates, crypto)])]),
+        ]);
+        let signature = sign_at_likeliest_length(&self.key, &tbs, crypto);
+        der::sequence(&[&tbs, &algorithm, &der::bit_string(&signature)])
+    }
+}
+
+/// SEQUENCE { userCertificate, revocationDate }.
+fn revoked_entry(certificate: &[u8], date: &[u8]) -> Vec<u8> {
+    let serial = certificate::parse(certificate).map(|parsed| parsed.raw_serial().to_vec());
+    der::sequence(&[&der::wrap(der::INTEGER, &[&serial.unwrap_or_default()]), date])
+}
+
+// RFC 5280 §5.2: every list names its issuer's key and has a number; a later one has a greater.
+fn list_extensions(issuer: &SigningKey, dates: Validity, crypto: &mut dyn Crypto) -> Vec<u8> {
+    let number = der::unsigned(&dates.from_unix_seconds.to_be_bytes());
+    [authority_key_identifier(issuer, crypto), extension(CRL_NUMBER, false, &number)].concat()
 }
 
 /// Who signs.
@@ -206,6 +261,8 @@ const KEY_USAGE: &[u8] = b"\x55\x1d\x0f";
 const SUBJECT_ALT_NAME: &[u8] = b"\x55\x1d\x11";
 /// 2.5.29.19, id-ce-basicConstraints.
 const BASIC_CONSTRAINTS: &[u8] = b"\x55\x1d\x13";
+/// 2.5.29.20, id-ce-cRLNumber.
+const CRL_NUMBER: &[u8] = b"\x55\x1d\x14";
 /// 2.5.29.35, id-ce-authorityKeyIdentifier.
 const AUTHORITY_KEY_IDENTIFIER: &[u8] = b"\x55\x1d\x23";
 
@@ -271,11 +328,15 @@ fn general_name(name: &AlternativeName) -> Vec<u8> {
 /// Subject and authority key identifier.
 fn key_identifiers(spki: &[u8], issuer: &SigningKey, crypto: &mut dyn Crypto) -> Vec<u8> {
     let subject = der::wrap(der::OCTET_STRING, &[&key_identifier(spki, crypto)]);
-    // AuthorityKeyIdentifier ::= SEQUENCE { keyIdentifier [0] … }.
-    let authority = der::sequence(&[&der::wrap(0x80, &[&key_identifier(&issuer.spki, crypto)])]);
     let mut extensions = extension(SUBJECT_KEY_IDENTIFIER, false, &subject);
-    extensions.extend(extension(AUTHORITY_KEY_IDENTIFIER, false, &authority));
+    extensions.extend(authority_key_identifier(issuer, crypto));
     extensions
+}
+
+/// AuthorityKeyIdentifier ::= SEQUENCE { keyIdentifier [0] … }.
+fn authority_key_identifier(issuer: &SigningKey, crypto: &mut dyn Crypto) -> Vec<u8> {
+    let authority = der::sequence(&[&der::wrap(0x80, &[&key_identifier(&issuer.spki, crypto)])]);
+    extension(AUTHORITY_KEY_IDENTIFIER, false, &authority)
 }
 
 /// RFC 5280 §4.2.1.2: the SHA-1 hash of the BIT STRING subjectPublicKey, without its count of unused bits.

@@ -3,6 +3,7 @@
 //! ```text
 //!   authority::Authority --issue--> Credential (our chain and key)       pem: files <--> DER
 //!   trust::Anchors <--chain-- the peer; gives PeerCertificate or CertificateError
+//!        '-- revocation lists, a purpose, a calendar that moves with the engine's time
 //! ```
 //!
 //! Every signature is made and checked through the [`keytoll_engine::Crypto`] that the caller lends, so it is metered
@@ -10,12 +11,18 @@
 
 pub mod authority;
 pub mod pem;
+pub mod purpose;
+pub mod revocation;
 pub mod trust;
 
 mod algorithms;
+mod anchor;
+mod bridge;
 mod certificate;
 mod der;
 
 pub use authority::{Authority, Request, Validity};
 pub use certificate::describe;
+pub use purpose::Purpose;
+pub use revocation::RevocationList;
 pub use trust::Anchors;

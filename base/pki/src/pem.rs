@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::certificate;
 use crate::der::{self, Element};
+use crate::revocation::{ListProblem, RevocationList};
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,9 @@ pub enum FileProblem {
     /// The n-th certificate does not parse.
     #[error("certificate {0} is malformed")]
     Certificate(usize),
+    /// The n-th revocation list cannot be used.
+    #[error("revocation list {0} is {1}")]
+    RevocationList(usize, ListProblem),
     /// The private key needs a passphrase.
     #[error("the private key is encrypted; decrypt it first: openssl pkey -in FILE -out PLAIN")]
     Encrypted,
@@ -64,6 +68,16 @@ pub fn load_certificates(path: &Path) -> Result<Vec<Vec<u8>>, FileError> {
     let failed = |why| FileError::new("read", "certificates from", path, why);
     let bytes = fs::read(path).map_err(|error| failed(error.into()))?;
     parse_certificates(&bytes).map_err(failed)
+}
+
+/// Loads all revocation lists of a file.
+///
+/// # Errors
+/// When the file cannot be read, holds none, or one cannot be used.
+pub fn load_revocation_lists(path: &Path) -> Result<Vec<RevocationList>, FileError> {
+    let failed = |why| FileError::new("read", "revocation lists from", path, why);
+    let bytes = fs::read(path).map_err(|error| failed(error.into()))?;
+    parse_revocation_lists(&bytes).map_err(failed)
 }
 
 /// Loads the private key of a file as PKCS #8 DER.
@@ -96,6 +110,15 @@ pub fn write_certificates(path: &Path, certificates: &[Vec<u8>]) -> Result<(), F
         .map_err(|error| FileError::new("write", "certificates to", path, error.into()))
 }
 
+/// Writes revocation lists as PEM, replacing the file.
+///
+/// # Errors
+/// When the operating system refuses.
+pub fn write_revocation_lists(path: &Path, lists: &[Vec<u8>]) -> Result<(), FileError> {
+    let text: String = lists.iter().map(|der| section("X509 CRL", der)).collect();
+    fs::write(path, text).map_err(|error| FileError::new("write", "revocation lists to", path, error.into()))
+}
+
 /// Writes a PKCS #8 private key as PEM, replacing the file, which only its owner may read.
 ///
 /// # Errors
@@ -122,6 +145,24 @@ pub fn parse_certificates(bytes: &[u8]) -> Result<Vec<Vec<u8>>, FileProblem> {
         Some(at) => Err(FileProblem::Certificate(at + 1)),
         None => Ok(certificates),
     }
+}
+
+/// Reads revocation lists out of PEM or DER.
+///
+/// # Errors
+/// When there are none, or one cannot be used.
+pub fn parse_revocation_lists(bytes: &[u8]) -> Result<Vec<RevocationList>, FileProblem> {
+    let lists = match is_der(bytes) {
+        true => vec![bytes.to_vec()],
+        false => of_kinds(sections(bytes)?, &[SectionKind::Crl]),
+    };
+    if lists.is_empty() {
+        return Err(FileProblem::Missing("revocation list"));
+    }
+    let read = |(at, der): (usize, &Vec<u8>)| {
+        RevocationList::read(der).map_err(|why| FileProblem::RevocationList(at + 1, why))
+    };
+    lists.iter().enumerate().map(read).collect()
 }
 
 /// Reads a public key out of PEM or DER: itself or in a certificate.

@@ -1,67 +1,129 @@
 //! Trust anchors that judge a peer's chain. Read RFC 5280 §6 and RFC 4945 §5.1 first.
 //!
-//! webpki builds the path; each signature on it is checked by the crypto provider that the engine lends, through
-//! `Bridge`, so verification is metered, and under the null provider it costs nothing.
+//! ```text
+//!   checked by webpki: signatures, dates, basicConstraints with path lengths, ExtendedKeyUsage of all certificates of the
+//!                      path, names of hosts and addresses against nameConstraints (constraints on other kinds of names
+//!                      refuse), critical extensions, revocation lists
+//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all
+//!   not checked:       certificate policies, OCSP; nothing is fetched
+//! ```
+//!
+//! Each signature is checked by the crypto provider that the engine lends, through [`Bridge`], so verification is metered,
+//! and under the null provider it costs nothing.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Hash, SignatureScheme};
+use keytoll_engine::algorithm::Hash;
 use keytoll_engine::credentials::{CertificateError, PeerCertificate, Trust};
-use rustls_pki_types::{
-    AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm, TrustAnchor,
-    UnixTime,
-};
-use webpki::{EndEntityCert, ExtendedKeyUsageValidator, KeyPurposeIdIter, anchor_from_trusted_cert};
+use keytoll_engine::{Crypto, Time};
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
+use webpki::{Cert, EndEntityCert, VerifiedPath};
 
-use crate::algorithms::{ACCEPTED, Algorithm};
-use crate::certificate::{self, RSA_BITS, describe};
-use crate::der::{self, Element};
+use crate::algorithms::ACCEPTED;
+use crate::anchor::{Anchor, Powers, powers};
+use crate::bridge::Bridge;
+use crate::certificate::{self, describe};
+use crate::purpose::Purpose;
+use crate::revocation::{self, Lists, RevocationList};
 
-/// The certificates that are trusted, at a fixed moment.
+/// The certificates that are trusted, and what is asked of those that lead to them.
 ///
 /// RFC 5280 §6.1.1 takes an anchor's name and key as given, so an anchor never expires by itself. A peer may also
-/// present an anchor as its own certificate (a chain of one); that is trusted as it stands, within its dates.
+/// present an anchor as its own certificate (a chain of one); that is trusted as it stands, within its dates. An anchor
+/// that is no authority is trusted in this way only.
 pub struct Anchors {
-    certificates: Vec<Vec<u8>>,
+    certificates: Vec<Anchor>,
+    /// Those that are authorities.
     anchors: Vec<TrustAnchor<'static>>,
+    /// What they may sign, in the same order.
+    powers: Vec<Powers>,
+    /// Hashes of the keys of all.
     authorities: Vec<[u8; 20]>,
-    unix_seconds: u64,
+    purpose: Purpose,
+    renewable: RwLock<Renewable>,
+}
+
+/// What may change while engines judge by it.
+#[derive(Debug, Clone)]
+struct Renewable {
+    lists: Arc<Lists>,
+    unix_seconds_at_zero: u64,
+}
+
+impl Renewable {
+    fn unix_seconds(&self, now: Time) -> u64 {
+        self.unix_seconds_at_zero.saturating_add(now.since(Time::ZERO).as_secs())
+    }
 }
 
 impl Anchors {
-    /// Trusts these DER certificates, and judges validity at `unix_seconds`.
+    /// Trusts these DER certificates, and judges validity by a calendar that stands at `unix_seconds_at_zero` when the
+    /// engine's time is [`Time::ZERO`]. What is judged are certificates for IKE, without revocation lists.
     ///
     /// # Errors
     /// `Malformed` if one of them is no certificate.
     pub fn new<'a>(
         certificates: impl IntoIterator<Item = &'a [u8]>,
-        unix_seconds: u64,
+        unix_seconds_at_zero: u64,
         crypto: &mut dyn Crypto,
     ) -> Result<Self, CertificateError> {
-        let mut trusted = Self { certificates: vec![], anchors: vec![], authorities: vec![], unix_seconds };
+        let mut trusted = Self {
+            certificates: vec![],
+            anchors: vec![],
+            powers: vec![],
+            authorities: vec![],
+            purpose: Purpose::Ike,
+            renewable: RwLock::new(Renewable { lists: Arc::default(), unix_seconds_at_zero }),
+        };
         certificates.into_iter().try_for_each(|certificate| trusted.add(certificate, crypto))?;
         Ok(trusted)
     }
 
+    /// Judges certificates that are shown for this instead.
+    #[must_use]
+    pub fn for_purpose(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
+    }
+
+    /// From now on every certificate below an anchor must be spoken of by the current list of its issuer, and not be on
+    /// it; with no lists at all nothing is demanded.
+    pub fn renew_lists(&self, lists: Vec<RevocationList>) {
+        self.renew(|renewable| renewable.lists = Arc::new(Lists::new(lists)));
+    }
+
+    /// Sets the calendar anew: it follows the engine's time, which knows neither of a clock that was put right nor of a
+    /// machine that slept.
+    pub fn renew_calendar(&self, unix_seconds_at_zero: u64) {
+        self.renew(|renewable| renewable.unix_seconds_at_zero = unix_seconds_at_zero);
+    }
+
+    fn renew(&self, change: impl FnOnce(&mut Renewable)) {
+        change(&mut self.renewable.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn current(&self) -> Renewable {
+        self.renewable.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn add(&mut self, der: &[u8], crypto: &mut dyn Crypto) -> Result<(), CertificateError> {
-        let certificate = CertificateDer::from(der);
-        let anchor = anchor_from_trusted_cert(&certificate).map_err(|error| reason(&error))?;
-        let parsed = certificate::parse(der)?;
+        let certificate = Anchor::read(der)?;
+        if let Some(powers) = certificate.authority {
+            self.anchors.push(certificate.trust_anchor()?);
+            self.powers.push(powers);
+        }
+        self.certificates.push(certificate);
         // RFC 7296 §3.7: a Certification Authority is named by the SHA-1 hash of its SubjectPublicKeyInfo.
-        let digest = crypto.hash(Hash::Sha1, &[parsed.public_key().raw]);
+        let digest = crypto.hash(Hash::Sha1, &[certificate::parse(der)?.public_key().raw]);
         self.authorities.push(digest[..].try_into().expect("SHA-1 has 20 bytes"));
-        self.anchors.push(anchor.to_owned());
-        self.certificates.push(der.to_vec());
         Ok(())
     }
 
     /// Accepts an anchor as the peer's own certificate.
-    fn verify_pinned(&self, end_entity: &[u8]) -> Result<PeerCertificate, CertificateError> {
+    fn verify_pinned(&self, end_entity: &[u8], now: Time) -> Result<PeerCertificate, CertificateError> {
         let validity = certificate::parse(end_entity)?.validity().clone();
-        let now = i64::try_from(self.unix_seconds).unwrap_or(i64::MAX);
+        let now = i64::try_from(self.current().unix_seconds(now)).unwrap_or(i64::MAX);
         if now < validity.not_before.timestamp() {
             return Err(CertificateError::NotYetValid);
         }
@@ -75,31 +137,82 @@ impl Anchors {
         &self,
         end_entity: &[u8],
         others: &[&[u8]],
+        now: Time,
         crypto: &mut dyn Crypto,
     ) -> Result<(), CertificateError> {
         let certificate = CertificateDer::from(end_entity);
         let end_entity = EndEntityCert::try_from(&certificate).map_err(|error| reason(&error))?;
         let others: Vec<CertificateDer<'_>> = others.iter().map(|&der| CertificateDer::from(der)).collect();
-        let now = UnixTime::since_unix_epoch(Duration::from_secs(self.unix_seconds));
+        let current = self.current();
+        let unix_seconds = current.unix_seconds(now);
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(unix_seconds));
+        let lists = current.lists.in_force(unix_seconds);
+        let is_revocable = current.lists.is_demanded();
+        let revocation = revocation::options(&lists);
+        if is_revocable && revocation.is_none() {
+            return Err(CertificateError::NoRevocationList);
+        }
         let crypto = Mutex::new(crypto);
         let bridges = ACCEPTED.each_ref().map(|algorithm| Bridge { algorithm, crypto: &crypto });
         let algorithms = bridges.each_ref().map(|bridge| bridge as &dyn SignatureVerificationAlgorithm);
+        let judge = |path: &VerifiedPath<'_>| self.judge_authorities(path, is_revocable);
         end_entity
-            .verify_for_usage(&algorithms, &self.anchors, &others, now, AnyPurpose, None, None)
+            .verify_for_usage(
+                &algorithms,
+                &self.anchors,
+                &others,
+                now,
+                self.purpose,
+                revocation,
+                Some(&judge),
+            )
             .map_err(|error| reason(&error))?;
+        Ok(())
+    }
+
+    /// What webpki leaves open about those who signed on a path.
+    fn judge_authorities(&self, path: &VerifiedPath<'_>, is_revocable: bool) -> Result<(), webpki::Error> {
+        path.intermediate_certificates().try_for_each(judge_intermediate)?;
+        let place = self.anchors.iter().position(|anchor| std::ptr::eq(anchor, path.anchor()));
+        let powers = place.and_then(|place| self.powers.get(place)).ok_or(webpki::Error::UnknownIssuer)?;
+        // RFC 5280 §6.1.4: (l) a certificate that its own subject issued does not count; RFC 5937 §3.2: the anchor's
+        // constraint holds like that of any authority.
+        let intermediates = path.intermediate_certificates().filter(|one| one.subject() != one.issuer());
+        if powers.path_length_max.is_some_and(|max| intermediates.count() > max as usize) {
+            return Err(webpki::Error::PathLenConstraintViolated);
+        }
+        // RFC 5280 §6.3.3: (f) who signs revocation lists must be allowed to.
+        if is_revocable && !powers.signs_lists {
+            return Err(webpki::Error::IssuerNotCrlSigner);
+        }
         Ok(())
     }
 }
 
+/// webpki has looked at cA and path length.
+fn judge_intermediate(certificate: &Cert<'_>) -> Result<(), webpki::Error> {
+    let parsed = certificate.der();
+    let parsed = certificate::parse(&parsed).map_err(|_| webpki::Error::BadDer)?;
+    match powers(&parsed) {
+        Ok(Some(_)) => Ok(()),
+        _ => Err(webpki::Error::EndEntityUsedAsCa),
+    }
+}
+
 impl Trust for Anchors {
-    fn verify(&self, chain: &[&[u8]], crypto: &mut dyn Crypto) -> Result<PeerCertificate, CertificateError> {
+    fn verify(
+        &self,
+        chain: &[&[u8]],
+        now: Time,
+        crypto: &mut dyn Crypto,
+    ) -> Result<PeerCertificate, CertificateError> {
         let (&end_entity, others) = chain.split_first().ok_or(CertificateError::Malformed)?;
-        if self.certificates.iter().any(|anchor| anchor == end_entity) {
-            return self.verify_pinned(end_entity);
+        if self.certificates.iter().any(|anchor| anchor.is(end_entity)) {
+            return self.verify_pinned(end_entity, now);
         }
         // Parsing first, so that nothing is computed for what cannot be used.
         let peer = describe(end_entity)?;
-        self.verify_path(end_entity, others, crypto)?;
+        self.verify_path(end_entity, others, now, crypto)?;
         Ok(peer)
     }
 
@@ -110,75 +223,26 @@ impl Trust for Anchors {
 
 impl fmt::Debug for Anchors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Anchors({} certificates, at {} s)", self.certificates.len(), self.unix_seconds)
-    }
-}
-
-/// Lets webpki check one kind of signature with the lent provider. webpki asks for `&self` and `Sync`, hence the lock,
-/// which nobody contends for.
-struct Bridge<'m, 'c> {
-    algorithm: &'static Algorithm,
-    crypto: &'m Mutex<&'c mut dyn Crypto>,
-}
-
-impl fmt::Debug for Bridge<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bridge({})", self.algorithm.scheme)
-    }
-}
-
-impl SignatureVerificationAlgorithm for Bridge<'_, '_> {
-    fn verify_signature(
-        &self,
-        public_key: &[u8],
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature> {
-        let algorithm = self.algorithm;
-        check_strength(algorithm.scheme, public_key)?;
-        let identifier = der::sequence(&[algorithm.public_key.as_ref()]);
-        let spki = der::sequence(&[&identifier, &der::bit_string(public_key)]);
-        let mut crypto = self.crypto.lock().map_err(|_| InvalidSignature)?;
-        crypto.verify(&spki, algorithm.scheme, &[message], signature).map_err(|_| InvalidSignature)
-    }
-
-    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
-        self.algorithm.public_key
-    }
-
-    fn signature_alg_id(&self) -> AlgorithmIdentifier {
-        self.algorithm.signature
-    }
-}
-
-/// An authority's RSA key must have an acceptable length: RSAPublicKey is SEQUENCE { modulus, exponent }.
-fn check_strength(scheme: SignatureScheme, public_key: &[u8]) -> Result<(), InvalidSignature> {
-    if !matches!(scheme, SignatureScheme::RsaPkcs1(_) | SignatureScheme::RsaPss(_)) {
-        return Ok(());
-    }
-    let modulus = Element::only(public_key).and_then(|key| key.members().next()).ok_or(InvalidSignature)?;
-    if RSA_BITS.contains(&der::bit_length(modulus.contents)) { Ok(()) } else { Err(InvalidSignature) }
-}
-
-/// Accepts every extended key usage.
-struct AnyPurpose;
-
-impl ExtendedKeyUsageValidator for AnyPurpose {
-    // RFC 4945 §5.1.3.12: certificates for IKE need no ExtendedKeyUsage, and those made for other protocols are in
-    // wide use with it, so its purposes are read but none is demanded.
-    fn validate(&self, mut purposes: KeyPurposeIdIter<'_, '_>) -> Result<(), webpki::Error> {
-        purposes.try_for_each(|purpose| purpose.map(|_| ()))
+        let (count, purpose) = (self.certificates.len(), self.purpose);
+        write!(f, "Anchors({count} certificates, for {purpose:?}, {:?})", self.current())
     }
 }
 
 /// The engine's word for what webpki found.
-fn reason(error: &webpki::Error) -> CertificateError {
+pub(crate) fn reason(error: &webpki::Error) -> CertificateError {
     use webpki::Error;
     match error {
         Error::CertExpired { .. } => CertificateError::Expired,
         Error::CertNotValidYet { .. } => CertificateError::NotYetValid,
         Error::UnknownIssuer => CertificateError::UnknownIssuer,
         Error::InvalidSignatureForPublicKey => CertificateError::BadSignature,
+        Error::CertRevoked => CertificateError::Revoked,
+        Error::CrlExpired { .. } => CertificateError::RevocationListExpired,
+        Error::UnknownRevocationStatus
+        | Error::IssuerNotCrlSigner
+        | Error::InvalidCrlSignatureForPublicKey
+        | Error::UnsupportedCrlSignatureAlgorithmContext(_)
+        | Error::UnsupportedCrlSignatureAlgorithmForPublicKeyContext(_) => CertificateError::NoRevocationList,
         Error::BadDer
         | Error::BadDerTime
         | Error::TrailingData(_)

@@ -14,6 +14,15 @@ pub enum Failure {
     /// A certificate of the other side is not valid yet.
     #[error("certificate not yet valid")]
     NotYetValid,
+    /// A certificate of the other side is on its issuer's revocation list.
+    #[error("revoked certificate")]
+    Revoked,
+    /// Revocation lists are demanded, and none that counts speaks of the other side's certificate.
+    #[error("no revocation list")]
+    NoRevocationList,
+    /// The revocation list of a certificate's issuer is past its date.
+    #[error("expired revocation list")]
+    RevocationListExpired,
     /// A signature in the handshake is wrong.
     #[error("bad signature")]
     BadSignature,
@@ -62,6 +71,9 @@ impl Failure {
             Self::UnknownAuthority => "TLS unknown authority",
             Self::Expired => "TLS certificate expired",
             Self::NotYetValid => "TLS certificate not yet valid",
+            Self::Revoked => "TLS certificate revoked",
+            Self::NoRevocationList => "TLS no revocation list",
+            Self::RevocationListExpired => "TLS revocation list expired",
             Self::BadSignature => "TLS bad signature",
             Self::WrongName => "TLS wrong name",
             Self::BadCertificate => "TLS bad certificate",
@@ -103,6 +115,11 @@ fn certificate(why: &CertificateError) -> Failure {
         CertificateError::UnknownIssuer => Failure::UnknownAuthority,
         CertificateError::Expired => Failure::Expired,
         CertificateError::NotValidYet => Failure::NotYetValid,
+        CertificateError::Revoked => Failure::Revoked,
+        CertificateError::UnknownRevocationStatus => Failure::NoRevocationList,
+        CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
+            Failure::RevocationListExpired
+        }
         CertificateError::BadSignature => Failure::BadSignature,
         CertificateError::NotValidForName => Failure::WrongName,
         _ => Failure::BadCertificate,

@@ -29,7 +29,7 @@ impl Verifier {
     fn chain(&self, end_entity: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
         let chain: Vec<&[u8]> =
             std::iter::once(end_entity).chain(rest.iter().map(|certificate| &**certificate)).collect();
-        let peer = lent(|lent| self.trust.verify(&chain, lent.crypto)).map_err(refused)?;
+        let peer = lent(|lent| self.trust.verify(&chain, lent.now, lent.crypto)).map_err(refused)?;
         // RFC 5216 §5.2: names in the certificate should match what the peer was configured with.
         if self.name.as_ref().is_some_and(|accepts| !accepts(&peer)) {
             return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
@@ -48,6 +48,9 @@ fn refused(why: Engine) -> Error {
         Engine::UnknownIssuer => CertificateError::UnknownIssuer,
         Engine::Expired => CertificateError::Expired,
         Engine::NotYetValid => CertificateError::NotValidYet,
+        Engine::Revoked => CertificateError::Revoked,
+        Engine::NoRevocationList => CertificateError::UnknownRevocationStatus,
+        Engine::RevocationListExpired => CertificateError::ExpiredRevocationList,
         Engine::NotAcceptable => CertificateError::InvalidPurpose,
     })
 }

@@ -10,7 +10,7 @@ use keytoll_crypto::Real;
 use keytoll_engine::Time;
 use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2;
-use keytoll_lab::node::Blueprint;
+use keytoll_lab::node::{Blueprint, Trusts};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
 use keytoll_native::clock::unix_seconds;
 use keytoll_scenario::NodePlan;
@@ -32,6 +32,8 @@ use crate::{capture, interrupt, screen};
 const LOOK_UP: Duration = Duration::from_secs(1);
 /// How often a node that ends looks whether all is answered.
 const ANSWER_LOOK_UP: Duration = Duration::from_millis(5);
+/// How often the clock of this machine and the files of revocation lists are looked at.
+const RENEW_EVERY: Duration = Duration::from_secs(2);
 /// How long SAs may take to be closed in the end.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -46,6 +48,9 @@ pub(crate) struct Node {
     stop: Arc<AtomicBool>,
     lines: Option<Receiver<String>>,
     quit: bool,
+    /// Whom it trusts, and when that is looked at again.
+    trusts: Trusts,
+    renew_at: Time,
     /// The interface of this machine into the SAs, if there is one.
     tun: Option<Tun>,
     /// Of everything that passes, and where it is.
@@ -57,6 +62,7 @@ impl Node {
     pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
         let (sockets, locals) = open::bind(&blueprint)?;
+        let trusts = blueprint.trusts();
         let listening = sockets.locals();
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let clock = Clock::start();
@@ -83,6 +89,8 @@ impl Node {
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
+            trusts,
+            renew_at: Time::ZERO,
             tun,
         };
         let listening = listening.iter().map(|local| address(*local)).collect::<Value>();
@@ -108,6 +116,7 @@ impl Node {
 
     /// The next event, which was logged and noted; none if there is none for so long, or somebody rang.
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
+        self.renew_trusts();
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
         if let Some(panics) = self.driver.take_panics() {
@@ -133,6 +142,21 @@ impl Node {
             self.tell(&happening);
         }
         Some(event)
+    }
+
+    /// Sets the calendar of certificates by this machine's clock, and reads revocation lists again that have changed.
+    fn renew_trusts(&mut self) {
+        let now = self.driver.now();
+        if now < self.renew_at {
+            return;
+        }
+        self.renew_at = now + RENEW_EVERY;
+        for renewed in self.trusts.renew(now) {
+            match renewed {
+                Ok(what) => info!(target: "keytoll", "{what}"),
+                Err(why) => warn!(target: "keytoll", "{why}"),
+            }
+        }
     }
 
     /// Asks the host for something.

@@ -9,6 +9,7 @@
 
 mod eap;
 mod mistakes;
+mod revocation;
 mod support;
 
 use std::net::UdpSocket;

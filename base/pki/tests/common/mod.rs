@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use keytoll_crypto::{Null, Real, keys};
-use keytoll_engine::Seed;
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, CertificateError, Credential, PeerCertificate, Trust};
+use keytoll_engine::{Seed, Time};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 
 /// 2026-01-01 to 2036-01-01.
@@ -52,11 +52,17 @@ pub(crate) fn verify_at(
     let mut crypto = Real::default();
     let anchors = Anchors::new([anchor], unix_seconds, &mut crypto).expect("the anchor is a certificate");
     let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
-    anchors.verify(&chain, &mut crypto)
+    anchors.verify(&chain, Time::ZERO, &mut crypto)
 }
 
 pub(crate) fn verify(anchor: &[u8], chain: &[Vec<u8>]) -> Result<PeerCertificate, CertificateError> {
     verify_at(anchor, chain, NOW)
+}
+
+/// The verdict on a chain by anchors that were made ready.
+pub(crate) fn judged(anchors: &Anchors, chain: &[Vec<u8>], now: Time) -> Result<(), CertificateError> {
+    let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
+    anchors.verify(&chain, now, &mut Real::default()).map(|_| ())
 }
 
 /// A directory of this test's own, emptied first.

@@ -42,7 +42,7 @@ pub enum BelievePlan {
         by_identity: Vec<(Placed<String>, Secret)>,
     },
     /// A certificate with a path to these.
-    Roots(Placed<PathBuf>),
+    Roots(RootsPlan),
     /// A signature by the key whose public half this is.
     RawKey(Placed<PathBuf>),
     /// Gateway: EAP, judged by the AAA server. Device: the key that EAP makes is the gateway's only proof.
@@ -56,6 +56,15 @@ pub struct CertificatePlan {
     pub certificate: Placed<PathBuf>,
     /// PEM or DER, not encrypted.
     pub key: Placed<PathBuf>,
+}
+
+/// Files of certificates that are trusted, and of revocation lists.
+#[derive(Debug, Clone)]
+pub struct RootsPlan {
+    /// PEM or DER.
+    pub roots: Placed<PathBuf>,
+    /// PEM or DER; empty: nobody is asked whether a certificate was revoked.
+    pub lists: Vec<Placed<PathBuf>>,
 }
 
 /// Which IKE, and what only that version wants to know.
@@ -431,14 +440,15 @@ fn believe(
     let Value::Table(table) = &item.value else {
         return eap_word(item, word, "{ psk = … }", "{ roots = … }").map(|()| BelievePlan::Eap);
     };
-    table.only("`peer_auth`", &["psk", "psks", "roots", "public_key"])?;
+    table.only("`peer_auth`", &["psk", "psks", "roots", "crls", "public_key"])?;
+    let trusted = roots(table, files)?;
     if let [entry] = table.entries.as_slice()
         && entry.key == "public_key"
     {
         return files.path(&entry.item).map(BelievePlan::RawKey);
     }
-    match (table.get("roots"), table.get("psk"), table.get("psks")) {
-        (Some(roots), None, None) => files.path(roots).map(BelievePlan::Roots),
+    match (trusted, table.get("psk"), table.get("psks")) {
+        (Some(trusted), None, None) => Ok(BelievePlan::Roots(trusted)),
         (None, None, None) | (Some(_), ..) => {
             Err(item.spot.error("`peer_auth` needs one of `roots`, `psk` and `public_key`", "one of them"))
         }
@@ -454,6 +464,21 @@ fn by_identity(item: &Item, files: &mut Files) -> Result<Vec<(Placed<String>, Se
     entries
         .map(|entry| Ok((Placed::new(entry.key.clone(), &entry.item), files.secret(&entry.item)?)))
         .collect()
+}
+
+/// `roots`, and `crls` beside them.
+pub(super) fn roots(table: &Table, files: &Files) -> Result<Option<RootsPlan>, ScenarioError> {
+    match (table.get("roots"), table.entry("crls")) {
+        (None, None) => Ok(None),
+        (None, Some(entry)) => {
+            Err(entry.key_spot.error("`crls` needs `roots`", "whose certificates these lists revoke"))
+        }
+        (Some(roots), lists) => {
+            let lists = lists.map_or(Ok(&[][..]), |entry| entry.item.some_elements("file"))?;
+            let lists = lists.iter().map(|item| files.path(item)).collect::<Result<_, _>>()?;
+            Ok(Some(RootsPlan { roots: files.path(roots)?, lists }))
+        }
+    }
 }
 
 /// A certificate and its key.

@@ -1,9 +1,7 @@
 //! EAP methods and the TLS inside some of them, as devices and AAA servers name them.
 
-use std::path::PathBuf;
-
 use super::Placed;
-use super::connection::{CertificatePlan, certificate};
+use super::connection::{CertificatePlan, RootsPlan, certificate, roots};
 use super::files::Files;
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Tls, TlsVersion};
@@ -129,7 +127,7 @@ pub struct TlsPlan {
     /// Our certificate and key.
     pub credential: Option<CertificatePlan>,
     /// Whose certificates we believe.
-    pub roots: Option<Placed<PathBuf>>,
+    pub roots: Option<RootsPlan>,
     /// Device: the name in the server's certificate.
     pub server_name: Option<String>,
     /// The versions spoken, from and to.
@@ -142,8 +140,17 @@ pub struct TlsPlan {
     pub cryptobinding: Cryptobinding,
 }
 
-const KEYS: &[&str] =
-    &["certificate", "key", "roots", "server_name", "versions", "fragment", "resumption", "cryptobinding"];
+const KEYS: &[&str] = &[
+    "certificate",
+    "key",
+    "roots",
+    "crls",
+    "server_name",
+    "versions",
+    "fragment",
+    "resumption",
+    "cryptobinding",
+];
 
 /// One method or several, in order.
 pub(super) fn methods(item: &Item) -> Result<Vec<EapMethod>, ScenarioError> {
@@ -179,7 +186,7 @@ fn read(table: &Table, files: &mut Files) -> Result<TlsPlan, ScenarioError> {
         } else {
             None
         },
-        roots: table.get("roots").map(|item| files.path(item)).transpose()?,
+        roots: roots(table, files)?,
         server_name: table
             .or("server_name", None, |item| item.text("a name").map(|name| Some(name.into())))?,
         versions: table.or("versions", (TlsVersion::Tls12, TlsVersion::Tls13), versions)?,

@@ -57,6 +57,7 @@ const SHOWN_KEYS: &[&str] = &[
     "certificate",
     "key",
     "roots",
+    "crls",
     "server_name",
     "versions",
     "fragment",

@@ -25,7 +25,8 @@ use std::path::Path;
 
 pub use aaa::{AaaPlan, HssAccessPlan};
 pub use connection::{
-    BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, VersionPlan,
+    BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, RootsPlan,
+    VersionPlan,
 };
 pub use device::{CardPlan, DevicePlan, EapPlan};
 pub use eap::{Cryptobinding, EapMethod, TlsPlan};

@@ -109,7 +109,7 @@ pub(super) fn verify(
     };
     let x509 = inbound.certificates().filter(|one| one.encoding == CertEncoding::X509_SIGNATURE);
     let chain: Vec<&[u8]> = x509.map(|certificate| certificate.data).collect();
-    let peer = trust.verify(&chain, cx.crypto).map_err(Reason::Certificate)?;
+    let peer = trust.verify(&chain, cx.now, cx.crypto).map_err(Reason::Certificate)?;
     let claimed = id.to_identity();
     if !owns(&peer, &claimed.as_payload()) {
         return Err(Reason::WrongIdentity);

@@ -182,7 +182,7 @@ pub(super) fn verify(
                 .filter(|certificate| certificate.encoding == CertEncoding::X509_SIGNATURE)
                 .map(|certificate| certificate.data)
                 .collect();
-            let peer = trust.verify(&chain, cx.crypto).map_err(Reason::Certificate)?;
+            let peer = trust.verify(&chain, cx.now, cx.crypto).map_err(Reason::Certificate)?;
             if !owns(&peer, id) {
                 return Err(Reason::WrongIdentity);
             }

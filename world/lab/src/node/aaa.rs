@@ -14,6 +14,7 @@ use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
 
 use super::subscribers::Records;
+use super::trusts::Drawn;
 use super::{Place, Wanted, eap};
 
 /// RFC 6733 §2.1; what the AAA server calls its end of the stream.
@@ -22,7 +23,7 @@ const DIAMETER_PORT: u16 = 3868;
 const SUBSCRIBERS_KEPT_MAX: usize = 100_000;
 
 /// An AAA server without addresses.
-pub struct Blueprint {
+pub(super) struct Blueprint {
     plan: AaaPlan,
     eap: Arc<ServerConfig>,
     records: Records,
@@ -35,8 +36,8 @@ impl fmt::Debug for Blueprint {
 }
 
 impl Blueprint {
-    pub(super) fn draw(plan: &AaaPlan) -> Result<Self, ScenarioError> {
-        let (eap, records) = (eap::server(plan)?, Records::read(&plan.subscribers)?);
+    pub(super) fn draw(plan: &AaaPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
+        let (eap, records) = (eap::server(plan, trusts)?, Records::read(&plan.subscribers)?);
         Ok(Self { plan: plan.clone(), eap, records })
     }
 

@@ -9,12 +9,13 @@ use keytoll_ike::wire::Identity;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::DevicePlan;
 
+use super::trusts::Drawn;
 use super::{Place, Wanted, eap, ike};
 use crate::build::sa_limits;
 
 /// A device without ports.
 #[derive(Debug)]
-pub struct Blueprint {
+pub(super) struct Blueprint {
     ike: v2::Config,
     ports: (u16, u16),
     sa_limits: SaLimits,
@@ -26,11 +27,12 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
-    pub(super) fn draw(plan: &DevicePlan) -> Result<Self, ScenarioError> {
-        let eap = plan.eap.as_ref().map(eap::peer).transpose()?;
+    pub(super) fn draw(plan: &DevicePlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
+        let eap = plan.eap.as_ref().map(|plan| eap::peer(plan, trusts)).transpose()?;
         // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same unless the plan says otherwise.
         let claimed = eap.as_ref().map(|eap| claimed(&eap.identity.now()));
-        let mut ike = ike::endpoint(&plan.endpoint, vec![ike::connection(&plan.connection, claimed)?]);
+        let connection = ike::connection(&plan.connection, claimed, trusts)?;
+        let mut ike = ike::endpoint(&plan.endpoint, vec![connection]);
         ike.responder_ports = Some((plan.gateway.port(), plan.gateway_nat_port));
         Ok(Self {
             ike,

@@ -20,17 +20,20 @@ use keytoll_engine::credentials::AlternativeName;
 use keytoll_engine::crypto::Secret;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{EapCredentials, EapIdentity};
+use keytoll_pki::Purpose;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{AaaPlan, Cryptobinding, EapMethod, EapPlan, Placed, TlsPlan};
 use keytoll_scenario::plan::TlsVersion;
 use keytoll_tls::{Config, NameCheck, Version};
 
+use super::trusts::Drawn;
 use super::{files, subscribers};
 
 /// How a device proves itself.
-pub(super) fn peer(plan: &EapPlan) -> Result<EapCredentials, ScenarioError> {
+pub(super) fn peer(plan: &EapPlan, trusts: &Drawn) -> Result<EapCredentials, ScenarioError> {
     let device = Device {
         plan,
+        trusts,
         user: plan
             .user
             .as_ref()
@@ -47,6 +50,7 @@ pub(super) fn peer(plan: &EapPlan) -> Result<EapCredentials, ScenarioError> {
 /// What the methods of a device are made of.
 struct Device<'a> {
     plan: &'a EapPlan,
+    trusts: &'a Drawn,
     user: Vec<u8>,
     card: Option<SharedCard>,
 }
@@ -114,7 +118,8 @@ impl Device<'_> {
         let name: Arc<NameCheck> =
             Arc::new(move |peer| peer.alternatives.contains(&AlternativeName::Dns(expected.clone())));
         let credential = plan.credential.as_ref().filter(|_| mutual).map(files::credential).transpose()?;
-        let trust = plan.roots.as_ref().map(files::trust).transpose()?;
+        let trust = plan.roots.as_ref();
+        let trust = trust.map(|roots| self.trusts.trust(roots, Purpose::TlsServer)).transpose()?;
         let config = Config { credential, trust, name: Some(name), ..common(plan) };
         let placed = self.plan.tls.as_ref().expect("the reader wants `[tls]` for this method");
         Ok((usable(tls_client(&config), placed)?, framing(plan)))
@@ -122,10 +127,10 @@ impl Device<'_> {
 }
 
 /// What an AAA server proposes, in order.
-pub(super) fn server(plan: &AaaPlan) -> Result<Arc<ServerConfig>, ScenarioError> {
+pub(super) fn server(plan: &AaaPlan, trusts: &Drawn) -> Result<Arc<ServerConfig>, ScenarioError> {
     let users = plan.users.iter().map(|(name, password)| (name.clone().into_bytes(), password.clone()));
     let users: Arc<dyn Passwords> = Arc::new(users.collect::<BTreeMap<_, _>>());
-    let server = Proposer { plan, users, name: plan.name.clone().into_bytes() };
+    let server = Proposer { plan, trusts, users, name: plan.name.clone().into_bytes() };
     let mut methods = Vec::new();
     for (index, method) in plan.methods.iter().enumerate() {
         // One type of EAP is proposed once: TTLS takes whatever the device does inside.
@@ -139,6 +144,7 @@ pub(super) fn server(plan: &AaaPlan) -> Result<Arc<ServerConfig>, ScenarioError>
 /// What the methods of an AAA server are made of.
 struct Proposer<'a> {
     plan: &'a AaaPlan,
+    trusts: &'a Drawn,
     users: Arc<dyn Passwords>,
     name: Vec<u8>,
 }
@@ -204,7 +210,8 @@ impl Proposer<'_> {
     fn tunnels(&self, mutual: bool) -> Result<(Arc<dyn Tunnels>, Framing), ScenarioError> {
         let plan = self.tls();
         let credential = plan.credential.as_ref().map(files::credential).transpose()?;
-        let trust = plan.roots.as_ref().filter(|_| mutual).map(files::trust).transpose()?;
+        let trust = plan.roots.as_ref().filter(|_| mutual);
+        let trust = trust.map(|roots| self.trusts.trust(roots, Purpose::TlsClient)).transpose()?;
         let config = Config { credential, trust, ..common(plan) };
         let placed = self.plan.tls.as_ref().expect("the reader wants `[tls]` for this method");
         Ok((usable(tls_server(&config), placed)?, framing(plan)))

@@ -1,15 +1,14 @@
-//! Certificates, keys and trust anchors of the files that a node file names. Whatever is wrong with one is said with the
+//! Certificates and keys of the files that a node file names. Whatever is wrong with one is said with the
 //! line that names it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keytoll_crypto::{Real, keys};
-use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_crypto::keys;
+use keytoll_engine::credentials::Credential;
 use keytoll_engine::crypto::SigningKey;
 use keytoll_ike::wire::Identity;
-use keytoll_native::clock::unix_seconds;
-use keytoll_pki::{Anchors, describe, pem};
+use keytoll_pki::{describe, pem};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{CertificatePlan, Placed};
 
@@ -45,17 +44,8 @@ pub(super) fn public_key(path: &Placed<PathBuf>) -> Result<Arc<[u8]>, ScenarioEr
     spki.map(Arc::from).map_err(|error| path.error(format!("cannot {error}"), "this file"))
 }
 
-/// Whoever has a path to the certificates of a file.
-pub(super) fn trust(roots: &Placed<PathBuf>) -> Result<Arc<dyn Trust>, ScenarioError> {
-    let found = certificates(roots)?;
-    let anchors = Anchors::new(found.iter().map(Vec::as_slice), unix_seconds(), &mut Real::default());
-    let shown = roots.value.display();
-    anchors.map(|anchors| Arc::new(anchors) as Arc<dyn Trust>).map_err(|error| {
-        roots.error(format!("cannot trust the certificates in {shown}: {error}"), "this file")
-    })
-}
-
-fn certificates(path: &Placed<PathBuf>) -> Result<Vec<Vec<u8>>, ScenarioError> {
+/// The certificates of a file.
+pub(super) fn certificates(path: &Placed<PathBuf>) -> Result<Vec<Vec<u8>>, ScenarioError> {
     pem::load_certificates(&path.value).map_err(|error| path.error(format!("cannot {error}"), "this file"))
 }
 

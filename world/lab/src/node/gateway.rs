@@ -10,12 +10,13 @@ use keytoll_radius::client::{Config, Retransmission, Server};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
 
+use super::trusts::Drawn;
 use super::{Place, Wanted, ike};
 use crate::build::sa_limits;
 
 /// A gateway without ports.
 #[derive(Debug)]
-pub struct Blueprint {
+pub(super) struct Blueprint {
     ike: v2::Config,
     listen: IpAddr,
     ports: (u16, u16),
@@ -25,8 +26,9 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
-    pub(super) fn draw(plan: &GatewayPlan) -> Result<Self, ScenarioError> {
-        let connections = plan.connections.iter().map(|connection| ike::connection(connection, None));
+    pub(super) fn draw(plan: &GatewayPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
+        let connections = plan.connections.iter();
+        let connections = connections.map(|connection| ike::connection(connection, None, trusts));
         let mut connections = connections.collect::<Result<Vec<_>, _>>()?;
         // What answers behind the gateway is what devices with an inner address want to reach.
         for connection in connections.iter_mut().filter(|connection| connection.pool.is_some()) {

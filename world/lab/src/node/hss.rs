@@ -13,7 +13,7 @@ use super::Wanted;
 use super::subscribers::Records;
 
 /// An HSS without addresses.
-pub struct Blueprint {
+pub(super) struct Blueprint {
     plan: HssPlan,
     records: Records,
 }

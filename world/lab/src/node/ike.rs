@@ -7,6 +7,7 @@ use keytoll_ike::config::{
     Reauthenticate, Retransmission, V1, Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
+use keytoll_pki::Purpose;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::catalogue;
 use keytoll_scenario::node::{
@@ -15,11 +16,13 @@ use keytoll_scenario::node::{
 use keytoll_scenario::plan::{self, CookiePolicy};
 
 use super::files;
+use super::trusts::Drawn;
 
 /// A connection; `claimed` is who we are if the plan does not say.
 pub(super) fn connection(
     plan: &ConnectionPlan,
     claimed: Option<Identity>,
+    trusts: &Drawn,
 ) -> Result<Connection, ScenarioError> {
     let local_id = plan.identity.as_ref().map(files::identity).transpose()?.or(claimed);
     Ok(Connection {
@@ -28,7 +31,7 @@ pub(super) fn connection(
         local_id: local_id.expect("the reader refuses a connection without identity"),
         remote_id: plan.peer.as_ref().map(files::identity).transpose()?,
         local: prove(&plan.prove)?,
-        remote: believe(&plan.believe)?,
+        remote: believe(&plan.believe, trusts)?,
         suites: plan.suites.clone(),
         child: (!plan.childless).then(|| child(plan)),
         request_address: plan.virtual_address,
@@ -70,13 +73,13 @@ fn prove(plan: &ProvePlan) -> Result<Prove, ScenarioError> {
     })
 }
 
-fn believe(plan: &BelievePlan) -> Result<Believe, ScenarioError> {
+fn believe(plan: &BelievePlan, trusts: &Drawn) -> Result<Believe, ScenarioError> {
     Ok(match plan {
         BelievePlan::Psk { any, by_identity } => {
             let own = by_identity.iter().map(|(name, secret)| Ok((files::identity(name)?, secret.clone())));
             Believe::Psk { any: any.clone(), by_identity: own.collect::<Result<_, _>>()? }
         }
-        BelievePlan::Roots(roots) => Believe::Certificate(files::trust(roots)?),
+        BelievePlan::Roots(roots) => Believe::Certificate(trusts.trust(roots, Purpose::Ike)?),
         BelievePlan::RawKey(key) => Believe::RawKey(files::public_key(key)?),
         BelievePlan::Eap => Believe::Eap,
     })
@@ -158,7 +161,7 @@ mod tests {
     }
 
     fn connection_of(plan: &ConnectionPlan) -> Connection {
-        connection(plan, None).unwrap()
+        connection(plan, None, &Drawn::default()).unwrap()
     }
 
     #[test]

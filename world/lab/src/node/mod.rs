@@ -13,6 +13,7 @@ mod gateway;
 mod hss;
 mod ike;
 mod subscribers;
+mod trusts;
 
 pub(crate) use ike::{exchange, half_open};
 
@@ -23,10 +24,20 @@ pub use keytoll_diameter::wire::message::length as diameter_length;
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::Host;
 use keytoll_scenario::{NodePlan, ScenarioError};
+use trusts::Drawn;
+
+pub use trusts::Trusts;
 
 /// A node of which only its addresses are still open.
 #[derive(Debug)]
-pub enum Blueprint {
+pub struct Blueprint {
+    role: Role,
+    trusts: Trusts,
+}
+
+/// What a node is.
+#[derive(Debug)]
+enum Role {
     /// A gateway.
     Gateway(Box<gateway::Blueprint>),
     /// A device.
@@ -63,21 +74,28 @@ impl Blueprint {
     /// # Errors
     /// What cannot be used, and where the node file says it.
     pub fn draw(plan: &NodePlan) -> Result<Self, ScenarioError> {
-        Ok(match plan {
-            NodePlan::Gateway(plan) => Self::Gateway(Box::new(gateway::Blueprint::draw(plan)?)),
-            NodePlan::Device(plan) => Self::Device(Box::new(device::Blueprint::draw(plan)?)),
-            NodePlan::Aaa(plan) => Self::Aaa(Box::new(aaa::Blueprint::draw(plan)?)),
-            NodePlan::Hss(plan) => Self::Hss(Box::new(hss::Blueprint::draw(plan)?)),
-        })
+        let trusts = Drawn::default();
+        let role = match plan {
+            NodePlan::Gateway(plan) => Role::Gateway(Box::new(gateway::Blueprint::draw(plan, &trusts)?)),
+            NodePlan::Device(plan) => Role::Device(Box::new(device::Blueprint::draw(plan, &trusts)?)),
+            NodePlan::Aaa(plan) => Role::Aaa(Box::new(aaa::Blueprint::draw(plan, &trusts)?)),
+            NodePlan::Hss(plan) => Role::Hss(Box::new(hss::Blueprint::draw(plan)?)),
+        };
+        Ok(Self { role, trusts: trusts.finish() })
+    }
+
+    /// Whom it trusts, for whoever keeps that current while the node runs.
+    pub fn trusts(&self) -> Trusts {
+        self.trusts.clone()
     }
 
     /// The sockets it needs, in the order in which [`Self::build`] is told where they are.
     pub fn sockets(&self) -> Vec<Wanted> {
-        match self {
-            Self::Gateway(blueprint) => blueprint.sockets(),
-            Self::Device(blueprint) => blueprint.sockets(),
-            Self::Aaa(blueprint) => blueprint.sockets(),
-            Self::Hss(blueprint) => blueprint.sockets(),
+        match &self.role {
+            Role::Gateway(blueprint) => blueprint.sockets(),
+            Role::Device(blueprint) => blueprint.sockets(),
+            Role::Aaa(blueprint) => blueprint.sockets(),
+            Role::Hss(blueprint) => blueprint.sockets(),
         }
     }
 
@@ -87,11 +105,11 @@ impl Blueprint {
     /// If there are not as many as were wanted.
     pub fn build(self, locals: &[Addr], seed: &Seed) -> Host {
         assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
-        match self {
-            Self::Gateway(blueprint) => Host::Gateway(Box::new(blueprint.build(locals, seed))),
-            Self::Device(blueprint) => Host::Device(Box::new(blueprint.build(locals, seed))),
-            Self::Aaa(blueprint) => Host::Aaa(Box::new(blueprint.build(locals, seed))),
-            Self::Hss(blueprint) => Host::Hss(Box::new(blueprint.build(locals, seed))),
+        match self.role {
+            Role::Gateway(blueprint) => Host::Gateway(Box::new(blueprint.build(locals, seed))),
+            Role::Device(blueprint) => Host::Device(Box::new(blueprint.build(locals, seed))),
+            Role::Aaa(blueprint) => Host::Aaa(Box::new(blueprint.build(locals, seed))),
+            Role::Hss(blueprint) => Host::Hss(Box::new(blueprint.build(locals, seed))),
         }
     }
 }

@@ -1,0 +1,107 @@
+//! Certificate revocation lists. Read RFC 5280 §5 and §6.3 first.
+//!
+//! webpki looks certificates up and checks the lists' signatures; here stands which list counts. Delta and indirect lists
+//! are refused when they are read. Nothing is fetched: neither OCSP nor distribution points.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use webpki::{
+    CertRevocationList, ExpirationPolicy, OwnedCertRevocationList, RevocationCheckDepth, RevocationOptions,
+    RevocationOptionsBuilder, UnknownStatusPolicy,
+};
+use x509_parser::prelude::FromDer;
+use x509_parser::revocation_list::CertificateRevocationList;
+
+/// A revocation list of one issuer.
+pub struct RevocationList {
+    list: CertRevocationList<'static>,
+    this_update_unix_seconds: u64,
+}
+
+/// Why a revocation list cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ListProblem {
+    /// Not a CertificateList.
+    #[error("malformed")]
+    Malformed,
+    /// RFC 5280 §5.1.2.1: version 2 has a number and names its issuer's key.
+    #[error("of version 1; make it with a CRL number")]
+    Version,
+    /// Changes to another list.
+    #[error("a delta list; only whole ones are read")]
+    Delta,
+    /// For some certificates, reasons or other issuers' certificates only, in a way that is not supported.
+    #[error("of a kind that is not supported")]
+    Unsupported,
+}
+
+impl RevocationList {
+    /// Reads one list in DER.
+    ///
+    /// # Errors
+    /// For anything but exactly one whole list of version 2.
+    pub fn read(der: &[u8]) -> Result<Self, ListProblem> {
+        let Ok((&[], parsed)) = CertificateRevocationList::from_der(der) else {
+            return Err(ListProblem::Malformed);
+        };
+        let list = OwnedCertRevocationList::from_der(der).map_err(|error| problem(&error))?;
+        let this_update = parsed.last_update().timestamp();
+        // A list from before 1970 is as good as one of that year: it has expired.
+        let this_update_unix_seconds = u64::try_from(this_update).unwrap_or(0);
+        Ok(Self { list: list.into(), this_update_unix_seconds })
+    }
+}
+
+impl fmt::Debug for RevocationList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RevocationList(of {} s)", self.this_update_unix_seconds)
+    }
+}
+
+fn problem(error: &webpki::Error) -> ListProblem {
+    use webpki::Error;
+    match error {
+        Error::UnsupportedCrlVersion => ListProblem::Version,
+        Error::UnsupportedDeltaCrl => ListProblem::Delta,
+        Error::UnsupportedIndirectCrl
+        | Error::UnsupportedRevocationReason
+        | Error::UnsupportedRevocationReasonsPartitioning
+        | Error::UnsupportedCrlIssuingDistributionPoint
+        | Error::UnsupportedCriticalExtension => ListProblem::Unsupported,
+        _ => ListProblem::Malformed,
+    }
+}
+
+/// All revocation lists that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Lists(Vec<RevocationList>);
+
+impl Lists {
+    /// The newest of an issuer comes first: that is the one that is asked.
+    pub(crate) fn new(mut lists: Vec<RevocationList>) -> Self {
+        lists.sort_by_key(|list| Reverse(list.this_update_unix_seconds));
+        Self(lists)
+    }
+
+    /// Whether certificates must be on no list: if there are lists at all.
+    pub(crate) const fn is_demanded(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Those that are out already.
+    pub(crate) fn in_force(&self, unix_seconds: u64) -> Vec<&CertRevocationList<'static>> {
+        let out = self.0.iter().filter(|list| list.this_update_unix_seconds <= unix_seconds);
+        out.map(|list| &list.list).collect()
+    }
+}
+
+/// Every certificate of a path must be on the current list of its issuer, and not be listed there. Without any list in
+/// force there is none to ask.
+pub(crate) fn options<'a>(current: &'a [&'a CertRevocationList<'a>]) -> Option<RevocationOptions<'a>> {
+    let options = RevocationOptionsBuilder::new(current).ok()?;
+    let options = options.with_depth(RevocationCheckDepth::Chain);
+    // RFC 5280 §6.3.3: what no list speaks of is UNDETERMINED, and is refused here.
+    let options = options.with_status_policy(UnknownStatusPolicy::Deny);
+    Some(options.with_expiration_policy(ExpirationPolicy::Enforce).build())
+}

@@ -1,0 +1,102 @@
+//! Whom a node trusts: anchors from files, and the revocation lists beside them, which are read again when their files
+//! change.
+
+use std::cell::RefCell;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use keytoll_crypto::Real;
+use keytoll_engine::Time;
+use keytoll_engine::credentials::Trust;
+use keytoll_native::clock::unix_seconds;
+use keytoll_pki::{Anchors, Purpose, RevocationList, pem};
+use keytoll_scenario::ScenarioError;
+use keytoll_scenario::node::{Placed, RootsPlan};
+
+use super::files;
+
+/// All anchors of a node.
+#[derive(Debug, Clone, Default)]
+pub struct Trusts(Vec<Trusted>);
+
+/// What was read, and from where.
+#[derive(Debug, Clone)]
+struct Trusted {
+    anchors: Arc<Anchors>,
+    lists: Vec<Placed<PathBuf>>,
+    /// What the files of the lists were when they were read.
+    seen: Vec<Option<Stamp>>,
+}
+
+/// A file as it was: device and number, length, and when it was changed in seconds and nanoseconds.
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// Anchors as they are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Drawn(RefCell<Trusts>);
+
+impl Drawn {
+    /// Whoever has a path to the certificates of a file and is on none of the lists.
+    pub(super) fn trust(&self, plan: &RootsPlan, purpose: Purpose) -> Result<Arc<dyn Trust>, ScenarioError> {
+        let roots = files::certificates(&plan.roots)?;
+        let seen = plan.lists.iter().map(|path| stamp(&path.value)).collect();
+        let lists = read(&plan.lists)?;
+        let anchors = Anchors::new(roots.iter().map(Vec::as_slice), unix_seconds(), &mut Real::default());
+        let shown = plan.roots.value.display();
+        let anchors = anchors.map_err(|error| {
+            plan.roots.error(format!("cannot trust the certificates in {shown}: {error}"), "this file")
+        })?;
+        let anchors = Arc::new(anchors.for_purpose(purpose));
+        anchors.renew_lists(lists);
+        let trusted = Trusted { anchors: Arc::clone(&anchors), lists: plan.lists.clone(), seen };
+        self.0.borrow_mut().0.push(trusted);
+        Ok(anchors)
+    }
+
+    pub(super) fn finish(self) -> Trusts {
+        self.0.into_inner()
+    }
+}
+
+impl Trusts {
+    /// Sets the calendar by this machine's, and reads revocation lists again whose files have changed. What was read, or
+    /// why it was not: then the lists before stay, until they expire.
+    pub fn renew(&mut self, now: Time) -> Vec<Result<String, String>> {
+        let zero = unix_seconds().saturating_sub(now.since(Time::ZERO).as_secs());
+        self.0.iter().for_each(|trusted| trusted.anchors.renew_calendar(zero));
+        self.0.iter_mut().filter_map(Trusted::renew).collect()
+    }
+}
+
+impl Trusted {
+    fn renew(&mut self) -> Option<Result<String, String>> {
+        let found: Vec<_> = self.lists.iter().map(|path| stamp(&path.value)).collect();
+        if found == self.seen {
+            return None;
+        }
+        self.seen = found;
+        Some(match read(&self.lists) {
+            Ok(lists) => {
+                let count = lists.len();
+                self.anchors.renew_lists(lists);
+                Ok(format!("read {count} revocation lists again"))
+            }
+            Err(error) => Err(format!("the revocation lists stay as they were: {error}")),
+        })
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+}
+
+fn read(paths: &[Placed<PathBuf>]) -> Result<Vec<RevocationList>, ScenarioError> {
+    let of_file = |path: &Placed<PathBuf>| {
+        let read = pem::load_revocation_lists(&path.value);
+        read.map_err(|error| path.error(format!("cannot {error}"), "this file"))
+    };
+    Ok(paths.iter().map(of_file).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
