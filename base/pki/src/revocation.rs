@@ -12,6 +12,7 @@ use webpki::{
 };
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
+use x509_parser::x509::X509Version;
 
 /// A revocation list of one issuer.
 pub struct RevocationList {
@@ -45,6 +46,9 @@ impl RevocationList {
         let Ok((&[], parsed)) = CertificateRevocationList::from_der(der) else {
             return Err(ListProblem::Malformed);
         };
+        if parsed.version() != Some(X509Version::V2) {
+            return Err(ListProblem::Version);
+        }
         let list = OwnedCertRevocationList::from_der(der).map_err(|error| problem(&error))?;
         let this_update = parsed.last_update().timestamp();
         // A list from before 1970 is as good as one of that year: it has expired.
@@ -62,7 +66,6 @@ impl fmt::Debug for RevocationList {
 fn problem(error: &webpki::Error) -> ListProblem {
     use webpki::Error;
     match error {
-        Error::UnsupportedCrlVersion => ListProblem::Version,
         Error::UnsupportedDeltaCrl => ListProblem::Delta,
         Error::UnsupportedIndirectCrl
         | Error::UnsupportedRevocationReason

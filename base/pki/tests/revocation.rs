@@ -1,5 +1,7 @@
 //! Revocation lists: ours as OpenSSL reads them, OpenSSL's as we do, and every way in which a list does not help.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use std::path::Path;
@@ -222,6 +224,29 @@ fn lists_that_say_only_a_part_are_refused_when_they_are_read() {
         let found = pem::load_revocation_lists(Path::new(&file)).unwrap_err();
         assert!(matches!(found.why, FileProblem::RevocationList(1, found) if found == problem), "{found}");
     }
+}
+
+#[test]
+fn a_list_of_version_1_is_refused_when_it_is_read() {
+    let ca = openssl_authority("old-lists", "keyCertSign,cRLSign");
+    let settings = path("old-lists", "settings");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    let without_number: String = text
+        .lines()
+        .filter(|line| !line.starts_with("crlnumber"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    std::fs::write(&settings, without_number).unwrap();
+    let file = path("old-lists", "list.pem");
+    ca(&["-gencrl", "-out", &file]);
+    let found = pem::load_revocation_lists(Path::new(&file)).unwrap_err().to_string();
+    assert!(found.ends_with("revocation list 1 is of version 1; make it with a CRL number"), "{found}");
+}
+
+#[test]
+fn a_list_shows_its_date() {
+    let (authority, _) = four();
+    let list = read(&lists(&authority, &[], CURRENT)[..1]);
+    assert_eq!(format!("{list:?}"), format!("[RevocationList(of {NOW} s)]"));
 }
 
 fn path(test: &str, file: &str) -> String {
