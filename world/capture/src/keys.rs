@@ -14,13 +14,13 @@
 
 pub(crate) mod names;
 mod ports;
+mod secrets;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use keytoll_engine::Transport;
@@ -29,17 +29,16 @@ use keytoll_trace::revealed::{Algorithms, Sealing};
 use keytoll_trace::{Protocol, Revealed};
 
 use ports::Ports;
+use secrets::SecretDirectory;
 
 /// Keys that both ends of a conversation in one process tell are written once, if these many others came between at most.
 const REMEMBERED_MAX: usize = 1024;
-
-/// Only the owner reads and writes.
-const SECRET: u32 = 0o600;
 
 /// The key tables of a capture.
 #[derive(Debug)]
 pub struct KeyTables {
     directory: PathBuf,
+    place: SecretDirectory,
     ikev1: File,
     ikev2: File,
     esp: File,
@@ -58,19 +57,22 @@ enum Name {
 }
 
 impl KeyTables {
-    /// Makes the directory with empty tables in it, in place of older ones.
+    /// Makes the directory with empty tables in it, in place of older ones; only its owner enters it.
+    ///
+    /// # Errors
+    /// What the operating system refuses, and a symbolic link or the directory of another user in its place.
     pub fn create(directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        let directory = directory.canonicalize()?;
+        let place = SecretDirectory::open(directory)?;
         let tables = Self {
-            ikev1: secret_file(&directory.join("ikev1_decryption_table"))?,
-            ikev2: secret_file(&directory.join("ikev2_decryption_table"))?,
-            esp: secret_file(&directory.join("esp_sa"))?,
-            tls: secret_file(&directory.join(TLS_FILE))?,
+            ikev1: place.create("ikev1_decryption_table")?,
+            ikev2: place.create("ikev2_decryption_table")?,
+            esp: place.create("esp_sa")?,
+            tls: place.create(TLS_FILE)?,
             remembered: VecDeque::new(),
             unreadable: BTreeSet::new(),
-            ports: Ports::new(secret_file(&directory.join("decode_as_entries"))?),
-            directory,
+            ports: Ports::new(place.create("decode_as_entries")?),
+            directory: directory.canonicalize()?,
+            place,
         };
         tables.write_preferences(None)?;
         Ok(tables)
@@ -187,7 +189,7 @@ impl KeyTables {
 
     /// The profile's switches: decrypt, and check what can be checked.
     fn write_preferences(&self, shared_secret: Option<&str>) -> io::Result<()> {
-        let mut file = secret_file(&self.directory.join(PREFERENCES_FILE))?;
+        let mut file = self.place.create(PREFERENCES_FILE)?;
         writeln!(file, "{KEYLOG} {}", self.directory.join(TLS_FILE).display())?;
         file.write_all(PREFERENCES.as_bytes())?;
         if let Some(secret) = shared_secret {
@@ -235,13 +237,6 @@ tcp.check_checksum: TRUE
 fn can_be_typed(secret: &str) -> bool {
     let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     !secret.is_empty() && secret.bytes().all(is_printable) && secret.trim() == secret
-}
-
-/// An empty file that only its owner reads, whoever could read the one in its place.
-fn secret_file(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(SECRET).open(path)?;
-    file.set_permissions(Permissions::from_mode(SECRET))?;
-    Ok(file)
 }
 
 fn hex(bytes: &[u8]) -> String {

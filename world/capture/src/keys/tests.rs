@@ -2,6 +2,8 @@
 
 use keytoll_trace::revealed::Key;
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::*;
 
 /// A directory of its own for each test, removed when it ends.
