@@ -44,6 +44,12 @@ pub trait Engine {
     /// can go on. Engines that leave nothing half done need not care.
     fn recover(&mut self, _cx: &mut Ctx<'_>) {}
 
+    /// The next stream that the engine wants closed when what it has said on it is sent: between our address and the
+    /// peer's, in this order. To be drained after every input; the engine is told that the stream is gone as of any other.
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        None
+    }
+
     /// A packet of this machine that is routed to the engine, from its IP header on. Engines that carry none get none.
     fn forward(&mut self, _packet: &[u8], _cx: &mut Ctx<'_>) {}
 

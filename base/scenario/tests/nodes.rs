@@ -41,6 +41,20 @@ fn what_nobody_says_has_a_safe_default() {
 }
 
 #[test]
+fn an_hss_that_others_can_reach_says_who_may_ask() {
+    let hss = |more: &str| {
+        let card = "imsi = \"001010000000001\"\nk = \"5122250214c33e723a5dd523fc145fc0\"\nopc = \"981d464c7c52eb6e5036234984ad0bcf\"\n";
+        let text = format!("role = \"hss\"\n{more}\n[[subscriber]]\n{card}");
+        Source::text("hss.toml", &text).node().map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(hss(""), Ok(()));
+    assert_eq!(hss("listen = \"::1\""), Ok(()));
+    assert_eq!(hss("listen = \"192.0.2.1\"\npeers = \"192.0.2.2\""), Ok(()));
+    let error = hss("listen = \"192.0.2.1\"").unwrap_err();
+    assert!(error.contains("an HSS on 192.0.2.1 needs `peers`"), "{error}");
+}
+
+#[test]
 fn the_pool_is_what_a_network_has_for_hosts() {
     let pool = |network: &str| {
         let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\npool = ";

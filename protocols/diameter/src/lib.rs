@@ -9,6 +9,7 @@
 //!
 //! One message is one datagram here; the stream that TCP makes of them is the driver's concern.
 
+mod answers;
 pub mod client;
 pub mod number;
 mod say;

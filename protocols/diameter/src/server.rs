@@ -1,15 +1,24 @@
 //! The HSS's side. Read RFC 6733 §5.3 to §5.5 and §6.2 first, then TS 29.273 §8.1.2.1 and TS 29.272 §5.2.3.
 //!
 //! A request is answered at once; a repeated one gets the answer it got before, so that no sequence number is spent
-//! twice (RFC 6733 §3, End-to-End Identifier).
+//! twice (RFC 6733 §3, End-to-End Identifier). Vectors are for who asked: repeated is what the same peer says again, from
+//! the same address and word for word, within a minute.
+//!
+//! ```text
+//!   stream --CER of an admitted peer--> known --requests--> answers
+//!      '--anything else--> answered if it can be, then closed
+//! ```
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use keytoll_engine::algorithm::Prf;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Crypto, Ctx, Deadline, Engine, Input, Output, Phase};
+
+use crate::answers::{Answers, Asked};
 
 use crate::number::{AvpCode, VENDOR_3GPP, application, command, result};
 use crate::vectors::{Refusal, Request, Vector, Wanted, write_vectors};
@@ -34,14 +43,18 @@ pub struct Config {
     pub admitted: Option<BTreeSet<IpAddr>>,
     /// Most peers known at a time; the oldest is forgotten first.
     pub peers_max: usize,
-    /// Most answers kept for repeated requests.
+    /// Most answers kept for repeated requests; a quarter of them for one address.
     pub answers_max: usize,
+    /// How long an answer is kept for a repeated request.
+    // RFC 6733 §3: an End-to-End Identifier stays unique for 4 minutes at least; nobody repeats a request for so long.
+    pub answers_for: Duration,
 }
 
 impl Config {
-    /// The usual limits: 256 peers, 1024 answers.
+    /// The usual limits: 256 peers, 1024 answers, each for a minute.
     pub const fn new(local: Addr, name: Name) -> Self {
-        Self { local, name, admitted: None, peers_max: 256, answers_max: 1024 }
+        let answers_for = Duration::from_secs(60);
+        Self { local, name, admitted: None, peers_max: 256, answers_max: 1024, answers_for }
     }
 }
 
@@ -57,8 +70,13 @@ pub enum Event {
     },
 }
 
-/// A request as it is known again. RFC 6733 §3: by Origin-Host and End-to-End Identifier, over whichever connection.
-type Key = (Vec<u8>, u32);
+/// A peer whose capabilities are known.
+#[derive(Debug)]
+struct Peer {
+    address: Addr,
+    /// Its Origin-Host.
+    host: Vec<u8>,
+}
 
 /// RFC 1035 §2.3.4: no host's name is longer; more of it is not remembered.
 const HOST_BYTES_MAX: usize = 255;
@@ -67,11 +85,11 @@ const HOST_BYTES_MAX: usize = 255;
 pub struct Server<S> {
     config: Config,
     source: S,
-    peers: VecDeque<Addr>,
-    /// With vectors in them, so wiped when they go.
-    answers: BTreeMap<Key, Secret>,
-    order: VecDeque<Key>,
+    peers: VecDeque<Peer>,
+    answers: Answers,
     out: VecDeque<Output<Event>>,
+    /// Streams to be closed, each to this peer.
+    closing: VecDeque<Addr>,
 }
 
 impl<S> std::fmt::Debug for Server<S> {
@@ -83,13 +101,14 @@ impl<S> std::fmt::Debug for Server<S> {
 impl<S: VectorSource> Server<S> {
     /// A server in front of who holds the keys.
     pub const fn new(config: Config, source: S) -> Self {
+        let answers = Answers::new(config.answers_max, config.answers_for);
         Self {
             config,
             source,
             peers: VecDeque::new(),
-            answers: BTreeMap::new(),
-            order: VecDeque::new(),
+            answers,
             out: VecDeque::new(),
+            closing: VecDeque::new(),
         }
     }
 
@@ -99,37 +118,62 @@ impl<S: VectorSource> Server<S> {
     }
 
     fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        if self.config.admitted.as_ref().is_some_and(|admitted| !admitted.contains(&from.ip)) {
-            return cx.discard(Protocol::Diameter, "Diameter peer not admitted");
-        }
         let Ok(message) = Message::read(bytes) else {
-            return cx.discard(Protocol::Diameter, "Diameter malformed message");
+            return self.refuse(from, "Diameter malformed message", cx);
         };
         if !message.header.is_request() {
-            return cx.discard(Protocol::Diameter, "Diameter answer without a request");
+            return self.refuse(from, "Diameter answer without a request", cx);
+        }
+        if self.config.admitted.as_ref().is_some_and(|admitted| !admitted.contains(&from.ip)) {
+            return self.refuse_peer(from, message.header, cx);
         }
         match message.header.command {
-            command::CAPABILITIES_EXCHANGE => self.on_capabilities(from, message.header, cx),
-            _ if !self.peers.contains(&from) => {
-                // RFC 6733 §5.6: nothing before the capabilities were exchanged.
-                cx.discard(Protocol::Diameter, "Diameter request from an unknown peer");
-            }
+            command::CAPABILITIES_EXCHANGE => self.on_capabilities(from, &message, cx),
+            // RFC 6733 §5.6: nothing before the capabilities were exchanged.
+            _ if !self.knows(from) => self.refuse(from, "Diameter request from an unknown peer", cx),
             command::DEVICE_WATCHDOG => self.succeed(from, message.header, cx),
             command::DISCONNECT_PEER => {
-                self.peers.retain(|peer| *peer != from);
+                self.forget(from);
                 self.succeed(from, message.header, cx);
             }
             _ => self.on_request(from, &message, cx),
         }
     }
 
-    fn on_capabilities(&mut self, from: Addr, header: Header, cx: &mut Ctx<'_>) {
-        self.peers.retain(|peer| *peer != from);
-        self.peers.push_back(from);
-        if self.peers.len() > self.config.peers_max.max(1) {
-            self.peers.pop_front();
+    fn knows(&self, address: Addr) -> bool {
+        self.peers.iter().any(|peer| peer.address == address)
+    }
+
+    fn forget(&mut self, address: Addr) {
+        self.peers.retain(|peer| peer.address != address);
+    }
+
+    /// Who says what cannot be answered is hung up on.
+    fn refuse(&mut self, from: Addr, why: &'static str, cx: &mut Ctx<'_>) {
+        cx.discard(Protocol::Diameter, why);
+        self.forget(from);
+        self.closing.push_back(from);
+    }
+
+    // RFC 6733 §5.3: a CER from a peer that is not known is answered with DIAMETER_UNKNOWN_PEER, and the connection is
+    // closed.
+    fn refuse_peer(&mut self, from: Addr, header: Header, cx: &mut Ctx<'_>) {
+        if header.command == command::CAPABILITIES_EXCHANGE {
+            let answer = self.protocol_error(header, result::UNKNOWN_PEER);
+            self.send(from, answer, false, cx);
         }
-        let answer = say::begin(header.answer(), &self.config.name);
+        self.refuse(from, "Diameter peer not admitted", cx);
+    }
+
+    fn on_capabilities(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+        self.forget(from);
+        let host = message.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
+        self.peers.push_back(Peer { address: from, host: host[..host.len().min(HOST_BYTES_MAX)].to_vec() });
+        if self.peers.len() > self.config.peers_max.max(1) {
+            let oldest = self.peers.pop_front();
+            self.closing.extend(oldest.map(|peer| peer.address));
+        }
+        let answer = say::begin(message.header.answer(), &self.config.name);
         let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
         let answer = say::capabilities(answer, self.config.local).finish();
         self.send(from, answer, false, cx);
@@ -142,22 +186,30 @@ impl<S: VectorSource> Server<S> {
 
     fn on_request(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let header = message.header;
-        let host = message.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
-        let key = (host[..host.len().min(HOST_BYTES_MAX)].to_vec(), header.end_to_end);
-        if let Some(answer) = self.answers.get(&key) {
-            let mut answer = answer.to_vec();
-            say::set_hop_by_hop(&mut answer, header.hop_by_hop);
-            return self.send(from, answer, true, cx);
-        }
         let answer = match (header.command, header.application) {
             (command::MULTIMEDIA_AUTH, application::SWX)
-            | (command::AUTHENTICATION_INFORMATION, application::S6A) => self.answer(message, cx),
+            | (command::AUTHENTICATION_INFORMATION, application::S6A) => {
+                return self.on_question(from, message, cx);
+            }
             (command::MULTIMEDIA_AUTH | command::AUTHENTICATION_INFORMATION, _) => {
                 self.protocol_error(header, result::APPLICATION_UNSUPPORTED)
             }
             _ => self.protocol_error(header, result::COMMAND_UNSUPPORTED),
         };
-        self.remember(key, answer.clone());
+        self.send(from, answer, false, cx);
+    }
+
+    /// Answers a question for vectors, the same one always in the same way.
+    fn on_question(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+        let peer = self.peers.iter().find(|peer| peer.address == from);
+        let host = peer.map(|peer| peer.host.clone()).unwrap_or_default();
+        let asked = Asked::new(from.ip, host, message);
+        if let Some(mut answer) = self.answers.get(&asked, cx.now) {
+            say::set_hop_by_hop(&mut answer, message.header.hop_by_hop);
+            return self.send(from, answer, true, cx);
+        }
+        let answer = self.answer(message, cx);
+        self.answers.put(asked, Secret::new(answer.clone()), cx.now);
         self.send(from, answer, false, cx);
     }
 
@@ -204,15 +256,6 @@ impl<S: VectorSource> Server<S> {
             .with(AvpCode::ORIGIN_REALM, self.config.name.realm.as_bytes())
     }
 
-    fn remember(&mut self, key: Key, answer: Vec<u8>) {
-        while self.order.len() >= self.config.answers_max.max(1) {
-            let Some(oldest) = self.order.pop_front() else { break };
-            self.answers.remove(&oldest);
-        }
-        self.order.push_back(key.clone());
-        self.answers.insert(key, Secret::new(answer));
-    }
-
     fn send(&mut self, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
         let datagram = say::send(self.config.local, to, bytes, again, cx);
         self.out.push_back(Output::Packet(datagram));
@@ -242,13 +285,18 @@ impl<S: VectorSource> Engine for Server<S> {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, ()>, cx: &mut Ctx<'_>) {
+        self.answers.expire(cx.now);
         if let Input::Packet { from, bytes, .. } = input {
             self.on_packet(from, bytes, cx);
         }
     }
 
     fn disconnected(&mut self, peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {
-        self.peers.retain(|known| *known != peer);
+        self.forget(peer);
+    }
+
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        self.closing.pop_front().map(|peer| (self.config.local, peer))
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -256,6 +304,6 @@ impl<S: VectorSource> Engine for Server<S> {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        None
+        self.answers.expiry().map(|at| Deadline { at, why: "Diameter answer expires" })
     }
 }

@@ -415,13 +415,138 @@ fn who_is_not_admitted_is_not_heard() {
     let config = server::Config { admitted, ..server::Config::new(addr(2), name("hss")) };
     lab.server = Server::new(config, Source::default());
     lab.ask(1, "5", Wanted::Aka, 1);
-    (0..3).for_each(|_| lab.tick());
-    assert!(
-        lab.events
-            .iter()
-            .any(|event| matches!(event, client::Event::Answered { vectors: Err(Refusal::NoAnswer), .. }))
+    assert_eq!(lab.answer(), Err(Refusal::NoAnswer), "the client is told at once");
+    let answer = Message::read(&lab.carried[1]).unwrap();
+    assert_eq!(crate::result_of(&answer.avps), Some(result::UNKNOWN_PEER));
+    assert_eq!(lab.discards(), ["Diameter peer not admitted"]);
+    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))), "and hung up on");
+    let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
+    lab.server(addr(1), &request);
+    assert_eq!((lab.server.poll(), lab.server.poll_close()), (None, Some((addr(2), addr(1)))));
+}
+
+/// A server that knows these peers by their capabilities; what it says is read.
+fn server_of(peers: &[(Addr, &str)]) -> Lab {
+    let mut lab = Lab::new();
+    for (peer, host) in peers {
+        let header = header(REQUEST, command::CAPABILITIES_EXCHANGE, application::BASE);
+        lab.server(*peer, &Builder::new(header).with(AvpCode::ORIGIN_HOST, host.as_bytes()).finish());
+        said(&mut lab);
+    }
+    lab
+}
+
+fn said(lab: &mut Lab) -> Vec<u8> {
+    let mut said = Vec::new();
+    while let Some(output) = lab.server.poll() {
+        if let Output::Packet(datagram) = output {
+            said = datagram.bytes;
+        }
+    }
+    said
+}
+
+/// A question for one vector.
+fn question(session: &str, end_to_end: u32, imsi: &str) -> Vec<u8> {
+    let request = Request { imsi: imsi.into(), wanted: Wanted::Aka, count: 1, resynchronisation: None };
+    let (command, application) = request.carrier();
+    let header = Header { flags: REQUEST, command, application, hop_by_hop: 1, end_to_end };
+    let message = Builder::new(header).with(AvpCode::SESSION_ID, session.as_bytes());
+    request.write(message.with(AvpCode::ORIGIN_HOST, b"aaa.example.org")).finish()
+}
+
+#[test]
+fn only_who_asked_hears_an_answer_again_and_not_for_long() {
+    let (aaa, port_after, stranger) = (addr(1), addr(1).at_port(40_000), addr(9));
+    let mut lab = server_of(&[
+        (aaa, "aaa.example.org"),
+        (port_after, "aaa.example.org"),
+        (stranger, "aaa.example.org"),
+        (addr(1).at_port(40_001), "other.example.org"),
+    ]);
+    let ask = |lab: &mut Lab, from: Addr, question: &[u8]| {
+        lab.server(from, question);
+        (said(lab), lab.server.source_mut().made)
+    };
+    let asked = question("session", 7, "5");
+    let (first, _) = ask(&mut lab, aaa, &asked);
+    assert_eq!(ask(&mut lab, aaa, &asked), (first.clone(), 1), "said again");
+    assert_eq!(ask(&mut lab, port_after, &asked), (first.clone(), 1), "said again on the next stream");
+    // The same two numbers, by somebody else or about something else.
+    let mut made = 1;
+    for (from, question) in [
+        (stranger, asked.clone()),
+        (addr(1).at_port(40_001), asked.clone()),
+        (aaa, question("another session", 7, "5")),
+        (aaa, question("session", 7, "6")),
+        (aaa, question("session", 8, "5")),
+    ] {
+        made += 1;
+        let (answer, now_made) = ask(&mut lab, from, &question);
+        assert_eq!(now_made, made, "a vector of its own for {from}");
+        assert_ne!(answer, first);
+    }
+    let expiry = lab.server.deadline().expect("answers are kept for a while").at;
+    assert_eq!(expiry, Time::ZERO + server::Config::new(aaa, name("hss")).answers_for);
+    lab.now = expiry;
+    lab.server.handle(Input::Tick, &mut Ctx { now: expiry, crypto: &mut lab.crypto, trace: &mut lab.facts });
+    assert_eq!(lab.server.deadline(), None, "nothing is kept");
+    assert_eq!(ask(&mut lab, aaa, &asked).1, made + 1, "it is forgotten");
+}
+
+#[test]
+fn an_answer_is_not_said_again_when_it_is_too_old_though_nothing_has_ticked() {
+    let mut lab = server_of(&[(addr(1), "aaa.example.org")]);
+    let asked = question("session", 7, "5");
+    lab.server(addr(1), &asked);
+    lab.now = Time::ZERO + Duration::from_secs(60);
+    lab.server(addr(1), &asked);
+    assert_eq!(lab.server.source_mut().made, 2);
+}
+
+#[test]
+fn no_address_takes_the_answers_of_another() {
+    let mut lab = server_of(&[(addr(1), "aaa.example.org"), (addr(9), "greedy.example.org")]);
+    let asked = question("session", 7, "5");
+    lab.server(addr(1), &asked);
+    let first = said(&mut lab);
+    let greedy = 3 * server::Config::new(addr(2), name("hss")).answers_max as u32;
+    (0..greedy).for_each(|number| lab.server(addr(9), &question("greedy", number, "1")));
+    said(&mut lab);
+    lab.server(addr(1), &asked);
+    assert_eq!(said(&mut lab), first);
+}
+
+#[test]
+fn whoever_says_nonsense_is_hung_up_on() {
+    let unknown = Builder::new(header(REQUEST, command::DEVICE_WATCHDOG, application::BASE)).finish();
+    let answer = Builder::new(header(0, command::MULTIMEDIA_AUTH, application::SWX)).finish();
+    for bytes in [&b"nonsense"[..], &answer] {
+        let mut lab = server_of(&[(addr(1), "aaa.example.org")]);
+        assert_eq!(lab.server.poll_close(), None);
+        lab.server(addr(1), bytes);
+        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+        lab.server(addr(1), &unknown);
+        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))), "its capabilities are forgotten");
+    }
+    let mut lab = Lab::new();
+    lab.server(addr(1), &unknown);
+    assert_eq!((lab.server.poll(), lab.server.poll_close()), (None, Some((addr(2), addr(1)))));
+}
+
+#[test]
+fn the_oldest_of_too_many_peers_is_hung_up_on() {
+    let mut lab = Lab::new();
+    lab.server = Server::new(
+        server::Config { peers_max: 2, ..server::Config::new(addr(2), name("hss")) },
+        Source::default(),
     );
-    assert_eq!(lab.discards(), ["Diameter peer not admitted"; 3]);
+    for last in 3..6 {
+        let header = header(REQUEST, command::CAPABILITIES_EXCHANGE, application::BASE);
+        lab.server(addr(last), &Builder::new(header).with(AvpCode::ORIGIN_HOST, b"aaa").finish());
+    }
+    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(3))));
+    assert_eq!(lab.server.poll_close(), None);
 }
 
 fn header(flags: u8, command: u32, application: u32) -> Header {

@@ -161,6 +161,13 @@ impl Engine for Host {
         }
     }
 
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        match self {
+            Self::Device(_) | Self::Gateway(_) | Self::Aaa(_) => None,
+            Self::Hss(hss) => hss.poll_close(),
+        }
+    }
+
     fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
         match self {
             // Neither speaks over streams.

@@ -119,6 +119,10 @@ impl Engine for Hss {
         }
     }
 
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        self.diameter.poll_close()
+    }
+
     fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
         self.diameter.disconnected(peer, local, cx);
     }

@@ -298,6 +298,9 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         if !self.outbox.is_empty() {
             self.send(now, trace);
         }
+        while let Some((local, peer)) = self.engine.poll_close() {
+            self.sockets.close(local, peer, now);
+        }
         self.arrived.extend(iter::from_fn(|| self.engine.poll_inner()));
     }
 

@@ -180,6 +180,13 @@ impl Sockets {
         group.iter().for_each(|one| done(one, Err(why())));
     }
 
+    /// Closes the stream between two addresses when what was said on it is sent.
+    pub(crate) fn close(&mut self, local: Addr, peer: Addr, now: Time) {
+        if let Some(streams) = &mut self.streams {
+            streams.close((local, peer), now);
+        }
+    }
+
     fn send_tcp(&mut self, message: &Datagram, now: Time) -> io::Result<()> {
         let nobody = || io::Error::other("these sockets do not speak over TCP");
         self.streams.as_mut().ok_or_else(nobody)?.send(message, now)

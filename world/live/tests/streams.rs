@@ -39,10 +39,11 @@ enum Heard {
     Lost(Addr),
 }
 
-/// Repeats every message that asks for it ("?…") without the question mark.
+/// Repeats every message that asks for it ("?…") without the question mark, and hangs up on who says "…!".
 #[derive(Debug, Default)]
 struct Toy {
     out: VecDeque<Output<Heard>>,
+    closing: VecDeque<(Addr, Addr)>,
 }
 
 impl Toy {
@@ -63,6 +64,9 @@ impl Engine for Toy {
                 if bytes.get(4) == Some(&b'?') {
                     self.send(to, from, message(&bytes[5..]));
                 }
+                if bytes[4..].ends_with(b"!") {
+                    self.closing.push_back((to, from));
+                }
                 self.out.push_back(Output::Event(Heard::Message(bytes[4..].to_vec(), from)));
             }
             Input::Command((from, to, fill)) => self.send(from, to, message(&fill)),
@@ -72,6 +76,10 @@ impl Engine for Toy {
 
     fn disconnected(&mut self, peer: Addr, _local: Addr, _: &mut Ctx<'_>) {
         self.out.push_back(Output::Event(Heard::Lost(peer)));
+    }
+
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        self.closing.pop_front()
     }
 
     fn poll(&mut self) -> Option<Output<Heard>> {
@@ -246,6 +254,87 @@ fn a_call_beyond_the_limit_is_refused_and_the_others_stay() {
     assert_eq!(text(&mut node), "first");
     peers[1].write_all(&message(b"second")).unwrap();
     assert_eq!(text(&mut node), "second");
+}
+
+#[test]
+fn whom_the_engine_wants_no_more_gets_its_answer_and_is_hung_up_on() {
+    let (mut node, address) = server_with(|config| config.connections_max = 1);
+    let mut peer = TcpStream::connect(address).unwrap();
+    let name = Addr::from(peer.local_addr().unwrap());
+    // What follows is not heard, and does not take the answer back.
+    peer.write_all(&[message(b"?go away!"), message(b"?again")].concat()).unwrap();
+    assert_eq!(text(&mut node), "?go away!");
+    let reading = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        peer.read_to_end(&mut said).map(|_| said)
+    });
+    assert_eq!(next(&mut node), Heard::Lost(name));
+    assert_eq!(reading.join().unwrap().unwrap(), message(b"go away!"));
+    // Its place is free again.
+    let mut other = TcpStream::connect(address).unwrap();
+    other.write_all(&message(b"hello")).unwrap();
+    assert_eq!(text(&mut node), "hello");
+}
+
+#[test]
+fn who_does_not_hang_up_when_asked_to_loses_its_place_all_the_same() {
+    let (mut node, address) = server();
+    let mut peer = TcpStream::connect(address).unwrap();
+    peer.write_all(&message(b"go away!")).unwrap();
+    assert_eq!(text(&mut node), "go away!");
+    let begin = node.now();
+    let [why] = &discards(&mut node)[..] else { panic!("one discard") };
+    assert!(why.ends_with("the peer does not hang up"), "{why}");
+    assert!(node.now().since(begin) < Duration::from_secs(3), "{:?}", node.now().since(begin));
+}
+
+/// Lets a node look until it has refused so many; what it says of each.
+fn refusals(node: &mut Node, count: usize) -> Vec<String> {
+    let mut facts = Vec::new();
+    while facts.len() < count {
+        assert_eq!(node.next_event(Duration::from_millis(5), &mut facts), None);
+    }
+    facts
+        .into_iter()
+        .map(|fact| if let Fact::Discarded { why, .. } = fact { why.into_owned() } else { String::new() })
+        .collect()
+}
+
+#[test]
+fn no_address_takes_the_places_of_another() {
+    let (mut node, address) = server_with(|config| config.per_address_max = 3);
+    let greedy: Vec<_> = (0..5).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let refused = refusals(&mut node, 2);
+    assert!(refused.iter().all(|why| why.ends_with("3 are the most of one address")), "{refused:?}");
+    let mut other = from([127, 0, 0, 2], address);
+    other.write_all(&message(b"hello")).unwrap();
+    assert_eq!(text(&mut node), "hello");
+    drop(greedy);
+}
+
+#[test]
+fn strangers_have_a_few_places_among_themselves() {
+    let (mut node, address) = server_with(|config| {
+        config.connections_max = 4;
+        config.per_address_max = 2;
+        config.expected = Some([Ipv4Addr::new(127, 0, 0, 7).into()].into());
+        config.strangers_max = 2;
+    });
+    let strangers: Vec<_> = (1..=4).map(|last| from([127, 0, 0, last], address)).collect();
+    let refused = refusals(&mut node, 2);
+    assert!(refused.iter().all(|why| why.ends_with("those who are not expected")), "{refused:?}");
+    let mut expected = from([127, 0, 0, 7], address);
+    expected.write_all(&message(b"hello")).unwrap();
+    assert_eq!(text(&mut node), "hello");
+    drop(strangers);
+}
+
+/// A connection from another address of loopback.
+fn from(ip: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((ip, 0)).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    socket.into()
 }
 
 #[test]

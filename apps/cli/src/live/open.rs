@@ -6,7 +6,7 @@ use std::path::Path;
 use keytoll_engine::Addr;
 use keytoll_lab::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_live::{Sockets, Streaming, local_towards};
-use keytoll_scenario::node::Role;
+use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use keytoll_trace::Protocol;
 use miette::{Report, miette};
@@ -28,6 +28,13 @@ pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<No
     }
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
     settle(&mut plan, listen)?;
+    if let NodePlan::Hss(hss) = &plan
+        && hss.peers.is_none()
+        && !hss.listen.is_loopback()
+    {
+        let message = format!("an HSS on {} needs `peers` in `{}`", hss.listen, path.display());
+        return Err(Usage::hint(message, PEERS).into());
+    }
     Ok(plan)
 }
 
@@ -69,7 +76,8 @@ pub(crate) fn bind(blueprint: &Blueprint) -> Result<(Sockets, Vec<Addr>), Report
             Wanted::Call(at) => calls.push(Addr::from(place(at)?)),
         }
     }
-    let streaming = Streaming::new(Protocol::Diameter, diameter_length);
+    let expected = blueprint.expected();
+    let streaming = Streaming { expected, ..Streaming::new(Protocol::Diameter, diameter_length) };
     let sockets = Sockets::bind(&udp)
         .and_then(|sockets| sockets.streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;

@@ -53,6 +53,15 @@ fn wrong_node_files_are_refused() {
     insta::assert_snapshot!(screens);
 }
 
+/// What a file says of loopback does not hold for the address that a command line names.
+#[test]
+fn an_hss_is_not_shown_to_others_without_peers() {
+    let dir = Dir::new();
+    let file = format!("role = \"hss\"\n{}", crate::support::subscriber("[[subscriber]]"));
+    let said = screen(&dir, "hss", "hss.toml", &file, &["--listen", "192.0.2.1"]);
+    assert!(said.contains("an HSS on 192.0.2.1 needs `peers`") && said.ends_with("--- exit 2\n"), "{said}");
+}
+
 #[test]
 fn a_missing_node_file_is_not_looked_for_among_scenarios() {
     let output = keytoll(&["gateway", "no-such-gateway.toml"]);

@@ -20,7 +20,7 @@ pub struct HssPlan {
     pub name: String,
     /// Its realm.
     pub realm: String,
-    /// Who may ask, by address; none: anybody who reaches it.
+    /// Who may ask, by address; none: anybody, which only loopback allows.
     pub peers: Option<Vec<IpAddr>>,
     /// Its subscribers.
     pub subscribers: Vec<SubscriberPlan>,
@@ -28,12 +28,20 @@ pub struct HssPlan {
 
 const KEYS: &[&str] = &[ROLE, "listen", "port", "name", "realm", "peers", "subscriber"];
 
+/// What to do about an HSS that would answer anybody.
+pub const PEERS: &str = "`peers = [\"the address of the AAA server\"]`";
+
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<HssPlan, ScenarioError> {
     const WHAT: &str = "an HSS";
     document.only(WHAT, KEYS)?;
     document.need("subscriber", WHAT)?;
+    let listen = document.or("listen", LOOPBACK, address)?;
+    if let (Some(item), None, false) = (document.get("listen"), document.get("peers"), listen.is_loopback()) {
+        let message = format!("an HSS on {listen} needs `peers`: whoever may ask gets keys of subscribers");
+        return Err(item.spot.error(message, "others can reach it here").hint(PEERS));
+    }
     Ok(HssPlan {
-        listen: document.or("listen", LOOPBACK, address)?,
+        listen,
         port: own_port(document, "port", 3868)?,
         name: document.or("name", "hss".to_owned(), |item| item.text("a name").map(str::to_owned))?,
         realm: document.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,

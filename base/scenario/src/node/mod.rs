@@ -31,7 +31,7 @@ pub use connection::{
 pub use device::{CardPlan, DevicePlan, EapPlan};
 pub use eap::{Cryptobinding, EapMethod, TlsPlan};
 pub use gateway::{GatewayPlan, RadiusPlan};
-pub use hss::HssPlan;
+pub use hss::{HssPlan, PEERS};
 pub use network::{IpNetwork, PoolPlan};
 pub use placed::Placed;
 pub use subscriber::{OperatorKey, SubscriberPlan};

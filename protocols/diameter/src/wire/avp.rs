@@ -61,6 +61,11 @@ impl<'a> Avps<'a> {
         bytes.try_into().map_err(|_| data.error(code.name, Problem::Length(bytes.len() as u64)))
     }
 
+    /// All of them as they came.
+    pub fn bytes(&self) -> &'a [u8] {
+        { self.start }.rest()
+    }
+
     /// An Unsigned32 or Enumerated, if it is there.
     pub fn u32(&self, code: AvpCode) -> Result<Option<u32>, DecodeError> {
         match self.find(code) {

@@ -1,7 +1,8 @@
 //! An HSS of a node file.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use keytoll_diameter::{Name, server};
 use keytoll_engine::{Addr, Seed};
@@ -33,10 +34,14 @@ impl Blueprint {
         vec![Wanted::Listen(SocketAddr::new(self.plan.listen, self.plan.port))]
     }
 
+    pub(super) fn expected(&self) -> Option<BTreeSet<IpAddr>> {
+        self.plan.peers.as_ref().map(|peers| peers.iter().copied().collect())
+    }
+
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Hss {
+        let admitted = self.expected();
         let Self { plan, records } = self;
         let name = Name { host: plan.name, realm: plan.realm };
-        let admitted = plan.peers.map(|peers| peers.into_iter().collect());
         let diameter = server::Config { admitted, ..server::Config::new(locals[0], name) };
         Hss::new(HssConfig { diameter, subscribers: records.centre(seed) })
     }

@@ -17,7 +17,8 @@ mod trusts;
 
 pub(crate) use ike::{exchange, half_open};
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 
 /// What cuts a stream of Diameter into messages.
 pub use keytoll_diameter::wire::message::length as diameter_length;
@@ -96,6 +97,14 @@ impl Blueprint {
             Role::Device(blueprint) => blueprint.sockets(),
             Role::Aaa(blueprint) => blueprint.sockets(),
             Role::Hss(blueprint) => blueprint.sockets(),
+        }
+    }
+
+    /// Who is expected to call it; none: anybody.
+    pub fn expected(&self) -> Option<BTreeSet<IpAddr>> {
+        match &self.role {
+            Role::Hss(blueprint) => blueprint.expected(),
+            Role::Gateway(_) | Role::Device(_) | Role::Aaa(_) => None,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use keytoll_engine::{Addr, Time};
 use nix::poll::PollFlags;
@@ -25,7 +26,13 @@ enum Stage {
     Called,
     /// We were called.
     Answered,
+    /// We were called, and have nothing more to say; what still comes is not read for its meaning. A socket that is closed
+    /// with something unread in it would take back what was sent last.
+    Closing,
 }
+
+/// How long a peer may take to hang up, too.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A connection.
 #[derive(Debug)]
@@ -67,9 +74,23 @@ impl Connection {
 
     /// When it is given up unless something happens, and how that is put.
     pub(crate) const fn deadline(&self) -> (Time, &'static str) {
-        let why =
-            if matches!(self.stage, Stage::Calling) { "no answer to the call" } else { "no whole message" };
+        let why = match self.stage {
+            Stage::Calling => "no answer to the call",
+            Stage::Called | Stage::Answered => "no whole message",
+            Stage::Closing => "it was to be closed, and the peer does not hang up",
+        };
         (self.until, why)
+    }
+
+    /// Whether the peer called.
+    pub(crate) const fn is_callers(&self) -> bool {
+        matches!(self.stage, Stage::Answered | Stage::Closing)
+    }
+
+    /// Hears nothing any more, and ends when what is to be sent is sent and the peer has hung up, or soon.
+    pub(crate) fn close(&mut self, now: Time) -> io::Result<()> {
+        (self.stage, self.until) = (Stage::Closing, now + FAREWELL);
+        self.flush()
     }
 
     /// What is worth waking up for.
@@ -109,12 +130,13 @@ impl Connection {
                 Err(why) => return Err(why),
             }
         }
-        Ok(())
+        if self.stage == Stage::Closing { self.socket.shutdown(Shutdown::Write) } else { Ok(()) }
     }
 
     /// Reads once; false at the end of the stream.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         match self.socket.read(buffer) {
+            Ok(count) if self.stage == Stage::Closing => Ok(count > 0),
             Ok(0) if self.framer.is_amid() => Err(io::Error::other("closed amid a message")),
             Ok(0) => Ok(false),
             Ok(count) => {
@@ -128,6 +150,9 @@ impl Connection {
 
     /// Cuts off the next message that has come whole.
     pub(crate) fn cut(&mut self, config: &Streaming, now: Time) -> io::Result<Option<Range<usize>>> {
+        if self.stage == Stage::Closing {
+            return Ok(None);
+        }
         let found = self.framer.cut().map_err(io::Error::other)?;
         if found.is_some() && self.stage == Stage::Answered {
             self.until = now + config.quiet_max;

@@ -2,14 +2,17 @@
 //!
 //! An engine says from where to where, as with datagrams; a message to a peer that is not connected calls it. The engine
 //! knows a connection by these two addresses: the one it sent from, or the one that was listened on, and the peer's. What
-//! it is told of a connection is that it is lost.
+//! it is told of a connection is that it is lost; what it may ask is that one be closed.
+//!
+//! Whoever calls may be anybody. Strangers, where it is said who is none, share a few places among themselves, no address
+//! has more than its share, and who says nothing in time is hung up on: the places of others stay theirs.
 
 mod connection;
 mod framer;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -24,7 +27,7 @@ use connection::{Connection, READ_BYTES};
 pub use framer::MessageLength;
 
 /// What is spoken over streams, and within which limits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Streaming {
     /// What the messages belong to.
     pub protocol: Protocol,
@@ -32,6 +35,12 @@ pub struct Streaming {
     pub length: MessageLength,
     /// Most connections at a time; whoever calls beyond that is hung up on.
     pub connections_max: usize,
+    /// Most of them that one address calls; of IPv6 one network of 64 bits.
+    pub per_address_max: usize,
+    /// Who is expected to call; none: anybody. Others get an answer, too, in a few places of their own.
+    pub expected: Option<BTreeSet<IpAddr>>,
+    /// Most connections that those call who are not expected.
+    pub strangers_max: usize,
     /// How long a peer we call may take to answer.
     pub connect_within: Duration,
     /// How long a peer that calls may take for its first whole message.
@@ -43,12 +52,15 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// 256 connections, 5 s to connect, 10 s to say something, 300 s of quiet, 256 KiB unsent.
+    /// 256 connections, 16 of an address and of strangers, 5 s to connect, 10 s to say something, 300 s of quiet, 256 KiB unsent.
     pub const fn new(protocol: Protocol, length: MessageLength) -> Self {
         Self {
             protocol,
             length,
             connections_max: 256,
+            per_address_max: 16,
+            expected: None,
+            strangers_max: 16,
             connect_within: Duration::from_secs(5),
             first_message_within: Duration::from_secs(10),
             quiet_max: Duration::from_secs(300),
@@ -155,6 +167,15 @@ impl Streams {
             }
         }
         Ok(())
+    }
+
+    /// Closes a connection when what was said on it is sent.
+    pub(crate) fn close(&mut self, key: Key, now: Time) {
+        if let Some(connection) = self.connections.get_mut(&key)
+            && let Err(why) = connection.close(now)
+        {
+            self.fail(key, &why);
+        }
     }
 
     fn lose(&mut self, key: Key) {
@@ -276,17 +297,34 @@ impl Streams {
         }
     }
 
+    /// Why whoever calls from here must go, if so.
+    fn no_room(&self, ip: IpAddr) -> Option<String> {
+        let callers =
+            || self.connections.iter().filter(|(_, one)| one.is_callers()).map(|((_, peer), _)| peer.ip);
+        let is_stranger =
+            |ip: &IpAddr| self.config.expected.as_ref().is_some_and(|expected| !expected.contains(ip));
+        let Streaming { connections_max, per_address_max, strangers_max, .. } = self.config;
+        if self.connections.len() >= connections_max {
+            Some(format!("{connections_max} are the most"))
+        } else if callers().filter(|other| network(*other) == network(ip)).count() >= per_address_max {
+            Some(format!("{per_address_max} are the most of one address"))
+        } else if is_stranger(&ip) && callers().filter(is_stranger).count() >= strangers_max {
+            Some(format!("{strangers_max} are the most of those who are not expected"))
+        } else {
+            None
+        }
+    }
+
     fn accept(&mut self, place: usize, now: Time) {
         let (local, ref listener) = self.listeners[place];
         let accepted = listener.accept().and_then(|(socket, peer)| {
             Ok((Addr::from(peer), Connection::answer(socket, &self.config, now)?))
         });
         match accepted {
-            Ok((peer, _)) if self.connections.len() >= self.config.connections_max => {
-                let most = self.config.connections_max;
-                self.discard(format!("live: connection from {peer} refused: {most} are the most"));
-            }
-            Ok((peer, connection)) => drop(self.connections.insert((local, peer), connection)),
+            Ok((peer, connection)) => match self.no_room(peer.ip) {
+                Some(why) => self.discard(format!("live: connection from {peer} refused: {why}")),
+                None => drop(self.connections.insert((local, peer), connection)),
+            },
             // Whoever called hung up again already.
             Err(why)
                 if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
@@ -295,5 +333,13 @@ impl Streams {
                 self.discard(format!("live: no connection could be taken: {why}"));
             }
         }
+    }
+}
+
+/// What one subscriber of a network has: an address, of IPv6 64 bits.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V6(ip) => IpAddr::V6((u128::from(ip) & !u128::from(u64::MAX)).into()),
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
