@@ -57,7 +57,7 @@ fn wrong_node_files_are_refused() {
 #[test]
 fn an_hss_is_not_shown_to_others_without_peers() {
     let dir = Dir::new();
-    let file = format!("role = \"hss\"\n{}", crate::support::subscriber("[[subscriber]]"));
+    let file = format!("role = \"hss\"\n{}", super::support::subscriber("[[subscriber]]"));
     let said = screen(&dir, "hss", "hss.toml", &file, &["--listen", "192.0.2.1"]);
     assert!(said.contains("an HSS on 192.0.2.1 needs `peers`") && said.ends_with("--- exit 2\n"), "{said}");
 }

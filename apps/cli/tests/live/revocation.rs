@@ -8,8 +8,8 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential};
 use keytoll_pki::{Authority, Request, Validity, pem};
 
-use crate::support::{Dir, Node, aaa, eap_device, eap_gateway, gateway, keytoll};
-use crate::text;
+use super::support::{Dir, Node, aaa, eap_device, eap_gateway, gateway, keytoll};
+use super::text;
 
 const DAY: u64 = 86_400;
 
@@ -72,7 +72,7 @@ fn email(name: &str) -> AlternativeName {
 
 /// A gateway with a certificate that demands one of devices, and the same for a device.
 fn by_certificate(file: &str, name: &str, more: &str) -> String {
-    let psk = format!("auth = {{ psk = {:?} }}", crate::support::PSK);
+    let psk = format!("auth = {{ psk = {:?} }}", super::support::PSK);
     assert!(file.contains(&psk), "{file}");
     let auth = format!(
         "auth = {{ certificate = \"{name}.crt\", key = \"{name}.key\" }}\n\
@@ -82,7 +82,7 @@ fn by_certificate(file: &str, name: &str, more: &str) -> String {
 }
 
 fn device_file(gw: &Node, more: &str) -> String {
-    by_certificate(&crate::support::device(gw, crate::support::PSK), "ue", more)
+    by_certificate(&super::support::device(gw, super::support::PSK), "ue", more)
 }
 
 fn wait_for(node: &Node, words: &str) {
