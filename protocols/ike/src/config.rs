@@ -149,7 +149,8 @@ pub struct Connection {
     pub version: Version,
     /// Who we say we are.
     pub local_id: Identity,
-    /// Whom we expect; none: anybody whom `remote` believes.
+    /// Whom we expect, as `remote` proves it: with EAP the identity that the EAP server found, whatever IDi says. None:
+    /// anybody whom `remote` believes.
     pub remote_id: Option<Identity>,
     /// How we prove ourselves.
     pub local: Prove,
@@ -175,6 +176,19 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Whether this is the name that it expects; without expectations, any is.
+    pub(crate) fn expects(&self, identity: &Identity) -> bool {
+        self.remote_id.as_ref().is_none_or(|expected| expected == identity)
+    }
+
+    // RFC 7296 §2.16: it is important that policy follows the identity that EAP proved; IDi may be another.
+    /// Whether it is for whom an EAP server named; where it expects somebody, nobody else will do, least of all one without
+    /// a name.
+    pub(crate) fn expects_name(&self, name: Option<&[u8]>) -> bool {
+        let Some(expected) = &self.remote_id else { return true };
+        name.is_some_and(|name| expected.is_named(name))
+    }
+
     /// Whether it believes a bare key without knowing whose it is: its holder could say that it is anybody.
     pub(crate) const fn believes_anybody(&self) -> bool {
         matches!(self.remote, Believe::RawKey(_)) && self.remote_id.is_none()
@@ -244,6 +258,18 @@ pub enum Prove {
     /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16). Responder: with nothing but the key that EAP makes,
     /// and only to initiators that want it so (RFC 5998).
     Eap,
+}
+
+impl Prove {
+    /// Whether it is the same proof, shown twice.
+    pub(crate) fn is_same_proof(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Psk(ours), Self::Psk(theirs)) => ours == theirs,
+            (Self::Certificate(ours), Self::Certificate(theirs)) => ours.chain == theirs.chain,
+            (Self::Eap, Self::Eap) => true,
+            _ => false,
+        }
+    }
 }
 
 /// What convinces us of the peer.

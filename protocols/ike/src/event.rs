@@ -57,6 +57,8 @@ pub enum Eap {
         packet: Vec<u8>,
         /// The MSK, if the method made one.
         msk: Option<Secret>,
+        /// Responder: whom EAP proved, as its server says; none if it does not say. Initiator: nothing.
+        identity: Option<Vec<u8>>,
     },
     /// EAP failed.
     Failure {
@@ -96,10 +98,12 @@ pub enum Event {
     EapStart {
         /// The IKE SA, not established yet.
         sa: SaId,
-        /// Index of its connection.
+        /// Index of a connection that may become its own; whom EAP proves decides.
         connection: usize,
-        /// Who the initiator says it is.
+        /// Who the initiator says it is, which nothing has proved.
         identity: Identity,
+        /// Where the initiator is.
+        remote: Addr,
     },
     /// An EAP packet arrived for the EAP server or peer; the answer is [`Command::Eap`].
     EapPacket(SaId, Vec<u8>),
@@ -122,8 +126,11 @@ pub struct Established {
     pub connection: usize,
     /// Whether we were the original initiator.
     pub initiator: bool,
-    /// Who the peer is.
-    pub peer: Identity,
+    /// Who the peer is, as it was proved: of an initiator with EAP whom the EAP server named, and nobody if it named none;
+    /// of a responder that EAP alone has proved nobody, for that proves no name.
+    pub peer: Option<Identity>,
+    /// Who the peer says it is in IKE; where EAP is its proof nothing proves that.
+    pub claimed: Identity,
     /// Where the peer is.
     pub remote: Addr,
     /// What was negotiated.

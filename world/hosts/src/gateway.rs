@@ -169,9 +169,9 @@ impl Gateway {
     }
 
     /// A device wants to prove itself with EAP.
-    fn begin_eap(&mut self, sa: SaId, identity: &[u8], cx: &mut Ctx<'_>) {
+    fn begin_eap(&mut self, sa: SaId, identity: &[u8], peer: IpAddr, cx: &mut Ctx<'_>) {
         let wanted = match &mut self.authenticator {
-            Some(authenticator) => authenticator.begin(sa, identity, cx),
+            Some(authenticator) => authenticator.begin(sa, identity, peer, cx),
             None => Some(Wanted::Tell(sa, v2::Eap::Failure { packet: packet::failure(0) })),
         };
         if let Some(wanted) = wanted {
@@ -200,10 +200,14 @@ impl Gateway {
                 self.sas.remove(sa, spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
-            v2::Event::EapStart { sa, identity, .. } => self.begin_eap(sa, &identity.data, cx),
+            v2::Event::EapStart { sa, identity, remote, .. } => {
+                self.begin_eap(sa, &identity.data, remote.ip, cx);
+            }
             v2::Event::EapPacket(sa, packet) => {
-                if let Some(authenticator) = &mut self.authenticator {
-                    authenticator.answered(sa, packet, cx);
+                let authenticator = self.authenticator.as_mut();
+                let wanted = authenticator.and_then(|ours| ours.answered(sa, packet, cx));
+                if let Some(wanted) = wanted {
+                    self.act(wanted, cx);
                 }
             }
             v2::Event::Failed(sa, why) => self.failed(sa, why, cx),

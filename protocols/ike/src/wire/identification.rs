@@ -93,6 +93,21 @@ impl Identity {
         Identification { kind: self.kind, data: &self.data }
     }
 
+    /// A name as AAA servers give it, as IKE writes it: what is no identity of another kind is a Network Access
+    /// Identifier (RFC 7542).
+    pub fn of_name(name: &[u8]) -> Self {
+        let parsed = std::str::from_utf8(name).ok().and_then(|text| text.parse().ok());
+        parsed.unwrap_or_else(|| Self::new(IdKind::ID_RFC822_ADDR, name))
+    }
+
+    /// Whether this is what a AAA server calls `name`. A name has no kind, so that of a textual identity does not matter.
+    pub fn is_named(&self, name: &[u8]) -> bool {
+        match self.kind {
+            IdKind::ID_FQDN | IdKind::ID_RFC822_ADDR | IdKind::ID_KEY_ID => self.data == name,
+            _ => *self == Self::of_name(name),
+        }
+    }
+
     fn from_prefixed(text: &str) -> Option<Result<Self, IdentityError>> {
         let (prefix, value) = text.split_once(':')?;
         let (_, kind) = PREFIXES.into_iter().find(|&(known, _)| known == prefix)?;

@@ -1,12 +1,14 @@
 //! EAP inside IKE_AUTH, RFC 7296 §2.16: the test is the EAP server at one end and the EAP peer at the other. What they
 //! say to each other is of no interest here, only that it is carried and what follows from the verdict.
 
+use std::net::IpAddr;
+
 use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
-use keytoll_ike::v2::config::{Believe, Config, Prove};
+use keytoll_ike::v2::config::{Believe, Config, Connection, Pool, Prove};
 use keytoll_ike::v2::{Command, Eap, Event, SaId};
 
-use crate::support::lab::{Pki, only, psk, secret};
+use crate::support::lab::{DEVICE, Pki, only, psk, secret};
 use crate::support::{Bench, Side, check};
 
 /// EAP codes, RFC 3748 §4.
@@ -35,12 +37,15 @@ struct Script {
     peer: Option<Secret>,
     /// After so many packets of the server's the peer gives up.
     patience: u8,
+    /// Whom the server says it has proved.
+    proved: Option<Vec<u8>>,
 }
 
 impl Script {
     fn success(msk: Option<&str>) -> Self {
         let msk = msk.map(secret);
-        Self { rounds: 2, server: Ok(msk.clone()), peer: msk, patience: u8::MAX }
+        let proved = Some(DEVICE.into());
+        Self { rounds: 2, server: Ok(msk.clone()), peer: msk, patience: u8::MAX, proved }
     }
 }
 
@@ -85,7 +90,11 @@ fn server((sa, answer): (SaId, Option<Vec<u8>>), script: &Script, asked: &mut u8
     *asked += 1;
     let eap = match &script.server {
         _ if *asked <= script.rounds => Eap::Packet(packet(REQUEST, *asked)),
-        Ok(msk) => Eap::Success { packet: packet(SUCCESS, *asked), msk: msk.clone() },
+        Ok(msk) => Eap::Success {
+            packet: packet(SUCCESS, *asked),
+            msk: msk.clone(),
+            identity: script.proved.clone(),
+        },
         Err(()) => Eap::Failure { packet: packet(FAILURE, *asked) },
     };
     (sa, eap)
@@ -96,7 +105,7 @@ fn peer((sa, request): (SaId, Option<Vec<u8>>), script: &Script) -> (SaId, Eap) 
     let eap = match request[0] {
         _ if request[1] > script.patience => Eap::Failure { packet: Vec::new() },
         REQUEST => Eap::Packet(packet(RESPONSE, request[1])),
-        SUCCESS => Eap::Success { packet: Vec::new(), msk: script.peer.clone() },
+        SUCCESS => Eap::Success { packet: Vec::new(), msk: script.peer.clone(), identity: None },
         _ => Eap::Failure { packet: Vec::new() },
     };
     (sa, eap)
@@ -187,7 +196,7 @@ fn a_responder_with_nothing_but_eap_proves_itself_at_the_end() {
         r -> i  IKE_AUTH response  SK AUTH SA TSi TSr
         r  established with device.example.org
         r  child up: aes128gcm16
-        i  established with gw.example.org
+        i  established with nobody named
         i  child up: aes128gcm16
         ",
     );
@@ -239,9 +248,19 @@ fn different_keys_are_no_proof() {
     bench.assert_nothing_remains();
 }
 
+/// An AAA server that leaves the keys out of its Access-Accept although the method made some.
+#[test]
+fn a_key_that_never_came_is_no_proof() {
+    let script = Script { peer: Some(secret("an MSK")), ..Script::success(None) };
+    let mut bench = play(Bench::new(eap()), &script);
+    bench.settle();
+    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
+}
+
 #[test]
 fn a_failure_ends_it_on_both_sides() {
-    let script = Script { rounds: 1, server: Err(()), peer: None, patience: u8::MAX };
+    let script = Script { rounds: 1, server: Err(()), peer: None, ..Script::success(None) };
     let mut bench = play(Bench::new(eap()), &script);
     assert_eq!(bench.failures(Side::R), ["EAP failure"]);
     assert_eq!(bench.failures(Side::I), ["EAP failure"]);
@@ -291,4 +310,72 @@ fn any_one_datagram_may_be_lost_or_come_twice() {
         play(Bench::new(eap()).lose(n), &Script::success(Some("msk"))).assert_agreement();
         play(Bench::new(eap()).duplicate(n), &Script::success(Some("msk"))).assert_agreement();
     }
+}
+
+/// The responder's connections, each for whom it expects and with a pool of its own: 10.n.0.1 for the n-th.
+fn expecting(peers: &[Option<&str>]) -> (Config, Config) {
+    let (mut i, mut r) = eap();
+    only(&mut i).request_address = true;
+    let any = only(&mut r).clone();
+    let connections = peers.iter().zip(0..).map(|(peer, n)| Connection {
+        remote_id: peer.map(|peer| peer.parse().unwrap()),
+        pool: Some(Pool { first: [10, n, 0, 1].into(), size: 9 }),
+        ..any.clone()
+    });
+    r.connections = connections.collect();
+    (i, r)
+}
+
+/// What becomes of a device that calls itself `claimed` and that EAP finds to be `proved`: the inner address it gets, or why
+/// it does not get in.
+fn let_in(
+    peers: &[Option<&str>],
+    claimed: &str,
+    proved: Option<&str>,
+) -> Result<(String, IpAddr), &'static str> {
+    let (mut i, r) = expecting(peers);
+    only(&mut i).local_id = claimed.parse().unwrap();
+    let proved = proved.map(|name| name.as_bytes().to_vec());
+    let mut bench = play(Bench::new((i, r)), &Script { proved, ..Script::success(Some("an MSK")) });
+    bench.settle();
+    let up = bench.seat(Side::R).events.iter().find_map(|event| match event {
+        Event::Established(up) => Some(up.clone()),
+        _ => None,
+    });
+    match up {
+        Some(up) => {
+            assert_eq!(up.claimed, claimed.parse().unwrap());
+            let peer = up.peer.map_or_else(|| "nobody".to_owned(), |peer| peer.to_string());
+            Ok((peer, up.address.expect("its connection has a pool")))
+        }
+        None => Err(bench.failures(Side::R)[0]),
+    }
+}
+
+/// RFC 7296 §2.16: access is decided by whom EAP proved; IDi may say anything.
+#[test]
+fn connection_and_pool_follow_whom_eap_proved() {
+    let (boss, ue) = (Some("boss@lab"), Some("ue@lab"));
+    let of = |peer: &str, n| Ok((peer.to_owned(), IpAddr::from([10, n, 0, 1])));
+    for claimed in ["boss@lab", "ue@lab", "4pseudonym@lab", "192.0.2.7"] {
+        assert_eq!(let_in(&[boss, ue], claimed, boss), of("boss@lab", 0), "{claimed}");
+        assert_eq!(let_in(&[boss, ue], claimed, ue), of("ue@lab", 1), "{claimed}");
+        assert_eq!(let_in(&[boss, None], claimed, ue), of("ue@lab", 1), "{claimed}");
+        assert_eq!(let_in(&[boss], claimed, ue), Err("unexpected identity"), "{claimed}");
+        // An AAA server that names nobody has proved nobody's name.
+        assert_eq!(let_in(&[boss], claimed, None), Err("unexpected identity"), "{claimed}");
+        assert_eq!(let_in(&[boss, None], claimed, None), of("nobody", 1), "{claimed}");
+    }
+    assert_eq!(let_in(&[boss], "boss@lab", Some("")), Err("unexpected identity"));
+    assert_eq!(let_in(&[boss], "boss@lab", Some("boss@lab\0")), Err("unexpected identity"));
+}
+
+/// What the initiator has heard of our own proof holds for the connection it gets in the end.
+#[test]
+fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
+    let (i, mut r) = expecting(&[Some("boss@lab"), Some("ue@lab")]);
+    r.connections[1].local_id = "other.example.org".parse().unwrap();
+    let script = Script { proved: Some(b"ue@lab".to_vec()), ..Script::success(Some("an MSK")) };
+    let mut bench = play(Bench::new((i, r)), &script);
+    assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
 }

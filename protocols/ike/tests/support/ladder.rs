@@ -90,7 +90,10 @@ impl Ladder {
 /// An event without names that depend on chance.
 fn describe(event: &Event) -> String {
     match event {
-        Event::Established(up) => format!("established with {}", up.peer),
+        Event::Established(up) => match &up.peer {
+            Some(peer) => format!("established with {peer}"),
+            None => "established with nobody named".to_owned(),
+        },
         Event::ChildUp(_, child) => format!("child up: {}", child.suite),
         Event::ChildRekeyed { new, .. } => format!("child rekeyed: {}", new.suite),
         Event::ChildDown(..) => "child down".to_owned(),

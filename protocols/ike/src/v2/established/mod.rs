@@ -72,7 +72,10 @@ enum Turn {
 /// Who is at the other end, and what it was given.
 #[derive(Debug, Clone)]
 pub(in crate::v2) struct Peer {
-    pub(in crate::v2) identity: Identity,
+    /// Who it was proved to be.
+    pub(in crate::v2) identity: Option<Identity>,
+    /// Who it says it is.
+    pub(in crate::v2) claimed: Identity,
     /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
     pub(in crate::v2) initiated: bool,
     pub(in crate::v2) auth_lifetime: Option<Duration>,
@@ -145,6 +148,7 @@ impl Established {
             connection: core.connection,
             initiator: core.initiator,
             peer: peer.identity.clone(),
+            claimed: peer.claimed.clone(),
             remote: core.route.remote,
             suite: *protection.keys().suite(),
             auth_lifetime: peer.auth_lifetime,

@@ -178,14 +178,16 @@ impl AuthSent {
     pub(super) fn establish(
         self,
         connection: &Connection,
-        identity: Identity,
+        claimed: Identity,
         inbound: &Inbound<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
         let address = assigned(connection, inbound);
         let auth_lifetime = auth_lifetime(inbound);
-        let peer = Peer { identity, initiated: true, auth_lifetime, address, lease: None };
+        // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
+        let identity = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
+        let peer = Peer { identity, claimed, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {

@@ -61,6 +61,28 @@ struct Believed {
     identity: Identity,
 }
 
+/// Which connections an initiator may get by what it said before it proved anything.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    /// IDr: whom it wants to speak to.
+    asked: Option<Identity>,
+    suite: Suite,
+    /// RFC 5998 §3: our own proof is not wanted.
+    eap_only: bool,
+}
+
+impl Wish {
+    fn fits(&self, connection: &Connection) -> bool {
+        self.asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
+            && connection.suites.contains(&self.suite)
+    }
+
+    /// Whether we may prove ourselves as this connection wants it.
+    fn judges(&self, connection: &Connection) -> bool {
+        self.eap_only || !matches!(connection.local, Prove::Eap)
+    }
+}
+
 impl AwaitingAuth {
     pub(in crate::v2) fn new(begun: Begun, core: &Core, env: &Env<'_, '_>) -> Self {
         let settled = Settled {
@@ -137,18 +159,21 @@ impl AwaitingAuth {
         let Believed { connection, identity, .. } = believed;
         if matches!(connection.remote, Believe::Eap) {
             // RFC 5998 §3: nobody but who asks for it goes without the responder's own proof.
-            let eap_only = inbound.notify(NotifyType::EAP_ONLY_AUTHENTICATION).is_some();
-            if matches!(connection.local, Prove::Eap) && !eap_only {
+            let wish = self.wish(inbound);
+            if !wish.judges(&connection) {
                 return self.refuse(Reason::AuthenticationFailed, core, env);
             }
             let (protection, settled) = self.into_agreed();
-            let applicant = Applicant { protection, settled, connection, identity, wish: plain.keep() };
+            let first = plain.keep();
+            let applicant = Applicant { protection, settled, connection, identity, wish, first };
             return Relay::begin(applicant, core, env);
         }
         match self.settled.prove(&connection, self.agreed(), env) {
             Ok(proof) => {
                 let (protection, settled) = self.into_agreed();
-                let proven = Proven { protection, settled, connection, identity, proof, named: false };
+                let (claimed, identity) = (identity.clone(), Some(identity));
+                let proven =
+                    Proven { protection, settled, connection, identity, claimed, proof, named: false };
                 proven.establish(inbound, core, env)
             }
             Err(reason) => self.refuse(reason, core, env),
@@ -159,31 +184,33 @@ impl AwaitingAuth {
     fn believe(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Believed, Reason> {
         let id = inbound.need_id_initiator()?;
         let identity = id.to_identity();
-        let asked = inbound.id_responder().map(|id| id.to_identity());
+        let wish = self.wish(inbound);
         // RFC 7296 §2.16: without AUTH the initiator wants EAP, and only a connection that takes it will do.
-        let wants_eap = inbound.auth().is_none();
+        let Some(auth) = inbound.auth() else { return hint(&identity, &wish, env) };
         let fits = |connection: &Connection| {
-            matches!(connection.remote, Believe::Eap) == wants_eap
-                && connection.remote_id.as_ref().is_none_or(|expected| *expected == identity)
-                && asked.as_ref().is_none_or(|asked| *asked == connection.local_id)
-                && connection.suites.contains(&self.suite)
+            !matches!(connection.remote, Believe::Eap)
+                && connection.expects(&identity)
+                && wish.fits(connection)
         };
         // Of several that fit, one that takes the kind of proof there is.
-        let by_key = inbound.auth().is_some_and(|auth| auth.method == AuthMethod::SHARED_KEY_MIC);
-        // RFC 5998 §3: without our own proof only for who asks for that.
-        let eap_only = inbound.notify(NotifyType::EAP_ONLY_AUTHENTICATION).is_some();
+        let by_key = auth.method == AuthMethod::SHARED_KEY_MIC;
         let takes = |connection: &Connection| {
-            by_key == matches!(connection.remote, Believe::Psk { .. })
-                && (eap_only || !matches!(connection.local, Prove::Eap))
+            by_key == matches!(connection.remote, Believe::Psk { .. }) && wish.judges(connection)
         };
         let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
         let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
         let (index, connection) =
             found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
-        if !wants_eap {
-            self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
-        }
+        self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
         Ok(Believed { index, connection, identity })
+    }
+
+    fn wish(&self, inbound: &Inbound<'_>) -> Wish {
+        Wish {
+            asked: inbound.id_responder().map(|id| id.to_identity()),
+            suite: self.suite,
+            eap_only: inbound.notify(NotifyType::EAP_ONLY_AUTHENTICATION).is_some(),
+        }
     }
 
     /// The end, with an error.
@@ -201,6 +228,44 @@ impl AwaitingAuth {
     ) -> State {
         refuse_in(exchange, self.into_agreed().0, reason, core, env)
     }
+}
+
+// RFC 7296 §2.16: IDi only hints at a connection before EAP has proved who it is.
+/// The connection to begin EAP under: one that expects who the initiator says it is, else one that may expect it once it
+/// is proved.
+fn hint(claimed: &Identity, wish: &Wish, env: &Env<'_, '_>) -> Result<Believed, Reason> {
+    let fitting = || {
+        let takes_eap = |connection: &Connection| matches!(connection.remote, Believe::Eap);
+        env.shared.connections().filter(move |(_, connection)| takes_eap(connection) && wish.fits(connection))
+    };
+    let found = fitting()
+        .find(|(_, connection)| connection.expects(claimed) && wish.judges(connection))
+        .or_else(|| fitting().find(|(_, connection)| wish.judges(connection)))
+        .or_else(|| fitting().next());
+    let (index, connection) = found.ok_or(Reason::WrongIdentity)?;
+    Ok(Believed { index, connection: Arc::clone(connection), identity: claimed.clone() })
+}
+
+/// The first connection for whom EAP has proved, under which the initiator would have heard the proof of ours that it
+/// has heard under `heard`.
+pub(super) fn proved_by_eap(
+    name: Option<&[u8]>,
+    heard: &Connection,
+    wish: &Wish,
+    env: &Env<'_, '_>,
+) -> Option<(usize, Arc<Connection>)> {
+    let same_proof = |connection: &Connection| {
+        std::ptr::eq(connection, heard)
+            || connection.local_id == heard.local_id && connection.local.is_same_proof(&heard.local)
+    };
+    let takes = |connection: &Connection| {
+        matches!(connection.remote, Believe::Eap)
+            && wish.fits(connection)
+            && same_proof(connection)
+            && connection.expects_name(name)
+    };
+    let found = env.shared.connections().find(|(_, connection)| takes(connection));
+    found.map(|(index, connection)| (index, Arc::clone(connection)))
 }
 
 /// RFC 7296 §2.21.2: the error is the whole response, and the end.
@@ -240,7 +305,10 @@ pub(super) struct Proven {
     pub(super) protection: Protection,
     pub(super) settled: Settled,
     pub(super) connection: Arc<Connection>,
-    pub(super) identity: Identity,
+    /// Who it is, if its proof says that.
+    pub(super) identity: Option<Identity>,
+    /// Who it says it is.
+    pub(super) claimed: Identity,
     pub(super) proof: Proof,
     /// We have said who we are before.
     pub(super) named: bool,
@@ -249,7 +317,7 @@ pub(super) struct Proven {
 impl Proven {
     /// Answers with our proof and what the initiator wished for in its first IKE_AUTH request.
     pub(super) fn establish(self, wish: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        let Self { mut protection, settled, connection, identity, proof, named } = self;
+        let Self { mut protection, settled, connection, identity, claimed, proof, named } = self;
         let leased = lease(&connection, core, wish, env);
         let lease = leased.unwrap_or_default();
         let address = lease.map(|lease| lease.address);
@@ -263,7 +331,7 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
-        let peer = Peer { identity, initiated: false, auth_lifetime, address, lease };
+        let peer = Peer { identity, claimed, initiated: false, auth_lifetime, address, lease };
         let mut sa = Established::new(protection, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {

@@ -17,7 +17,7 @@ use super::super::keys::{Role, SignedOctets};
 use super::super::outbound::Kept;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
-use super::auth::{Proven, refuse};
+use super::auth::{Proven, Wish, proved_by_eap, refuse};
 use crate::number::ExchangeType;
 use crate::wire::{self, Identity, Payload};
 
@@ -28,9 +28,11 @@ pub(in crate::v2) struct Relay {
     pub(in crate::v2) expires: Time,
     settled: Settled,
     connection: Arc<Connection>,
-    identity: Identity,
+    /// Who the initiator says it is.
+    claimed: Identity,
+    wish: Wish,
     /// The first IKE_AUTH request: what the initiator wants once it is believed.
-    wish: Kept,
+    first: Kept,
     /// We have proved ourselves, in the first answer.
     proved: bool,
 }
@@ -39,7 +41,15 @@ pub(in crate::v2) struct Relay {
 #[derive(Debug)]
 pub(in crate::v2) struct FinalAuth {
     pub(in crate::v2) relay: Relay,
+    verdict: Verdict,
+}
+
+/// What EAP left behind.
+#[derive(Debug)]
+struct Verdict {
     msk: Option<Secret>,
+    /// Whom it proved, if the EAP server says so.
+    identity: Option<Vec<u8>>,
 }
 
 /// An initiator that left AUTH out.
@@ -48,18 +58,22 @@ pub(super) struct Applicant {
     pub(super) settled: Settled,
     pub(super) connection: Arc<Connection>,
     pub(super) identity: Identity,
-    pub(super) wish: Kept,
+    pub(super) wish: Wish,
+    pub(super) first: Kept,
 }
 
 impl Relay {
     /// Asks the owner for the first EAP request.
     pub(super) fn begin(applicant: Applicant, core: &Core, env: &mut Env<'_, '_>) -> State {
-        let Applicant { protection, settled, connection, identity, wish } = applicant;
-        let start =
-            Event::EapStart { sa: core.id(), connection: core.connection, identity: identity.clone() };
-        env.emit(start);
+        let Applicant { protection, settled, connection, identity: claimed, wish, first } = applicant;
+        env.emit(Event::EapStart {
+            sa: core.id(),
+            connection: core.connection,
+            identity: claimed.clone(),
+            remote: core.route.remote,
+        });
         let expires = env.now() + CONVERSATION_MAX;
-        let relay = Self { protection, expires, settled, connection, identity, wish, proved: false };
+        let relay = Self { protection, expires, settled, connection, claimed, wish, first, proved: false };
         State::RelayAwaitsOwner(Box::new(relay))
     }
 
@@ -99,7 +113,7 @@ impl Relay {
         }
         let (message, verdict) = match eap {
             Eap::Packet(message) => (message, None),
-            Eap::Success { packet, msk } => (packet, Some(Ok(msk))),
+            Eap::Success { packet, msk, identity } => (packet, Some(Ok(Verdict { msk, identity }))),
             Eap::Failure { packet } => (packet, Some(Err(Reason::Eap))),
         };
         if let Err(reason) = self.carry(&message, core, env) {
@@ -107,7 +121,7 @@ impl Relay {
         }
         match verdict {
             None => State::RelayAwaitsPeer(self),
-            Some(Ok(msk)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, msk })),
+            Some(Ok(verdict)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, verdict })),
             Some(Err(reason)) => {
                 env.emit(Event::Failed(core.id(), reason));
                 core.linger_refused(env)
@@ -166,25 +180,33 @@ impl FinalAuth {
         if let Err(reason) = self.verify(inbound, env) {
             return refuse(self.relay.protection, reason, core, env);
         }
+        let Self { relay: Relay { ref connection, ref wish, .. }, ref verdict } = *self;
+        let Some((index, connection)) = proved_by_eap(verdict.identity.as_deref(), connection, wish, env)
+        else {
+            return refuse(self.relay.protection, Reason::WrongIdentity, core, env);
+        };
+        core.connection = index;
         let proof = self.prove(env);
-        let Relay { protection, settled, connection, identity, wish, .. } = self.relay;
-        let payloads = wish.payloads().map_err(|error| Reason::Syntax(error.field));
+        let Self { relay: Relay { protection, settled, claimed, first, .. }, verdict } = *self;
+        let identity = verdict.identity.as_deref().map(Identity::of_name);
+        let payloads = first.payloads().map_err(|error| Reason::Syntax(error.field));
         match payloads.and_then(Inbound::new) {
-            Ok(wish) => {
-                let proven = Proven { protection, settled, connection, identity, proof, named: true };
-                proven.establish(&wish, core, env)
+            Ok(first) => {
+                let proven =
+                    Proven { protection, settled, connection, identity, claimed, proof, named: true };
+                proven.establish(&first, core, env)
             }
             Err(reason) => refuse(protection, reason, core, env),
         }
     }
 
     fn verify(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<(), Reason> {
-        let Relay { protection, settled, identity, .. } = &self.relay;
+        let Relay { protection, settled, claimed, .. } = &self.relay;
         let (keys, nonces) = (protection.keys(), settled.nonces(Role::Responder));
-        let (message, id) = (&settled.other_first_message, identity.as_payload());
+        let (message, id) = (&settled.other_first_message, claimed.as_payload());
         let octets = SignedOctets::new(env.cx.crypto, keys, Role::Initiator, message, nonces, id);
         let auth = inbound.need_auth()?;
-        auth::verify_eap(&octets, keys, Role::Initiator, self.msk.as_ref(), auth, env.cx)
+        auth::verify_eap(&octets, keys, Role::Initiator, self.verdict.msk.as_ref(), auth, env.cx)
     }
 
     fn prove(&self, env: &mut Env<'_, '_>) -> Proof {
@@ -192,7 +214,7 @@ impl FinalAuth {
         let (keys, nonces) = (protection.keys(), settled.nonces(Role::Responder));
         let (message, id) = (&settled.first_message, connection.local_id.as_payload());
         let octets = SignedOctets::new(env.cx.crypto, keys, Role::Responder, message, nonces, id);
-        Proof::by_eap(&octets, keys, Role::Responder, self.msk.as_ref(), env.cx)
+        Proof::by_eap(&octets, keys, Role::Responder, self.verdict.msk.as_ref(), env.cx)
     }
 }
 
