@@ -31,7 +31,7 @@ fn conversations(bencher: Bencher<'_, '_>, crypto: &mut dyn Crypto) {
     let known = server::Client { secret: secret.clone() };
     let config = client::Config {
         local: from.ip,
-        ports: 40_000..=40_000,
+        ports: vec![40_000],
         server: client::Server::new(to.ip, secret),
         nas_identifier: "gw".to_owned(),
         retransmission: client::Retransmission::default(),
@@ -55,6 +55,7 @@ fn round(
 ) -> Option<State> {
     let ask = client::Command::Authenticate(client::Authenticate {
         conversation: client::ConversationId(1),
+        peer: None,
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(vec![2; 64]),
         state,

@@ -93,6 +93,8 @@ impl AttributeType {
     pub const EAP_MESSAGE: Self = Self(79);
     /// HMAC-MD5 over the packet, RFC 3579 §3.2.
     pub const MESSAGE_AUTHENTICATOR: Self = Self(80);
+    /// Why something cannot be done, RFC 5176 §3.5.
+    pub const ERROR_CAUSE: Self = Self(101);
 
     /// The name the standard uses.
     pub const fn name(self) -> &'static str {

@@ -1,7 +1,6 @@
 //! What a client must know: its ports, its server, its timers. RFC 2865 §3, RFC 5080 §2.2.1.
 
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
@@ -14,13 +13,24 @@ pub struct Config {
     pub local: IpAddr,
     /// The source ports requests may come from, 256 outstanding requests each; a port is used only when all before it
     /// are full. The driver must deliver what arrives on any of them.
-    pub ports: RangeInclusive<u16>,
+    pub ports: Vec<u16>,
     /// The server.
     pub server: Server,
     /// Sent as NAS-Identifier in every request, 1 to 253 bytes.
     pub nas_identifier: String,
     /// When requests are repeated.
     pub retransmission: Retransmission,
+}
+
+impl Config {
+    /// So many requests may be outstanding for one peer at least.
+    const PER_PEER_MIN: usize = 32;
+
+    // RFC 2865 §5: a port has 256 identifiers; one peer that is answered slowly, or asks much, must not hold all of them.
+    /// How many requests may be outstanding for one peer: an eighth of all.
+    pub(super) fn per_peer_max(&self) -> usize {
+        (self.ports.len() * 256 / 8).max(Self::PER_PEER_MIN)
+    }
 }
 
 /// A server and the secret shared with it.

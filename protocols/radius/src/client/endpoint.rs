@@ -9,7 +9,7 @@ use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, 
 
 use super::config::Config;
 use super::event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};
-use super::exchange::{Awaited, Due, Exchange, Exchanges, Fresh};
+use super::exchange::{Awaited, Due, Exchange, Exchanges, Fresh, Peer};
 use super::identifiers::{Identifiers, Service, Slot};
 use crate::number::{AttributeType, Code};
 use crate::protect::mppe::{self, Under};
@@ -78,6 +78,10 @@ impl Client {
 /// Requests.
 impl Client {
     fn authenticate(&mut self, authenticate: &Authenticate, cx: &mut Ctx<'_>) -> Result<(), Reason> {
+        let peer = authenticate.peer.map(Peer::from);
+        if peer.is_some_and(|peer| self.exchanges.count_for(peer) >= self.config.per_peer_max()) {
+            return Err(Reason::PeerBusy);
+        }
         let slot = self.authentication.allocate().ok_or(Reason::Busy)?;
         // RFC 2865 §3: the Request Authenticator is unpredictable and never repeats.
         let request_authenticator = self.rng.bytes();
@@ -88,7 +92,7 @@ impl Client {
         });
         let request = sealed.inspect_err(|_| self.authentication.release(slot))?;
         let awaited = Awaited::Access(authenticate.conversation);
-        self.send(Fresh { slot, awaited, authenticator: request_authenticator, request }, cx);
+        self.send(Fresh { slot, peer, awaited, authenticator: request_authenticator, request }, cx);
         Ok(())
     }
 
@@ -125,7 +129,7 @@ impl Client {
         let request = sealed.inspect_err(|_| self.accounting.release(slot))?;
         let authenticator = authenticator::of(&request.bytes);
         let awaited = Awaited::Accounting(account.conversation);
-        self.send(Fresh { slot, awaited, authenticator, request }, cx);
+        self.send(Fresh { slot, peer: None, awaited, authenticator, request }, cx);
         Ok(())
     }
 
@@ -291,6 +295,8 @@ fn accept(
 ) -> Result<Event, DecodeError> {
     let eap = eap_message::join(&packet.attributes)?;
     let keys = MppeKeys::read(&packet.attributes, under, cx.crypto)?;
+    // RFC 2865 §5.44: at most one; of two nobody could say whose the session is.
+    packet.attributes.at_most_one(AttributeType::USER_NAME)?;
     let attributes = packet.attributes.iter().filter(is_for_the_owner).collect();
     Ok(Event::Accept(Accept { conversation, eap, keys, attributes }))
 }

@@ -1,5 +1,7 @@
 //! What the owner of a client may ask, and what it is told.
 
+use std::net::IpAddr;
+
 use keytoll_engine::crypto::Secret;
 
 use crate::number::AcctStatus;
@@ -26,6 +28,9 @@ pub enum Command {
 pub struct Authenticate {
     /// The conversation it belongs to.
     pub conversation: ConversationId,
+    /// The address of the peer it is for, none if nobody knows it: one peer gets an eighth of all identifiers at most, and
+    /// a /64 of IPv6 is one peer.
+    pub peer: Option<IpAddr>,
     /// User-Name: for EAP the identity the peer gave, up to 253 bytes.
     pub user_name: Vec<u8>,
     /// What the user shows.
@@ -67,7 +72,8 @@ pub enum Event {
     Challenge {
         /// The conversation.
         conversation: ConversationId,
-        /// The EAP packet, for the peer.
+        /// The EAP packet, for the peer: with Error-Cause 202 (RFC 3579 §2.2) the one it has seen, for the server ignored
+        /// its response.
         eap: Vec<u8>,
         /// The server's handle, if it gave one.
         state: Option<State>,
@@ -109,6 +115,8 @@ pub enum Reason {
     Timeout,
     /// Every identifier of every source port is outstanding.
     Busy,
+    /// The requests of one peer that are outstanding are as many as it may have.
+    PeerBusy,
     /// The request does not fit a packet, or a part of it its attribute.
     TooLong,
     /// The server answered, authentically, what makes no sense.
@@ -121,6 +129,7 @@ impl Reason {
         match self {
             Self::Timeout => "RADIUS timeout",
             Self::Busy => "RADIUS identifiers exhausted",
+            Self::PeerBusy => "RADIUS requests of one peer exhausted",
             Self::TooLong => "RADIUS request too long",
             Self::Malformed => "RADIUS response malformed",
         }

@@ -1,6 +1,7 @@
 //! Requests without response, and when they are sent again. Read RFC 5080 §2.2.1 first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use keytoll_engine::{Rng, Time};
@@ -27,6 +28,7 @@ pub(super) struct Exchange {
     pub(super) awaited: Awaited,
     pub(super) authenticator: Authenticator,
     pub(super) request: Sealed,
+    peer: Option<Peer>,
     first_sent_at: Time,
     sent: u32,
     wait: Duration,
@@ -63,11 +65,29 @@ pub(super) struct Exchanges {
     timers: BTreeSet<(Time, Slot)>,
     /// The Access-Request that a conversation waits for.
     asking: BTreeMap<ConversationId, Slot>,
+    /// How many are for each peer, abandoned ones included.
+    of_peer: BTreeMap<Peer, usize>,
+}
+
+/// Whom requests are for: an address, of IPv6 its first 64 bits, for whoever has one has all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Peer(IpAddr);
+
+impl From<IpAddr> for Peer {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(_) => Self(address),
+            IpAddr::V6(address) => {
+                Self(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into())
+            }
+        }
+    }
 }
 
 /// A request about to be sent for the first time.
 pub(super) struct Fresh {
     pub(super) slot: Slot,
+    pub(super) peer: Option<Peer>,
     pub(super) awaited: Awaited,
     pub(super) authenticator: Authenticator,
     pub(super) request: Sealed,
@@ -78,15 +98,21 @@ impl Exchanges {
         self.table.len()
     }
 
+    /// How many are for this peer.
+    pub(super) fn count_for(&self, peer: Peer) -> usize {
+        self.of_peer.get(&peer).copied().unwrap_or_default()
+    }
+
     pub(super) fn get(&self, slot: Slot) -> Option<&Exchange> {
         self.table.get(&slot)
     }
 
     pub(super) fn insert(&mut self, fresh: Fresh, timers: &Retransmission, now: Time, rng: &mut Rng) {
-        let Fresh { slot, awaited, authenticator, request } = fresh;
+        let Fresh { slot, peer, awaited, authenticator, request } = fresh;
         let wait = timers.first(rng);
         let mut exchange =
-            Exchange { awaited, authenticator, request, first_sent_at: now, sent: 1, wait, due: now };
+            Exchange { awaited, authenticator, request, peer, first_sent_at: now, sent: 1, wait, due: now };
+        peer.into_iter().for_each(|peer| *self.of_peer.entry(peer).or_default() += 1);
         exchange.schedule(now, timers);
         self.timers.insert((exchange.due, slot));
         if let Awaited::Access(conversation) = awaited {
@@ -102,7 +128,17 @@ impl Exchanges {
         if let Awaited::Access(conversation) = exchange.awaited {
             self.asking.remove(&conversation);
         }
+        exchange.peer.into_iter().for_each(|peer| self.release(peer));
         Some(exchange)
+    }
+
+    fn release(&mut self, peer: Peer) {
+        if let Some(count) = self.of_peer.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_peer.remove(&peer);
+            }
+        }
     }
 
     // RFC 5080 §2.2.2: an identifier is not used again before its request was answered or has timed out.

@@ -33,21 +33,35 @@ impl MppeKeys {
     /// Length of either half of an MSK, in bytes.
     const HALF: usize = 32;
 
+    /// Length in bytes of the keys that MS-CHAP makes (RFC 3079 §3.3).
+    const MSCHAP: usize = 16;
+
     // RFC 5216 §2.3: the first 32 octets of the MSK go as MS-MPPE-Recv-Key, the next 32 as MS-MPPE-Send-Key.
-    /// The halves of an MSK; what it has beyond 64 bytes is left out.
-    pub fn from_msk(msk: &[u8]) -> Self {
-        let (recv, rest) = msk.split_at(msk.len().min(Self::HALF));
-        Self { recv: recv.into(), send: rest[..rest.len().min(Self::HALF)].into() }
+    /// The halves of an MSK; what it has beyond 64 bytes is left out. None of less, which is no MSK (RFC 3748 §7.10).
+    pub fn from_msk(msk: &[u8]) -> Option<Self> {
+        let (recv, send) = msk.get(..2 * Self::HALF)?.split_at(Self::HALF);
+        Some(Self { recv: recv.into(), send: send.into() })
     }
 
     // RFC 3748 §7.10: an MSK has at least 64 octets; MS-CHAP servers send two keys of 16, padded with zeros as EAP-MSCHAPv2
     // peers pad theirs.
-    /// The MSK, of at least 64 bytes.
+    /// The MSK, 64 bytes.
     pub fn msk(&self) -> Secret {
         let mut msk = Zeroizing::new([&*self.recv, &*self.send].concat());
-        let length = msk.len().max(2 * Self::HALF);
-        msk.resize(length, 0);
+        msk.resize(2 * Self::HALF, 0);
         Secret::from(&msk[..])
+    }
+
+    // RFC 3748 §7.10: an MSK has 64 octets; MS-CHAP makes two keys of 16. Of any other length, of none above all, so much
+    // would be zeros that anybody knows the key.
+    fn of_usable_lengths(recv: Hidden<'_>, send: Hidden<'_>) -> Result<Self, DecodeError> {
+        let lengths = (recv.key.len(), send.key.len());
+        if [(Self::HALF, Self::HALF), (Self::MSCHAP, Self::MSCHAP)].contains(&lengths) {
+            return Ok(Self { recv: recv.key, send: send.key });
+        }
+        let fits = [Self::HALF, Self::MSCHAP].contains(&lengths.0);
+        let (field, wrong) = if fits { ("MS-MPPE-Send-Key", send) } else { ("MS-MPPE-Recv-Key", recv) };
+        Err(wrong.at.error(field, Problem::Length(wrong.key.len() as u64)))
     }
 
     /// Appends both attributes to an Access-Accept.
@@ -74,13 +88,21 @@ impl MppeKeys {
         let send = VendorSpecific::find(attributes, MICROSOFT, MS_MPPE_SEND_KEY)?;
         match (recv, send) {
             (Some(recv), Some(send)) => {
-                Ok(Some(Self { recv: reveal(recv, under, crypto)?, send: reveal(send, under, crypto)? }))
+                let recv = Hidden { at: recv, key: reveal(recv, under, crypto)? };
+                let send = Hidden { at: send, key: reveal(send, under, crypto)? };
+                Self::of_usable_lengths(recv, send).map(Some)
             }
             (None, None) => Ok(None),
             (Some(only), None) => Err(only.error("MS-MPPE-Send-Key", Problem::Missing)),
             (None, Some(only)) => Err(only.error("MS-MPPE-Recv-Key", Problem::Missing)),
         }
     }
+}
+
+/// A key, and the value it was found in.
+struct Hidden<'a> {
+    at: Reader<'a>,
+    key: Secret,
 }
 
 /// Whether an attribute is Microsoft's, and so carries one of the keys, or might.
@@ -156,7 +178,7 @@ mod tests {
     #[test]
     fn an_msk_is_halved_and_joined() {
         let msk: Vec<u8> = (0..64).collect();
-        let keys = MppeKeys::from_msk(&msk);
+        let keys = MppeKeys::from_msk(&msk).unwrap();
         assert_eq!((keys.recv[0], keys.send[0], keys.recv.len(), keys.send.len()), (0, 32, 32, 32));
         assert_eq!(keys.msk(), Secret::new(msk));
     }
@@ -167,11 +189,27 @@ mod tests {
         assert_eq!(keys.msk(), Secret::new([&[1; 16][..], &[2; 16], &[0; 32]].concat()));
     }
 
+    /// What a server sends that is wrong, or somebody who can write under the secret: an all-zero MSK is no key.
+    #[test]
+    fn keys_of_another_length_are_refused() {
+        let secret = Secret::from(SECRET);
+        let under = Under { request: &[7; 16], secret: &secret };
+        for (recv, send) in [(0, 0), (0, 32), (32, 0), (16, 32), (1, 1), (31, 31), (33, 33), (64, 64)] {
+            let keys = MppeKeys { recv: Secret::new(vec![1; recv]), send: Secret::new(vec![2; send]) };
+            let bytes = accept(&keys);
+            let attributes = Packet::read(&bytes).unwrap().attributes;
+            let read = MppeKeys::read(&attributes, under, &mut Real::default());
+            let named = if [16, 32].contains(&recv) { "MS-MPPE-Send-Key" } else { "MS-MPPE-Recv-Key" };
+            assert!(read.unwrap_err().to_string().starts_with(named), "{recv} and {send} bytes");
+        }
+        assert_eq!(MppeKeys::from_msk(&[9; 63]), None);
+    }
+
     #[test]
     fn salts_have_their_leftmost_bit_set_and_differ() {
         // Whatever is drawn: even and odd numbers, with the bit and without.
         for seed in 0..32 {
-            let bytes = accept_salted(&MppeKeys::from_msk(&[9; 64]), seed);
+            let bytes = accept_salted(&MppeKeys::from_msk(&[9; 64]).unwrap(), seed);
             let attributes = Packet::read(&bytes).unwrap().attributes;
             let salt = |kind| {
                 VendorSpecific::find(&attributes, MICROSOFT, kind).unwrap().unwrap().u16("salt").unwrap()
@@ -203,14 +241,16 @@ mod tests {
 
     #[test]
     fn keys_are_not_printed() {
-        let keys = MppeKeys::from_msk(&[9; 64]);
+        let keys = MppeKeys::from_msk(&[9; 64]).unwrap();
         assert_eq!(format!("{keys:?}"), "MppeKeys { recv: Secret(32 bytes), send: Secret(32 bytes) }");
     }
 
     proptest! {
         #[test]
-        fn round_trip(msk in proptest::collection::vec(any::<u8>(), 0..=64)) {
-            let (keys, secret) = (MppeKeys::from_msk(&msk), Secret::from(SECRET));
+        fn round_trip(msk in proptest::collection::vec(any::<u8>(), 64..=70), half in proptest::sample::select(vec![16_usize, 32])) {
+            let keys = MppeKeys::from_msk(&msk).unwrap();
+            let keys = MppeKeys { recv: keys.recv[..half].into(), send: keys.send[..half].into() };
+            let secret = Secret::from(SECRET);
             let bytes = accept(&keys);
             let under = Under { request: &[7; 16], secret: &secret };
             let attributes = Packet::read(&bytes).unwrap().attributes;

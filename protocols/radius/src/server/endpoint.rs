@@ -267,6 +267,12 @@ fn acceptable(
 /// RFC 3748 §4: the code of a request.
 const EAP_REQUEST: u8 = 1;
 
+/// RFC 3579 §2.2: the Error-Cause "Invalid EAP Packet (Ignored)".
+const INVALID_EAP_PACKET: u32 = 202;
+
+/// RFC 3748 §7.10: an MSK has at least 64 octets.
+const MSK_BYTES_MIN: usize = 64;
+
 // RFC 3579 §2.6.2: roles cannot be reversed; a Nak without a preferred method keeps the peer from asking again.
 fn nak(eap: &[u8]) -> Vec<u8> {
     vec![2, eap.get(1).copied().unwrap_or(0), 0, 6, 3, 0]
@@ -292,10 +298,16 @@ impl Server {
         let conversation = command.conversation();
         let Some((request, born)) = self.conversations.answer(conversation) else { return };
         let sent = match command {
-            Command::Challenge { eap, .. } => {
+            Command::Challenge { eap, .. } | Command::Ignored { eap, .. } => {
                 let client = request.reply_to.from.ip;
                 let state = self.conversations.challenge(conversation, client, born, cx.now, &mut self.rng);
-                self.respond_challenge(&request, eap, &state, cx)
+                let cause = matches!(command, Command::Ignored { .. }).then_some(INVALID_EAP_PACKET);
+                self.respond_challenge(&request, eap, &state, cause, cx)
+            }
+            Command::Accept { msk: Some(msk), .. } if msk.len() < MSK_BYTES_MIN => {
+                cx.discard(Protocol::Radius, "MSK too short");
+                self.respond_reject(&request, None, cx);
+                Ok(())
             }
             Command::Accept { eap, msk, attributes, .. } => {
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
@@ -321,11 +333,15 @@ impl Server {
         request: &AwaitingAnswer,
         eap: &[u8],
         state: &State,
+        cause: Option<u32>,
         cx: &mut Ctx<'_>,
     ) -> Result<(), PacketTooLong> {
         let mut packet = PacketBuilder::authentic(Code::ACCESS_CHALLENGE, request.reply_to.identifier);
         packet.eap_message(eap);
         packet.attribute(&state.attribute());
+        if let Some(cause) = cause {
+            packet.attribute(&Attribute::fixed(AttributeType::ERROR_CAUSE, &cause.to_be_bytes()));
+        }
         self.respond(request, packet, cx)
     }
 
@@ -340,9 +356,10 @@ impl Server {
         let reply_to = &request.reply_to;
         let mut packet = PacketBuilder::authentic(Code::ACCESS_ACCEPT, reply_to.identifier);
         eap.into_iter().for_each(|eap| packet.eap_message(eap));
-        if let Some((msk, client)) = msk.zip(self.config.clients.get(&reply_to.from.ip)) {
+        let keys = msk.and_then(|msk| MppeKeys::from_msk(msk));
+        if let Some((keys, client)) = keys.zip(self.config.clients.get(&reply_to.from.ip)) {
             let under = Under { request: &reply_to.authenticator, secret: &client.secret };
-            MppeKeys::from_msk(msk).write(&mut packet, under, &mut self.rng, cx.crypto);
+            keys.write(&mut packet, under, &mut self.rng, cx.crypto);
         }
         packet.attributes(echoed_name(reply_to, attributes));
         packet.attributes(attributes.iter());

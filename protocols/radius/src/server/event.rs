@@ -75,13 +75,20 @@ pub enum Command {
         /// The EAP packet, for the peer.
         eap: Vec<u8>,
     },
+    /// The EAP packet was not valid and is ignored: the challenge before it once more (RFC 3579 §2.2).
+    Ignored {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The EAP packet of the last challenge, for the peer.
+        eap: Vec<u8>,
+    },
     /// Access granted.
     Accept {
         /// The conversation.
         conversation: ConversationId,
         /// The EAP packet, for the peer.
         eap: Option<Vec<u8>>,
-        /// The MSK, if the method made one; 64 bytes of it are sent.
+        /// The MSK, if the method made one; 64 bytes of it are sent, and with less nobody gets access.
         msk: Option<Secret>,
         /// What else to say.
         attributes: Attributes,
@@ -100,6 +107,7 @@ impl Command {
     pub const fn conversation(&self) -> ConversationId {
         match self {
             Self::Challenge { conversation, .. }
+            | Self::Ignored { conversation, .. }
             | Self::Accept { conversation, .. }
             | Self::Reject { conversation, .. } => *conversation,
         }

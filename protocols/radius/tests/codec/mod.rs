@@ -132,6 +132,7 @@ fn as_response(choice: u8, attributes: &[u8]) {
     let mut client = Client::new(client_config(), Rng::named(1, "fuzz"));
     let authenticate = client::Authenticate {
         conversation: client::ConversationId(1),
+        peer: None,
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(vec![2, 0, 0, 5, 1]),
         state: None,
@@ -149,7 +150,7 @@ fn as_response(choice: u8, attributes: &[u8]) {
 fn client_config() -> client::Config {
     client::Config {
         local: addr("192.0.2.1:0").ip,
-        ports: 40_000..=40_000,
+        ports: vec![40_000],
         server: client::Server::new(addr("192.0.2.2:0").ip, Secret::from(b"testing123".as_slice())),
         nas_identifier: "gw".to_owned(),
         retransmission: client::Retransmission::default(),

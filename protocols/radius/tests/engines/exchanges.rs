@@ -313,6 +313,84 @@ fn an_answer_that_does_not_fit_becomes_a_reject() {
     assert_eq!(bench.server.conversations(), 0);
 }
 
+/// RFC 2865 §5: 256 identifiers a port. Who has many requests outstanding, because they are answered slowly or not at all,
+/// leaves identifiers to others, and has his own back when the answers come.
+#[test]
+fn no_peer_holds_every_identifier() {
+    let mut bench = Bench::usual();
+    let ask = |n: u64, peer: &str| client::Authenticate { peer: peer.parse().ok(), ..identity(n) };
+    let most = 4 * 256 / 8;
+    for n in 0..=most {
+        bench.authenticate(ask(n, &format!("2001:db8::{n:x}")));
+    }
+    let refused = |n| Event::Failed(ConversationId(n), Reason::PeerBusy);
+    assert_eq!(bench.told, [refused(most)], "all of one /64");
+    bench.authenticate(ask(1_000, "2001:db8:0:1::1"));
+    assert_eq!((bench.told.len(), bench.client.outstanding()), (1, most as usize + 1));
+    // What nobody waits for any longer counts until its identifier is free.
+    bench.want(Command::Abandon(ConversationId(0)));
+    bench.authenticate(ask(2_000, "2001:db8::1"));
+    assert_eq!(bench.told[1..], [refused(2_000)]);
+    bench.round_trip();
+    bench.authenticate(ask(3_000, "2001:db8::1"));
+    assert_eq!(bench.client.outstanding(), 1);
+}
+
+/// Many peers that each ask little find as many identifiers as there are on all ports.
+#[test]
+fn many_peers_use_every_port() {
+    let mut bench = Bench::usual();
+    for n in 0..4 * 256 {
+        let peer = std::net::Ipv4Addr::from_bits(0x0a00_0000 + n);
+        bench.authenticate(client::Authenticate { peer: Some(peer.into()), ..identity(n.into()) });
+    }
+    assert_eq!((bench.told.len(), bench.client.outstanding()), (0, 1024));
+    bench.authenticate(identity(5_000));
+    assert_eq!(bench.told, [Event::Failed(ConversationId(5_000), Reason::Busy)]);
+}
+
+/// RFC 3579 §2.2: the server says that it ignored the packet, with the request it still waits for an answer to.
+#[test]
+fn a_packet_that_was_ignored_is_answered_with_the_challenge_before() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Ignored { conversation, eap: CHALLENGE.to_vec() })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let Event::Challenge { eap, state: Some(_), .. } = &bench.told[0] else { panic!("{:?}", bench.told) };
+    assert_eq!(*eap, CHALLENGE);
+    let response = keytoll_radius::wire::Packet::read(&bench.datagrams[1].bytes).unwrap();
+    let mut cause = response.attributes.exactly_one(AttributeType::ERROR_CAUSE).unwrap();
+    assert_eq!(cause.u32("Error-Cause"), Ok(202));
+}
+
+#[test]
+fn an_msk_that_is_too_short_lets_nobody_in() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let (conversation, msk) = (request.conversation, Some(Secret::new(vec![7; 63])));
+        Some(server::Command::Accept { conversation, eap: None, msk, attributes: Attributes::new() })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.told, [Event::Reject { conversation: ONE, eap: None }]);
+}
+
+#[test]
+fn an_accept_with_two_names_is_for_nobody() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let names = [b"nemo!", b"boss!"].map(|name| Attribute::fixed(AttributeType::USER_NAME, name));
+        let (conversation, attributes) = (request.conversation, names.into_iter().collect());
+        Some(server::Command::Accept { conversation, eap: None, msk: None, attributes })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.told, [Event::Failed(ONE, Reason::Malformed)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

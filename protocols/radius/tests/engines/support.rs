@@ -29,7 +29,7 @@ pub(crate) fn aaa() -> IpAddr {
 pub(crate) fn client_config() -> client::Config {
     client::Config {
         local: gateway(),
-        ports: 40_000..=40_003,
+        ports: (40_000..=40_003).collect(),
         server: client::Server::new(aaa(), Secret::from(SECRET)),
         nas_identifier: "gw.example.org".to_owned(),
         retransmission: client::Retransmission::default(),
@@ -45,6 +45,7 @@ pub(crate) fn server_config() -> server::Config {
 pub(crate) fn identity(conversation: u64) -> client::Authenticate {
     client::Authenticate {
         conversation: client::ConversationId(conversation),
+        peer: None,
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(b"\x02\x00\x00\x09\x01nemo".to_vec()),
         state: None,
