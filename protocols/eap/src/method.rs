@@ -85,6 +85,12 @@ pub trait PeerOffer: Send + Sync {
     /// Its type.
     fn method(&self) -> MethodType;
 
+    // RFC 5998 §4: mutual authentication, keys, and nothing to guess a password by.
+    /// Whether the method is safe where nothing but itself proves who the server is.
+    fn proves_server(&self) -> bool {
+        false
+    }
+
     /// A fresh conversation.
     fn begin(&self) -> Box<dyn PeerMethod>;
 }

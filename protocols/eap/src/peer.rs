@@ -31,12 +31,17 @@ pub struct PeerConfig {
 /// One conversation, seen by the peer.
 pub struct Peer {
     config: Arc<PeerConfig>,
+    /// What it answers to a request for its identity.
     identity: Vec<u8>,
+    /// As whom the server may know it until it asks.
+    known_as: Option<Vec<u8>>,
     state: State,
     answered: Option<Answered>,
     rounds: u16,
     /// The lower layer repeats and reorders nothing.
     reliable: bool,
+    /// Nothing has proved yet who is at the other end.
+    unproved: bool,
 }
 
 /// What came of a packet.
@@ -83,13 +88,41 @@ type Taken = Result<PeerOutput, Cow<'static, str>>;
 impl Peer {
     /// A conversation as `identity`.
     pub fn new(config: Arc<PeerConfig>, identity: Vec<u8>) -> Self {
-        Self { config, identity, state: State::Open, answered: None, rounds: 0, reliable: false }
+        Self {
+            config,
+            identity,
+            known_as: None,
+            state: State::Open,
+            answered: None,
+            rounds: 0,
+            reliable: false,
+            unproved: false,
+        }
     }
 
     /// Over a lower layer that is reliable and proves who speaks, as IKE: there Success and Failure need no identifier.
     pub fn over_reliable_layer(mut self) -> Self {
         self.reliable = true;
         self
+    }
+
+    // RFC 4187 §7: keys are made of the identity that the server was told, which is not the one to be told next.
+    /// The lower layer has told the server another identity, as IKE does with IDi: it holds until the server asks.
+    pub fn known_as(mut self, identity: Vec<u8>) -> Self {
+        self.known_as = Some(identity);
+        self
+    }
+
+    /// To a server of which nothing has proved who it is, as with EAP-only authentication in IKEv2: methods that do not
+    /// prove it are refused, so that no password is shown to whoever asks.
+    pub fn to_unproved_server(mut self) -> Self {
+        self.unproved = true;
+        self
+    }
+
+    /// The methods that may be used with this server.
+    fn offers(&self) -> impl Iterator<Item = &Arc<dyn PeerOffer>> {
+        self.config.methods.iter().filter(|offer| !self.unproved || offer.proves_server())
     }
 
     /// Takes a packet of the server's. Bad ones are traced and otherwise as if they had never come.
@@ -136,6 +169,7 @@ impl Peer {
     fn answer(&mut self, request: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
         match (&self.state, request.kind) {
             (State::Open, MethodType::IDENTITY) => {
+                self.known_as = None;
                 let identity = std::mem::take(&mut self.identity);
                 let output = self.respond(request, MethodType::IDENTITY, &identity);
                 self.identity = identity;
@@ -153,7 +187,7 @@ impl Peer {
 
     fn choose(&mut self, request: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
         let kind = request.kind;
-        let Some(offer) = self.config.methods.iter().find(|offer| offer.method() == kind) else {
+        let Some(offer) = self.offers().find(|offer| offer.method() == kind) else {
             return Ok(self.refuse(request));
         };
         let method = offer.begin();
@@ -167,7 +201,7 @@ impl Peer {
     }
 
     fn refuse(&mut self, request: &Message<'_>) -> PeerOutput {
-        let ours: Vec<MethodType> = self.config.methods.iter().map(|offer| offer.method()).collect();
+        let ours: Vec<MethodType> = self.offers().map(|offer| offer.method()).collect();
         // RFC 3748 §5.3.2: an expanded Nak answers an expanded type, and nothing else.
         if request.kind == MethodType::EXPANDED {
             let data = packet::expanded_nak_data(ours.into_iter());
@@ -181,7 +215,8 @@ impl Peer {
         if let Standing::Failed(reason) = running.standing {
             return Ok(self.fail(reason));
         }
-        let mut turn = Turn { identifier: request.identifier, identity: &self.identity, rng, cx };
+        let identity = self.known_as.as_ref().unwrap_or(&self.identity);
+        let mut turn = Turn { identifier: request.identifier, identity, rng, cx };
         let (data, standing) = match running.method.on_request(request, &mut turn) {
             PeerStep::Continue(data) => (data, Standing::Unfinished),
             PeerStep::Satisfied(data, keys) => (data, Standing::Satisfied(keys)),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput};
+use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, packet};
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_radius::number::AttributeType;
@@ -40,7 +40,7 @@ pub struct Aaa {
     eap: Arc<ServerConfig>,
     radius: server::Server,
     desk: Desk,
-    conversations: BTreeMap<ConversationId, Server>,
+    conversations: BTreeMap<ConversationId, Conversation>,
     rng: Rng,
     /// The conversation that is gone on with right now.
     in_hand: Option<ConversationId>,
@@ -48,6 +48,18 @@ pub struct Aaa {
     draining: bool,
     out: VecDeque<Output<Event>>,
 }
+
+/// An EAP conversation behind RADIUS.
+struct Conversation {
+    server: Server,
+    /// The request that is out; empty before the first.
+    request: Vec<u8>,
+    /// Packets in it that could not be used.
+    ignored: u8,
+}
+
+/// So many packets of a conversation may be useless; with the next it is over.
+const IGNORED_MAX: u8 = 3;
 
 impl fmt::Debug for Aaa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,12 +143,12 @@ impl Aaa {
             return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         };
         let config = &self.eap;
-        let server = self.conversations.entry(conversation);
-        let server = server.or_insert_with(|| Server::new(Arc::clone(config)));
+        let entry = self.conversations.entry(conversation);
+        let held = entry.or_insert_with(|| Conversation::new(Server::new(Arc::clone(config))));
         let output = if packet.is_empty() {
-            server.begin(None, &mut self.rng, cx)
+            held.server.begin(None, &mut self.rng, cx)
         } else {
-            server.step(&packet, &mut self.rng, cx)
+            held.server.step(&packet, &mut self.rng, cx)
         };
         self.settle(conversation, output, cx);
     }
@@ -144,8 +156,8 @@ impl Aaa {
     /// Vectors have come; the conversation may have ended while they were on their way.
     fn on_answer(&mut self, conversation: ConversationId, answer: Answer, cx: &mut Ctx<'_>) {
         self.in_hand = Some(conversation);
-        let Some(server) = self.conversations.get_mut(&conversation) else { return };
-        let output = server.answer(answer, &mut self.rng, cx);
+        let Some(held) = self.conversations.get_mut(&conversation) else { return };
+        let output = held.server.answer(answer, &mut self.rng, cx);
         self.settle(conversation, output, cx);
     }
 
@@ -153,22 +165,36 @@ impl Aaa {
     fn settle(&mut self, conversation: ConversationId, mut output: ServerOutput, cx: &mut Ctx<'_>) {
         while let ServerOutput::Ask(question) = output {
             let Some(answer) = self.desk.ask(conversation.0, &question, cx) else { return };
-            let Some(server) = self.conversations.get_mut(&conversation) else { return };
-            output = server.answer(answer, &mut self.rng, cx);
+            let Some(held) = self.conversations.get_mut(&conversation) else { return };
+            output = held.server.answer(answer, &mut self.rng, cx);
         }
+        let Some(held) = self.conversations.get_mut(&conversation) else { return };
         let verdict = match output {
-            ServerOutput::Send(eap) => Verdict::Challenge { conversation, eap },
+            ServerOutput::Send(eap) => {
+                held.request.clone_from(&eap);
+                Verdict::Challenge { conversation, eap }
+            }
             ServerOutput::Success(accepted) => {
                 self.out.push_back(Output::Event(Event::Accepted(accepted.identity.clone())));
                 grant(conversation, accepted, cx)
             }
             ServerOutput::Failure { packet, reason } => {
+                let name = held.server.identity().to_vec();
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
-                let name = self.conversations.get(&conversation).map(|server| server.identity().to_vec());
-                self.rejected(&name.unwrap_or_default(), reason.0);
+                self.rejected(&name, reason.0);
                 Verdict::Reject { conversation, eap: Some(packet) }
             }
-            ServerOutput::Ignored | ServerOutput::Ask(_) => return,
+            ServerOutput::Ignored if held.goes_on() => {
+                Verdict::Ignored { conversation, eap: held.request.clone() }
+            }
+            ServerOutput::Ignored => {
+                let (name, failure) =
+                    (held.server.identity().to_vec(), packet::failure(held.server.identifier()));
+                cx.trace.record(Fact::Failed { why: USELESS.into() });
+                self.rejected(&name, USELESS);
+                Verdict::Reject { conversation, eap: Some(failure) }
+            }
+            ServerOutput::Ask(_) => return,
         };
         self.verdict(verdict, cx);
     }
@@ -178,10 +204,27 @@ impl Aaa {
     }
 
     fn verdict(&mut self, verdict: Verdict, cx: &mut Ctx<'_>) {
-        if !matches!(verdict, Verdict::Challenge { .. }) {
+        if !matches!(verdict, Verdict::Challenge { .. } | Verdict::Ignored { .. }) {
             self.conversations.remove(&verdict.conversation());
         }
         self.radius.handle(Input::Command(verdict), cx);
+    }
+}
+
+/// Why a conversation of useless packets ended.
+const USELESS: &str = "EAP packets that cannot be used";
+
+impl Conversation {
+    const fn new(server: Server) -> Self {
+        Self { server, request: Vec::new(), ignored: 0 }
+    }
+
+    // RFC 3579 §2.2: a packet that cannot be used is no fatal error where a request is out, for somebody else may have sent
+    // it; the client is told so that it does not wait. Without a request there is nothing that the peer could answer better.
+    /// One more packet could not be used: whether the conversation may go on.
+    fn goes_on(&mut self) -> bool {
+        self.ignored = self.ignored.saturating_add(1);
+        !self.request.is_empty() && self.ignored <= IGNORED_MAX
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_ike::config::Believe;
 use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
@@ -67,13 +68,15 @@ pub struct Device {
 impl Device {
     /// A device whose random streams are named `{name}/…`.
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
-        let childless = config.ike.connections.first().is_none_or(|connection| connection.child.is_none());
+        let first = config.ike.connections.first();
+        let childless = first.is_none_or(|connection| connection.child.is_none());
+        let proves_itself = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
+        let supplicant = |credentials: EapCredentials| {
+            Supplicant::new(credentials, proves_itself, seed.stream(&format!("{name}/eap")))
+        };
         Self {
             ike: Endpoint::new(config.ike.clone(), seed, name),
-            supplicant: config
-                .eap
-                .clone()
-                .map(|credentials| Supplicant::new(credentials, seed.stream(&format!("{name}/eap")))),
+            supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
             config,
             sas: SaTable::default(),
@@ -124,7 +127,7 @@ impl Device {
     fn set_up(&mut self, cx: &mut Ctx<'_>) {
         self.setting_up = true;
         if let Some(supplicant) = &mut self.supplicant {
-            supplicant.begin();
+            supplicant.begin(self.config.ike.connections.first().map(|connection| &connection.local_id));
         }
         cx.trace.record(Fact::Triggered);
         let initiate =

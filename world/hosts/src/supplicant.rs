@@ -8,6 +8,7 @@ use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
 use keytoll_engine::{Ctx, Rng};
 use keytoll_ike::v2::Eap;
+use keytoll_ike::wire::Identity;
 
 /// RFC 3748 §4: the code of a Failure.
 const FAILURE: u8 = 4;
@@ -50,6 +51,8 @@ impl EapIdentity {
 /// One EAP conversation at a time.
 pub(crate) struct Supplicant {
     credentials: EapCredentials,
+    /// The gateway has proved itself before EAP begins.
+    is_gateway_proved: bool,
     peer: Peer,
     rng: Rng,
     /// Why the last conversation failed, in EAP's words.
@@ -57,14 +60,15 @@ pub(crate) struct Supplicant {
 }
 
 impl Supplicant {
-    pub(crate) fn new(credentials: EapCredentials, rng: Rng) -> Self {
-        let peer = peer(&credentials);
-        Self { credentials, peer, rng, failure: None }
+    pub(crate) fn new(credentials: EapCredentials, is_gateway_proved: bool, rng: Rng) -> Self {
+        let peer = peer(&credentials, is_gateway_proved, None);
+        Self { credentials, is_gateway_proved, peer, rng, failure: None }
     }
 
-    /// Forgets the last conversation.
-    pub(crate) fn begin(&mut self) {
-        self.peer = peer(&self.credentials);
+    // RFC 7296 §2.16: the gateway may take IDi for the EAP identity and ask for none.
+    /// Forgets the last conversation; in the next one IKE has said that we are `claimed`.
+    pub(crate) fn begin(&mut self, claimed: Option<&Identity>) {
+        self.peer = peer(&self.credentials, self.is_gateway_proved, claimed);
         self.failure = None;
     }
 
@@ -79,7 +83,9 @@ impl Supplicant {
                 Some(Eap::Failure { packet: Vec::new() })
             }
             PeerOutput::Ignored => None,
-            PeerOutput::Success(keys) => Some(Eap::Success { packet: Vec::new(), msk: keys.msk }),
+            PeerOutput::Success(keys) => {
+                Some(Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None })
+            }
             PeerOutput::Failed(reason) => {
                 self.failure = Some(reason);
                 Some(Eap::Failure { packet: Vec::new() })
@@ -93,8 +99,13 @@ impl Supplicant {
     }
 }
 
-fn peer(credentials: &EapCredentials) -> Peer {
-    Peer::new(Arc::clone(&credentials.config), credentials.identity.now()).over_reliable_layer()
+fn peer(credentials: &EapCredentials, is_gateway_proved: bool, claimed: Option<&Identity>) -> Peer {
+    let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.now()).over_reliable_layer();
+    let peer = match claimed {
+        Some(claimed) => peer.known_as(claimed.data.clone()),
+        None => peer,
+    };
+    if is_gateway_proved { peer } else { peer.to_unproved_server() }
 }
 
 impl fmt::Debug for Supplicant {

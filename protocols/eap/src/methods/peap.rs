@@ -56,6 +56,10 @@ impl PeerOffer for PeapPeer {
         MethodType::PEAP
     }
 
+    fn proves_server(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn PeerMethod> {
         let inner = InnerPeer::new(&*self.inside, &self.user);
         let peer = Peer { binding: self.binding, wait: PeerWait::Inner { inner, progress: Progress::None } };

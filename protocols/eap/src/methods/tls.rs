@@ -38,6 +38,10 @@ impl PeerOffer for TlsPeer {
         MethodType::TLS
     }
 
+    fn proves_server(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn PeerMethod> {
         Box::new(PeerSide::new(None, self.framing, Arc::clone(&self.tunnels), Peer))
     }

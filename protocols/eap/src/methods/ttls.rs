@@ -67,6 +67,10 @@ impl PeerOffer for TtlsPeer {
         MethodType::TTLS
     }
 
+    fn proves_server(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn PeerMethod> {
         let inner = Peer { user: self.user.clone(), wait: PeerWait::Tunnel(self.inside.clone()) };
         Box::new(PeerSide::new(Some(VERSION), self.framing, Arc::clone(&self.tunnels), inner))

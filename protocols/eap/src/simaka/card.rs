@@ -2,6 +2,8 @@
 //! Read 3GPP TS 33.102 §6.3.3 (authentication), §6.3.5 (resynchronisation) first.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use keytoll_engine::Crypto;
 use keytoll_engine::crypto::Secret;
@@ -45,6 +47,12 @@ impl Algorithm {
     }
 }
 
+/// What a card does not forget when the power goes: TS 33.102 §6.3.3 wants SQN_MS kept.
+pub trait Memory: fmt::Debug + Send + Sync {
+    /// Keeps the sequence numbers accepted so far; whether they are kept.
+    fn keep(&self, window: &Window) -> bool;
+}
+
 /// A card with its memory.
 #[derive(Debug, Clone)]
 pub struct Card {
@@ -54,6 +62,8 @@ pub struct Card {
     pub realm: String,
     algorithm: Algorithm,
     window: Window,
+    /// Where the window outlives the card, if anywhere.
+    memory: Option<Arc<dyn Memory>>,
     temporary: BTreeMap<Flavour, Temporary>,
 }
 
@@ -95,13 +105,21 @@ pub enum Refused {
     Mac,
     /// The sequence number is not fresh; here is AUTS.
     Synchronise([u8; 14]),
+    /// It cannot keep the sequence number, and would take the challenge again.
+    Memory,
 }
 
 impl Card {
     /// A card that has accepted sequence numbers up to `highest`.
     pub fn new(imsi: Imsi, realm: &str, algorithm: Algorithm, highest: Sqn) -> Self {
         let window = Window::starting_at(highest);
-        Self { imsi, realm: realm.to_owned(), algorithm, window, temporary: BTreeMap::new() }
+        Self { imsi, realm: realm.to_owned(), algorithm, window, memory: None, temporary: BTreeMap::new() }
+    }
+
+    /// The same card with sequence numbers that it has from its memory, and keeps there.
+    #[must_use]
+    pub fn remembering(self, window: Window, memory: Arc<dyn Memory>) -> Self {
+        Self { window, memory: Some(memory), ..self }
     }
 
     /// As if it had accepted sequence numbers of another network, `steps` beyond the highest so far.
@@ -130,9 +148,15 @@ impl Card {
         if Secret::from(&macs.mac_a[..]) != Secret::from(&mac_a[..]) {
             return Err(Refused::Mac);
         }
-        if !self.window.accept(Sqn::from(sqn)) {
-            return Err(Refused::Synchronise(auts(milenage, rand, self.window.highest(), crypto)));
+        let mut window = self.window.clone();
+        if !window.accept(Sqn::from(sqn)) {
+            return Err(Refused::Synchronise(auts(milenage, rand, window.highest(), crypto)));
         }
+        // Kept before anybody hears the answer: what was answered once is never answered again.
+        if self.memory.as_ref().is_some_and(|memory| !memory.keep(&window)) {
+            return Err(Refused::Memory);
+        }
+        self.window = window;
         Ok(Answer { res: response.res.clone(), ck: challenge.ck(crypto), ik: challenge.ik(crypto) })
     }
 

@@ -40,6 +40,10 @@ impl PeerOffer for PeerSide {
         MethodType(self.flavour.method_type())
     }
 
+    fn proves_server(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn PeerMethod> {
         let (settings, card) = (Arc::clone(&self.settings), self.card.clone());
         Box::new(PeerConversation { flavour: self.flavour, settings, card, running: None })

@@ -28,6 +28,8 @@ pub const UNEXPECTED: &str = "EAP unexpected message";
 pub const NO_KDF: &str = "EAP no acceptable key derivation";
 /// The identity messages the two sides saw differ.
 pub const CHECKCODE: &str = "EAP wrong checkcode";
+/// The card cannot keep the sequence number of a challenge, and would take it again.
+pub const CARD_MEMORY: &str = "EAP card cannot keep its sequence number";
 /// EAP-AKA although both sides can do EAP-AKA′.
 pub const BIDDING_DOWN: &str = "EAP bidding down";
 /// The other side said that it failed.

@@ -7,7 +7,10 @@ use std::fmt;
 
 /// Bits of IND (TS 33.102 §C.3.2 profile 1).
 const IND_BITS: u32 = 5;
-const INDS: usize = 1 << IND_BITS;
+/// How many values IND has.
+pub const INDS: usize = 1 << IND_BITS;
+/// The highest SEQ.
+pub const SEQ_MAX: u64 = (1 << (48 - IND_BITS)) - 1;
 const MASK: u64 = (1 << 48) - 1;
 
 /// TS 33.102 §C.2.1: a jump of more than Δ = 2²⁸ is refused, so that nobody can wear the counter out.
@@ -71,6 +74,16 @@ impl Window {
     /// A card that accepted nothing above `highest` yet.
     pub fn starting_at(highest: Sqn) -> Self {
         Self { seqs: [highest.seq(); INDS] }
+    }
+
+    /// A card that accepted these values of SEQ, one under each IND; none if one has more than 43 bits.
+    pub fn restored(seqs: [u64; INDS]) -> Option<Self> {
+        seqs.iter().all(|&seq| seq <= SEQ_MAX).then_some(Self { seqs })
+    }
+
+    /// The highest SEQ accepted under each IND.
+    pub const fn seqs(&self) -> &[u64; INDS] {
+        &self.seqs
     }
 
     /// Accepts a fresh sequence number and remembers it; says whether it was.

@@ -279,3 +279,59 @@ fn a_failure_is_sent_before_it_is_told() {
         assert_eq!(world.give_peer(&mut peer, &end), PeerOutput::Failed(Reason("TLS unknown CA")));
     }
 }
+
+/// RFC 5998 §4: where nothing has proved who the server is, no password is shown to it, whichever method it asks for.
+#[test]
+fn an_unproved_server_is_told_no_password() {
+    let mut world = World::real();
+    let ours =
+        || vec![md5_peer("pässword"), gtc_peer("pässword"), mschapv2_peer("pässword"), Arc::new(Mutual)];
+    for kind in [MethodType::MD5, MethodType::GTC, MethodType::MSCHAPV2] {
+        let request = packet::request(5, kind, &[1, 1]);
+        let nak = packet::response(5, MethodType::NAK, &[MethodType::AKA.0]);
+        let mut peer = peer(ours(), USER).to_unproved_server();
+        assert_eq!(world.give_peer(&mut peer, &request), PeerOutput::Send(nak), "{kind}");
+    }
+    let mut peer = peer(ours(), USER).to_unproved_server();
+    let answer = world.give_peer(&mut peer, &packet::request(5, MethodType::AKA, &[]));
+    assert_eq!(answer, PeerOutput::Send(packet::response(5, MethodType::AKA, USER.as_bytes())));
+}
+
+/// RFC 7296 §2.16: IKE has told the server who we are, until the server asks itself.
+#[test]
+fn methods_have_the_identity_that_the_server_was_told() {
+    let mut world = World::real();
+    let began = |world: &mut World, asks: bool| {
+        let mut peer = peer(vec![Arc::new(Mutual)], USER).known_as(b"idi@lab".to_vec());
+        if asks {
+            world.give_peer(&mut peer, &packet::request(4, MethodType::IDENTITY, &[]));
+        }
+        world.give_peer(&mut peer, &packet::request(5, MethodType::AKA, &[]))
+    };
+    let said = |name: &[u8]| PeerOutput::Send(packet::response(5, MethodType::AKA, name));
+    assert_eq!(began(&mut world, false), said(b"idi@lab"));
+    assert_eq!(began(&mut world, true), said(USER.as_bytes()));
+}
+
+/// A method that proves the server, and says as whom it was begun.
+struct Mutual;
+
+impl PeerOffer for Mutual {
+    fn method(&self) -> MethodType {
+        MethodType::AKA
+    }
+
+    fn proves_server(&self) -> bool {
+        true
+    }
+
+    fn begin(&self) -> Box<dyn PeerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl PeerMethod for Mutual {
+    fn on_request(&mut self, _: &Message<'_>, turn: &mut Turn<'_, '_>) -> PeerStep {
+        PeerStep::Continue(turn.identity.to_vec())
+    }
+}

@@ -95,6 +95,7 @@ pub(super) fn aka(
         Ok(answer) => answer_with(&wait, &answer, (&rand, &autn), message, shared, cx),
         Err(Refused::Synchronise(auts)) => resynchronise(wait, auts, message, shared),
         Err(Refused::Mac | Refused::NotUmts) => Err(Refusal::reject(reason::NETWORK_REJECTED)),
+        Err(Refused::Memory) => Err(Refusal::client_error(UNABLE_TO_PROCESS, reason::CARD_MEMORY)),
     }
 }
 
