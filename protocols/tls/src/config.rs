@@ -136,6 +136,9 @@ impl Client {
         };
         // EAP has no server name to send.
         client.enable_sni = false;
+        // RFC 9427 §2.1: without RFC 7627 keys of TLS 1.2 are not bound to the handshake, so that somebody in the middle could
+        // have the same with both sides.
+        client.require_ems = true;
         client.key_log = Arc::new(LentKeys);
         let memory = Arc::new(ClientMemory::default());
         client.resumption = match config.resumption {
@@ -175,6 +178,7 @@ impl Server {
             None => builder.with_no_client_auth(),
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
+        server.require_ems = true;
         server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
         let memory = Arc::new(ServerMemory::default());

@@ -418,3 +418,37 @@ proptest::proptest! {
         }
     }
 }
+
+/// Takes extended_master_secret out of the hello that a flight begins with.
+fn without_extended_master_secret(flight: &[u8]) -> Vec<u8> {
+    const EXTENSION: [u8; 4] = [0, 23, 0, 0];
+    let mut flight = flight.to_vec();
+    // Record(5) Type(1) Length(3) Version(2) Random(32) Session-Id(1 + n), and in a ServerHello a suite and no compression.
+    let after_session = 5 + 4 + 34 + 1 + usize::from(flight[43]);
+    let is_client = flight[5] == 1;
+    let suites = usize::from(u16::from_be_bytes([flight[after_session], flight[after_session + 1]]));
+    let extensions = after_session + if is_client { 2 + suites + 2 } else { 3 };
+    let at = extensions + flight[extensions..].windows(4).position(|found| found == EXTENSION).unwrap();
+    flight.drain(at..at + 4);
+    for length in [3, 7, extensions] {
+        let less = u16::from_be_bytes([flight[length], flight[length + 1]]) - 4;
+        flight[length..length + 2].copy_from_slice(&less.to_be_bytes());
+    }
+    flight
+}
+
+/// RFC 9427 §2.1, RFC 7627 §1: without it somebody in the middle has the same keys with both sides, and what is proved
+/// inside one tunnel is proved in the other.
+#[test]
+fn keys_of_tls_1_2_are_bound_to_the_handshake_or_there_are_none() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (of_client, of_server) = (world.client(Version::Tls12), world.server(Version::Tls12));
+    let (mut client, mut server) = pair(&of_client, &of_server);
+    let hello = client.session().take_output();
+    assert_eq!(server.feed(&without_extended_master_secret(&hello)), Err(Failure::Parameters));
+    let (mut client, mut server) = pair(&of_client, &of_server);
+    let hello = client.session().take_output();
+    server.feed(&hello).unwrap();
+    let flight = server.session().take_output();
+    assert_eq!(client.feed(&without_extended_master_secret(&flight)), Err(Failure::Parameters));
+}
