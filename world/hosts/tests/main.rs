@@ -1,5 +1,7 @@
 //! Every integration test of this crate as one program, so that it is linked once.
 
+mod chain;
+mod chain_corpus;
 mod children;
 mod common;
 mod conversation;

@@ -99,7 +99,7 @@ fn gateway(
 ) -> Gateway {
     let radius = client::Config {
         local: GATEWAY,
-        ports: 40_000..=40_000,
+        ports: (40_000..=40_007).collect(),
         server: client::Server::new(AAA, secret()),
         nas_identifier: "gw.lab".into(),
         retransmission: client::Retransmission::default(),
@@ -175,6 +175,24 @@ impl Bench {
     pub(crate) fn accounting(mut self) -> Self {
         let (credential, _) = certificate("gw.lab");
         self.gateway = gateway(credential, true, &Seed::from(1), |_| {});
+        self
+    }
+
+    /// Nothing but EAP proves the gateway (RFC 5998).
+    pub(crate) fn eap_only(mut self) -> Self {
+        let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
+        self.gateway = gateway(credential, false, &seed, |terms| terms.local = Prove::Eap);
+        let peers = self.device_methods.clone();
+        self.device = device(trust, peers, &seed, |terms| terms.remote = Believe::Eap);
+        self
+    }
+
+    /// The gateway lets nobody in but this one.
+    pub(crate) fn expecting(mut self, name: &str) -> Self {
+        let (credential, _) = certificate("gw.lab");
+        self.gateway = gateway(credential, false, &Seed::from(1), |terms| {
+            terms.remote_id = Some(name.parse().unwrap());
+        });
         self
     }
 

@@ -148,8 +148,10 @@ fn owned(lines: &[&str]) -> Vec<String> {
 
 /// When the device gives up after two minutes, the gateway has done so, too.
 const FORGOTTEN: &str = "gw: unknown SPI";
-const UNANSWERED: &str = "aaa: repeated while unanswered";
-const WAITED: &str = "gw: request not answered yet";
+/// The AAA server answers what it cannot use, and after so much of it no more.
+const USELESS: [&str; 2] = ["ue was told: EAP Failure", "aaa found: EAP packets that cannot be used"];
+const NO_REQUEST: [&str; 2] =
+    ["ue was told: EAP Failure", "gw found: RADIUS challenge without an EAP request"];
 const TIMEOUT: [&str; 2] = ["ue was told: EAP Failure", "gw found: RADIUS timeout"];
 
 #[test]
@@ -217,19 +219,24 @@ fn with_challenges(change: fn(&mut Datagram)) -> Bench {
 #[test]
 fn an_identifier_out_of_step_is_not_answered_by_the_server() {
     let bench = with_challenges(|datagram| change_eap(datagram, 1, |identifier| identifier.wrapping_add(1)));
-    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP unexpected identifier", UNANSWERED]);
+    check(&bench, &USELESS, &["aaa: EAP unexpected identifier"]);
 }
 
 #[test]
-fn packets_that_cannot_be_read_are_not_answered_by_the_device() {
-    // RFC 7296 §3.16: IKE looks at the length itself.
+fn challenges_without_a_request_are_not_forwarded_to_the_device() {
+    // RFC 3579 §2.2: the NAS checks Code and Length of what the server says, too.
     let cut = with_challenges(|datagram| change_eap(datagram, 3, |length| length + 1));
-    check(&cut, &["ue found: INVALID_SYNTAX"], &[]);
-    let code = with_challenges(|datagram| change_eap(datagram, 0, |_| 9));
-    let why = "ue: EAP code at offset 0: value 9 is not allowed";
-    check(&code, &["ue found: timeout"], &[why, FORGOTTEN]);
-    let response = with_challenges(|datagram| change_eap(datagram, 0, |_| 2));
-    check(&response, &["ue found: timeout"], &["ue: EAP response at the peer", FORGOTTEN]);
+    let unheard = ["ue: EAP end before the beginning"];
+    check(&cut, &NO_REQUEST, &unheard);
+    for code in [2, 3, 4, 9] {
+        let bench = match code {
+            2 => with_challenges(|datagram| change_eap(datagram, 0, |_| 2)),
+            3 => with_challenges(|datagram| replace_eap(datagram, &[3, 1, 0, 4])),
+            4 => with_challenges(|datagram| replace_eap(datagram, &[4, 1, 0, 4])),
+            _ => with_challenges(|datagram| change_eap(datagram, 0, |_| 9)),
+        };
+        check(&bench, &NO_REQUEST, &unheard);
+    }
 }
 
 #[test]
@@ -253,7 +260,7 @@ fn an_early_success_is_not_believed_either() {
         true
     };
     let bench = Bench::new(tls_peer(), tls()).tampered(success).run();
-    check(&bench, &["ue found: timeout"], &["ue: EAP unsolicited Success", FORGOTTEN]);
+    check(&bench, &NO_REQUEST, &[]);
 }
 
 #[test]
@@ -291,7 +298,7 @@ fn truncated_fragments_are_not_answered() {
     let bench = Bench::new(tls_peer(), cut()).run();
     check(&bench, &["ue found: timeout"], &["ue: EAP-TLS packet cut short", FORGOTTEN]);
     let bench = Bench::new(cut(), tls()).run();
-    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP-TLS packet cut short", UNANSWERED]);
+    check(&bench, &USELESS, &["aaa: EAP-TLS packet cut short"]);
 }
 
 #[test]
@@ -334,7 +341,7 @@ fn an_eap_start_halfway_begins_nothing_anew() {
         true
     };
     let bench = Bench::new(md5_peer(), md5_server()).tampered(start).run();
-    check(&bench, &TIMEOUT, &[WAITED, "aaa: EAP begins twice", UNANSWERED]);
+    check(&bench, &USELESS, &["aaa: EAP begins twice"]);
 }
 
 /// The State of another conversation: the server knows it no more.
@@ -573,4 +580,94 @@ fn no_key_is_in_a_log() {
             assert!(!log.contains(&spelling), "{spelling}");
         }
     }
+}
+
+/// Finds the device's response to MD5-Challenge in a datagram that null cryptography leaves readable.
+fn md5_response(datagram: &mut Datagram) -> Option<&mut [u8]> {
+    let is_response = |window: &[u8]| window[0] == 2 && window[4..] == [4, 16];
+    let at = datagram.bytes.windows(6).position(is_response).filter(|_| datagram.from.ip == DEVICE)?;
+    Some(&mut datagram.bytes[at..])
+}
+
+/// RFC 3579 §2.2: what is no answer to the request that is out never reaches the AAA server, and ends the device's turn.
+#[test]
+fn the_gateway_forwards_nothing_but_answers() {
+    type Change = fn(&mut [u8]);
+    let changes: [(Change, &str); 3] = [
+        (|eap| eap[1] ^= 0x55, "gw found: EAP unexpected identifier"),
+        (|eap| eap[0] = 1, "gw found: EAP packet that is no response"),
+        (|eap| eap[0] = 9, "gw found: EAP packet that is no response"),
+    ];
+    for (change, found) in changes {
+        let forwarded = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&forwarded);
+        let junk = move |datagram: &mut Datagram| {
+            md5_response(datagram).into_iter().for_each(change);
+            *count.lock().unwrap() += usize::from(is_request(datagram));
+            true
+        };
+        let bench = Bench::new(md5_peer(), md5_server()).tampered(junk).run();
+        check(&bench, &["ue was told: EAP Failure", found], &[]);
+        assert_eq!(*forwarded.lock().unwrap(), 1, "the identity, {found}");
+    }
+}
+
+/// RFC 3579 §2.6.3: the code of the answer decides, whatever its EAP packet says.
+#[test]
+fn a_reject_with_a_success_inside_is_a_failure() {
+    let success = |datagram: &mut Datagram| {
+        if is_answer(datagram) && datagram.bytes[0] == 3 {
+            change_eap(datagram, 0, |_| 3);
+        }
+        true
+    };
+    let bench = Bench::new(Arc::new(GtcPeer { password: password() }), md5_server()).tampered(success).run();
+    check(&bench, &["ue was told: EAP Failure", "aaa found: EAP no acceptable method"], &[]);
+}
+
+/// Takes every attribute of a kind out of the Access-Accept, as a foreign RADIUS server would leave it out.
+fn without(kind: AttributeType) -> impl FnMut(&mut Datagram) -> bool {
+    move |datagram| {
+        while is_answer(datagram)
+            && datagram.bytes[0] == 2
+            && let Some(value) = value_at(&datagram.bytes, kind)
+        {
+            datagram.bytes.drain(value.start - 2..value.end);
+            let length = u16::try_from(datagram.bytes.len()).unwrap().to_be_bytes();
+            datagram.bytes[2..4].copy_from_slice(&length);
+        }
+        true
+    }
+}
+
+const WRONG_IDENTITY: [&str; 2] = ["ue was told: AUTHENTICATION_FAILED", "gw found: unexpected identity"];
+
+/// RFC 7296 §2.16: the device says in IKE that it is [`USER`]; what counts is whom EAP proved.
+#[test]
+fn who_gets_in_is_whom_eap_proved_not_who_idi_says() {
+    let certified = || (tls_peer_of(&tls_config(MALLORY)), tls());
+    let by_password = || (md5_peer(), md5_server());
+    for (ends, proved) in [(certified(), MALLORY), (by_password(), USER)] {
+        for expected in [USER, MALLORY] {
+            let (peer, server) = (Arc::clone(&ends.0), Arc::clone(&ends.1));
+            let bench = Bench::new(peer, server).expecting(expected).run();
+            let said: &[&str] = if expected == proved { &["ue got in"] } else { &WRONG_IDENTITY };
+            assert_eq!(bench.said(), owned(said), "{proved} where {expected} is expected");
+        }
+    }
+}
+
+#[test]
+fn an_accept_that_names_nobody_proves_nobody() {
+    let nameless = || Bench::new(md5_peer(), md5_server()).tampered(without(AttributeType::USER_NAME));
+    assert_eq!(nameless().expecting(USER).run().said(), owned(&WRONG_IDENTITY));
+    assert_eq!(nameless().run().said(), owned(&["ue got in"]), "where anybody is expected");
+}
+
+/// RFC 5998 §4: whoever asks is told a password only where something has proved who that is.
+#[test]
+fn a_gateway_that_proved_nothing_is_told_no_password() {
+    let refused = ["ue was told: EAP Failure", "aaa found: EAP no acceptable method"];
+    check(&Bench::new(md5_peer(), md5_server()).eap_only().run(), &refused, &[]);
+    assert_eq!(Bench::new(tls_peer(), tls()).eap_only().run().said(), owned(&["ue got in"]));
 }
