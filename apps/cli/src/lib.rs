@@ -15,6 +15,7 @@ mod interrupt;
 mod list;
 mod live;
 mod measure;
+mod printable;
 mod profile;
 mod report;
 mod run;

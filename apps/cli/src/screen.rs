@@ -13,6 +13,7 @@ use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
 
 use crate::args::Color;
+use crate::printable;
 
 /// The command line or the scenario is wrong.
 const WRONG: u8 = 2;
@@ -57,7 +58,7 @@ pub(crate) fn fail(report: &Report, color: Color) -> ExitCode {
         text = format!("{report}\n");
     }
     // Nobody is left to tell when stderr is closed.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(printable::colored(&text).as_bytes());
     let is_wrong = report.is::<ScenarioError>() || report.is::<Usage>();
     ExitCode::from(if is_wrong { WRONG } else { ENVIRONMENT })
 }
@@ -71,7 +72,7 @@ fn theme(color: Color) -> GraphicalTheme {
 /// Writes data to stdout. A reader that has gone (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(printable::block(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(miette!("cannot write to stdout: {error}"))
         }
@@ -141,7 +142,7 @@ pub(crate) fn progress_bar(length: u64, of: &str) -> ProgressBar {
 /// Says something on stderr that is not data.
 pub(crate) fn note(text: &str) {
     // Nobody is left to tell when stderr is closed.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(printable::block(text).as_bytes());
 }
 
 /// Says on stderr that there is less than was asked for, if somebody wanted an end.
@@ -159,7 +160,7 @@ pub(crate) fn interrupted(stop: &AtomicBool) -> Option<String> {
 
 /// JSON as people can read it, with a newline at its end.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Report> {
-    print(&format!("{value:#}\n"))
+    print(&printable::json(&format!("{value:#}\n")))
 }
 
 /// Rows of cells, aligned in columns two spaces apart. A column that is empty everywhere is left out.

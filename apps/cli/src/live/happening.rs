@@ -10,6 +10,8 @@ use keytoll_ike::wire::TrafficSelector;
 use keytoll_scenario::node::Role;
 use serde_json::{Map, Value, json};
 
+use crate::printable;
+
 /// Something that happened.
 #[derive(Debug)]
 pub(crate) struct Happening {
@@ -81,7 +83,7 @@ impl fmt::Display for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
         self.fields.iter().try_for_each(|(key, value)| match value {
-            Value::String(text) => write!(f, " {key}={text}"),
+            Value::String(text) => write!(f, " {key}={}", printable::line(text)),
             other => write!(f, " {key}={other}"),
         })
     }
@@ -146,12 +148,35 @@ fn of_ike(event: &v2::Event) -> Option<Happening> {
 }
 
 fn of_established(established: &Established) -> Happening {
+    let is_other = established.peer.as_ref() != Some(&established.claimed);
     Happening::new("established")
         .with("spi", spi(established.sa.0))
         .with("peer_spi", spi(established.peer_spi))
-        .with("peer", shown(&established.peer))
+        .with("peer", established.peer.as_ref().map(shown))
+        .with("claimed", is_other.then(|| shown(&established.claimed)))
         .with("remote", address(established.remote))
         .with("suite", shown(established.suite))
         .with("address", established.address.map(shown))
         .with("auth_lifetime_s", established.auth_lifetime.map(|lifetime| Value::from(lifetime.as_secs())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an HSS, an AAA server and a gateway are told by others, and log.
+    #[test]
+    fn nothing_that_others_say_begins_a_line_of_the_log() {
+        let foreign = "001\n2026-01-01 INFO keytoll: accepted user=boss\u{1b}[2J";
+        let answered = Event::Answered { imsi: foreign.to_owned(), outcome: Ok(1) };
+        let rejected = Event::Rejected { name: foreign.into(), why: "EAP unknown user" };
+        for event in [answered, rejected, Event::Accepted(foreign.into())] {
+            let happening = Happening::of(&event).unwrap();
+            let line = happening.to_string();
+            assert!(!line.chars().any(char::is_control), "{line}");
+            assert!(line.contains(r"001\n2026"), "{line}");
+            let json = happening.json(Role::Hss, Time::ZERO).to_string();
+            assert!(!json.chars().any(char::is_control), "{json}");
+        }
+    }
 }

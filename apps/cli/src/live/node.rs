@@ -26,7 +26,7 @@ use super::log::Facts;
 use super::open;
 use super::tun::Tun;
 use crate::args::NodeArgs;
-use crate::{capture, interrupt, screen};
+use crate::{capture, interrupt, printable, screen};
 
 /// How long a node looks at nothing but its sockets.
 const LOOK_UP: Duration = Duration::from_secs(1);
@@ -123,6 +123,8 @@ impl Node {
             mistaken(&panics);
         }
         if let Some(why) = self.driver.take_interface_loss() {
+            let why = why.to_string();
+            let why = printable::line(&why);
             warn!(target: "keytoll", "this machine's interface is gone, and carries nothing any more: {why}");
         }
         let Some(event) = event else {
@@ -132,7 +134,7 @@ impl Node {
         self.books.note(&event);
         if let Some(Err(why)) = self.tun.as_mut().map(|tun| tun.note(&event)) {
             // The SAs are there all the same; whoever looks at the interface should know why it has no address.
-            warn!(target: "keytoll", "{why}");
+            warn!(target: "keytoll", "{}", printable::line(&why.to_string()));
         }
         // A busy gateway at `--log warn` is not to write what nobody reads; what is bad is a warning.
         let is_heard = self.tells
@@ -239,7 +241,7 @@ impl Node {
         if self.tells {
             let line = happening.json(self.role, self.now());
             // Nobody reads on; the log still has it.
-            let _ = screen::print(&format!("{line}\n"));
+            let _ = screen::print(&printable::json(&format!("{line}\n")));
         }
     }
 }

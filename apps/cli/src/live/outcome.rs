@@ -158,7 +158,7 @@ impl Outcome {
     fn negotiated(&self, attempt: &Attempt) -> String {
         let Some(established) = &attempt.established else { return String::new() };
         let mut rows = vec![
-            ["peer".to_owned(), format!("{} at {}", established.peer, established.remote)],
+            ["peer".to_owned(), format!("{} at {}", established.claimed, established.remote)],
             ["IKE suite".to_owned(), established.suite.to_string()],
             ["IKE SPIs".to_owned(), format!("{:016x} {:016x}", established.sa.0, established.peer_spi)],
             ["we proved".to_owned(), self.auth.clone()],
@@ -264,7 +264,7 @@ fn object(attempt: &Attempt) -> Value {
     put("failure", attempt.trouble.as_ref().map(|trouble| trouble.why().into()));
     put("sentence", attempt.trouble.as_ref().map(|trouble| trouble.sentence().into()));
     if let Some(established) = &attempt.established {
-        put("peer", Some(shown(&established.peer)));
+        put("peer", established.peer.as_ref().map(shown));
         put("remote", Some(shown(established.remote)));
         put("ike_suite", Some(shown(established.suite)));
         put("ike_spis", Some(json!([spi(established.sa.0), spi(established.peer_spi)])));

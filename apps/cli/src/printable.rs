@@ -1,0 +1,104 @@
+//! What others wrote, fit to be shown: an IMSI, a user's name, an identity or an error text from the wire may hold
+//! anything, newlines that begin a log line of their own and escape sequences that command a terminal among it. Everything
+//! that the program shows passes here, in `screen` and in the log.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// As part of one line: nothing in it ends the line, commands the terminal, or turns what stands beside it around.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    escaped(
+        text,
+        |char| char.is_control() || is_invisible(char),
+        |out, char| {
+            let _ = write!(out, "{}", char.escape_default());
+        },
+    )
+}
+
+/// As a block of lines of ours.
+pub(crate) fn block(text: &str) -> Cow<'_, str> {
+    let is_unfit = |char: char| !matches!(char, '\n' | '\t') && (char.is_control() || is_invisible(char));
+    escaped(text, is_unfit, |out, char| {
+        let _ = write!(out, "{}", char.escape_default());
+    })
+}
+
+/// As a block of lines in colours of ours: what sets a colour stays.
+pub(crate) fn colored(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut shown = block(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        shown.push_str(if is_color(part) { "\u{1b}" } else { "\\u{1b}" });
+        shown.push_str(&block(part));
+    }
+    shown
+}
+
+/// As JSON, whose strings may say every character by its number: what serde leaves as it is and terminals obey.
+// RFC 8259 §7: any character may be escaped.
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    let is_unfit = |char: char| (char.is_control() && char >= '\u{7f}') || is_invisible(char);
+    escaped(text, is_unfit, |out, char| {
+        let _ = char.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"));
+    })
+}
+
+/// Whether a sequence, after its ESC, does no more than set a colour: `[…m`.
+fn is_color(after: &str) -> bool {
+    let Some(sequence) = after.strip_prefix('[') else { return false };
+    let end = sequence.find(|char: char| !matches!(char, '0'..='9' | ';'));
+    end.is_some_and(|end| sequence[end..].starts_with('m'))
+}
+
+/// Ends lines, joins or reverses what stands beside it, and shows nothing.
+const fn is_invisible(char: char) -> bool {
+    matches!(
+        char,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
+}
+
+fn escaped(text: &str, is_unfit: impl Fn(char) -> bool, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
+    if !text.contains(&is_unfit) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if is_unfit(char) { escape(&mut shown, char) } else { shown.push(char) }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOREIGN: &str = "ue\r\n2026 INFO accepted\tuser=boss\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let shown = r"ue\r\n2026 INFO accepted\tuser=boss\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
+        assert_eq!(line(FOREIGN), shown);
+        assert!(matches!(line("ű – 文字"), Cow::Borrowed("ű – 文字")));
+    }
+
+    #[test]
+    fn a_block_keeps_its_lines_and_tabs_alone() {
+        assert_eq!(block("a\n\tb\u{1b}]0;title\u{7}\r"), "a\n\tb\\u{1b}]0;title\\u{7}\\r");
+    }
+
+    #[test]
+    fn of_sequences_colours_stay() {
+        let text = "\u{1b}[1;31mwrong\u{1b}[0m \u{1b}[2J\u{1b}]0;t\u{7}\u{1b}[3";
+        assert_eq!(colored(text), "\u{1b}[1;31mwrong\u{1b}[0m \\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3");
+    }
+
+    #[test]
+    fn json_reads_back_as_it_was() {
+        let value = serde_json::Value::from(FOREIGN);
+        let shown = json(&value.to_string()).into_owned();
+        assert!(!shown.chars().any(|char| char.is_control() || is_invisible(char)), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+}
