@@ -160,7 +160,7 @@ impl Setting<'_> {
             }
             Chain::Hostapd => {
                 let _aaa = Hostapd::start(self.lab, &self.login, self.aaa)?;
-                self.with_keytoll()
+                Setting { login: self.login.nameless(), ..*self }.with_keytoll()
             }
             Chain::EapolTest => {
                 let _aaa = self.keytoll(Node::Aaa)?;

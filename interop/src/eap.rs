@@ -39,13 +39,22 @@ pub struct Login {
     pub sqn: u64,
     /// Whether a conversation in TLS may continue an earlier one.
     pub resumption: bool,
+    /// Whether the AAA server says in its Access-Accept whom it has proved; hostapd does not.
+    pub names: bool,
 }
 
 impl Login {
     /// With the right password; the gateway asks for the identity only if that of IKE will not do.
     pub const fn new(method: Method) -> Self {
         let asks_identity = method.card().is_some();
-        Self { method, proposed: method, password: PASSWORD, asks_identity, sqn: 0, resumption: false }
+        let (proposed, password, sqn) = (method, PASSWORD, 0);
+        Self { method, proposed, password, asks_identity, sqn, resumption: false, names: true }
+    }
+
+    /// To an AAA server that does not say whom it has proved.
+    #[must_use]
+    pub const fn nameless(self) -> Self {
+        Self { names: false, ..self }
     }
 
     /// Who the device says it is in EAP.

@@ -81,21 +81,28 @@ fn raw_keys(node: Node, pki: Option<&Pki>) -> (String, String) {
 
 /// What device and gateway are told alike.
 fn common(node: Node, terms: &Terms) -> String {
-    let peer = peer_of(node);
     let version = match terms.version {
         IkeVersion::V2 => "",
         IkeVersion::V1Main => "connection.version = 1\n",
         IkeVersion::V1Aggressive => "connection.version = 1\nconnection.aggressive = true\n",
     };
     format!(
-        "{version}connection.identity = {:?}\nconnection.peer = {:?}\nconnection.suites = {:?}\n\
+        "{version}{}connection.identity = {:?}\nconnection.suites = {:?}\n\
          connection.esp_suites = {:?}\n{}\n",
+        expected(node, terms).map(|peer| format!("connection.peer = {peer:?}\n")).unwrap_or_default(),
         terms.own_id.unwrap_or(node.id()),
-        peer.id(),
         terms.ike.split(',').collect::<Vec<_>>(),
         terms.esp.split(',').collect::<Vec<_>>(),
         terms.keytoll
     )
+}
+
+/// Whom a node expects: a gateway with EAP whom the AAA server has proved, if that says so.
+fn expected(node: Node, terms: &Terms) -> Option<String> {
+    match (terms.auth, node) {
+        (Auth::Eap(login), Node::Gw) => login.names.then(|| login.user()),
+        _ => Some(peer_of(node).id().to_owned()),
+    }
 }
 
 fn credential(node: Node, pki: Option<&Pki>) -> String {

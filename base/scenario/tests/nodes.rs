@@ -31,6 +31,64 @@ fn the_examples_are_good_and_every_role_has_one() {
     assert!(plans.iter().all(|file| file.warnings.is_empty()), "{plans:?}");
 }
 
+/// A device with EAP, by its methods and how the gateway proves itself.
+fn eap_device(methods: &str, peer_auth: &str, more: &str) -> String {
+    format!(
+        "role = \"device\"\ngateway = \"127.0.0.1\"\n[connection]\nauth = \"eap\"\npeer_auth = {peer_auth}\n[eap]\n\
+         identity = \"ue@lab\"\npassword = \"p\"\nmethods = {methods}\n{more}"
+    )
+}
+
+const TLS: &str = "[tls]\nroots = \"root.crt\"\nserver_name = \"aaa\"\ncertificate = \"a\"\nkey = \"b\"\n";
+const CARD: &str = "[card]\nimsi = \"001010000000001\"\nrealm = \"lab\"\nk = \"00112233445566778899aabbccddeeff\"\n\
+                    opc = \"00112233445566778899aabbccddeeff\"\n";
+
+/// RFC 5998 §4: with EAP alone the method has to prove the gateway.
+#[test]
+fn no_password_is_shown_to_a_gateway_that_proves_nothing() {
+    let more = format!("{TLS}{CARD}state = \"card\"\n");
+    for method in EapMethod::ALL {
+        let text = eap_device(&format!("[\"tls\", {:?}]", method.name()), "\"eap-only\"", &more);
+        let is_bare_password = matches!(method, EapMethod::Md5 | EapMethod::MschapV2 | EapMethod::Gtc);
+        match Source::text("node.toml", &text).node() {
+            Ok(file) => assert!(!is_bare_password && file.warnings.is_empty(), "{method:?}: {file:?}"),
+            Err(error) => {
+                let expected = format!(
+                    "EAP method `{}` would show the password to a gateway that nothing has proved",
+                    method.name()
+                );
+                assert!(is_bare_password, "{method:?}: {error}");
+                assert_eq!(error.to_string(), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shared_key_before_a_password_and_a_forgetful_card_deserve_a_warning() {
+    let (shared, certified) = ("{ psk = \"k\" }", "{ roots = \"root.crt\" }");
+    let more = format!("{TLS}{CARD}");
+    let warnings = |methods: &str, peer_auth: &str| read(&eap_device(methods, peer_auth, &more)).warnings;
+    let [shown] = &warnings("\"md5\"", shared)[..] else { panic!("one warning") };
+    assert!(
+        shown.starts_with("EAP method `md5` shows the password to whoever knows the shared key"),
+        "{shown}"
+    );
+    let [forgets] = &warnings("\"aka\"", certified)[..] else { panic!("one warning") };
+    assert!(forgets.starts_with("the card forgets"), "{forgets}");
+    for (methods, peer_auth) in [("\"md5\"", certified), ("\"ttls-pap\"", shared), ("\"sim\"", shared)] {
+        assert_eq!(warnings(methods, peer_auth), Vec::<String>::new(), "{methods}");
+    }
+    let gateway = |auth: &str| {
+        let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\npeer_auth = \"eap\"\nauth = ";
+        let radius = "[radius]\nserver = \"127.0.0.1\"\nsecret = \"s\"\n";
+        read(&format!("{head}{auth}\n{radius}")).warnings
+    };
+    let [open] = &gateway(shared)[..] else { panic!("one warning") };
+    assert!(open.starts_with("connection `gateway` proves the gateway with a shared key"), "{open}");
+    assert_eq!(gateway("{ certificate = \"a\", key = \"b\" }"), Vec::<String>::new());
+}
+
 #[test]
 fn what_nobody_says_has_a_safe_default() {
     let file = read("role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\n");

@@ -272,7 +272,7 @@ pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess
     AaaAccess {
         radius: client::Config {
             local: sites.core,
-            ports: RADIUS_CLIENT_PORTS,
+            ports: RADIUS_CLIENT_PORTS.collect(),
             server: client::Server { authentication, accounting, secret: secret(seed) },
             nas_identifier: "gw.lab".to_owned(),
             retransmission: client::Retransmission::default(),

@@ -157,7 +157,7 @@ fn gateway(ike_at: [SocketAddr; 2], aaa: Addr, credential: Credential, seed: &Se
     let radius_port = sockets.locals()[2].port;
     let radius = client::Config {
         local: aaa.ip,
-        ports: radius_port..=radius_port,
+        ports: vec![radius_port],
         server: client::Server { authentication: aaa, ..client::Server::new(aaa.ip, secret()) },
         nas_identifier: "gw.lab".into(),
         retransmission: client::Retransmission::default(),

@@ -141,3 +141,106 @@ fn the_search_for_secrets_finds_them() {
     }
     assert!(!shows("nothing", PSK.as_bytes()));
 }
+
+/// One attempt after the other, each with what the one before left: pseudonyms, fast re-authentication identities, sequence
+/// numbers. The gateway passes on what IKE says of the device, or asks.
+#[test]
+fn a_card_connects_again_and_again() {
+    let runs = [("aka", '0', false), ("aka", '0', true), ("aka-prime", '6', false), ("sim", '1', true)];
+    for (method, prefix, asks) in runs {
+        let dir = Dir::new();
+        let server_file = dir.write("aaa.toml", &aaa(method, &subscriber("[[subscriber]]")));
+        let server = Node::start(&dir, &["aaa", &server_file]);
+        let gateway = eap_gateway(&server) + &format!("asks_identity = {asks}\n");
+        // Whatever it is called by, it is one subscriber.
+        let peer = format!("[connection]\npeer = \"{prefix}001010000000001@test\"");
+        let gateway = gateway.replace("[connection]", &peer);
+        let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway)]);
+        let card = format!("[card]\nrealm = \"test\"\n{}", subscriber(""));
+        let file = dir.write("ue.toml", &eap_device(&gw, method, &card));
+        let connected = keytoll(&["connect", &file, "--count", "4"]);
+        let told = text(&connected.stdout);
+        assert_eq!(connected.status.code(), Some(0), "{method}, asks {asks}: {told}\n{}", server.log());
+    }
+}
+
+/// RFC 7296 §2.16: the device says in IKE that it is the boss; EAP finds that it is not.
+#[test]
+fn connection_and_pool_are_those_of_whom_eap_proved() {
+    let dir = Dir::new();
+    let server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &aaa("mschapv2", ""))]);
+    let of_boss = eap_gateway(&server).replace("[connection]", "[[connection]]\npeer = \"boss@test\"");
+    let [head, radius] = of_boss.split("[radius]").collect::<Vec<_>>()[..] else { panic!("{of_boss}") };
+    let of_ue = head[head.find("[[connection]]").unwrap()..]
+        .replace("boss@test", "ue@test")
+        .replace("10.98.3", "10.98.4");
+    let both = format!("{head}{of_ue}[radius]{radius}asks_identity = true\n");
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &both)]);
+    let device =
+        eap_device(&gw, "mschapv2", "").replace("[connection]", "[connection]\nidentity = \"boss@test\"");
+    let connected = keytoll(&["connect", &dir.write("ue.toml", &device)]);
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stdout));
+    let up = gw.expect("established");
+    assert_eq!((&up["peer"], &up["claimed"]), (&"ue@test".into(), &"boss@test".into()), "{up}");
+    assert!(up["address"].as_str().unwrap().starts_with("10.98.4."), "{up}");
+    assert_eq!(gw.stop(), Some(0));
+    // The boss's connection alone is for nobody else.
+    let mut gw = Node::start(
+        &dir,
+        &["gateway", &dir.write("gw.toml", &format!("{head}[radius]{radius}asks_identity = true\n"))],
+    );
+    let device = device.lines().map(|line| match line.split_once(" = ") {
+        Some(("gateway", _)) => format!("gateway = \"127.0.0.1:{}\"\n", gw.port(0)),
+        Some(("gateway_nat_port", _)) => format!("gateway_nat_port = {}\n", gw.port(1)),
+        _ => format!("{line}\n"),
+    });
+    let refused = keytoll(&["connect", &dir.write("ue.toml", &device.collect::<String>())]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    assert_eq!(gw.expect("failed")["why"], "unexpected identity");
+}
+
+/// RFC 9048 §4: somebody who keeps EAP-AKA′ from both sides is found out, because the server says in EAP-AKA what it would
+/// rather have run.
+#[test]
+fn a_device_that_can_do_better_is_not_bidden_down() {
+    let dir = Dir::new();
+    let methods = "methods = [\"aka-prime\", \"aka\"]";
+    let server = aaa("aka", &subscriber("[[subscriber]]")).replace("methods = \"aka\"", methods);
+    let server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &server)]);
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &eap_gateway(&server))]);
+    let card = format!("[card]\nrealm = \"test\"\n{}", subscriber(""));
+    // The identity of EAP-AKA, as if somebody had changed the first digit on the way.
+    let plain = eap_device(&gw, "aka", &card);
+    let both =
+        plain.replace("methods = \"aka\"", &format!("{methods}\nidentity = \"0001010000000001@test\""));
+    let refused = keytoll(&["connect", &dir.write("both.toml", &both)]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    assert!(text(&refused.stdout).contains("EAP bidding down"), "{}", text(&refused.stdout));
+    let connected = keytoll(&["connect", &dir.write("plain.toml", &plain)]);
+    assert_eq!(connected.status.code(), Some(0), "a device without EAP-AKA′: {}", text(&connected.stdout));
+}
+
+/// TS 33.102 §6.3.3: a challenge whose sequence number the card has seen is not answered, in the next run of the program
+/// neither. An AAA server that begins anew repeats the numbers, as somebody would with recorded challenges.
+#[test]
+fn a_card_with_a_state_answers_no_challenge_twice() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Dir::new();
+    let server_file = dir.write("aaa.toml", &aaa("aka", &subscriber("[[subscriber]]")));
+    let messages = |state: &str| {
+        let server = Node::start(&dir, &["aaa", &server_file]);
+        let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &eap_gateway(&server))]);
+        let card = format!("[card]\nrealm = \"test\"\n{}{state}", subscriber(""));
+        let file = dir.write("ue.toml", &eap_device(&gw, "aka", &card));
+        let connected = keytoll(&["connect", &file, "--json"]);
+        assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stderr));
+        let outcome: serde_json::Value = serde_json::from_slice(&connected.stdout).unwrap();
+        (outcome["attempts"][0]["messages"].as_u64().unwrap(), text(&connected.stderr).to_owned())
+    };
+    let state = "state = \"card\"\n";
+    let (first, again) = (messages(state).0, messages(state).0);
+    assert_eq!(again, first + 2, "the card asks for another number");
+    assert_eq!(dir.path("card").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let (forgetful, said) = messages("");
+    assert!(forgetful == first && said.contains("the card forgets"), "{said}");
+}

@@ -1,6 +1,7 @@
 //! `role = "device"`: an IKE initiator, with what it proves itself by.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use keytoll_engine::crypto::Secret;
 
@@ -63,6 +64,8 @@ pub struct CardPlan {
     pub realm: String,
     /// The access network's name for AKA′; none: whatever the server says.
     pub access_network: Option<String>,
+    /// Where the card keeps its sequence numbers; none: nowhere.
+    pub state: Option<Placed<PathBuf>>,
 }
 
 const KEYS: &[&str] = &[
@@ -83,7 +86,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, Sc
     document.only("a device", &[KEYS, ENDPOINT_KEYS].concat())?;
     let item = document.need("connection", "a device")?;
     let connection = connection::read(item, Role::Device, files)?;
-    let eap = eap(document, &connection, files)?;
+    let eap = eap(document, item, &connection, files)?;
     let plan = DevicePlan {
         gateway: socket(document.need("gateway", "a device")?, 500)?,
         gateway_nat_port: port(document, "gateway_nat_port", 4500)?,
@@ -117,6 +120,7 @@ fn check(plan: &DevicePlan, item: &Item) -> Result<(), ScenarioError> {
 /// What EAP takes, if the connection proves us with it.
 fn eap(
     document: &Table,
+    connection_item: &Item,
     connection: &ConnectionPlan,
     files: &mut Files,
 ) -> Result<Option<EapPlan>, ScenarioError> {
@@ -138,7 +142,23 @@ fn eap(
         methods,
     };
     check_eap(&plan, item)?;
+    if matches!(connection.believe, BelievePlan::Eap) {
+        check_eap_only(&plan, connection_item)?;
+    }
     Ok(Some(plan))
+}
+
+/// A gateway that EAP alone proves must be proved by it.
+fn check_eap_only(plan: &EapPlan, connection: &Item) -> Result<(), ScenarioError> {
+    let Some(unsafe_one) = plan.methods.iter().find(|method| !method.proves_server()) else { return Ok(()) };
+    let message = format!(
+        "EAP method `{}` would show the password to a gateway that nothing has proved",
+        unsafe_one.name()
+    );
+    let error = connection.spot.error(message, "`peer_auth = \"eap-only\"`");
+    Err(error.hint(
+        "`peer_auth = { roots = … }`, or a method that proves the server: `tls`, `ttls-…`, `peap-…`, `sim`, `aka` or `aka-prime` (RFC 5998 §4)",
+    ))
 }
 
 /// Every method has what it proves the device with.
@@ -186,7 +206,8 @@ fn check_tls(plan: &EapPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError>
 fn card(item: &Item, files: &mut Files) -> Result<CardPlan, ScenarioError> {
     let table = item.table()?;
     Ok(CardPlan {
-        subscriber: subscriber::read(item, &["realm", "access_network"], 0, files)?,
+        subscriber: subscriber::read(item, &["realm", "access_network", "state"], 0, files)?,
+        state: table.get("state").map(|item| files.path(item)).transpose()?,
         realm: table.need("realm", "a card")?.text("a realm")?.to_owned(),
         access_network: table
             .or("access_network", None, |item| item.text("a name").map(|name| Some(name.into())))?,

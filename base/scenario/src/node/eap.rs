@@ -90,6 +90,12 @@ impl EapMethod {
         )
     }
 
+    // RFC 5998 §4: mutual authentication, keys, and nothing to guess a password by.
+    /// Whether it is safe where nothing but itself proves who the other side is.
+    pub const fn proves_server(self) -> bool {
+        self.has_card() || self.has_tls()
+    }
+
     /// Whether a password proves the user.
     pub const fn has_password(self) -> bool {
         !self.has_card() && !matches!(self, Self::Tls)

@@ -41,7 +41,7 @@ pub struct RadiusPlan {
     pub secret: Secret,
     /// The address requests come from; none: whichever leads there.
     pub local: Option<Placed<IpAddr>>,
-    /// Source ports, 256 outstanding requests each; none: one that is free.
+    /// Source ports, 256 outstanding requests each; none: eight that are free.
     pub ports: Option<RangeInclusive<u16>>,
     /// NAS-Identifier.
     pub identifier: String,

@@ -67,6 +67,7 @@ const SHOWN_KEYS: &[&str] = &[
     "user",
     "imsi",
     "sqn",
+    "state",
     "access_network",
     "pseudonyms",
     "fast_reauth",

@@ -9,6 +9,7 @@
 //! ([`Placed`]): whoever opens them can blame that place.
 
 mod aaa;
+mod advice;
 mod connection;
 mod device;
 mod eap;
@@ -143,5 +144,7 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
         Role::Aaa => NodePlan::Aaa(Box::new(aaa::read(&document, &mut files)?)),
         Role::Hss => NodePlan::Hss(Box::new(hss::read(&document, &mut files)?)),
     };
-    Ok(NodeFile { plan, warnings: files.into_warnings() })
+    let mut warnings = files.into_warnings();
+    warnings.extend(advice::of(&plan));
+    Ok(NodeFile { plan, warnings })
 }

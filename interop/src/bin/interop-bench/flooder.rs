@@ -212,13 +212,14 @@ fn radius_samples(flood: &Flood, seed: &Seed) -> Result<Samples> {
     for secret in [RADIUS_SECRET, "another secret"] {
         let config = client::Config {
             local,
-            ports: 1..=1,
+            ports: vec![1],
             server: client::Server::new(flood.to, Secret::from(secret.as_bytes())),
             nas_identifier: "flood".into(),
             retransmission: client::Retransmission::default(),
         };
         let request = Authenticate {
             conversation: ConversationId(1),
+            peer: None,
             user_name: USER.into(),
             credential: Credential::Eap(packet::response(0, MethodType::IDENTITY, USER.as_bytes())),
             state: None,

@@ -145,6 +145,7 @@ impl Crowd {
     fn ask(&mut self, conversation: ConversationId, eap: Vec<u8>, state: Option<State>, cx: &mut Ctx<'_>) {
         let request = Authenticate {
             conversation,
+            peer: None,
             user_name: USER.into(),
             credential: Credential::Eap(eap),
             state,

@@ -30,7 +30,7 @@ impl Blueprint {
     pub(super) fn draw(plan: &DevicePlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
         let eap = plan.eap.as_ref().map(|plan| eap::peer(plan, trusts)).transpose()?;
         // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same unless the plan says otherwise.
-        let claimed = eap.as_ref().map(|eap| claimed(&eap.identity.now()));
+        let claimed = eap.as_ref().map(|eap| Identity::of_name(&eap.identity.now()));
         let connection = ike::connection(&plan.connection, claimed, trusts)?;
         let mut ike = ike::endpoint(&plan.endpoint, vec![connection]);
         ike.responder_ports = Some((plan.gateway.port(), plan.gateway_nat_port));
@@ -65,11 +65,4 @@ impl Blueprint {
         };
         Device::new(config, seed, "ue").with_limits(self.sa_limits)
     }
-}
-
-/// What EAP calls the device, as IKE writes it: what is no identity of another kind is a Network Access Identifier.
-fn claimed(name: &[u8]) -> Identity {
-    let text = std::str::from_utf8(name).ok();
-    let parsed = text.and_then(|text| text.parse().ok());
-    parsed.unwrap_or_else(|| Identity::new(keytoll_ike::number::IdKind::ID_RFC822_ADDR, name))
 }

@@ -103,7 +103,8 @@ impl Device<'_> {
 
     fn wallet(&self) -> Wallet {
         let network = self.plan.card.as_ref().and_then(|card| card.access_network.clone());
-        Wallet { network: network.map(String::into_bytes), ..Wallet::default() }
+        let can_prime = prefers_prime(&self.plan.methods);
+        Wallet { network: network.map(String::into_bytes), can_prime, ..Wallet::default() }
     }
 
     fn tls(&self) -> &TlsPlan {
@@ -198,6 +199,7 @@ impl Proposer<'_> {
             pseudonyms: self.plan.pseudonyms,
             reauthentications_max: self.plan.fast_reauth,
             network: self.plan.access_network.clone().into_bytes(),
+            prefers_prime: prefers_prime(&self.plan.methods),
             ..Settings::default()
         }
     }
@@ -228,6 +230,14 @@ fn of_tls(plan: Option<&Placed<TlsPlan>>) -> &TlsPlan {
 
 const fn is_ttls(method: EapMethod) -> bool {
     method.has_tunnel() && !matches!(method, EapMethod::PeapMschapV2)
+}
+
+// RFC 9048 §4: a server says in EAP-AKA that it would rather run EAP-AKA′, and a device that would, too, knows then that
+// somebody has taken it away from both.
+/// Whether EAP-AKA′ stands before EAP-AKA in the order of preference.
+fn prefers_prime(methods: &[EapMethod]) -> bool {
+    let first = methods.iter().find(|method| matches!(method, EapMethod::Aka | EapMethod::AkaPrime));
+    first == Some(&EapMethod::AkaPrime)
 }
 
 const fn flavour(method: EapMethod) -> Option<Flavour> {

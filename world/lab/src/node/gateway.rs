@@ -49,8 +49,8 @@ impl Blueprint {
     pub(super) fn sockets(&self) -> Vec<Wanted> {
         let own = [self.ports.0, self.ports.1].map(|port| Place::At(SocketAddr::new(self.listen, port)));
         let radius = self.radius.iter().flat_map(|radius| {
-            let ports = radius.ports.clone().unwrap_or(0..=0);
-            ports.map(|port| match &radius.local {
+            let ports = radius.ports.clone().map_or_else(|| vec![0; FREE_PORTS], Iterator::collect);
+            ports.into_iter().map(|port| match &radius.local {
                 Some(local) => Place::At(SocketAddr::new(local.value, port)),
                 None => Place::Towards(radius.server, port),
             })
@@ -66,13 +66,16 @@ impl Blueprint {
     }
 }
 
-/// `locals` are as many as the plan's ports, one after the other.
+/// RADIUS requests come from so many ports unless the plan says which: each has 256 identifiers (RFC 2865 §2.5), which
+/// devices that prove themselves at the same time share.
+const FREE_PORTS: usize = 8;
+
+/// `locals` are as many as the plan's ports.
 fn access(plan: RadiusPlan, locals: &[Addr]) -> AaaAccess {
-    let (first, last) = (locals[0], locals[locals.len() - 1]);
     let authentication = Addr::from(plan.server);
     let radius = Config {
-        local: first.ip,
-        ports: first.port..=last.port,
+        local: locals[0].ip,
+        ports: locals.iter().map(|local| local.port).collect(),
         server: Server {
             authentication,
             accounting: authentication.at_port(plan.accounting_port),

@@ -6,6 +6,7 @@
 //! ```
 
 mod aaa;
+mod card_state;
 mod device;
 mod eap;
 mod files;

@@ -1,16 +1,20 @@
 //! Subscribers and their cards, from their keys in a node file.
 
+use std::sync::Arc;
+
 use keytoll_crypto::Real;
 use keytoll_eap::simaka::card::{Algorithm, Card};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, Subscriber};
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::peer::SharedCard;
-use keytoll_eap::simaka::sqn::Sqn;
+use keytoll_eap::simaka::sqn::{Sqn, Window};
 use keytoll_engine::Seed;
 use keytoll_engine::crypto::Secret;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{CardPlan, OperatorKey, SubscriberPlan};
+
+use super::card_state::CardState;
 
 /// Subscribers with good IMSIs.
 pub(super) struct Records(Vec<(Imsi, SubscriberPlan)>);
@@ -39,7 +43,10 @@ impl Records {
 pub(super) fn card(plan: &CardPlan) -> Result<SharedCard, ScenarioError> {
     let subscriber = &plan.subscriber;
     let highest = Sqn::new(subscriber.sqn);
-    Ok(SharedCard::new(Card::new(imsi(subscriber)?, &plan.realm, algorithm(subscriber), highest)))
+    let card = Card::new(imsi(subscriber)?, &plan.realm, algorithm(subscriber), highest);
+    let Some(state) = &plan.state else { return Ok(SharedCard::new(card)) };
+    let (window, file) = CardState::open(state, card.imsi, Window::starting_at(highest))?;
+    Ok(SharedCard::new(card.remembering(window, Arc::new(file))))
 }
 
 fn imsi(plan: &SubscriberPlan) -> Result<Imsi, ScenarioError> {
