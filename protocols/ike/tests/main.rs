@@ -1,4 +1,10 @@
 //! Every integration test of this crate as one program, so that it is linked once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these are tests: they may fail and say why"
+)]
 
 mod capture_files;
 mod captures;

@@ -74,7 +74,7 @@ pub(crate) fn run(stations: &Stations) -> Result<Outcome> {
 fn radius(stations: &Stations) -> Config {
     Config {
         local: stations.local,
-        ports: PORTS,
+        ports: PORTS.collect(),
         server: Server::new(stations.remote, Secret::from(RADIUS_SECRET.as_bytes())),
         nas_identifier: "bench".into(),
         retransmission: Retransmission::default(),

@@ -33,7 +33,7 @@ pub(super) struct CardState {
 #[derive(Debug)]
 enum Held {
     /// As it was read; none: there was no file.
-    Read(Option<Window>),
+    Read(Option<Box<Window>>),
     /// Locked.
     Open(File),
 }
@@ -49,7 +49,7 @@ impl CardState {
             let message = format!("cannot read the card's state in {}: {error}", path.value.display());
             path.error(message, "this file").hint("a card that was reset begins without this file")
         })?;
-        let held = Mutex::new(Held::Read(found.clone()));
+        let held = Mutex::new(Held::Read(found.clone().map(Box::new)));
         Ok((found.unwrap_or(start), Self { path: path.value.clone(), imsi, held }))
     }
 
@@ -69,7 +69,7 @@ impl CardState {
     fn write(&self, window: &Window) -> io::Result<()> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Held::Read(read) = &*held {
-            *held = Held::Open(self.lock(read.as_ref())?);
+            *held = Held::Open(self.lock(read.as_deref())?);
         }
         let Held::Open(file) = &mut *held else { return Err(io::Error::other("the file is not open")) };
         file.rewind()?;
