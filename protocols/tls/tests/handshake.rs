@@ -166,7 +166,8 @@ fn a_session_nobody_vouched_for_is_not_resumed() {
 
 #[test]
 fn a_day_after_the_certificates_were_shown_they_are_shown_again() {
-    let world = World::new(KeyKind::EcdsaP256, 2);
+    let days = 3 * 86_400;
+    let world = World::valid(KeyKind::EcdsaP256, 2, NOW_UNIX_SECONDS - days, NOW_UNIX_SECONDS + days);
     for version in VERSIONS {
         // RFC 8446 §4.6.1: a ticket of the second conversation lives no longer than the first one's.
         let [_, second, third] = resumed(&world, version, true, [23, 24]);

@@ -361,7 +361,7 @@ fn a_packet_that_was_ignored_is_answered_with_the_challenge_before() {
     bench.round_trip();
     let Event::Challenge { eap, state: Some(_), .. } = &bench.told[0] else { panic!("{:?}", bench.told) };
     assert_eq!(*eap, CHALLENGE);
-    let response = keytoll_radius::wire::Packet::read(&bench.datagrams[1].bytes).unwrap();
+    let response = Packet::read(&bench.datagrams[1].bytes).unwrap();
     let mut cause = response.attributes.exactly_one(AttributeType::ERROR_CAUSE).unwrap();
     assert_eq!(cause.u32("Error-Cause"), Ok(202));
 }

@@ -138,7 +138,7 @@ impl Chain {
     }
 
     fn begin(&mut self) {
-        self.to_device(Input::Command(v2::Command::Initiate {
+        self.for_device(Input::Command(v2::Command::Initiate {
             connection: 0,
             local: DEVICE,
             remote: GATEWAY,
@@ -202,13 +202,13 @@ impl Chain {
             PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None },
             PeerOutput::Ignored | PeerOutput::Failed(_) => Eap::Failure { packet: Vec::new() },
         };
-        self.to_device(Input::Command(v2::Command::Eap(sa, eap)));
+        self.for_device(Input::Command(v2::Command::Eap(sa, eap)));
     }
 
     fn tell(&mut self, eap: Eap) {
         let Some(sa) = self.turn() else { return };
         self.peers.remove(&sa);
-        self.to_device(Input::Command(v2::Command::Eap(sa, eap)));
+        self.for_device(Input::Command(v2::Command::Eap(sa, eap)));
     }
 
     /// To the next deadline of anybody's.
@@ -216,9 +216,9 @@ impl Chain {
         let deadlines = [self.device.deadline(), self.gateway.deadline(), self.aaa.deadline()];
         let Some(next) = deadlines.into_iter().flatten().map(|deadline| deadline.at).min() else { return };
         self.now = self.now.max(next);
-        self.to_device(Input::Tick);
-        self.to_gateway(Input::Tick);
-        self.to_aaa(Input::Tick);
+        self.for_device(Input::Tick);
+        self.for_gateway(Input::Tick);
+        self.for_aaa(Input::Tick);
     }
 
     /// Carries datagrams until there are none, or somebody floods.
@@ -228,9 +228,9 @@ impl Chain {
             assert!(self.carried < DATAGRAMS_MAX, "an answer to an answer to an answer");
             if self.survives(&mut datagram) {
                 match datagram.to.ip {
-                    DEVICE => self.to_device(input_of(&datagram)),
-                    GATEWAY => self.to_gateway(input_of(&datagram)),
-                    _ => self.to_aaa(input_of(&datagram)),
+                    DEVICE => self.for_device(input_of(&datagram)),
+                    GATEWAY => self.for_gateway(input_of(&datagram)),
+                    _ => self.for_aaa(input_of(&datagram)),
                 }
             }
         }
@@ -252,7 +252,7 @@ impl Chain {
         }
     }
 
-    fn to_device(&mut self, input: Input<'_, v2::Command>) {
+    fn for_device(&mut self, input: Input<'_, v2::Command>) {
         self.device.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.device.poll() {
             match output {
@@ -270,7 +270,7 @@ impl Chain {
         }
     }
 
-    fn to_gateway(&mut self, input: Input<'_, keytoll_hosts::Command>) {
+    fn for_gateway(&mut self, input: Input<'_, keytoll_hosts::Command>) {
         self.gateway.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.gateway.poll() {
             match output {
@@ -295,7 +295,7 @@ impl Chain {
         assert!(up.peer.as_ref().is_some_and(is_accepted), "{:?} was not proved", up.peer);
     }
 
-    fn to_aaa(&mut self, input: Input<'_, keytoll_hosts::Command>) {
+    fn for_aaa(&mut self, input: Input<'_, keytoll_hosts::Command>) {
         self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.aaa.poll() {
             match output {
