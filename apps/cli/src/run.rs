@@ -21,7 +21,7 @@ use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::screen::Usage;
 use crate::{capture, interrupt, screen};
 
-/// Exit code when a row has no authentication that succeeded, or one that should not have.
+/// Exit code when a row has no authentication that succeeded, one that should not have, or fewer than planned.
 const FAILED: u8 = 1;
 
 /// Runs a scenario and shows what came of it.
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (findings, published) = run.keep(&out)?;
     show(&findings, args.json)?;
     note_place(&published);
-    Ok(verdict(&plan, &findings))
+    Ok(verdict(&plan, &findings, &stop))
 }
 
 /// Runs the scenario of a study and shows what came of it beside what the paper printed.
@@ -54,7 +54,7 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
         show(&findings, false)?;
     }
     note_place(&published);
-    Ok(verdict(&plan, &findings))
+    Ok(verdict(&plan, &findings, &stop))
 }
 
 /// A plan about to run.
@@ -125,7 +125,7 @@ impl Run<'_> {
         supplement::measure(self.wants, self.plan, self.stop)
     }
 
-    /// Runs all rows, and captures them if that was asked for; false if it was interrupted.
+    /// Runs all rows, and captures them if that was asked for; false if one is not whole.
     fn capture(
         &self,
         keepers: &impl Keepers,
@@ -140,23 +140,22 @@ impl Run<'_> {
         Ok((whole, Some(captures.taken())))
     }
 
-    /// Runs all rows under a progress bar; false if it was interrupted.
+    /// Runs all rows under a progress bar; false if one is not whole.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
         let bar = screen::progress_bar(self.plan.authentications(), "authentications");
         let tick = || bar.inc(1);
         let ends = keytoll_lab::run(self.plan, self.execution.threads(), keepers, &tick, self.stop);
         bar.finish_and_clear();
         let ends = ends.map_err(told)?;
-        let whole = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
-        let complete = ends.iter().all(whole);
-        if !complete {
+        let is_over = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
+        if !ends.iter().all(is_over) {
             let (kept, all) =
                 (ends.iter().flatten().map(|end| end.samples).sum::<u32>(), self.plan.authentications());
             screen::note(&format!(
                 "interrupted: {kept} of {all} authentications were measured and are kept\n"
             ));
         }
-        Ok(complete)
+        Ok(ends.iter().all(|end| end.is_some_and(|end| end.is_whole())))
     }
 }
 
@@ -200,12 +199,14 @@ pub(crate) fn note_place(published: &Published) {
     screen::note(&text);
 }
 
-/// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may.
-fn verdict(plan: &Plan, findings: &Findings) -> ExitCode {
+/// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may. Nor is one
+/// in which authentications are missing or have no end.
+fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
+    let is_short = !findings.summary.complete && !stop.load(Ordering::Relaxed);
     let unexpected = findings.rows.iter().any(|RowFindings { row, tally }| {
         let planned = plan.rows.get(row.index as usize);
         let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
         if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
     });
-    if unexpected { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+    if unexpected || is_short { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

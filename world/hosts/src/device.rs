@@ -11,6 +11,7 @@ use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
+use crate::set_up::SetUp;
 use crate::supplicant::{EapCredentials, Supplicant};
 use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
@@ -55,7 +56,8 @@ pub struct Device {
     assigned: Option<IpAddr>,
     /// The IKE SA in use; a new one takes its place.
     current: Option<v2::SaId>,
-    setting_up: bool,
+    /// The attempt to get an SA that is under way.
+    set_up: Option<SetUp>,
     childless: bool,
     waiting: VecDeque<Vec<u8>>,
     /// Of the last echo request of its own.
@@ -84,7 +86,7 @@ impl Device {
             inner: None,
             assigned: None,
             current: None,
-            setting_up: false,
+            set_up: None,
             childless,
             waiting: VecDeque::new(),
             sequence: None,
@@ -119,13 +121,13 @@ impl Device {
         if self.waiting.len() < WAITING_MAX {
             self.waiting.push_back(vec![0; payload_bytes]);
         }
-        if !self.setting_up {
-            self.set_up(cx);
+        if self.set_up.is_none() {
+            self.begin(cx);
         }
     }
 
-    fn set_up(&mut self, cx: &mut Ctx<'_>) {
-        self.setting_up = true;
+    fn begin(&mut self, cx: &mut Ctx<'_>) {
+        self.set_up = Some(SetUp::begin(cx.now, &self.config.ike.retransmission));
         if let Some(supplicant) = &mut self.supplicant {
             supplicant.begin(self.config.ike.connections.first().map(|connection| &connection.local_id));
         }
@@ -139,8 +141,8 @@ impl Device {
     /// again for every packet.
     fn want_child(&mut self, cx: &mut Ctx<'_>) {
         match self.current {
-            _ if self.setting_up => {}
-            None => self.set_up(cx),
+            _ if self.set_up.is_some() => {}
+            None => self.begin(cx),
             Some(sa) if self.asked.is_none_or(|asked| cx.now.since(asked) >= ASK_AGAIN) => {
                 self.asked = Some(cx.now);
                 self.ike.handle(Input::Command(v2::Command::CreateChild(sa)), cx);
@@ -176,7 +178,10 @@ impl Device {
                     self.delivered(packet, cx);
                 }
             }
-            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+            None => {
+                self.set_up.iter_mut().for_each(|set_up| set_up.heard(cx.now));
+                self.ike.handle(Input::Packet { from, to, bytes }, cx);
+            }
         }
     }
 
@@ -226,7 +231,7 @@ impl Device {
                 self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
                 self.sas.install(sa, *child, self.config.address, self.config.gateway);
                 self.asked = None;
-                if self.setting_up {
+                if self.set_up.is_some() {
                     self.usable(cx);
                 }
             }
@@ -244,19 +249,26 @@ impl Device {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
                 self.sas.rekeyed(old, new);
                 self.current = self.current.map(|current| if current == old { new } else { current });
+                self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old, new));
                 self.tell(v2::Event::Rekeyed { old, new });
             }
-            v2::Event::ReauthenticationDue(_) if !self.setting_up => self.set_up(cx),
+            v2::Event::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
             v2::Event::Failed(sa, why) => {
                 self.failed(why, cx);
                 self.tell(v2::Event::Failed(sa, why));
             }
             v2::Event::ChildFailed(sa, why) => {
-                self.failed(why, cx);
+                // What an SA still wanted that another one has replaced is of no interest.
+                if self.current.is_none_or(|current| current == sa) {
+                    self.failed(why, cx);
+                }
                 self.tell(v2::Event::ChildFailed(sa, why));
             }
             v2::Event::Closed(sa, why) => {
                 self.current = self.current.filter(|current| *current != sa);
+                if self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa)) {
+                    self.give_up(why, cx);
+                }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
                 self.tell(v2::Event::Closed(sa, why));
             }
@@ -267,6 +279,7 @@ impl Device {
     /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
     fn established(&mut self, established: v2::event::Established, cx: &mut Ctx<'_>) {
         self.assigned = established.address.or(self.assigned);
+        self.set_up.iter_mut().for_each(|set_up| set_up.led_to(established.sa));
         if let Some(old) = self.current.replace(established.sa) {
             self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);
         }
@@ -283,7 +296,7 @@ impl Device {
     }
 
     fn usable(&mut self, cx: &mut Ctx<'_>) {
-        self.setting_up = false;
+        self.set_up = None;
         cx.trace.record(Fact::Usable);
         self.out.push_back(Output::Event(Event::Usable));
         while let Some(data) = self.waiting.pop_front() {
@@ -302,8 +315,22 @@ impl Device {
         }
     }
 
+    /// IKE has not said in time how the attempt ended.
+    fn end_hopeless_set_up(&mut self, cx: &mut Ctx<'_>) {
+        let Some(set_up) = self.set_up.take_if(|set_up| set_up.is_hopeless(cx.now)) else { return };
+        self.give_up(v2::Reason::Timeout, cx);
+        if let Some(sa) = set_up.sa() {
+            self.ike.handle(Input::Command(v2::Command::Delete(sa)), cx);
+        }
+    }
+
+    fn give_up(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
+        self.failed(why, cx);
+        self.out.push_back(Output::Event(Event::GaveUp(why)));
+    }
+
     fn failed(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
-        self.setting_up = false;
+        self.set_up = None;
         self.waiting.clear();
         let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
         let (name, is_hearsay) =
@@ -337,6 +364,8 @@ impl Engine for Device {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
+                self.drain(cx);
+                self.end_hopeless_set_up(cx);
             }
             Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
         }
@@ -373,7 +402,8 @@ impl Engine for Device {
 
     fn deadline(&self) -> Option<Deadline> {
         let traffic = self.station.as_ref().and_then(Station::deadline);
-        Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.sas.deadline()), traffic)
+        let own = Deadline::earlier(traffic, self.set_up.as_ref().map(SetUp::deadline));
+        Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.sas.deadline()), own)
     }
 }
 

@@ -30,6 +30,8 @@ pub enum Command {
 pub enum Event {
     /// Device: an SA can be used.
     Usable,
+    /// Device: its attempt to get an SA is over, though IKE has said nothing of a failure.
+    GaveUp(v2::Reason),
     /// Device: the answer to an echo request came back.
     EchoReply,
     /// Device and gateway: traffic of users has ended and was told.

@@ -21,6 +21,7 @@ pub mod icmp;
 pub mod ip;
 mod ipsec;
 pub mod subscribers;
+mod set_up;
 mod supplicant;
 pub mod traffic;
 pub mod tunnels;

@@ -49,6 +49,10 @@ pub struct RowEnd {
     pub smoothed: u32,
     /// Of these, failed ones.
     pub failed: u32,
+    /// Of these, ones that the device never said the end of.
+    pub unfinished: u32,
+    /// Ones that could not begin, for the device still had the SA of the one before; they are on no record.
+    pub not_begun: u32,
     /// Ended early.
     pub stopped: bool,
 }
@@ -90,6 +94,38 @@ pub(crate) struct Profiled {
 enum End {
     Done,
     Failed,
+    /// The device has not said how it ended.
+    Unfinished,
+    /// There was an SA already.
+    NotBegun,
+}
+
+impl RowEnd {
+    const fn count(&mut self, outcome: End) {
+        match outcome {
+            End::Done => {}
+            End::Failed => self.failed += 1,
+            End::Unfinished => self.unfinished += 1,
+            End::NotBegun => self.not_begun += 1,
+        }
+    }
+
+    /// Whether every authentication that was planned began, and ended in success or in a failure that was told.
+    pub const fn is_whole(&self) -> bool {
+        !self.stopped && self.unfinished == 0 && self.not_begun == 0
+    }
+
+    /// What a reader must know of authentications that are missing or have no end; nothing if the row is whole, or was only
+    /// interrupted.
+    pub fn shortfalls(self) -> impl Iterator<Item = String> {
+        [
+            (self.not_begun, "authentications could not begin, for the SA of the one before was still there"),
+            (self.unfinished, "authentications have no end, for the device was told nothing"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(move |(count, what)| format!("{what}: {count} of {}", self.samples))
+    }
 }
 
 impl Row {
@@ -160,7 +196,7 @@ impl Row {
                 break;
             }
             let outcome = self.sample(end.samples, keeper);
-            end.failed += u32::from(outcome == End::Failed);
+            end.count(outcome);
             end.smoothed += u32::from(self.world.meter_mut().was_smoothed());
             if let (End::Done, Some(traffic)) = (outcome, self.traffic.clone()) {
                 self.carry(&traffic, end.samples, keeper);
@@ -249,10 +285,13 @@ impl Row {
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
     fn authenticate(&mut self, keeper: &mut dyn Keeper) -> End {
         self.travelling_card.iter().for_each(fault::travel);
+        if self.open {
+            return End::NotBegun;
+        }
         self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
-        let mut until = self.world.now() + PATIENCE;
+        let (mut until, mut silent) = (self.world.now() + PATIENCE, End::Unfinished);
         loop {
-            let Some((_, node, event)) = self.world.run_until(until, keeper) else { return End::Done };
+            let Some((_, node, event)) = self.world.run_until(until, keeper) else { return silent };
             if node != self.ue {
                 continue;
             }
@@ -260,8 +299,11 @@ impl Row {
             match event {
                 Event::EchoReply => return End::Done,
                 Event::Usable if self.childless => return End::Done,
-                Event::Usable => until = self.world.now() + ECHO_PATIENCE,
-                Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => return End::Failed,
+                // A lost echo is not repeated.
+                Event::Usable => (until, silent) = (self.world.now() + ECHO_PATIENCE, End::Done),
+                Event::GaveUp(_) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => {
+                    return End::Failed;
+                }
                 _ => {}
             }
         }

@@ -205,6 +205,7 @@ impl<K: Keepers> Work<'_, K> {
         }
         let end = built.run(&mut keeper, self.progress, self.stop);
         self.priced(row, &built)?;
+        end.shortfalls().for_each(|why| self.keepers.note(index, &why));
         self.keepers.end(index, keeper, end)?;
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
         Ok(())

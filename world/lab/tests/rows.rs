@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use keytoll_lab::{Credentials, Directory, Keeper, Memory, PlaceError, Row, RunError, Stop, manifest, run};
 use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_sim::Recorder;
 use keytoll_trace::{Cost, Fact, Node, Record};
@@ -13,6 +14,28 @@ use keytoll_trace::{Cost, Fact, Node, Record};
 fn plan(name: &str, overrides: &[&str]) -> Plan {
     let source = Source::builtin(name).unwrap();
     source.plan(&Overrides::parse(overrides).unwrap()).unwrap()
+}
+
+/// What the issue of an ISAKMP SA that ends under a quick mode showed: after 31 of 300 the device waited for ever.
+#[test]
+fn every_authentication_of_ikev1_over_a_lossy_link_ends() {
+    for method in ["ikev1-main-psk", "ikev1-aggressive-psk"] {
+        let mut plan =
+            plan("quickstart", &[&format!("methods={method}"), "samples=300", "crypto=null", "networks=lte"]);
+        let network = &mut plan.rows[0].network;
+        network.up.loss = Probability::from_parts_per_billion(100_000_000);
+        network.down.loss = network.up.loss;
+        let mut memory = Memory::default();
+        let mut row = Row::new(&plan, &plan.rows[0], &Credentials::prepare(&plan), 3e9);
+        let end = row.run(&mut memory, &|| {}, &Stop::new(false));
+        assert!(end.is_whole() && end.samples == 300, "{method}: {end:?}");
+        let of = |wanted: fn(&Fact) -> bool| count(&memory, Node::Ue, wanted);
+        assert_eq!(of(|fact| *fact == Fact::Triggered), 300, "{method}");
+        let ended = |fact: &Fact| matches!(fact, Fact::Usable | Fact::Failed { .. } | Fact::Refused { .. });
+        assert_eq!(of(ended), 300, "{method}");
+        // The case itself is among them: the lifetime ended while quick mode waited.
+        assert!(of(|fact| matches!(fact, Fact::Failed { why } if why == "lifetime")) > 0, "{method}");
+    }
 }
 
 /// Everything the first row of a plan leaves behind.

@@ -143,7 +143,9 @@ impl Caller<'_> {
                 *end = self.node.now() + ECHO_PATIENCE;
             }
             Event::EchoReply => attempt.done = true,
-            Event::Ike(v2::Event::Failed(_, why)) => attempt.trouble = Some(self.failure(why, false)),
+            Event::GaveUp(why) | Event::Ike(v2::Event::Failed(_, why)) => {
+                attempt.trouble = Some(self.failure(why, false));
+            }
             Event::Ike(v2::Event::ChildFailed(_, why)) => attempt.trouble = Some(self.failure(why, true)),
             Event::Ike(v2::Event::Closed(_, why)) => attempt.trouble = Some(self.failure(why, false)),
             _ => {}

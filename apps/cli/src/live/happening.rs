@@ -35,6 +35,7 @@ impl Happening {
         Some(match event {
             Event::Usable => Self::new("usable"),
             Event::EchoReply => Self::new("echo-reply"),
+            Event::GaveUp(why) => Self::new("failed").with("why", shown(why)),
             Event::ChildUp(child) => of_child("child-up", child),
             Event::ChildRekeyed { old, new } => {
                 of_child("child-rekeyed", new).with("old_spi", child_spi(*old))
@@ -60,7 +61,7 @@ impl Happening {
     /// Whether an event is one that somebody should look into.
     pub(crate) fn is_bad_news(event: &Event) -> bool {
         use v2::Event::{ChildFailed, Failed};
-        matches!(event, Event::Rejected { .. } | Event::Ike(Failed(..) | ChildFailed(..)))
+        matches!(event, Event::Rejected { .. } | Event::GaveUp(_) | Event::Ike(Failed(..) | ChildFailed(..)))
     }
 
     /// Whether somebody should look into it.

@@ -11,7 +11,7 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
-use super::established::{Child, Task};
+use super::established::{Child, Estate, Task};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 use super::phase1::Step;
 use super::sa::{Core, Sa, State};
@@ -73,7 +73,7 @@ pub(super) enum Deed {
     /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
     InitialContact { new: u64, identity: Identity },
     /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
-    Inherit { old: u64, identity: Identity, ip: IpAddr, children: Vec<Child> },
+    Inherit { old: u64, identity: Identity, ip: IpAddr, estate: Estate },
 }
 
 /// What an SA works with while it handles one input.
@@ -310,15 +310,15 @@ impl Endpoint {
             Deed::Announce { new, identity } => self.announce(new, &identity, cx),
             Deed::Succeed { new, identity } => self.succeed(new, &identity, cx),
             Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
-            Deed::Inherit { old, identity, ip, children } => self.inherit(old, (ip, &identity), children, cx),
+            Deed::Inherit { old, identity, ip, estate } => self.inherit(old, (ip, &identity), estate, cx),
         }
     }
 
     /// The peer has closed an SA that had children.
-    fn inherit(&mut self, old: u64, peer: (IpAddr, &Identity), children: Vec<Child>, cx: &mut Ctx<'_>) {
+    fn inherit(&mut self, old: u64, peer: (IpAddr, &Identity), estate: Estate, cx: &mut Ctx<'_>) {
         match self.heir(old, peer, cx.now) {
-            Some(new) => self.move_in(old, new, children, cx),
-            None => close(SaId(old), &children, Reason::Deleted, &mut Env { shared: &mut self.shared, cx }),
+            Some(new) => self.move_in(old, new, estate, cx),
+            None => estate.close(SaId(old), Reason::Deleted, &mut Env { shared: &mut self.shared, cx }),
         }
     }
 
@@ -337,8 +337,8 @@ impl Endpoint {
         let rival = others.iter().copied().find(|it| self.is_rival(*it, identity, begun));
         if self.sas.contains_key(&old) {
             let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
-            let children = self.retire(old, cx);
-            self.move_in(old, heir, children, cx);
+            let estate = self.retire(old, cx);
+            self.move_in(old, heir, estate, cx);
         } else if rival.is_some() || others.into_iter().any(|it| self.is_heir(it, old)) {
             // The peer was quicker to replace the old one.
             self.retire(new, cx);
@@ -397,27 +397,27 @@ impl Endpoint {
         for old in self.shared.others(ip, new) {
             let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
             if is_known && self.is_with(old, identity) {
-                let children = self.retire(old, cx);
-                self.move_in(old, new, children, cx);
+                let estate = self.retire(old, cx);
+                self.move_in(old, new, estate, cx);
             }
         }
         self.with_sa(new, cx, |sa, env| sa.announce(true, env));
     }
 
-    /// Closes an SA that was replaced, and gives its children.
-    fn retire(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> Vec<Child> {
-        let Some(mut sa) = self.take(cookie) else { return Vec::new() };
-        let children = sa.retire(&mut Env { shared: &mut self.shared, cx });
+    /// Closes an SA that was replaced, and gives what it leaves.
+    fn retire(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> Estate {
+        let Some(mut sa) = self.take(cookie) else { return Estate::default() };
+        let estate = sa.retire(&mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
-        children
+        estate
     }
 
-    fn move_in(&mut self, old: u64, new: u64, children: Vec<Child>, cx: &mut Ctx<'_>) {
+    fn move_in(&mut self, old: u64, new: u64, estate: Estate, cx: &mut Ctx<'_>) {
         let mut env = Env { shared: &mut self.shared, cx };
         env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
         let Some(mut heir) = self.take(new) else { return };
-        self.lent.inherits(children.iter().map(Child::inbound_spi));
-        heir.adopt(old, children, &mut Env { shared: &mut self.shared, cx });
+        self.lent.inherits(estate.children.iter().map(Child::inbound_spi));
+        heir.adopt(old, estate, &mut Env { shared: &mut self.shared, cx });
         self.keep(heir);
     }
 
@@ -492,14 +492,6 @@ impl Endpoint {
             self.act(deed, cx);
         }
     }
-}
-
-/// Tells the owner that an SA is gone with these children.
-pub(super) fn close(sa: SaId, children: &[Child], reason: Reason, env: &mut Env<'_, '_>) {
-    for child in children {
-        env.emit(Event::ChildDown(sa, child.inbound_spi()));
-    }
-    env.emit(Event::Closed(sa, reason));
 }
 
 fn is_phase1(header: &Header) -> bool {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use keytoll_engine::{Addr, Deadline, Time};
 
-use super::endpoint::{self, Env};
-use super::established::{Child, Established, Task};
+use super::endpoint::Env;
+use super::established::{Estate, Established, Task};
 use super::inbound::Inbound;
 use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
 use super::keys::{self, Keys};
@@ -343,11 +343,11 @@ impl Sa {
         matches!(&self.state, State::Established(sa) if sa.is_unannounced())
     }
 
-    /// Another SA takes its place: closes it and gives its children.
-    pub(super) fn retire(&mut self, env: &mut Env<'_, '_>) -> Vec<Child> {
+    /// Another SA takes its place: closes it and gives what it leaves.
+    pub(super) fn retire(&mut self, env: &mut Env<'_, '_>) -> Estate {
         match self.state.take() {
             State::Established(sa) => sa.retire(&self.core, env),
-            _ => Vec::new(),
+            _ => Estate::default(),
         }
     }
 
@@ -358,14 +358,14 @@ impl Sa {
         }
     }
 
-    /// Children move in from another SA.
-    pub(super) fn adopt(&mut self, old: u64, children: Vec<Child>, env: &mut Env<'_, '_>) {
+    /// What another SA leaves moves in.
+    pub(super) fn adopt(&mut self, old: u64, estate: Estate, env: &mut Env<'_, '_>) {
         match &mut self.state {
             State::Established(sa) => {
                 self.core.replaces = None;
-                sa.adopt(old, children);
+                sa.adopt(old, estate, &mut self.core, env);
             }
-            _ => endpoint::close(self.core.id(), &children, Reason::Deleted, env),
+            _ => estate.close(self.core.id(), Reason::Deleted, env),
         }
     }
 

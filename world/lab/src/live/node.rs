@@ -271,6 +271,7 @@ enum Wait {
     Nothing,
     Authentication {
         until: Time,
+        usable: bool,
     },
     /// Until the host has taken in more datagrams than these: the answer is the end of an SA, whatever is told before.
     Closing {
@@ -317,10 +318,12 @@ impl Stand {
                 self.next(LONG);
                 Ok(())
             }
-            Wait::Authentication { until } => match self.next(until.since(now)) {
+            Wait::Authentication { until, usable } => match self.next(until.since(now)) {
                 Some(event) => self.happened(&event),
                 // A lost echo is not repeated.
-                None if self.driver.now() >= until => self.done(&Tell::Done),
+                None if self.driver.now() >= until => {
+                    self.done(if usable { &Tell::Done } else { &Tell::Failed })
+                }
                 None => Ok(()),
             },
             Wait::Closing { until, handled } => {
@@ -348,12 +351,13 @@ impl Stand {
             (Wait::Authentication { .. }, Event::EchoReply) => self.done(&Tell::Done),
             (Wait::Authentication { .. }, Event::Usable) if self.childless => self.done(&Tell::Done),
             (Wait::Authentication { .. }, Event::Usable) => {
-                self.wait = Wait::Authentication { until: self.driver.now() + ECHO_PATIENCE };
+                self.wait = Wait::Authentication { until: self.driver.now() + ECHO_PATIENCE, usable: true };
                 Ok(())
             }
-            (Wait::Authentication { .. }, Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..))) => {
-                self.done(&Tell::Failed)
-            }
+            (
+                Wait::Authentication { .. },
+                Event::GaveUp(_) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)),
+            ) => self.done(&Tell::Failed),
             _ => Ok(()),
         }
     }
@@ -368,7 +372,7 @@ impl Stand {
             Ask::Begin(sample) => self.begin(sample),
             Ask::Go => {
                 self.card.iter().for_each(fault::travel);
-                self.wait = Wait::Authentication { until: self.driver.now() + LONG };
+                self.wait = Wait::Authentication { until: self.driver.now() + LONG, usable: false };
                 self.command(Command::Echo { payload_bytes: ECHO_BYTES });
                 Ok(())
             }

@@ -14,7 +14,7 @@ use super::super::sa::{Core, State};
 use super::super::transmission::{Packet, Sent};
 use super::super::wire::{Delete, Notify, Payload};
 use super::quick::authentic;
-use super::{Established, Exchange, REKEY_PERCENT, Wait, percent};
+use super::{Estate, Established, Exchange, REKEY_PERCENT, Wait, percent};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;
@@ -90,9 +90,9 @@ impl Established {
         if self.children.is_empty() {
             return self.lost(Reason::Deleted, core, env);
         }
-        let Self { peer: identity, children, .. } = *self;
-        let ip = core.route.remote.ip;
-        env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, identity, ip, children });
+        let (identity, ip) = (self.peer.clone(), core.route.remote.ip);
+        let estate = Estate::of(*self);
+        env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, identity, ip, estate });
         State::Gone
     }
 

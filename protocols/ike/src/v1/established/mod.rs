@@ -2,6 +2,7 @@
 //! long enough. Read RFC 2409 §5.5, §5.7, RFC 3706 first.
 
 mod child;
+mod estate;
 mod informational;
 mod quick;
 mod succession;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::{Deadline, Time};
 
-use super::endpoint::{self, Deed, Env};
+use super::endpoint::{Deed, Env};
 use super::inbound::Inbound;
 use super::initiator;
 use super::keys::Keys;
@@ -30,6 +31,7 @@ use crate::number::{NotifyType, ProtocolId};
 use crate::wire::Identity;
 
 pub(super) use child::Child;
+pub(super) use estate::Estate;
 
 use quick::{Answer, Offer};
 
@@ -328,10 +330,17 @@ impl Established {
         self.heir_of == Some(old)
     }
 
-    /// It takes the place of another SA, as the owner was told, with its children.
-    pub(super) fn adopt(&mut self, old: u64, children: Vec<Child>) {
+    /// It takes the place of another SA, as the owner was told, with its children; what that one had asked for and not
+    /// got is asked for again.
+    pub(super) fn adopt(&mut self, old: u64, estate: Estate, core: &mut Core, env: &mut Env<'_, '_>) {
         (self.announced_at, self.is_taking_over, self.heir_of) = (None, false, Some(old));
-        self.children.extend(children);
+        self.children.extend(estate.children);
+        for rekeys in estate.offers {
+            match rekeys {
+                Some(spi) => self.rekey_child(spi, core, env),
+                None => self.offer(None, core, env),
+            }
+        }
     }
 
     /// A message under the SA: of an exchange we know, or the first of a new one.
@@ -477,15 +486,15 @@ impl Established {
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
         // The owner has not heard of it.
         if !self.is_taking_over {
-            endpoint::close(core.id(), &self.children, reason, env);
+            Estate::of(*self).close(core.id(), reason, env);
         }
         State::Gone
     }
 
-    /// Another SA takes its place: it is closed without its children.
-    pub(super) fn retire(mut self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Vec<Child> {
+    /// Another SA takes its place: it is closed, and leaves what it had.
+    pub(super) fn retire(mut self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Estate {
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
-        self.children
+        Estate::of(*self)
     }
 
     /// Sends an informational exchange.
@@ -507,7 +516,7 @@ impl Established {
             return State::Gone;
         }
         self.announce_now(core, env);
-        endpoint::close(core.id(), &self.children, reason, env);
+        Estate::of(*self).close(core.id(), reason, env);
         State::Gone
     }
 

@@ -6,7 +6,7 @@ use super::super::endpoint::Env;
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::sa::{Core, State};
-use super::{Closing, Established, Pending, Turn};
+use super::{Closing, Established, Pending, Turn, tell_unasked};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;
 use crate::wire::{Delete, Payload};
@@ -97,7 +97,8 @@ impl Established {
         env.cx.crypto.enter(Phase::Informational);
         let delete = Payload::Delete(Delete::IKE_SA);
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
-        let Self { protection, peer, children, turn, .. } = *self;
+        let Self { protection, peer, children, tasks, turn, .. } = *self;
+        tell_unasked(&tasks, reason, core.id(), env);
         for child in children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }

@@ -216,6 +216,7 @@ impl Established {
     ) -> State {
         if self.turn == Turn::Over {
             env.discard("the SA was replaced");
+            tell_unasked(&[task], Reason::Replaced, core.id(), env);
         } else {
             self.tasks.push_back(task);
         }
@@ -316,6 +317,10 @@ impl Established {
         if let Some(rival) = self.rival() {
             self.hand_over(rival, core, env);
         }
+        if matches!(&self.pending, Some(Pending::Child(request)) if request.replaces.is_none()) {
+            env.emit(Event::ChildFailed(core.id(), reason));
+        }
+        tell_unasked(&self.tasks, reason, core.id(), env);
         for child in &self.children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
@@ -382,6 +387,17 @@ impl Established {
     }
 }
 
+/// Children that the owner wants and that were not asked for before the SA ended do not come.
+fn tell_unasked<'t>(
+    tasks: impl IntoIterator<Item = &'t Task>,
+    reason: Reason,
+    sa: SaId,
+    env: &mut Env<'_, '_>,
+) {
+    let wanted = tasks.into_iter().filter(|task| **task == Task::NewChild).count();
+    (0..wanted).for_each(|_| env.emit(Event::ChildFailed(sa, reason)));
+}
+
 impl Core {
     /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
     fn liveness_at(&self) -> Option<Time> {
@@ -417,6 +433,7 @@ impl Established {
 impl Move {
     /// The heir is gone before it came to its turn: the peer has closed it.
     pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
+        tell_unasked(&self.tasks, Reason::Deleted, SaId(self.to), env);
         for child in &self.children {
             env.emit(Event::ChildDown(SaId(self.to), child.inbound_spi));
         }
