@@ -32,7 +32,10 @@ fn open(file: &str) -> Option<(Suite, Vec<Vec<u8>>)> {
         let header = Header::read(&mut Reader::new(message)).unwrap();
         if !header.flags.is_encrypted() {
             let read = Message::read(message).unwrap();
-            assert_eq!(read.write(), *message, "what was read is written again");
+            let again = read.write();
+            let body = message.len().min(again.len());
+            assert_eq!(again[Header::LEN..body], message[Header::LEN..], "what was read is written again");
+            assert_eq!(again.len(), message.len().next_multiple_of(4), "aligned");
             overheard.note(&read);
             continue;
         }

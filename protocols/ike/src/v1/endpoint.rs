@@ -254,7 +254,7 @@ impl Endpoint {
         let (sa, task) = match *command {
             Command::Initiate { connection, local, remote } => {
                 let env = &mut Env { shared: &mut self.shared, cx };
-                let sa = initiator::start(connection, local, remote, None, env);
+                let sa = initiator::start(connection, local, remote, env);
                 return sa.map_or((), |sa| self.keep(sa));
             }
             Command::CreateChild(sa) => (sa, Task::NewChild),

@@ -15,8 +15,7 @@ use super::number::{AuthenticationMethod, INFORMATIONAL, hash_number};
 use super::protect::{self, Iv};
 use super::sa::{Core, State};
 use super::transmission::{Fingerprint, Packet, Sent};
-use super::wire::message::push;
-use super::wire::payload::read_chain;
+use super::wire::message::{finish, push, read_plain};
 use super::wire::{CertificateRequest, Identification, Notify, Payload};
 use super::{auth, nat};
 use crate::config::{Believe, Connection, V1, Version};
@@ -39,10 +38,7 @@ impl<'a> Step<'a> {
     /// The payloads of a message in the clear.
     pub(super) fn read(&self) -> Result<Inbound<'a>, Reason> {
         let mut r = Reader::new(self.message);
-        let payloads = r.skip(Header::LEN, "header").and_then(|()| {
-            let payloads = read_chain(self.header.next_payload, &mut r)?;
-            r.end("message").map(|()| payloads)
-        });
+        let payloads = r.skip(Header::LEN, "header").and_then(|()| read_plain(self.header, &mut r));
         Inbound::new(payloads)
     }
 }
@@ -256,7 +252,7 @@ pub(super) const fn header(core: &Core, exchange: ExchangeType, encrypted: bool,
 /// A message of phase 1 in the clear.
 pub(super) fn plain(core: &Core, exchange: ExchangeType, m: MessageBuilder) -> Packet {
     let (response, payloads) = (!core.role.is_initiator(), m.payloads());
-    Packet { exchange, response, id: 0, payloads, bytes: m.finish() }
+    Packet { exchange, response, id: 0, payloads, bytes: finish(m) }
 }
 
 /// NAT-D payloads, if the peer knows them.
@@ -336,8 +332,8 @@ pub(super) fn tell_in_clear(core: &Core, kind: NotifyType, env: &mut Env<'_, '_>
     let id = env.shared.fresh_message_id();
     let mut m = MessageBuilder::plain(&header(core, INFORMATIONAL, false, id));
     push(&mut m, &Payload::Notify(Notify::isakmp(kind, &core.cookie_bytes(), &[])));
-    let packet =
-        Packet { exchange: INFORMATIONAL, response: false, id, payloads: m.payloads(), bytes: m.finish() };
+    let payloads = m.payloads();
+    let packet = Packet { exchange: INFORMATIONAL, response: false, id, payloads, bytes: finish(m) };
     env.transmit(core.route, &packet, false);
 }
 

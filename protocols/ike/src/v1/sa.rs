@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keytoll_engine::{Addr, Deadline, Time};
 
 use super::endpoint::Env;
-use super::established::{Estate, Established, Task};
+use super::established::{Established, Estate, Task};
 use super::inbound::Inbound;
 use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
 use super::keys::{self, Keys};

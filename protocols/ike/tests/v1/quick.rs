@@ -192,6 +192,64 @@ fn an_sa_that_nobody_needs_ahead_ends_with_its_lifetime() {
     bench.assert_nothing_remains();
 }
 
+/// An ISAKMP SA of a lossy link: its lifetime ended while quick mode waited, and nobody heard that no child would come.
+#[test]
+fn what_is_under_way_fails_with_the_sa_that_ends() {
+    let brief = |configs| {
+        both(lifetimes(configs, seconds(8), seconds(600)), |connection| {
+            connection.reauthenticate = Reauthenticate::OnDemand;
+        })
+    };
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = Bench::new(brief(psk(phase1)));
+        bench.ladder.silent = true;
+        // The first quick mode passes, the second is never answered.
+        let mut bench = bench.established();
+        bench.cut.insert(Side::R, true);
+        let sa = bench.sa(Side::I);
+        bench.command(Side::I, Command::CreateChild(sa));
+        bench.run_for(seconds(9));
+        assert_eq!(bench.refusals(Side::I), ["lifetime"], "{phase1:?}: the child that never came");
+        assert_eq!(bench.closures(Side::I), ["lifetime"], "{phase1:?}");
+        assert_eq!(bench.i.books.sa_count(), 0, "{phase1:?}");
+    }
+}
+
+/// The peer closes the SA while our quick mode waits for its answer.
+#[test]
+fn what_is_under_way_fails_with_the_sa_that_the_peer_closes() {
+    let mut bench = Bench::new(psk(Phase1::Main)).established();
+    let (ours, theirs) = (bench.sa(Side::I), bench.sa(Side::R));
+    bench.next_fault(Fault::Lost);
+    bench.command(Side::I, Command::CreateChild(ours));
+    bench.command(Side::R, Command::Delete(theirs));
+    bench.settle();
+    assert_eq!((bench.refusals(Side::I), bench.closures(Side::I)), (vec!["deleted"], vec!["deleted"]));
+}
+
+/// What an SA has asked for and not got when another one takes its place, that one asks for.
+#[test]
+fn what_is_under_way_is_carried_over() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = Bench::new(psk(phase1)).established();
+        let (old, spi) = (bench.sa(Side::I), bench.child(Side::I));
+        bench.command(Side::I, Command::RekeyIke(old));
+        bench.settle();
+        // Both know the new SA; it takes over in two seconds.
+        bench.next_fault(Fault::Lost);
+        bench.command(Side::I, Command::RekeyChild(old, spi));
+        bench.run_for(seconds(60));
+        assert_ne!(bench.sa(Side::I), old, "{phase1:?}");
+        assert_ne!(
+            bench.child(Side::I),
+            spi,
+            "{phase1:?}: the child was replaced under the new SA\n{}",
+            bench.ladder
+        );
+        bench.assert_agreement();
+    }
+}
+
 #[test]
 fn nobody_replaces_an_sa_whose_peer_is_gone_and_it_ends() {
     let configs = lifetimes(psk(Phase1::Main), seconds(600), seconds(600));
@@ -294,6 +352,33 @@ fn behind_a_nat_both_go_on_at_port_4500() {
         assert_eq!((theirs.ip, theirs.port), (outside, 5500));
         assert!(i.encapsulation.is_some() && r.peer_may_move);
         assert_eq!(r.mode, mode);
+    }
+}
+
+/// RFC 3947 §4: behind the NAT the peer is reached at the port that was mapped, and nowhere else.
+#[test]
+fn a_peer_behind_a_nat_is_reached_at_its_port_when_the_sa_is_replaced() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        for side in Side::BOTH {
+            let (mut i, mut r) = psk(phase1);
+            only_child(&mut i).local = vec![net("10.9.0.0/24")];
+            only_child(&mut r).remote = vec![net("10.9.0.0/24")];
+            let mut bench = Bench::new((i, r));
+            let outside = "198.51.100.1".parse().unwrap();
+            bench.nat = Some(Rewriter { outside, port_offset: 1000 });
+            let mut bench = bench.established();
+            let old = bench.sa(side);
+            let before = bench.sent.len();
+            bench.command(side, Command::RekeyIke(old));
+            bench.run_for(seconds(60));
+            let to = |side: Side| if side == Side::R { 5500 } else { 4500 };
+            for (from, datagram) in &bench.sent[before..] {
+                assert_eq!((datagram.from.port, datagram.to.port), (4500, to(*from)), "{phase1:?} {side:?}");
+                assert_eq!(datagram.bytes[..4], [0; 4], "RFC 3948 §2.2: the non-ESP marker");
+            }
+            assert_ne!(bench.sa(side), old, "{phase1:?} {side:?}: replaced\n{}", bench.ladder);
+            bench.assert_agreement();
+        }
     }
 }
 

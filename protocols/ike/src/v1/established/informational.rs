@@ -14,7 +14,7 @@ use super::super::sa::{Core, State};
 use super::super::transmission::{Packet, Sent};
 use super::super::wire::{Delete, Notify, Payload};
 use super::quick::authentic;
-use super::{Estate, Established, Exchange, REKEY_PERCENT, Wait, percent};
+use super::{Established, Estate, Exchange, REKEY_PERCENT, Wait, percent};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;

@@ -454,8 +454,7 @@ impl Established {
 
     /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
     fn reauthenticate(&mut self, core: &Core, env: &mut Env<'_, '_>) {
-        let (local, remote) = (core.route.local.ip, core.route.remote.ip);
-        match initiator::start(core.connection, local, remote, Some(core.cookie), env) {
+        match initiator::replace(core, env) {
             Some(born) => env.shared.born.push(born),
             None => self.is_not_replaced(env),
         }

@@ -34,20 +34,36 @@ pub(super) fn start(
     connection: usize,
     local: IpAddr,
     remote: IpAddr,
-    replaces: Option<u64>,
     env: &mut Env<'_, '_>,
 ) -> Option<Box<Sa>> {
+    let config = &env.shared.config;
+    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
+    begin(connection, Route { local, remote, marked: false }, None, env)
+}
+
+/// Begins an ISAKMP SA in the place of another one, with the peer of that one; None as for [`start`].
+// RFC 3947 §4: where there is a NAT, all goes on at port 4500, and to the port that the NAT has given the peer.
+pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
+    if old.nat.found() {
+        return begin(old.connection, old.route, Some(old.cookie), env);
+    }
+    let config = &env.shared.config;
+    let local = old.route.local.at_port(config.port);
+    let remote = old.route.remote.at_port(config.responder_ports().0);
+    begin(old.connection, Route { local, remote, marked: false }, Some(old.cookie), env)
+}
+
+fn begin(connection: usize, route: Route, replaces: Option<u64>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
     let config = &env.shared.config;
     if config.connections.get(connection).is_none_or(|connection| connection.version.is_v2()) {
         env.discard("no such connection");
         return None;
     }
-    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
     let mut core = Core {
         cookie: env.shared.fresh_cookie(),
         peer_cookie: 0,
         role: Role::Initiator,
-        route: Route { local, remote, marked: false },
+        route,
         connection,
         nat: Nat::default(),
         last: None,
