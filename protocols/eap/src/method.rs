@@ -30,6 +30,11 @@ pub trait PeerMethod: Send {
     /// Takes a request of this method's type. The layer has checked type and identifier, and never hands over a
     /// repeated one.
     fn on_request(&mut self, request: &Message<'_>, turn: &mut Turn<'_, '_>) -> PeerStep;
+
+    /// What it lacks, while a Success that comes is not believed.
+    fn lacks(&self) -> Reason {
+        Reason::EARLY_SUCCESS
+    }
 }
 
 /// What a peer's method wants after a request. Data follow the type byte; the layer adds what comes before.
@@ -139,6 +144,10 @@ impl Reason {
     pub const SERVER_NOT_AUTHENTIC: Self = Self("EAP server not authentic");
     /// More requests than [`Limits::rounds_max`].
     pub const TOO_MANY_ROUNDS: Self = Self("EAP too many rounds");
+    /// The other side said Success before the method had shown all that this side demands.
+    pub const EARLY_SUCCESS: Self = Self("EAP Success too early");
+    /// Over a lower layer that repeats nothing, something came that has no answer.
+    pub const UNANSWERABLE: Self = Self("EAP packet without an answer");
     /// The other side said Failure and nothing more.
     pub const REFUSED: Self = Self("EAP Failure");
 }

@@ -241,7 +241,9 @@ impl Peer {
                 Ok(PeerOutput::Success(keys))
             }
             State::Running(Running { standing: Standing::Failed(reason), .. }) => Ok(self.fail(reason)),
-            // RFC 3748 §4.2: a Success before the method has succeeded is silently discarded.
+            // RFC 3748 §4.2: a Success before the method has succeeded is not believed. In IKE it is nobody else's, and the
+            // gateway says nothing more.
+            State::Running(running) if self.reliable => Ok(self.fail(running.method.lacks())),
             state => {
                 self.state = state;
                 Err("EAP unsolicited Success".into())

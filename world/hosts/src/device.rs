@@ -308,11 +308,9 @@ impl Device {
     fn on_eap(&mut self, sa: v2::SaId, packet: &[u8], cx: &mut Ctx<'_>) {
         let answer = match &mut self.supplicant {
             Some(supplicant) => supplicant.step(packet, cx),
-            None => Some(v2::Eap::Failure { packet: Vec::new() }),
+            None => v2::Eap::Failure { packet: Vec::new() },
         };
-        if let Some(answer) = answer {
-            self.ike.handle(Input::Command(v2::Command::Eap(sa, answer)), cx);
-        }
+        self.ike.handle(Input::Command(v2::Command::Eap(sa, answer)), cx);
     }
 
     /// IKE has not said in time how the attempt ended.

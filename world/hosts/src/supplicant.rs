@@ -72,25 +72,23 @@ impl Supplicant {
         self.failure = None;
     }
 
-    /// Takes a packet; gives what IKE is to be told, if anything.
-    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
+    /// Takes a packet; gives what IKE is to be told.
+    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Eap {
         match self.peer.step(packet, &mut self.rng, cx) {
-            PeerOutput::Send(packet) => Some(Eap::Packet(packet)),
+            PeerOutput::Send(packet) => Eap::Packet(packet),
             // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's and ends the exchange, even if the EAP peer has not begun
             // and would take it for somebody else's.
-            PeerOutput::Ignored if packet.first() == Some(&FAILURE) => {
-                self.failure = Some(Reason::REFUSED);
-                Some(Eap::Failure { packet: Vec::new() })
-            }
-            PeerOutput::Ignored => None,
-            PeerOutput::Success(keys) => {
-                Some(Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None })
-            }
-            PeerOutput::Failed(reason) => {
-                self.failure = Some(reason);
-                Some(Eap::Failure { packet: Vec::new() })
-            }
+            PeerOutput::Ignored if packet.first() == Some(&FAILURE) => self.fail(Reason::REFUSED),
+            // The gateway waits for an answer and says nothing more.
+            PeerOutput::Ignored => self.fail(Reason::UNANSWERABLE),
+            PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None },
+            PeerOutput::Failed(reason) => self.fail(reason),
         }
+    }
+
+    fn fail(&mut self, reason: Reason) -> Eap {
+        self.failure = Some(reason);
+        Eap::Failure { packet: Vec::new() }
     }
 
     /// Why the last conversation failed.

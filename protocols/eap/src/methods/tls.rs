@@ -85,6 +85,11 @@ impl Inner for Peer {
             Then::Failed(UNEXPECTED_DATA)
         })
     }
+
+    // RFC 9190 §2.5: without the server's promise there is no success in TLS 1.3.
+    fn lacks(&self, tunnel: &dyn Tunnel) -> Reason {
+        if tunnel.is_tls13() { NO_INDICATION } else { Reason::EARLY_SUCCESS }
+    }
 }
 
 /// The server inside the tunnel.
@@ -118,3 +123,6 @@ impl Inner for Server {
 const NAMELESS: Reason = Reason("EAP-TLS peer without a certified name");
 
 const UNEXPECTED_DATA: Reason = Reason("EAP-TLS unexpected application data");
+
+/// The server ended with Success, and never promised that no more handshake messages follow.
+const NO_INDICATION: Reason = Reason("EAP-TLS success indication missing");

@@ -1,12 +1,16 @@
 //! The ends of EAP-TLS, in a tunnel that is transparent: what counts as success and what does not. `keytoll-hosts` tests it
 //! with TLS. Read RFC 5216 §2.1.3, RFC 9190 §2.5.
 
+use std::sync::Arc;
+
+use super::USER;
 use super::peap::Seat;
 use super::plain::Plain;
 use crate::methods::tls::{TlsPeer, TlsServer};
-use crate::testing::World;
+use crate::packet::{self, MethodType};
+use crate::testing::{self, World};
 use crate::tunnel::Framing;
-use crate::{PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep};
+use crate::{PeerMethod, PeerOffer, PeerOutput, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep};
 
 const TLS13: Plain = Plain { is_tls13: true, vouched: Some("alice@lab"), secret: 0 };
 const UNEXPECTED: Reason = Reason("EAP-TLS unexpected application data");
@@ -48,4 +52,33 @@ fn only_an_empty_answer_agrees() {
         let step = server().hear(wrong);
         assert!(!matches!(step, ServerStep::Done(_)), "{step:?}");
     }
+}
+
+/// The peer after its last handshake message, at its identifier 2, and what it says to a Success.
+fn early_success(is_tls13: bool, reliable: bool) -> PeerOutput {
+    let tunnel = Plain { is_tls13, ..Plain::default() };
+    let offer = TlsPeer { tunnels: tunnel.client(), framing: Framing::default() };
+    let (mut world, mut peer) = (World::null(), testing::peer(vec![Arc::new(offer)], USER));
+    if reliable {
+        peer = peer.over_reliable_layer();
+    }
+    for (identifier, data) in [(1, &b"\x20"[..]), (2, b"\0S")] {
+        let request = packet::request(identifier, MethodType::TLS, data);
+        assert!(matches!(world.give_peer(&mut peer, &request), PeerOutput::Send(_)));
+    }
+    world.give_peer(&mut peer, &packet::success(2))
+}
+
+/// RFC 9190 §2.5: a peer that waits for the indication after a Success would wait for ever.
+#[test]
+fn a_success_without_the_indication_of_tls_13_fails_at_once_by_name() {
+    let missing = PeerOutput::Failed(Reason("EAP-TLS success indication missing"));
+    assert_eq!(early_success(true, true), missing);
+    // RFC 3748 §4.2: over a layer where anybody can speak it may be somebody else's.
+    assert_eq!(early_success(true, false), PeerOutput::Ignored);
+}
+
+#[test]
+fn a_success_in_the_middle_of_the_handshake_fails_at_once() {
+    assert_eq!(early_success(false, true), PeerOutput::Failed(Reason::EARLY_SUCCESS));
 }

@@ -95,6 +95,11 @@ pub(crate) trait Inner: Send {
         Act::only(Then::Wait)
     }
 
+    /// What a peer's method lacks, once the tunnel stands, while a Success is not believed.
+    fn lacks(&self, _tunnel: &dyn Tunnel) -> Reason {
+        Reason::EARLY_SUCCESS
+    }
+
     /// Whom it authenticated inside, if there is a name.
     fn identity(&self) -> Option<&[u8]> {
         None
@@ -216,6 +221,11 @@ impl<I: Inner> Conversation<I> {
     /// Whom the method authenticated inside, or the earlier conversation did that this one continues.
     pub(crate) fn identity(&self) -> Option<&[u8]> {
         self.inner.identity().or_else(|| self.tunnel.vouched())
+    }
+
+    /// What a peer lacks, while a Success is not believed.
+    pub(crate) fn lacks(&self) -> Reason {
+        if self.was_established { self.inner.lacks(&*self.tunnel) } else { Reason::EARLY_SUCCESS }
     }
 
     /// The first records of a client.

@@ -118,4 +118,11 @@ impl<I: Inner> PeerMethod for PeerSide<I> {
             Received::Failed(reason) => self.fail(None, reason),
         }
     }
+
+    fn lacks(&self) -> Reason {
+        match &self.state {
+            State::Running { conversation, .. } => conversation.lacks(),
+            State::Idle { .. } | State::Over => Reason::EARLY_SUCCESS,
+        }
+    }
 }
