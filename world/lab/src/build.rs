@@ -214,5 +214,6 @@ fn direction(direction: &plan::Direction) -> Direction {
         }),
         duplicate: direction.duplicate.as_f64(),
         corrupt: direction.corrupt.as_f64(),
+        unchecked: false,
     }
 }

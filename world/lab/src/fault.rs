@@ -58,6 +58,13 @@ pub(crate) fn aaa(row: &RowPlan, mut config: AaaConfig) -> AaaConfig {
     config
 }
 
+/// The link between device and gateway.
+pub(crate) fn access_link(row: &RowPlan, mut link: LinkConfig) -> LinkConfig {
+    let unchecked = row.options.fault == Some(Fault::ChecksumsIgnored);
+    (link.a_to_b.unchecked, link.b_to_a.unchecked) = (unchecked, unchecked);
+    link
+}
+
 /// The link to the AAA server.
 pub(crate) fn aaa_link(row: &RowPlan, mut link: LinkConfig) -> LinkConfig {
     if row.options.fault == Some(Fault::AaaSilent) {

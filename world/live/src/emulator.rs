@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Trace};
 use keytoll_engine::{Datagram, Seed, Time};
-use keytoll_sim::{Channel, Direction};
+use keytoll_sim::{Channel, Direction, WRONG_CHECKSUM};
 
 /// Bytes that may be on the way, on all links together; what comes beyond is dropped with `Fate::QueueFull`.
 const BYTES_MAX: usize = 64 << 20;
@@ -109,13 +109,17 @@ impl Emulator {
             return None;
         }
         let carriage = channel.carry(now, on_wire, &mut datagram.bytes);
-        let (arrives, is_delivered) = (carriage.arrives, carriage.is_delivered());
+        let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
+        let is_damaged = carriage.is_dropped_by_receiver(datagram.transport);
         tell(channel, arrives, carriage.fate);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if copy.is_some() {
             tell(channel, arrives, Fate::Duplicate);
         }
-        let arriving = is_delivered.then_some(datagram).into_iter().chain(copy);
+        if is_damaged {
+            trace.record(Fact::Discarded { protocol, why: WRONG_CHECKSUM.into() });
+        }
+        let arriving = (does_arrive && !is_damaged).then_some(datagram).into_iter().chain(copy);
         arriving.for_each(|datagram| self.dispatch(arrives, way, datagram));
         None
     }

@@ -135,7 +135,8 @@ fn other_things_happen_as_in_the_sim() {
     assert_eq!(after(lossy), (vec![], vec![Fate::Lost]));
     let (arrived, fates) = after(Direction { duplicate: 1.0, ..Direction::default() });
     assert_eq!((arrived, fates), (vec![whole.clone(), whole], vec![Fate::Delivered, Fate::Duplicate]));
-    let (arrived, fates) = after(Direction { corrupt: 1.0, ..Direction::default() });
+    assert_eq!(after(Direction { corrupt: 1.0, ..Direction::default() }), (vec![], vec![Fate::Corrupted]));
+    let (arrived, fates) = after(Direction { corrupt: 1.0, unchecked: true, ..Direction::default() });
     assert_eq!(arrived[0].iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
     assert_eq!(fates, [Fate::Corrupted]);
 }

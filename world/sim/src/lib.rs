@@ -22,7 +22,7 @@ mod world;
 
 pub use links::loss::Loss;
 pub use links::reorder::Reorder;
-pub use links::{Carriage, Channel, Direction, LinkConfig};
+pub use links::{Carriage, Channel, Direction, LinkConfig, WRONG_CHECKSUM};
 pub use meter::{Free, Meter, Stimulus};
 pub use node::{NodeConfig, NodeIndex};
 pub use recorder::{Passing, Recorder};

@@ -16,6 +16,8 @@ pub(crate) struct Parcel {
     pub(crate) node: NodeIndex,
     /// What will arrive.
     pub(crate) datagram: Datagram,
+    /// It was damaged, and the node will notice.
+    pub(crate) is_damaged: bool,
 }
 
 /// One end of a link to be.

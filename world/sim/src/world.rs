@@ -12,7 +12,7 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 use keytoll_engine::{Crypto, Datagram, Engine, OnWire, Output, Seed, Time};
 
-use crate::links::carried;
+use crate::links::{WRONG_CHECKSUM, carried};
 use crate::net::{End, Net, Parcel};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
@@ -189,7 +189,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     fn happen(&mut self, what: What, recorder: &mut dyn Recorder) {
         match what {
             What::Arrive(place) => {
-                let Parcel { node, datagram } = self.parcels.take(place);
+                let Parcel { node, datagram, is_damaged } = self.parcels.take(place);
+                if is_damaged {
+                    let fact = Fact::Discarded { protocol: datagram.protocol, why: WRONG_CHECKSUM.into() };
+                    return self.note(node, self.sample, fact, recorder);
+                }
                 self.admit(node, Pending::Packet(datagram), recorder);
             }
             What::Command(place) => {
@@ -307,19 +311,20 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
         handed.tell(transit, carriage.fate, recorder);
-        let (arrives, is_delivered) = (carriage.arrives, carriage.is_delivered());
+        let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
+        let is_damaged = carriage.is_dropped_by_receiver(datagram.transport);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
-        if is_delivered {
-            self.dispatch(arrives, to, datagram);
+        if does_arrive {
+            self.dispatch(arrives, Parcel { node: to, datagram, is_damaged });
         }
         if let Some(copy) = copy {
             handed.tell(transit, Fate::Duplicate, recorder);
-            self.dispatch(arrives, to, copy);
+            self.dispatch(arrives, Parcel { node: to, datagram: copy, is_damaged: false });
         }
     }
 
-    fn dispatch(&mut self, arrives: Time, node: NodeIndex, datagram: Datagram) {
-        let place = self.parcels.insert(Parcel { node, datagram });
+    fn dispatch(&mut self, arrives: Time, parcel: Parcel) {
+        let place = self.parcels.insert(parcel);
         self.queue.push(arrives, What::Arrive(place));
     }
 

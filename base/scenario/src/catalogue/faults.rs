@@ -31,6 +31,8 @@ pub enum Fault {
     HssDown,
     /// The HSS does not know the subscriber.
     UnknownSubscriber,
+    /// Nobody looks at the checksums of UDP: what a link damages reaches the engines.
+    ChecksumsIgnored,
 }
 
 /// What a fault needs of a method to mean something.
@@ -42,6 +44,7 @@ enum Needs {
     SequenceNumber,
     Certificate,
     Aaa,
+    Nothing,
 }
 
 impl Needs {
@@ -54,6 +57,7 @@ impl Needs {
             Self::SequenceNumber => "a USIM",
             Self::Certificate => "a certificate",
             Self::Aaa => "an AAA server",
+            Self::Nothing => "messages",
         }
     }
 
@@ -70,13 +74,14 @@ impl Needs {
             Self::SequenceNumber => matches!(method, Method::Ikev2Eap(Aka | AkaPrime)),
             Self::Certificate => method.key_kind().is_some(),
             Self::Aaa => method.eap().is_some(),
+            Self::Nothing => true,
         }
     }
 }
 
 impl Fault {
     /// Every fault, in the order of the catalogue.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::WrongPsk,
         Self::WrongPassword,
         Self::WrongSimKey,
@@ -90,6 +95,7 @@ impl Fault {
         Self::AaaSilent,
         Self::HssDown,
         Self::UnknownSubscriber,
+        Self::ChecksumsIgnored,
     ];
 
     /// The name used in scenarios and files.
@@ -108,6 +114,7 @@ impl Fault {
             Self::AaaSilent => "aaa-silent",
             Self::HssDown => "hss-down",
             Self::UnknownSubscriber => "unknown-subscriber",
+            Self::ChecksumsIgnored => "checksums-ignored",
         }
     }
 
@@ -121,9 +128,10 @@ impl Fault {
         self.needs().noun()
     }
 
-    /// Whether no authentication can succeed. After a resynchronisation of sequence numbers one can.
+    /// Whether no authentication can succeed. After a resynchronisation of sequence numbers one can, and after a
+    /// damaged message was repeated.
     pub const fn is_fatal(self) -> bool {
-        !matches!(self, Self::SqnOutOfRange)
+        !matches!(self, Self::SqnOutOfRange | Self::ChecksumsIgnored)
     }
 
     /// Whether it is in the certificate that is shown to the device.
@@ -142,6 +150,7 @@ impl Fault {
             Self::WrongPassword => Needs::Password,
             Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Needs::Sim,
             Self::SqnOutOfRange => Needs::SequenceNumber,
+            Self::ChecksumsIgnored => Needs::Nothing,
             Self::ExpiredCertificate | Self::UnknownCa | Self::WrongName => Needs::Certificate,
             Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
                 Needs::Aaa
@@ -164,6 +173,7 @@ impl Fault {
             Self::AaaSilent => "nothing reaches the AAA server",
             Self::HssDown => "nothing reaches the HSS",
             Self::UnknownSubscriber => "the HSS does not know the subscriber",
+            Self::ChecksumsIgnored => "what a link damages (`corrupt`) reaches device and gateway",
         }
     }
 
@@ -181,6 +191,7 @@ impl Fault {
             Self::AaaSilent => "RFC 5080 §2.2.1",
             Self::HssDown => "RFC 6733 §5.5",
             Self::UnknownSubscriber => "TS 29.273 §8.1.2.1.2",
+            Self::ChecksumsIgnored => "RFC 768",
         }
     }
 

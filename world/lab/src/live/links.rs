@@ -46,7 +46,7 @@ fn path(row: &RowPlan, own: Node, peer: Node, remote: IpAddr) -> Path {
 
 fn config(row: &RowPlan, link: Link) -> LinkConfig {
     match link {
-        Link(Node::Ue, _) => build::link(&row.network, row.topology.ue_gw()),
+        Link(Node::Ue, _) => fault::access_link(row, build::link(&row.network, row.topology.ue_gw())),
         Link(Node::Gw, _) => fault::aaa_link(row, build::wire(row.topology.gw_aaa())),
         _ => fault::hss_link(row, build::wire(row.topology.aaa_hss())),
     }

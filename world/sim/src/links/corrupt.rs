@@ -1,4 +1,5 @@
-//! Datagrams that arrive with a flipped bit (as if the transport's checksum had not noticed).
+//! Datagrams that arrive with a flipped bit. The checksum of UDP or TCP finds it and the receiver drops them, unless the
+//! direction says that nobody looks at checksums (RFC 768; RFC 9293 §3.1).
 
 use keytoll_engine::Rng;
 use keytoll_engine::trace::Fate;

@@ -10,7 +10,7 @@ pub(crate) mod reorder;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Protocol};
-use keytoll_engine::{Datagram, OnWire, Rng, Seed, Time};
+use keytoll_engine::{Datagram, OnWire, Rng, Seed, Time, Transport};
 
 use loss::Loss;
 use reorder::Reorder;
@@ -59,6 +59,8 @@ pub struct Direction {
     pub duplicate: f64,
     /// Probability that an IP packet has a bit of its payload flipped.
     pub corrupt: f64,
+    /// Whether the receiver takes what was damaged, as if nobody looked at the checksums of UDP and TCP.
+    pub unchecked: bool,
 }
 
 impl Default for Direction {
@@ -73,6 +75,7 @@ impl Default for Direction {
             reorder: None,
             duplicate: 0.0,
             corrupt: 0.0,
+            unchecked: false,
         }
     }
 }
@@ -118,12 +121,22 @@ pub struct Carriage {
     pub fate: Fate,
     /// The payload of a second copy.
     pub copy: Option<Vec<u8>>,
+    /// The receiver takes what was damaged.
+    unchecked: bool,
 }
+
+/// Why a receiver drops what was damaged on the way.
+pub const WRONG_CHECKSUM: &str = "wrong checksum";
 
 impl Carriage {
     /// Whether it arrives at all, perhaps with a flipped bit.
-    pub const fn is_delivered(&self) -> bool {
+    pub const fn arrives(&self) -> bool {
         matches!(self.fate, Fate::Delivered | Fate::Corrupted)
+    }
+
+    /// Whether the receiver drops it, for [`WRONG_CHECKSUM`]. ESP directly on IP has no checksum: it finds out by itself.
+    pub fn is_dropped_by_receiver(&self, transport: Transport) -> bool {
+        self.fate == Fate::Corrupted && !self.unchecked && transport != Transport::Ip
     }
 }
 
@@ -134,6 +147,7 @@ pub struct Channel {
     /// Its longest IP packet.
     pub mtu_bytes: u16,
     impairments: Vec<Box<dyn Impairment>>,
+    unchecked: bool,
     last_arrival: Time,
 }
 
@@ -149,7 +163,7 @@ impl Channel {
         let [from, to] = ends;
         let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
         let impairments = IMPAIRMENTS.iter().filter_map(|make| make(direction, &stream)).collect();
-        Self { link, mtu_bytes, impairments, last_arrival: Time::ZERO }
+        Self { link, mtu_bytes, impairments, unchecked: direction.unchecked, last_arrival: Time::ZERO }
     }
 
     /// What the records say of a datagram that this link carried.
@@ -169,11 +183,12 @@ impl Channel {
         for impairment in &mut self.impairments {
             impairment.apply(&mut passage);
             if matches!(passage.fate, Fate::Lost | Fate::QueueFull) {
-                return Carriage { arrives: passage.arrives, fate: passage.fate, copy: None };
+                let (arrives, fate) = (passage.arrives, passage.fate);
+                return Carriage { arrives, fate, copy: None, unchecked: self.unchecked };
             }
         }
         let arrives = self.keep_order(passage.arrives, passage.in_order);
-        Carriage { arrives, fate: passage.fate, copy: passage.copy }
+        Carriage { arrives, fate: passage.fate, copy: passage.copy, unchecked: self.unchecked }
     }
 
     fn keep_order(&mut self, arrives: Time, in_order: bool) -> Time {

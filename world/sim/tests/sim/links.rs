@@ -184,7 +184,7 @@ fn duplicates_are_recorded_apart_and_arrive_whole() {
 
 #[test]
 fn corruption_flips_one_bit_and_says_so() {
-    let mut pair = Pair::through(Direction { corrupt: 0.3, ..Direction::default() });
+    let mut pair = Pair::through(Direction { corrupt: 0.3, unchecked: true, ..Direction::default() });
     (0..5000).for_each(|i| pair.send_at(ms(i), vec![0x5a; 40]));
     let events = pair.run();
     let fates = pair.fates();
@@ -194,6 +194,20 @@ fn corruption_flips_one_bit_and_says_so() {
         let flipped: u32 = bytes.iter().map(|byte| (byte ^ 0x5a).count_ones()).sum();
         assert_eq!(flipped, u32::from(fate == Fate::Corrupted));
     }
+}
+
+/// A host's UDP finds the flipped bit: what was damaged is counted, and reaches no engine.
+#[test]
+fn the_receiver_drops_what_was_damaged_and_says_so() {
+    let mut pair = Pair::through(Direction { corrupt: 0.3, ..Direction::default() });
+    (0..5000).for_each(|i| pair.send_at(ms(i), vec![0x5a; 40]));
+    let events = pair.run();
+    let damaged = pair.fates().iter().filter(|&&fate| fate == Fate::Corrupted).count();
+    assert!(damaged > 1000 && events.len() == 5000 - damaged);
+    assert!(events.iter().all(|(_, _, news)| *news == News::Got(vec![0x5a; 40])));
+    let dropped = |fact: &Fact| matches!(fact, Fact::Discarded { why, .. } if why == "wrong checksum");
+    let of = |node| pair.records.iter().filter(|it| it.node == node && dropped(&it.fact)).count();
+    assert_eq!((of(Node::Gw), of(Node::Ue)), (damaged, 0), "the receiver says so");
 }
 
 #[test]
