@@ -38,5 +38,5 @@ pub use keytoll_trace::manifest::Manifest;
 pub use keytoll_trace::{Cost, Record};
 pub use packets::{PACKET_BYTES, Packets, Way, profile_packets};
 pub use profile::{Profile, Subject, profile};
-pub use row::{Row, RowEnd, Stop};
+pub use row::{Row, RowEnd, Stop, Watcher};
 pub use run::{Keepers, RunError, run};

@@ -78,7 +78,12 @@ pub struct Row {
     travelling_card: Option<SharedCard>,
     /// What users send once the SAs are there.
     traffic: Option<Traffic>,
+    /// Who is told of every event of every host.
+    watcher: Option<Watcher>,
 }
+
+/// Sees what hosts tell, before the row does.
+pub type Watcher = Box<dyn FnMut(Time, Node, &Event)>;
 
 /// One authentication of a profile.
 #[derive(Debug)]
@@ -178,7 +183,32 @@ impl Row {
             core_hz,
             travelling_card,
             traffic: Traffic::of(row, &sites),
+            watcher: None,
         }
+    }
+
+    /// From now on tells this of every event of every host.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
+    /// Lets time pass, and nobody begins anything.
+    pub fn pass(&mut self, time: Duration, keeper: &mut dyn Keeper) {
+        let until = self.world.now() + time;
+        while let Some((_, node, event)) = self.next_event(until, keeper) {
+            if node == self.ue {
+                self.note(&event);
+            }
+        }
+    }
+
+    fn next_event(&mut self, until: Time, recorder: &mut dyn Recorder) -> Option<(Time, NodeIndex, Event)> {
+        let (at, node, event) = self.world.run_until(until, recorder)?;
+        let named = self.nodes.iter().find(|(index, ..)| *index == node);
+        if let (Some(watcher), Some(&(_, name, _))) = (&mut self.watcher, named) {
+            watcher(at, name, &event);
+        }
+        Some((at, node, event))
     }
 
     /// Runs every authentication of the row; `progress` is called after each. One that was begun is brought to its end
@@ -291,7 +321,7 @@ impl Row {
         self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
         let (mut until, mut silent) = (self.world.now() + PATIENCE, End::Unfinished);
         loop {
-            let Some((_, node, event)) = self.world.run_until(until, keeper) else { return silent };
+            let Some((_, node, event)) = self.next_event(until, keeper) else { return silent };
             if node != self.ue {
                 continue;
             }
@@ -338,7 +368,7 @@ impl Row {
     }
 
     fn pass_until(&mut self, until: Time, recorder: &mut dyn Recorder) {
-        while let Some((_, node, event)) = self.world.run_until(until, recorder) {
+        while let Some((_, node, event)) = self.next_event(until, recorder) {
             if node == self.ue {
                 self.note(&event);
             }
@@ -351,7 +381,7 @@ impl Row {
         nodes.iter().for_each(|&node| self.world.command(node, Command::TrafficEnd));
         let (mut ended, until) = (0, self.world.now() + PATIENCE);
         while ended < nodes.len() {
-            let Some((_, node, event)) = self.world.run_until(until, recorder) else { break };
+            let Some((_, node, event)) = self.next_event(until, recorder) else { break };
             ended += usize::from(event == Event::TrafficEnded);
             if node == self.ue {
                 self.note(&event);
@@ -374,7 +404,7 @@ impl Row {
         let mut quiet_from = self.world.now();
         loop {
             let next = self.next_trigger();
-            while let Some((at, node, event)) = self.world.run_until(next, keeper) {
+            while let Some((at, node, event)) = self.next_event(next, keeper) {
                 if node == self.ue && !matches!(event, Event::ChildRekeyed { .. } | Event::ChildDown(_)) {
                     self.note(&event);
                     quiet_from = at;
@@ -489,7 +519,8 @@ impl Builder<'_> {
     fn join(&mut self, (row, sites): (&RowPlan, &Sites), ue: NodeIndex, gw: NodeIndex) {
         self.world.add_address(ue, sites.ue);
         self.world.add_address(gw, sites.gw);
-        self.world.add_link(ue, gw, &build::link(&row.network, row.topology.ue_gw()));
+        let link = fault::access_link(row, build::link(&row.network, row.topology.ue_gw()));
+        self.world.add_link(ue, gw, &link);
     }
 
     /// A wire in the core, between two addresses.

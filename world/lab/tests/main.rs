@@ -3,6 +3,7 @@
 mod faults;
 mod profiles;
 mod rows;
+mod sweep;
 mod table;
 mod traffic;
 mod tshark;
