@@ -18,6 +18,7 @@ fn everything() -> Direction {
         reorder: Some(Reorder { probability: 0.1, extra_delay: millis(3) }),
         duplicate: 0.1,
         corrupt: 0.1,
+        unchecked: false,
     }
 }
 
