@@ -115,7 +115,8 @@ impl Run<'_> {
 
     /// A run is complete if nothing of it is missing.
     fn end(&self, directory: &Directory, whole: bool) -> Result<(), Report> {
-        if whole && !self.stop.load(Ordering::Relaxed) { directory.complete().map_err(told) } else { Ok(()) }
+        let is_complete = whole && !self.stop.load(Ordering::Relaxed);
+        if is_complete { directory.complete() } else { directory.incomplete() }.map_err(told)
     }
 
     fn supplement(&self) -> Result<Supplement, Report> {

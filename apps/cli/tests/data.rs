@@ -291,6 +291,29 @@ fn an_interrupted_run_leaves_the_earlier_one_and_keeps_what_it_has() {
     assert_eq!(scratch.names(), ["run", "run.1", "run.2", "run.3"]);
 }
 
+/// IKE repeats a lost message only after more time than a run waits for one authentication.
+const TOO_PATIENT: &str = "title = \"patient\"\nseed = 1\nsamples = 20\ncrypto = \"null\"\nmethods = \"ikev2-psk\"\n\
+    networks = { name = \"lossy\", loss = \"2 %\" }\n\
+    [options]\nretransmit_first = \"600 s\"\nretransmit_base = 10.0\nretransmit_tries = 3\n";
+
+#[test]
+fn a_row_with_fewer_authentications_than_planned_says_so_and_why() {
+    let scratch = Scratch::new("short");
+    fs::write(scratch.0.join("patient.toml"), TOO_PATIENT).unwrap();
+    for (out, more) in [("run", ""), ("streamed", "--no-trace")] {
+        let (code, said) = scratch.says(&format!("run patient.toml {more} --out {out}"));
+        assert!(code == 1 && !said.contains("interrupted"), "{code} {said}");
+        let summary = scratch.json(&format!("{out}/summary.json"));
+        let row = &summary["rows"][0];
+        assert_eq!(summary["complete"], false, "{row}");
+        let [n, succeeded] = ["n", "succeeded"].map(|key| row[key].as_u64().unwrap());
+        assert!(0 < succeeded && succeeded < n && n < 20, "it is not that nothing succeeded: {row}");
+        let notes = row["notes"].to_string();
+        assert!(notes.contains("authentications have no end, for the device was told nothing"), "{notes}");
+        assert!(notes.contains(&format!("{n} of 20 authentications were measured")), "{notes}");
+    }
+}
+
 #[test]
 fn an_interrupted_run_without_trace_says_so_too_and_a_whole_one_takes_its_place() {
     let scratch = Scratch::new("streamed");

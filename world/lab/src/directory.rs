@@ -112,6 +112,14 @@ impl Directory {
         self.write_manifest()
     }
 
+    /// Keeps what is known of a run that is not complete: whoever measures it reads that from its manifest.
+    ///
+    /// # Errors
+    /// When the manifest cannot be written.
+    pub fn incomplete(&self) -> Result<(), RunError> {
+        self.write_manifest()
+    }
+
     /// Puts the run where it stays, and lets its place lead to it unless a whole run would have to make room for one that is
     /// not.
     ///
