@@ -178,7 +178,9 @@ impl Server {
             None => builder.with_no_client_auth(),
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
-        server.require_ems = true;
+        // RFC 7627 §5.2: a server goes on without it if legacy clients are to be let in, and strongSwan 5.9 is one; whoever is
+        // a client of ours demands it, so that nobody in the middle has its keys.
+        server.require_ems = false;
         server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
         let memory = Arc::new(ServerMemory::default());
