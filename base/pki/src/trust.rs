@@ -8,7 +8,7 @@
 //!   not checked:       certificate policies, OCSP; nothing is fetched
 //! ```
 //!
-//! Each signature is checked by the crypto provider that the engine lends, through [`Bridge`], so verification is metered,
+//! Each signature is checked by the crypto provider that the engine lends, through `Bridge`, so verification is metered,
 //! and under the null provider it costs nothing.
 
 use std::fmt;
