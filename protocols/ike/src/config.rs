@@ -99,7 +99,7 @@ pub struct HalfOpen {
     /// More are never held; further requests are dropped.
     pub max: usize,
     /// More are never held for one source address, in IPv6 for one /64. Those count, too, whose initiator was refused, while
-    /// they are there to say so again.
+    /// they are there to say so again, and until their lifetime is over if they are forgotten before.
     pub per_address_max: usize,
     /// A half-open SA that does not go on is forgotten after this.
     pub lifetime: Duration,

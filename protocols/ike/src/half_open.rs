@@ -1,22 +1,57 @@
-//! What a responder holds of initiators that may not exist, for both versions.
+//! What a responder holds of initiators that may not exist, for both versions. Read RFC 8019 §4 first.
+//!
+//! ```text
+//!   insert --> half open --authenticated----------------------------> its place is free
+//!                  '-------forgotten--> its place is held until its time is over
+//! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 
-use keytoll_engine::Addr;
 use keytoll_engine::map::FastMap;
+use keytoll_engine::{Addr, Time};
+
+/// The place of one initiator.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Its address and SPI.
+    key: (Addr, u64),
+    /// It is not free before, unless the initiator authenticates.
+    until: Time,
+}
+
+impl Place {
+    pub(crate) const fn new(key: (Addr, u64), until: Time) -> Self {
+        Self { key, until }
+    }
+}
 
 /// SAs of responders that have not authenticated their initiators yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HalfOpenTable {
     /// Our SPIs by the initiator's address and SPI. Whether a first message is a repeated one, its bytes decide: peers
     /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
     by_initiator: FastMap<(Addr, u64), Vec<u64>>,
+    /// Places that are taken.
     by_origin: BTreeMap<IpAddr, usize>,
     count: usize,
+    /// Places of those that are forgotten, by the end of their time, and by the SPI that was ours.
+    held: BTreeSet<(Time, u64, IpAddr)>,
+    held_max: usize,
 }
 
 impl HalfOpenTable {
+    /// Of those that are forgotten, so many places are held at the most.
+    pub(crate) fn new(held_max: usize) -> Self {
+        Self {
+            by_initiator: FastMap::default(),
+            by_origin: BTreeMap::new(),
+            count: 0,
+            held: BTreeSet::new(),
+            held_max,
+        }
+    }
+
     /// How many there are.
     pub(crate) const fn count(&self) -> usize {
         self.count
@@ -27,31 +62,61 @@ impl HalfOpenTable {
         self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// How many there are from one address, in IPv6 from its /64.
-    pub(crate) fn from(&self, ip: IpAddr) -> usize {
+    /// How many places one address has taken, in IPv6 its /64.
+    pub(crate) fn taken(&mut self, ip: IpAddr, now: Time) -> usize {
+        while let Some(&(until, _, origin)) = self.held.first()
+            && until <= now
+        {
+            self.held.pop_first();
+            self.free(origin);
+        }
         self.by_origin.get(&origin(ip)).copied().unwrap_or(0)
     }
 
     /// A new one.
-    pub(crate) fn insert(&mut self, key: (Addr, u64), spi: u64) {
-        match self.by_initiator.get_mut(&key) {
+    pub(crate) fn insert(&mut self, place: Place, spi: u64) {
+        match self.by_initiator.get_mut(&place.key) {
             Some(spis) => spis.push(spi),
-            None => drop(self.by_initiator.insert(key, vec![spi])),
+            None => drop(self.by_initiator.insert(place.key, vec![spi])),
         }
-        *self.by_origin.entry(origin(key.0.ip)).or_default() += 1;
+        *self.by_origin.entry(origin(place.key.0.ip)).or_default() += 1;
         self.count += 1;
     }
 
-    /// One is gone, or authenticated.
-    pub(crate) fn remove(&mut self, key: (Addr, u64), spi: u64) {
-        let Some(spis) = self.by_initiator.get_mut(&key) else { return };
-        let Some(at) = spis.iter().position(|known| *known == spi) else { return };
+    /// One has authenticated: its place is free.
+    pub(crate) fn remove(&mut self, place: Place, spi: u64) {
+        if self.take(place, spi) {
+            self.free(origin(place.key.0.ip));
+        }
+    }
+
+    // RFC 8019 §4.2: the rate of one origin is limited; otherwise whoever is refused could ask for keys again at once.
+    /// One is forgotten that has not authenticated: its place is held until its time is over.
+    pub(crate) fn forget(&mut self, place: Place, spi: u64) {
+        if !self.take(place, spi) {
+            return;
+        }
+        self.held.insert((place.until, spi, origin(place.key.0.ip)));
+        if self.held.len() > self.held_max
+            && let Some((_, _, origin)) = self.held.pop_first()
+        {
+            self.free(origin);
+        }
+    }
+
+    /// Whether it was there.
+    fn take(&mut self, place: Place, spi: u64) -> bool {
+        let Some(spis) = self.by_initiator.get_mut(&place.key) else { return false };
+        let Some(at) = spis.iter().position(|known| *known == spi) else { return false };
         spis.swap_remove(at);
         if spis.is_empty() {
-            self.by_initiator.remove(&key);
+            self.by_initiator.remove(&place.key);
         }
         self.count -= 1;
-        let origin = origin(key.0.ip);
+        true
+    }
+
+    fn free(&mut self, origin: IpAddr) {
         if let Some(count) = self.by_origin.get_mut(&origin) {
             *count -= 1;
             if *count == 0 {
@@ -67,5 +132,47 @@ fn origin(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.into(),
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn place(ip: u32, seconds: u64) -> Place {
+        let ip = std::net::Ipv4Addr::from_bits(ip).into();
+        Place::new((Addr::new(ip, 500), 1), Time::ZERO + Duration::from_secs(seconds))
+    }
+
+    fn taken(table: &mut HalfOpenTable, ip: u32, seconds: u64) -> usize {
+        let place = place(ip, seconds);
+        table.taken(place.key.0.ip, place.until)
+    }
+
+    #[test]
+    fn a_place_is_free_when_its_initiator_is_proved_or_its_time_is_over() {
+        let mut table = HalfOpenTable::new(8);
+        (1..=3).for_each(|spi| table.insert(place(7, 30), spi));
+        table.remove(place(7, 30), 1);
+        table.forget(place(7, 30), 2);
+        table.forget(place(7, 30), 2);
+        assert_eq!((table.count(), taken(&mut table, 7, 29)), (1, 2));
+        assert_eq!((table.count(), taken(&mut table, 7, 30)), (1, 1));
+        table.remove(place(7, 30), 3);
+        assert_eq!((table.count(), taken(&mut table, 7, 30)), (0, 0));
+        assert!(table.by_initiator.get(&place(7, 30).key).is_none() && table.by_origin.is_empty());
+    }
+
+    #[test]
+    fn of_too_many_places_that_are_held_the_oldest_is_free() {
+        let mut table = HalfOpenTable::new(8);
+        for n in 0..1000 {
+            table.insert(place(n, 30 + u64::from(n)), 1);
+            table.forget(place(n, 30 + u64::from(n)), 1);
+        }
+        assert_eq!((table.held.len(), table.by_origin.len(), table.count()), (8, 8, 0));
+        assert_eq!((taken(&mut table, 991, 0), taken(&mut table, 992, 0)), (0, 1));
     }
 }

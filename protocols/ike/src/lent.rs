@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use keytoll_engine::{Addr, Output};
+use keytoll_engine::Output;
 
 use crate::event::{Event, Reason, SaId};
+use crate::half_open::Place;
 
 /// The SA that is out of the tables, as it was when it left them; its room is used again for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Lent {
     sa: Option<SaId>,
-    half_open: Option<(Addr, u64)>,
+    half_open: Option<Place>,
     is_up: bool,
     children: Vec<u32>,
 }
@@ -22,7 +23,7 @@ impl Lent {
     pub(crate) fn leaves(
         &mut self,
         sa: SaId,
-        half_open: Option<(Addr, u64)>,
+        half_open: Option<Place>,
         is_up: bool,
         children: impl Iterator<Item = u32>,
     ) {
@@ -43,7 +44,7 @@ impl Lent {
     }
 
     /// The SA that is out, and its place among the half-open ones.
-    pub(crate) fn missing(&self) -> Option<(SaId, Option<(Addr, u64)>)> {
+    pub(crate) fn missing(&self) -> Option<(SaId, Option<Place>)> {
         self.sa.map(|sa| (sa, self.half_open))
     }
 

@@ -20,8 +20,9 @@ use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
 use keytoll_ike::v2::config::{Fragmentation, HalfOpen, Pool, Prove};
 use keytoll_ike::v2::{Command, Config, Event};
+use support::conversation::{self, delete_all, of_sa, survived};
 use support::lab::{Pki, both, only, psk, seconds};
-use support::mistaken::{Mistaken, deliver_mistaken};
+use support::mistaken::Mistaken;
 use support::mutants::{self, Mutant};
 use support::{Bench, Side};
 
@@ -36,12 +37,6 @@ const STEPS: [fn(&mut Bench); 8] = [
     |bench| of_child(bench, Side::I, Command::DeleteChild),
     |bench| of_sa(bench, Side::R, Command::Delete),
 ];
-
-fn of_sa(bench: &mut Bench, side: Side, command: fn(keytoll_ike::v2::SaId) -> Command) {
-    if let Some(sa) = bench.seat(side).books.sas().first() {
-        bench.command(side, command(*sa));
-    }
-}
 
 fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::v2::SaId, u32) -> Command) {
     let children = bench.seat(side).books.all_children();
@@ -59,13 +54,10 @@ fn generous((i, mut r): (Config, Config)) -> (Config, Config) {
 
 /// Holds the conversation, and gives every datagram to `meddle` before it arrives.
 fn converse(bench: &mut Bench, mut meddle: impl FnMut(&mut Bench, Side, &Datagram)) {
-    for step in STEPS {
-        step(bench);
-        while let Some((side, datagram)) = bench.intercept() {
-            meddle(bench, side, &datagram);
-            bench.deliver(side, &datagram);
-        }
-    }
+    conversation::converse(bench, &STEPS, |bench, side, datagram| {
+        meddle(bench, side, datagram);
+        bench.deliver(side, datagram);
+    });
 }
 
 /// A datagram that is dropped on the receiver's table; what was discarded and what the owner was told.
@@ -168,21 +160,7 @@ fn survives(n: usize, nth: u32) -> bool {
     only(&mut i).request_address = true;
     only(&mut r).pool = Some(Pool { first: Ipv4Addr::new(10, 0, 0, 1).into(), size: 1 });
     let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
-    bench.ladder.silent = true;
-    let (mut seen, mut is_hit) = (0, false);
-    for step in STEPS {
-        step(&mut bench);
-        while let Some((side, datagram)) = bench.intercept() {
-            if seen == n {
-                is_hit = deliver_mistaken(&mut bench, side, &datagram, nth);
-            } else {
-                bench.deliver(side, &datagram);
-            }
-            seen += 1;
-        }
-    }
-    bench.run_for(seconds(400));
-    delete_all(&mut bench);
+    let (_, is_hit) = survived(&mut bench, &STEPS, n, nth);
     // Whatever was lost, its inner address is there for the next.
     let (up, mut bench) = (bench.i.events.len(), bench.established());
     assert!(
@@ -193,15 +171,6 @@ fn survives(n: usize, nth: u32) -> bool {
     bench.assert_agreement();
     delete_all(&mut bench);
     is_hit
-}
-
-/// Both owners close what they know of, until there is nothing.
-fn delete_all(bench: &mut Bench) {
-    while bench.i.books.sa_count() + bench.r.books.sa_count() > 0 {
-        Side::BOTH.into_iter().for_each(|side| of_sa(bench, side, Command::Delete));
-        bench.run_for(seconds(10));
-    }
-    bench.assert_nothing_remains();
 }
 
 /// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
@@ -520,6 +489,26 @@ fn refused_initiators_keep_their_places_and_no_more() {
     assert_eq!((endpoint.half_open_count(), endpoint.sa_count(), endpoint.lingering_count()), (10, 10, 10));
     assert_eq!(bench.failures(Side::R).len(), 10);
     bench.run_for(seconds(31));
+    assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
+}
+
+/// An SA of a refused initiator that is forgotten, because too many linger, gives its place no sooner to the same address.
+#[test]
+fn refused_initiators_keep_their_places_when_they_are_forgotten() {
+    let (mut i, mut r) = psk();
+    only(&mut i).local = Prove::Psk(support::lab::secret("wrong"));
+    r.half_open = HalfOpen { per_address_max: 10, lingering_max: 2, ..r.half_open };
+    let mut bench = Bench::new((i, r));
+    for refused in [10, 20] {
+        for _ in 0..40 {
+            bench.initiate();
+            bench.settle();
+        }
+        assert_eq!(bench.failures(Side::R).len(), refused);
+        let endpoint = &bench.r.endpoint;
+        assert_eq!((endpoint.half_open_count(), endpoint.sa_count()), (2, 2), "what is held is no SA");
+        bench.run_for(seconds(31));
+    }
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 

@@ -19,7 +19,7 @@ use super::transmission::{Fingerprint, Packet};
 use super::{initiator, responder};
 use crate::config::{Config, Connection};
 use crate::event::{Command, Event, Reason, SaId};
-use crate::half_open::HalfOpenTable;
+use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
@@ -167,11 +167,11 @@ impl Endpoint {
     /// The same on a host where others take SPIs, too.
     pub(crate) fn among(config: Config, rng: Rng, spis: Spis) -> Self {
         Self {
+            half_open: HalfOpenTable::new(config.half_open.max),
             shared: Shared::new(config, rng, spis),
             sas: FastMap::default(),
             count: 0,
             timers: BTreeMap::new(),
-            half_open: HalfOpenTable::default(),
             draining: false,
             lent: Lent::default(),
         }
@@ -240,13 +240,15 @@ impl Endpoint {
             return cx.discard(Protocol::Ike, "draining");
         }
         let limits = self.shared.config.half_open;
-        let from = self.half_open.from(step.route.remote.ip);
+        let from = self.half_open.taken(step.route.remote.ip, cx.now);
         if self.half_open.count() >= limits.max || from >= limits.per_address_max {
             return cx.discard(Protocol::Ike, "too many half-open SAs");
         }
-        if let Some(sa) = responder::answer(step, &mut Env { shared: &mut self.shared, cx }) {
-            self.half_open.insert(key, sa.cookie());
-            self.keep(sa.half_open(key));
+        let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
+        if let Some(sa) = answered {
+            let place = Place::new(key, cx.now + limits.lifetime);
+            self.half_open.insert(place, sa.cookie());
+            self.keep(sa.half_open(place));
         }
     }
 
@@ -444,9 +446,12 @@ impl Endpoint {
     fn keep(&mut self, mut sa: Box<Sa>) {
         self.lent.is_back();
         if !sa.is_half_open()
-            && let Some(key) = sa.half_open.take()
+            && let Some(place) = sa.half_open.take()
         {
-            self.half_open.remove(key, sa.cookie());
+            match sa.state {
+                State::Gone => self.half_open.forget(place, sa.cookie()),
+                _ => self.half_open.remove(place, sa.cookie()),
+            }
         }
         self.list(&mut sa);
         if matches!(sa.state, State::Gone) {
@@ -481,7 +486,7 @@ impl Endpoint {
     /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
         if let Some((sa, half_open)) = self.lent.missing() {
-            half_open.into_iter().for_each(|key| self.half_open.remove(key, sa.0));
+            half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
             // Rare enough to look through the whole list.
             self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
         }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_engine::{Addr, Deadline, Time};
+use keytoll_engine::{Deadline, Time};
 
 use super::endpoint::Env;
 use super::established::{Established, Estate, Task};
@@ -18,6 +18,7 @@ use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Reflection, Sent};
 use crate::config::Connection;
 use crate::event::{Reason, SaId};
+use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::nat::Nat;
 use crate::role::Role;
@@ -35,7 +36,7 @@ pub(super) struct Sa {
     /// When the endpoint's timer for it is set.
     pub(super) armed: Option<Time>,
     /// Its place in the endpoint's table of half-open SAs.
-    pub(super) half_open: Option<(Addr, u64)>,
+    pub(super) half_open: Option<Place>,
     /// Its place in the endpoint's list of peers.
     pub(super) listed: Option<IpAddr>,
 }
@@ -168,9 +169,9 @@ impl Sa {
         self.core.cookie
     }
 
-    /// Marks it as half open under this key.
-    pub(super) fn half_open(mut self: Box<Self>, key: (Addr, u64)) -> Box<Self> {
-        self.half_open = Some(key);
+    /// Marks it as half open in this place.
+    pub(super) fn half_open(mut self: Box<Self>, place: Place) -> Box<Self> {
+        self.half_open = Some(place);
         self
     }
 

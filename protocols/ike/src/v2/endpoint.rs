@@ -19,7 +19,7 @@ use super::pool::{Lease, Pools};
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
-use crate::half_open::HalfOpenTable;
+use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
@@ -193,12 +193,12 @@ impl Endpoint {
 
     /// The same on a host where others take SPIs, too.
     pub(crate) fn among(config: Config, mut rng: Rng, spis: Spis) -> Self {
-        let cookies = Jar::new(&mut rng);
+        let (cookies, places_held) = (Jar::new(&mut rng), config.half_open.max);
         Self {
             shared: Shared::new(config, rng, spis),
             sas: FastMap::default(),
             timers: BTreeMap::new(),
-            half_open: HalfOpenTable::default(),
+            half_open: HalfOpenTable::new(places_held),
             cookies,
             closing: 0,
             lingering: BTreeSet::new(),
@@ -314,7 +314,7 @@ impl Endpoint {
     ) -> bool {
         let limits = self.shared.config.half_open;
         let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
-        let of_origin = self.half_open.from(from.ip);
+        let of_origin = self.half_open.taken(from.ip, cx.now);
         // Whoever forges an address must not take all of its places: the second half is for those that receive there.
         let is_crowded = limits.cookies_from < usize::MAX && of_origin >= limits.per_address_max.div_ceil(2);
         if self.half_open.count() >= limits.cookies_from || is_crowded {
@@ -343,9 +343,10 @@ impl Endpoint {
     ) {
         match responder::answer(header, route, request, &mut Env { shared: &mut self.shared, cx }) {
             Ok(sa) => {
-                let key = (route.remote, header.initiator_spi);
-                self.half_open.insert(key, sa.spi());
-                self.keep(sa.half_open(key));
+                let limits = &self.shared.config.half_open;
+                let place = Place::new((route.remote, header.initiator_spi), cx.now + limits.lifetime);
+                self.half_open.insert(place, sa.spi());
+                self.keep(sa.half_open(place));
             }
             Err(refusal) => {
                 cx.discard(Protocol::Ike, refusal.why());
@@ -430,9 +431,12 @@ impl Endpoint {
         self.lent.0.is_back();
         self.shared.pools.settle();
         if !sa.keeps_its_place()
-            && let Some(key) = sa.half_open.take()
+            && let Some(place) = sa.half_open.take()
         {
-            self.half_open.remove(key, sa.spi());
+            match sa.state {
+                State::Gone => self.half_open.forget(place, sa.spi()),
+                _ => self.half_open.remove(place, sa.spi()),
+            }
         }
         if matches!(sa.state, State::Gone) {
             return;
@@ -451,7 +455,8 @@ impl Endpoint {
         }
     }
 
-    /// Of too many that are over the oldest are forgotten: nobody loses more than the last response said once more.
+    /// Of too many that are over the oldest are forgotten: nobody loses more than the last response said once more, and whoever
+    /// was refused does not get its place back sooner.
     fn linger(&mut self, until: Time, spi: u64) {
         self.lingering.insert((until, spi));
         while self.lingering.len() > self.shared.config.half_open.lingering_max {
@@ -467,8 +472,8 @@ impl Endpoint {
 impl Endpoint {
     /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
-        if let Some((sa, Some(key))) = self.lent.0.missing() {
-            self.half_open.remove(key, sa.0);
+        if let Some((sa, Some(place))) = self.lent.0.missing() {
+            self.half_open.forget(place, sa.0);
         }
         self.shared.born.clear();
         let moves = std::mem::take(&mut self.shared.moves);

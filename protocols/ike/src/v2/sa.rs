@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::{Addr, Deadline, Time};
+use keytoll_engine::{Deadline, Time};
 
 use super::config::Connection;
 use super::endpoint::{Env, Route};
@@ -18,6 +18,7 @@ use super::pool::Lease;
 use super::protect::Protection;
 use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse_in};
 use super::window::{Due, Received, Requests, Responses};
+use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
@@ -30,7 +31,7 @@ pub(super) struct Sa {
     /// When the endpoint's timer for it is set.
     pub(super) armed: Option<Time>,
     /// Its place in the endpoint's table of half-open SAs.
-    pub(super) half_open: Option<(Addr, u64)>,
+    pub(super) half_open: Option<Place>,
 }
 
 /// What does not change from state to state.
@@ -191,9 +192,9 @@ impl Sa {
         self.core.local_spi
     }
 
-    /// Marks it as half open under this key.
-    pub(super) fn half_open(mut self: Box<Self>, key: (Addr, u64)) -> Box<Self> {
-        self.half_open = Some(key);
+    /// Marks it as half open in this place.
+    pub(super) fn half_open(mut self: Box<Self>, place: Place) -> Box<Self> {
+        self.half_open = Some(place);
         self
     }
 

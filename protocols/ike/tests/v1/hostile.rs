@@ -9,14 +9,15 @@ use keytoll_engine::crypto::KeyPair;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Crypto, Datagram, Input, Output, Rng};
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
-use keytoll_ike::event::{Command, Event, SaId};
+use keytoll_ike::event::{Command, Event};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
 
 use super::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
 use crate::support::bench::{Fault, Rewriter};
+use crate::support::conversation::{delete_all, of_sa, survived};
 use crate::support::lab::{self, Pki, both, ike, keys_by_identity, only, seconds, secret};
-use crate::support::mistaken::{Mistaken, deliver_mistaken};
+use crate::support::mistaken::Mistaken;
 use crate::support::mutants::{bytewise, giants, headers};
 use crate::support::{Bench, Side};
 
@@ -274,12 +275,6 @@ const STEPS: [fn(&mut Bench); 6] = [
     |bench| of_sa(bench, Side::R, Command::Delete),
 ];
 
-fn of_sa(bench: &mut Bench, side: Side, command: fn(SaId) -> Command) {
-    if let Some(sa) = bench.seat(side).books.sas().first() {
-        bench.command(side, command(*sa));
-    }
-}
-
 /// Datagrams as large as they come, at every moment, under every cipher.
 #[test]
 fn the_largest_datagrams_change_nothing_under_every_cipher() {
@@ -315,31 +310,8 @@ fn the_largest_datagrams_change_nothing_under_every_cipher() {
 fn survives(phase1: Phase1, n: usize, nth: u32) -> Option<bool> {
     let (i, r) = psk(phase1);
     let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
-    bench.ladder.silent = true;
-    let (mut seen, mut is_hit) = (0, false);
-    for step in STEPS {
-        step(&mut bench);
-        while let Some((side, datagram)) = bench.intercept() {
-            if seen == n {
-                is_hit = deliver_mistaken(&mut bench, side, &datagram, nth);
-            } else {
-                bench.deliver(side, &datagram);
-            }
-            seen += 1;
-        }
-    }
-    bench.run_for(seconds(400));
-    delete_all(&mut bench);
+    let (seen, is_hit) = survived(&mut bench, &STEPS, n, nth);
     (seen > n).then_some(is_hit)
-}
-
-/// Both owners close what they know of, until there is nothing.
-fn delete_all(bench: &mut Bench) {
-    while bench.i.books.sa_count() + bench.r.books.sa_count() > 0 {
-        Side::BOTH.into_iter().for_each(|side| of_sa(bench, side, Command::Delete));
-        bench.run_for(seconds(10));
-    }
-    bench.assert_nothing_remains();
 }
 
 /// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
@@ -511,6 +483,25 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
         assert_eq!(bench.r.books.sa_count(), 1);
         assert_eq!(bench.r.endpoint.half_open_count(), 10, "nobody else's");
     }
+}
+
+/// Whoever is refused has a place until its time is over, though nothing is kept of its SA.
+#[test]
+fn refused_initiators_keep_their_places_and_no_more() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    only(&mut i).local_id = lab::id("nobody.example.org");
+    r.half_open.per_address_max = 10;
+    let mut bench = Bench::new((i, r));
+    for _ in 0..40 {
+        bench.initiate();
+        bench.settle();
+    }
+    let endpoint = &bench.r.endpoint;
+    assert_eq!((endpoint.half_open_count(), endpoint.sa_count()), (0, 0), "{}", bench.ladder);
+    assert_eq!(bench.failures(Side::R).len(), 10, "{}", bench.ladder);
+    // Some of the others still ask, and get the places when they are free.
+    bench.run_for(seconds(60));
+    assert_eq!(bench.failures(Side::R).len(), 20, "{}", bench.ladder);
 }
 
 /// Bytes that came from an address that shows nothing, and bytes that went there in the time in which a half-open SA lives;
