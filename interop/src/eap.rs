@@ -66,6 +66,11 @@ impl Login {
     }
 }
 
+/// Whom [`IMSI`] with EAP-AKA is, to an AAA server.
+pub fn card() -> String {
+    permanent(Flavour::Aka, subscriber(), REALM)
+}
+
 /// [`IMSI`] as the methods know it.
 ///
 /// # Panics

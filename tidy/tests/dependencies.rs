@@ -104,10 +104,10 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "interop",
         &[
-            "engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "tls", "hosts", "live",
-            "daemons", "capture", "cli", "analysis",
+            "engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "diameter", "tls", "hosts",
+            "live", "daemons", "capture", "cli", "analysis",
         ],
-        "interoperability runs the live world against foreign daemons, and compares with the project's own statistics",
+        "interoperability runs the live world against foreign daemons and attackers that speak every protocol, and compares with the project's own statistics",
     ),
 ];
 

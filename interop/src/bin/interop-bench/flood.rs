@@ -1,5 +1,4 @@
-//! A victim, a flood against it from a second process, and genuine devices or stations that want in meanwhile: how long
-//! they take, before, during and after, and how much memory the victim has.
+//! A flood of datagrams against a gateway or an AAA server, and genuine devices or stations that want in meanwhile.
 
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
@@ -12,9 +11,10 @@ use serde::Serialize;
 use crate::cases::Case;
 use crate::contestants::asking;
 use crate::flooder::{Sent, Victim};
-use crate::handshakes::{devices_one_by_one, outcome};
+use crate::handshakes::{one_by_one, outcome};
 use crate::load::Outcome;
 use crate::product::{self, Log};
+use crate::siege::{self, Siege, Stage};
 use crate::trouble::Result;
 
 /// What is done to whom.
@@ -31,106 +31,43 @@ pub(crate) struct Arguments {
     seconds: u64,
 }
 
-/// How genuine ones fared.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Fared {
-    /// How many got in.
-    n: u64,
-    /// How many did not.
-    failed: u64,
-    /// Messages that had to be said again.
-    retransmissions: u64,
-    /// How long they took.
-    delay_ms: Delays,
-}
-
-/// Of how long they took.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Delays {
-    p50: f64,
-    p95: f64,
-    max: f64,
-}
-
 /// What came of it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     victim: String,
     flood: Sent,
-    before: Fared,
-    during: Fared,
-    after: Fared,
-    resident_before_bytes: u64,
-    resident_after_bytes: u64,
-    resident_max_bytes: u64,
-    /// CPU time of the victim during the flood, as a share of one CPU.
-    cpu_share: f64,
+    #[serde(flatten)]
+    siege: Siege,
 }
-
-/// How many genuine ones come one after another before and after; during the flood as many as there is time for.
-const CALM: u64 = 50;
-/// How many of them one process is, during the flood.
-const HANDFUL: u64 = 5;
 
 /// Floods, and says how everybody fared.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report> {
     let lab = Lab::new()?;
-    let stage = Stage::new(&lab, arguments)?;
-    let before = stage.fare(CALM)?;
-    let resident_before_bytes = stage.usage()?.resident_bytes;
-    let cpu_before = stage.usage()?.cpu_ns;
-    let mut flooder = stage.flood(arguments)?;
-    let mut during = Vec::new();
-    while flooder.try_wait()?.is_none() {
-        during.push(stage.genuine(HANDFUL)?);
-    }
-    let output = flooder.wait_with_output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
-    }
-    let flood: Sent = serde_json::from_slice(&output.stdout)?;
-    let cpu_share = (stage.usage()?.cpu_ns - cpu_before) as f64 / 1e9 / flood.seconds;
-    let resident_after_bytes = stage.usage()?.resident_bytes;
-    let after = stage.fare(CALM)?;
-    Ok(Report {
-        victim: format!("{:?}", arguments.victim).to_lowercase(),
-        flood,
-        before,
-        during: Fared::of(&during),
-        after,
-        resident_before_bytes,
-        resident_after_bytes,
-        resident_max_bytes: stage.usage()?.resident_max_bytes,
-        cpu_share,
-    })
+    let (flood, siege) = siege::lay(&Flooded::new(&lab, arguments)?)?;
+    Ok(Report { victim: format!("{:?}", arguments.victim).to_lowercase(), flood, siege })
 }
 
 /// The victim and everything around it.
-struct Stage<'a> {
+struct Flooded<'a> {
     lab: &'a Lab,
-    victim: Victim,
+    arguments: &'a Arguments,
     process: Process,
 }
 
-impl<'a> Stage<'a> {
-    fn new(lab: &'a Lab, arguments: &Arguments) -> Result<Self> {
-        let victim = arguments.victim;
+impl<'a> Flooded<'a> {
+    fn new(lab: &'a Lab, arguments: &'a Arguments) -> Result<Self> {
         Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
         let pki = lab.shared_dir().join("pki");
-        let process = match victim {
+        let process = match arguments.victim {
             Victim::Gateway => product::gateway(lab, &Case::FLOODED, &pki, Log::Quiet)?,
             Victim::Aaa => product::aaa(lab, &pki)?,
         };
-        Ok(Self { lab, victim, process })
-    }
-
-    fn usage(&self) -> Result<keytoll_daemons::Usage> {
-        self.process.usage().ok_or_else(|| format!("it has ended: {}", self.process.last_words()).into())
+        Ok(Self { lab, arguments, process })
     }
 
     /// Sixteen addresses, among them, for RADIUS, the client's own.
     fn sources(&self) -> Result<(Node, Vec<Ipv4Addr>)> {
-        let (node, cable, net) = match self.victim {
+        let (node, cable, net) = match self.arguments.victim {
             Victim::Gateway => (Node::Ue, "eth0", 1),
             Victim::Aaa => (Node::Gw, "eth1", 2),
         };
@@ -138,32 +75,10 @@ impl<'a> Stage<'a> {
         for &address in &sources {
             self.lab.place(node).assign(cable, address.into(), 24)?;
         }
-        if self.victim == Victim::Aaa {
+        if self.arguments.victim == Victim::Aaa {
             sources[0] = GW_TOWARDS_AAA;
         }
         Ok((node, sources))
-    }
-
-    fn flood(&self, arguments: &Arguments) -> Result<Child> {
-        let (node, sources) = self.sources()?;
-        let from: Vec<_> = sources.iter().map(ToString::to_string).collect();
-        let mut command = asking(self.lab, node, "flooder")?;
-        let (victim, to) = match self.victim {
-            Victim::Gateway => ("gateway", Node::Gw.outer()),
-            Victim::Aaa => ("aaa", Node::Aaa.outer()),
-        };
-        command.args(["--victim", victim, "--to", &to.to_string(), "--from", &from.join(",")]);
-        command.args(["--rate", &arguments.rate.to_string(), "--seconds", &arguments.seconds.to_string()]);
-        command.args(["--ike", Case::FLOODED.ike]);
-        Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
-    }
-
-    /// So many genuine ones, one after another.
-    fn genuine(&self, count: u64) -> Result<Outcome> {
-        match self.victim {
-            Victim::Gateway => devices_one_by_one(self.lab, &Case::FLOODED, count),
-            Victim::Aaa => outcome(&mut self.stations(count)?),
-        }
     }
 
     fn stations(&self, count: u64) -> Result<Command> {
@@ -173,28 +88,37 @@ impl<'a> Stage<'a> {
         command.args(["--count", &count.to_string(), "--window", "1"]);
         Ok(command)
     }
-
-    fn fare(&self, count: u64) -> Result<Fared> {
-        Ok(Fared::of(&[self.genuine(count)?]))
-    }
 }
 
-impl Fared {
-    fn of(outcomes: &[Outcome]) -> Self {
-        let mut delays: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.delays_ns).copied().collect();
-        delays.sort_unstable();
-        let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
-        Self {
-            n: sum(|outcome| outcome.done),
-            failed: sum(|outcome| outcome.failed),
-            retransmissions: sum(|outcome| outcome.retransmissions),
-            delay_ms: Delays { p50: at(&delays, 0.5), p95: at(&delays, 0.95), max: at(&delays, 1.0) },
+impl Stage for Flooded<'_> {
+    fn victim(&self) -> &Process {
+        &self.process
+    }
+
+    fn attack(&self) -> Result<Child> {
+        let (node, sources) = self.sources()?;
+        let from: Vec<_> = sources.iter().map(ToString::to_string).collect();
+        let mut command = asking(self.lab, node, "flooder")?;
+        let (victim, to) = match self.arguments.victim {
+            Victim::Gateway => ("gateway", Node::Gw.outer()),
+            Victim::Aaa => ("aaa", Node::Aaa.outer()),
+        };
+        command.args(["--victim", victim, "--to", &to.to_string(), "--from", &from.join(",")]);
+        command.args([
+            "--rate",
+            &self.arguments.rate.to_string(),
+            "--seconds",
+            &self.arguments.seconds.to_string(),
+        ]);
+        command.args(["--ike", Case::FLOODED.ike]);
+        Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+    }
+
+    /// So many genuine ones, one after another.
+    fn genuine(&self, count: u64) -> Result<Outcome> {
+        match self.arguments.victim {
+            Victim::Gateway => outcome(&mut one_by_one(self.lab, &Case::FLOODED, count)?),
+            Victim::Aaa => outcome(&mut self.stations(count)?),
         }
     }
-}
-
-/// A quantile of sorted nanoseconds, in milliseconds.
-fn at(sorted: &[u64], fraction: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1) as f64;
-    sorted.get((last * fraction).ceil() as usize).map_or(f64::NAN, |ns| *ns as f64 / 1e6)
 }

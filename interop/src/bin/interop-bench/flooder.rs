@@ -10,8 +10,8 @@ use keytoll_crypto::Real;
 use keytoll_eap::{MethodType, packet};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Ctx, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_ike::v2::{Command, Endpoint, Event};
+use keytoll_engine::{Ctx, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_ike::v2::Event;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
 use keytoll_live::os_seed;
 use keytoll_native::datagrams;
@@ -20,12 +20,17 @@ use keytoll_radius::wire::Attributes;
 use serde::{Deserialize, Serialize};
 
 use crate::ike::{Auth, config};
+use crate::initiator::Initiator;
+use crate::siege::Attack;
 use crate::trouble::Result;
 
 /// Datagrams go in lots of so many, one system call each.
 const LOT: usize = datagrams::BATCH;
 /// A UDP datagram that no link cuts is not longer.
 const GARBAGE_BYTES_MAX: u64 = 1400;
+
+/// No answer of a gateway at rest takes as long.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is flooded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -66,6 +71,12 @@ pub(crate) struct Sent {
     pub(crate) datagrams: u64,
     /// From the first to the last.
     pub(crate) seconds: f64,
+}
+
+impl Attack for Sent {
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
 }
 
 /// Floods.
@@ -152,20 +163,13 @@ fn garbage(rng: &mut Rng) -> Vec<u8> {
 fn ike_samples(flood: &Flood, seed: &Seed) -> Result<Samples> {
     let local = IpAddr::V4(*flood.from.first().ok_or("no address to flood from")?);
     let config = config(&Auth::Psk, &flood.ike, Some("aes128-sha256"))?;
-    let mut handshake = Handshake {
-        endpoint: Endpoint::new(config, seed.stream("samples")),
-        socket: UdpSocket::bind((local, 500))?,
-        good: Vec::new(),
-        child: None,
-    };
-    handshake.socket.set_read_timeout(Some(Duration::from_secs(5)))?;
-    handshake.handle(Input::Command(Command::Initiate { connection: 0, local, remote: flood.to }))?;
-    let mut buffer = [0; 65_535];
+    let initiator = Initiator::new(config, (local, flood.to), seed.stream("samples"), PATIENCE)?;
+    let mut handshake = Handshake { initiator, good: Vec::new(), child: None };
+    let outputs = handshake.initiator.initiate();
+    handshake.note(outputs)?;
     while handshake.child.is_none() {
-        let (length, from) = handshake.socket.recv_from(&mut buffer)?;
-        let to = handshake.socket.local_addr()?;
-        let (from, to) = (Addr::from(from), Addr::from(to));
-        handshake.handle(Input::Packet { from, to, bytes: &buffer[..length] })?;
+        let (_, outputs) = handshake.initiator.receive()?.ok_or("the gateway is silent")?;
+        handshake.note(outputs)?;
     }
     let mut good: Vec<_> = handshake.good.into_iter().map(|bytes| (bytes, 500)).collect();
     let marked: Vec<_> = good.iter().map(|(bytes, _)| ([&[0; 4], bytes.as_slice()].concat(), 4500)).collect();
@@ -177,22 +181,18 @@ fn ike_samples(flood: &Flood, seed: &Seed) -> Result<Samples> {
 
 /// Our end of the handshake that samples are taken from.
 struct Handshake {
-    endpoint: Endpoint,
-    socket: UdpSocket,
+    initiator: Initiator,
     good: Vec<Vec<u8>>,
     /// What the gateway receives on.
     child: Option<u32>,
 }
 
 impl Handshake {
-    fn handle(&mut self, input: Input<'_, Command>) -> Result<()> {
-        let (mut crypto, mut trace) = (Real::default(), NoTrace);
-        let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut trace };
-        self.endpoint.handle(input, &mut cx);
-        while let Some(output) = self.endpoint.poll() {
+    fn note(&mut self, outputs: Vec<Output<Event>>) -> Result<()> {
+        for output in outputs {
             match output {
                 Output::Packet(datagram) => {
-                    self.socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to))?;
+                    self.initiator.send(&datagram)?;
                     self.good.push(datagram.bytes);
                 }
                 Output::Event(Event::ChildUp(_, child)) => self.child = Some(child.outbound_spi),

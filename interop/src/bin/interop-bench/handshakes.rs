@@ -100,16 +100,20 @@ fn certificates(lab: &Lab, case: &Case) -> Result<std::path::PathBuf> {
 
 /// Our devices, in their place of a lab; all of them must get in.
 fn devices(lab: &Lab, case: &Case, count: u64, plan: &Plan) -> Result<Outcome> {
+    outcome(&mut crowd(lab, case, count, plan)?)
+}
+
+fn crowd(lab: &Lab, case: &Case, count: u64, plan: &Plan) -> Result<Command> {
     let mut command = asking(lab, Node::Ue, "devices")?;
     command.args(["--local", &Node::Ue.outer().to_string(), "--remote", &Node::Gw.outer().to_string()]);
     command.args(["--count", &count.to_string(), "--window", &plan.window.to_string()]);
     terms(&mut command, case, &lab.shared_dir().join("pki"));
-    outcome(&mut command)
+    Ok(command)
 }
 
 /// Our devices, each when the one before is gone.
-pub(crate) fn devices_one_by_one(lab: &Lab, case: &Case, count: u64) -> Result<Outcome> {
-    devices(lab, case, count, &Plan { rounds: 1, count, window: 1 })
+pub(crate) fn one_by_one(lab: &Lab, case: &Case, count: u64) -> Result<Command> {
+    crowd(lab, case, count, &Plan { rounds: 1, count, window: 1 })
 }
 
 /// Runs a load generator; fails if anything of its load failed.

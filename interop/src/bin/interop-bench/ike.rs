@@ -22,32 +22,48 @@ pub(crate) enum Auth {
     Psk,
     /// A certificate, to whoever trusts the same root.
     Certificate(Credential, Arc<dyn Trust>),
+    /// A shared key that is not the lab's.
+    WrongPsk,
+    /// With EAP, to a gateway with a certificate below the root.
+    Eap(Arc<dyn Trust>),
 }
 
 impl Auth {
     /// The device's files in a directory of certificates, or the shared key if there is none.
     pub(crate) fn load(pki: Option<&Path>) -> Result<Self> {
         let Some(dir) = pki else { return Ok(Self::Psk) };
-        let name = Node::Ue.name();
+        let (name, trust) = (Node::Ue.name(), trust(dir)?);
         let chain = pem::load_certificates(&dir.join(format!("{name}.crt")))?;
         let key = keys::from_pkcs8(&pem::load_private_key(&dir.join(format!("{name}.key")))?)?;
-        let roots = pem::load_certificates(&dir.join("root.crt"))?;
-        let roots = roots.iter().map(Vec::as_slice);
-        let trust = Arc::new(Anchors::new(roots, unix_seconds(), &mut Real::default())?);
         Ok(Self::Certificate(Credential { chain: chain.into(), key }, trust))
     }
 
+    /// EAP, and whoever trusts the root in a directory of certificates.
+    pub(crate) fn eap(pki: &Path) -> Result<Self> {
+        Ok(Self::Eap(trust(pki)?))
+    }
+
     fn proofs(&self) -> (Prove, Believe) {
+        let psk = |secret: &str| {
+            let secret = Secret::from(secret.as_bytes());
+            (Prove::Psk(secret.clone()), Believe::psk(secret))
+        };
         match self {
-            Self::Psk => {
-                let secret = Secret::from(SECRET.as_bytes());
-                (Prove::Psk(secret.clone()), Believe::psk(secret))
-            }
+            Self::Psk => psk(SECRET),
+            Self::WrongPsk => psk("not the lab's"),
+            Self::Eap(trust) => (Prove::Eap, Believe::Certificate(Arc::clone(trust))),
             Self::Certificate(credential, trust) => {
                 (Prove::Certificate(credential.clone()), Believe::Certificate(Arc::clone(trust)))
             }
         }
     }
+}
+
+/// The root in a directory of certificates.
+fn trust(dir: &Path) -> Result<Arc<dyn Trust>> {
+    let roots = pem::load_certificates(&dir.join("root.crt"))?;
+    let roots = roots.iter().map(Vec::as_slice);
+    Ok(Arc::new(Anchors::new(roots, unix_seconds(), &mut Real::default())?))
 }
 
 /// An endpoint with one connection; `esp` none: childless.

@@ -5,7 +5,8 @@
 //! ```text
 //!   interop-bench ike | eap-tls    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
 //!   interop-bench esp              --starts--> two ends each in a lab, iperf3 between them
-//!   interop-bench gateway | connect | aaa    as `keytoll` itself: what is measured of ourselves
+//!   interop-bench flood | exhaust    --starts--> a victim, who attacks it, and genuine ones
+//!   interop-bench gateway | connect | aaa | hss    as `keytoll` itself: what is measured of ourselves
 //!   interop-bench devices | stations    our load generators
 //! ```
 //!
@@ -25,13 +26,16 @@ mod cases;
 mod contestants;
 mod devices;
 mod esp;
+mod exhaust;
 mod flood;
 mod flooder;
 mod forward;
 mod handshakes;
 mod ike;
+mod initiator;
 mod load;
 mod product;
+mod siege;
 mod stations;
 mod table;
 mod throughput;
@@ -75,6 +79,14 @@ enum Verb {
     /// The flood.
     #[command(hide = true)]
     Flooder(flooder::Flood),
+    /// What a victim has little of is used up by strangers or by one peer, while genuine ones want in.
+    Exhaust(exhaust::Arguments),
+    /// Who uses it up.
+    #[command(hide = true)]
+    Attacker(exhaust::Attacker),
+    /// Genuine hosts that ask an HSS.
+    #[command(hide = true)]
+    Inquirers(exhaust::Inquirers),
     /// Our devices, as the load.
     #[command(hide = true)]
     Devices(devices::Devices),
@@ -113,6 +125,9 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Forward(arguments) => forward::run(&arguments),
         Verb::Flood(arguments) => tell(&flood::run(&arguments)?),
         Verb::Flooder(flood) => tell(&flooder::run(&flood)?),
+        Verb::Exhaust(arguments) => tell(&exhaust::run(&arguments)?),
+        Verb::Attacker(attacker) => tell(&exhaust::attack(&attacker)?),
+        Verb::Inquirers(inquirers) => tell(&exhaust::inquire(&inquirers)?),
         Verb::Devices(devices) => tell(&devices::run(&devices)?),
         Verb::Stations(stations) => tell(&stations::run(&stations)?),
     }
