@@ -46,7 +46,7 @@ pub struct Config {
     /// first. RFC 8422 §5.1: in TLS 1.2 they also limit the curves of ECDSA certificates.
     pub groups: Vec<Group>,
     /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`] that was vouched for
-    /// ([`crate::Session::vouch`]).
+    /// ([`crate::Session::vouch`]), for a day at most and while the certificates that were shown then are still good.
     pub resumption: bool,
 }
 
@@ -129,7 +129,7 @@ impl Client {
             .with_protocol_versions(&config.versions()?)
             .map_err(|_| ConfigError::NoGroup)?
             .dangerous()
-            .with_custom_certificate_verifier(verifier);
+            .with_custom_certificate_verifier(Arc::<Verifier>::clone(&verifier));
         let mut client = match &config.credential {
             Some(credential) => builder.with_client_cert_resolver(Arc::new(resolver(credential))),
             None => builder.with_no_client_auth(),
@@ -140,7 +140,7 @@ impl Client {
         // have the same with both sides.
         client.require_ems = true;
         client.key_log = Arc::new(LentKeys);
-        let memory = Arc::new(ClientMemory::default());
+        let memory = Arc::new(ClientMemory::new(Some(verifier)));
         client.resumption = match config.resumption {
             true => Resumption::store(Arc::<ClientMemory>::clone(&memory)),
             false => Resumption::disabled(),
@@ -173,7 +173,8 @@ impl Server {
         let builder = ServerConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
             .with_protocol_versions(&config.versions()?)
             .map_err(|_| ConfigError::NoGroup)?;
-        let builder = match config.verifier() {
+        let verifier = config.verifier();
+        let builder = match verifier.clone() {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
@@ -183,7 +184,7 @@ impl Server {
         server.require_ems = false;
         server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
-        let memory = Arc::new(ServerMemory::default());
+        let memory = Arc::new(ServerMemory::new(verifier));
         server.session_storage = match config.resumption {
             true => Arc::<ServerMemory>::clone(&memory),
             false => Arc::new(NoServerSessionStorage {}),

@@ -9,7 +9,7 @@ use keytoll_engine::credentials::PeerCertificate;
 use keytoll_engine::trace::Trace;
 use keytoll_engine::{Crypto, Ctx, Rng, Time};
 
-use crate::memory::{Earlier, Voucher};
+use crate::memory::{Earlier, Shown, Voucher};
 
 /// What rustls may use during one call.
 pub(crate) struct Lent<'a> {
@@ -30,6 +30,8 @@ pub(crate) struct Lent<'a> {
 pub(crate) struct Notes {
     /// Where the verifier leaves the certificate whose path it checked, and finds its key again.
     pub(crate) peer: Option<PeerCertificate>,
+    /// The chain that it came with.
+    pub(crate) shown: Option<Shown>,
     /// Goes with everything that is remembered of the conversation.
     pub(crate) voucher: Voucher,
     /// Of the earlier conversation that this one may continue.

@@ -7,7 +7,8 @@
 //!
 //! rustls remembers a conversation when its handshake is over. In EAP that is too early: inside TTLS and PEAP the peer
 //! proves itself only then. So nothing counts before [`crate::Session::vouch`] says for whom, and what nobody has vouched
-//! for yet lies apart, where it pushes out nothing but its like.
+//! for yet lies apart, where it pushes out nothing but its like. Certificates that were shown are judged again, each time
+//! that a conversation is to be continued: they may have expired or been revoked since.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -22,6 +23,7 @@ use rustls::pki_types::ServerName;
 use rustls::server::StoresServerSessions;
 
 use crate::lent::lent;
+use crate::verifier::Verifier;
 
 /// How long after its full handshake a conversation can be continued.
 // RFC 5246 §F.1.4: 24 hours at most are suggested. RFC 8446 §4.6.1: the whole chain of continuations has a limit.
@@ -33,11 +35,17 @@ const VOUCHED_MAX: usize = 1024;
 /// Conversations a server remembers at most while nobody has.
 const UNPROVEN_MAX: usize = 256;
 
+/// Of certificates a server remembers so much with each conversation; one with more is not remembered.
+const SHOWN_BYTES_MAX: usize = 16 << 10;
+
 /// Tickets a client remembers at most.
 const TICKETS_MAX: usize = 8;
 
 /// Whom a conversation authenticated; empty until somebody says so.
 pub(crate) type Voucher = Arc<OnceLock<Box<[u8]>>>;
+
+/// Certificates the other side has shown, its own first.
+pub(crate) type Shown = Arc<[Vec<u8>]>;
 
 /// An earlier conversation that the running one may continue.
 pub(crate) struct Earlier {
@@ -45,6 +53,8 @@ pub(crate) struct Earlier {
     pub(crate) voucher: Voucher,
     /// When the certificates of the first in the chain were shown.
     since: Time,
+    /// These certificates.
+    shown: Option<Shown>,
 }
 
 /// Something that counts from when it is vouched for until it is too old.
@@ -53,28 +63,42 @@ struct Kept<T> {
     voucher: Voucher,
     /// When the certificates were shown, be it in an earlier conversation.
     since: Time,
+    /// These certificates, if there were any.
+    shown: Option<Shown>,
 }
 
 impl<T> Kept<T> {
     /// Keeps something of the conversation that is running.
     fn new(value: T) -> Self {
         lent(|lent| {
-            let since = lent.notes.earlier.as_ref().map_or(lent.now, |earlier| earlier.since);
-            Self { value, voucher: Arc::clone(&lent.notes.voucher), since }
+            let earlier = lent.notes.earlier.as_ref();
+            let since = earlier.map_or(lent.now, |earlier| earlier.since);
+            let shown = lent.notes.shown.clone().or_else(|| earlier?.shown.clone());
+            Self { value, voucher: Arc::clone(&lent.notes.voucher), since, shown }
         })
+    }
+
+    fn shown_bytes(&self) -> usize {
+        self.shown.iter().flat_map(|chain| chain.iter()).map(Vec::len).sum()
     }
 
     fn is_vouched(&self) -> bool {
         self.voucher.get().is_some()
     }
 
-    fn counts(&self) -> bool {
-        self.is_vouched() && lent(|lent| lent.now) < self.since + LIFETIME
+    // RFC 9190 §5.7: whether somebody is authorized is found out again when a session is resumed; certificates may have expired
+    // or been revoked since they were shown.
+    fn counts(&self, verifier: Option<&Verifier>) -> bool {
+        let is_good = |chain: &Shown| verifier.is_some_and(|verifier| verifier.accepts(chain));
+        self.is_vouched()
+            && lent(|lent| lent.now) < self.since + LIFETIME
+            && self.shown.as_ref().is_none_or(is_good)
     }
 
     /// Tells the conversation that is running that it may continue this one.
     fn note(&self) {
-        let earlier = Earlier { voucher: Arc::clone(&self.voucher), since: self.since };
+        let (voucher, shown) = (Arc::clone(&self.voucher), self.shown.clone());
+        let earlier = Earlier { voucher, since: self.since, shown };
         lent(|lent| lent.notes.earlier = Some(earlier));
     }
 }
@@ -84,8 +108,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What a server remembers.
-#[derive(Default)]
-pub(crate) struct ServerMemory(Mutex<Shelf>);
+pub(crate) struct ServerMemory {
+    shelf: Mutex<Shelf>,
+    /// Who judges certificates; none: nobody shows any.
+    verifier: Option<Arc<Verifier>>,
+}
 
 /// Handshakes cost a flood nothing but time, so what it leaves behind never takes the place of what was proved.
 #[derive(Default)]
@@ -104,9 +131,9 @@ impl Shelf {
         }
     }
 
-    fn get(&self, name: &[u8]) -> Option<Vec<u8>> {
+    fn get(&self, name: &[u8], verifier: Option<&Verifier>) -> Option<Vec<u8>> {
         let kept = self.unproven.kept.get(name).or_else(|| self.vouched.kept.get(name));
-        let kept = kept.filter(|kept| kept.counts())?;
+        let kept = kept.filter(|kept| kept.counts(verifier))?;
         kept.note();
         Some(kept.value.to_vec())
     }
@@ -145,24 +172,32 @@ impl Drawer {
 }
 
 impl ServerMemory {
+    pub(crate) fn new(verifier: Option<Arc<Verifier>>) -> Self {
+        Self { shelf: Mutex::default(), verifier }
+    }
+
     pub(crate) fn forget(&self) {
-        *locked(&self.0) = Shelf::default();
+        *locked(&self.shelf) = Shelf::default();
     }
 }
 
 impl StoresServerSessions for ServerMemory {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        locked(&self.0).put(key, Kept::new(Secret::new(value)));
-        true
+        let kept = Kept::new(Secret::new(value));
+        let fits = kept.shown_bytes() <= SHOWN_BYTES_MAX;
+        if fits {
+            locked(&self.shelf).put(key, kept);
+        }
+        fits
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        locked(&self.0).get(key)
+        locked(&self.shelf).get(key, self.verifier.as_deref())
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let mut shelf = locked(&self.0);
-        let value = shelf.get(key);
+        let mut shelf = locked(&self.shelf);
+        let value = shelf.get(key, self.verifier.as_deref());
         shelf.remove(key);
         value
     }
@@ -179,8 +214,10 @@ impl fmt::Debug for ServerMemory {
 }
 
 /// What a client remembers; it speaks with one server only.
-#[derive(Default)]
-pub(crate) struct ClientMemory(Mutex<Tickets>);
+pub(crate) struct ClientMemory {
+    tickets: Mutex<Tickets>,
+    verifier: Option<Arc<Verifier>>,
+}
 
 #[derive(Default)]
 struct Tickets {
@@ -189,8 +226,12 @@ struct Tickets {
 }
 
 impl ClientMemory {
+    pub(crate) fn new(verifier: Option<Arc<Verifier>>) -> Self {
+        Self { tickets: Mutex::default(), verifier }
+    }
+
     pub(crate) fn forget(&self) {
-        *locked(&self.0) = Tickets::default();
+        *locked(&self.tickets) = Tickets::default();
     }
 }
 
@@ -203,22 +244,22 @@ impl ClientSessionStore for ClientMemory {
     }
 
     fn set_tls12_session(&self, _server: ServerName<'static>, value: Tls12ClientSessionValue) {
-        locked(&self.0).tls12 = Some(Kept::new(value));
+        locked(&self.tickets).tls12 = Some(Kept::new(value));
     }
 
     fn tls12_session(&self, _server: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        let tickets = locked(&self.0);
-        let kept = tickets.tls12.as_ref().filter(|kept| kept.counts())?;
+        let tickets = locked(&self.tickets);
+        let kept = tickets.tls12.as_ref().filter(|kept| kept.counts(self.verifier.as_deref()))?;
         kept.note();
         Some(kept.value.clone())
     }
 
     fn remove_tls12_session(&self, _server: &ServerName<'static>) {
-        locked(&self.0).tls12 = None;
+        locked(&self.tickets).tls12 = None;
     }
 
     fn insert_tls13_ticket(&self, _server: ServerName<'static>, value: Tls13ClientSessionValue) {
-        let mut tickets = locked(&self.0);
+        let mut tickets = locked(&self.tickets);
         tickets.tls13.push_back(Kept::new(value));
         if tickets.tls13.len() > TICKETS_MAX {
             tickets.tls13.pop_front();
@@ -227,8 +268,8 @@ impl ClientSessionStore for ClientMemory {
 
     // RFC 8446 Appendix C.4: a ticket is used once.
     fn take_tls13_ticket(&self, _server: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        let mut tickets = locked(&self.0);
-        let newest = tickets.tls13.iter().rposition(Kept::counts)?;
+        let mut tickets = locked(&self.tickets);
+        let newest = tickets.tls13.iter().rposition(|kept| kept.counts(self.verifier.as_deref()))?;
         let kept = tickets.tls13.remove(newest)?;
         kept.note();
         Some(kept.value)
@@ -268,19 +309,19 @@ mod tests {
 
     #[test]
     fn handshakes_that_prove_nothing_push_out_nothing_that_was_proved() {
-        let memory = ServerMemory::default();
+        let memory = ServerMemory::new(None);
         for name in 0..10 {
             remember(&memory, name).voucher.set(b"alice"[..].into()).unwrap();
         }
         (10..5000).for_each(|name| drop(remember(&memory, name)));
         assert!((0..10).all(|name| is_known(&memory, name)));
-        let shelf = locked(&memory.0);
+        let shelf = locked(&memory.shelf);
         assert_eq!((shelf.unproven.kept.len(), shelf.vouched.kept.len()), (UNPROVEN_MAX, 10));
     }
 
     #[test]
     fn the_oldest_that_was_proved_gives_way_and_what_was_taken_is_gone() {
-        let memory = ServerMemory::default();
+        let memory = ServerMemory::new(None);
         let all = UNPROVEN_MAX + VOUCHED_MAX + 1;
         for name in 0..all {
             remember(&memory, name).voucher.set(b"alice"[..].into()).unwrap();

@@ -29,13 +29,23 @@ impl Verifier {
     fn chain(&self, end_entity: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
         let chain: Vec<&[u8]> =
             std::iter::once(end_entity).chain(rest.iter().map(|certificate| &**certificate)).collect();
-        let peer = lent(|lent| self.trust.verify(&chain, lent.now, lent.crypto)).map_err(refused)?;
+        let peer = self.verify(&chain).map_err(refused)?;
         // RFC 5216 §5.2: names in the certificate should match what the peer was configured with.
         if self.name.as_ref().is_some_and(|accepts| !accepts(&peer)) {
             return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
         }
-        lent(|lent| lent.notes.peer = Some(peer));
+        let shown = chain.into_iter().map(<[u8]>::to_vec).collect();
+        lent(|lent| (lent.notes.peer, lent.notes.shown) = (Some(peer), Some(shown)));
         Ok(())
+    }
+
+    fn verify(&self, chain: &[&[u8]]) -> Result<PeerCertificate, Engine> {
+        lent(|lent| self.trust.verify(chain, lent.now, lent.crypto))
+    }
+
+    /// Whether a chain that was good once still is.
+    pub(crate) fn accepts(&self, chain: &[Vec<u8>]) -> bool {
+        self.verify(&chain.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok()
     }
 }
 

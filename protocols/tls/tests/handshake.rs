@@ -164,6 +164,68 @@ fn a_session_nobody_vouched_for_is_not_resumed() {
     }
 }
 
+/// Two conversations of the same two, after the first of which something happens; how the second went, and whether it was
+/// resumed at the client and at the server.
+fn resumed_after(
+    configs: [Config; 2],
+    hours: u64,
+    happens: impl FnOnce(),
+) -> (Result<(), Failure>, Result<(), Failure>, [bool; 2]) {
+    let [client, server] = configs.map(|config| Config { resumption: true, ..config });
+    let (client, server) = (Client::new(&client).unwrap(), Server::new(&server).unwrap());
+    let meet = |seed, hours| {
+        let (mut a, mut b) = (End::new(real(), "client", seed), End::new(real(), "server", seed));
+        (a.now, b.now) = (at(hours), at(hours));
+        a.session = Some(a.lend(|cx, rng| Session::client(&client, cx, rng)).unwrap());
+        b.session = Some(b.lend(|cx, rng| Session::server(&server, cx, rng)).unwrap());
+        let outcome = shake(&mut a, &mut b);
+        [&mut a, &mut b].into_iter().for_each(|end| end.session().vouch(b"the other"));
+        (outcome.client, outcome.server, [a.session().is_resumed(), b.session().is_resumed()])
+    };
+    assert_eq!(meet(1, 0), (Ok(()), Ok(()), [false; 2]));
+    happens();
+    meet(2, hours)
+}
+
+/// RFC 5216 §2.1.2, RFC 9190 §5.7: a session is not resumed when the certificate that it was made with has expired.
+#[test]
+fn a_session_does_not_outlive_the_certificates_that_were_shown() {
+    let (hour, from) = (3600, NOW_UNIX_SECONDS - 1000);
+    let long = World::valid(KeyKind::EcdsaP256, 2, from, NOW_UNIX_SECONDS + 100 * hour);
+    let short = World::valid(KeyKind::EcdsaP256, 2, from, NOW_UNIX_SECONDS + 3 * hour);
+    for version in VERSIONS {
+        // One side's certificate is of the authority with the short life.
+        let of = |own: &World, other: &World| Config { trust: Some(other.trust()), ..own.client(version) };
+        let at = |own: &World, other: &World| Config { trust: Some(other.trust()), ..own.server(version) };
+        let client_expires = || [of(&short, &long), at(&long, &short)];
+        let server_expires = || [of(&long, &short), at(&short, &long)];
+        for configs in [&client_expires as &dyn Fn() -> [Config; 2], &server_expires] {
+            assert_eq!(resumed_after(configs(), 2, || ()), (Ok(()), Ok(()), [true; 2]), "{version:?}");
+        }
+        let (_, server, resumed) = resumed_after(client_expires(), 4, || ());
+        assert_eq!((server, resumed), (Err(Failure::Expired), [false; 2]), "{version:?}");
+        let (client, _, resumed) = resumed_after(server_expires(), 4, || ());
+        assert_eq!((client, resumed), (Err(Failure::Expired), [false; 2]), "{version:?}");
+    }
+}
+
+/// What is on a list that has been renewed since is not good any more, and what is not on it is.
+#[test]
+fn a_session_does_not_outlive_a_revocation() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for version in VERSIONS {
+        for (revoked, is_resumed) in [(&world.client, false), (&world.server, true)] {
+            let anchors = world.anchors();
+            let server = Config { trust: Some(anchors.clone()), ..world.server(version) };
+            let (_, at_server, resumed) = resumed_after([world.client(version), server], 0, || {
+                anchors.renew_lists(world.revocation_lists(&revoked.chain[0]));
+            });
+            let expected = if is_resumed { Ok(()) } else { Err(Failure::Revoked) };
+            assert_eq!((at_server, resumed), (expected, [is_resumed; 2]), "{version:?}");
+        }
+    }
+}
+
 #[test]
 fn a_day_after_the_certificates_were_shown_they_are_shown_again() {
     let days = 3 * 86_400;

@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::trace::{Fact, Revealed, Trace};
 use keytoll_engine::{Crypto, Ctx, Rng, Seed, Time};
-use keytoll_pki::{Anchors, Authority, Request, Validity};
+use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_tls::{Client, Config, Failure, Server, Session, Version};
 
 /// A day in 2026, when all certificates here are valid.
@@ -21,6 +21,7 @@ pub(crate) struct World {
     pub(crate) client: Credential,
     pub(crate) server: Credential,
     pub(crate) anchor: Vec<u8>,
+    pub(crate) authority: Authority,
 }
 
 impl World {
@@ -45,7 +46,8 @@ impl World {
             let request = Request { name, alternatives: &[], kind, chain_length };
             authority.issue(&request, make, &mut crypto)
         };
-        Self { client: issue("peer"), server: issue("server"), anchor: authority.anchor() }
+        let (client, server, anchor) = (issue("peer"), issue("server"), authority.anchor());
+        Self { client, server, anchor, authority }
     }
 
     /// Certificates whose issuer nobody presents.
@@ -58,8 +60,20 @@ impl World {
     }
 
     pub(crate) fn trust(&self) -> Arc<dyn Trust> {
+        self.anchors()
+    }
+
+    pub(crate) fn anchors(&self) -> Arc<Anchors> {
         let mut crypto = Real::default();
         Arc::new(Anchors::new([&self.anchor[..]], NOW_UNIX_SECONDS, &mut crypto).unwrap())
+    }
+
+    /// Lists that name this certificate, in force for a day.
+    pub(crate) fn revocation_lists(&self, revoked: &[u8]) -> Vec<RevocationList> {
+        let (from, until) = (NOW_UNIX_SECONDS - 1000, NOW_UNIX_SECONDS + 86_400);
+        let dates = Validity { from_unix_seconds: from, until_unix_seconds: until };
+        let lists = self.authority.revocation_lists(&[revoked], dates, &mut Real::default());
+        lists.iter().map(|der| RevocationList::read(der).unwrap()).collect()
     }
 
     pub(crate) fn config(&self, credential: &Credential, version: Version) -> Config {
