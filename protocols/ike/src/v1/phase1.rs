@@ -321,6 +321,14 @@ pub(super) fn doubt(core: &mut Core, reason: Reason, env: &mut Env<'_, '_>) {
     core.refusal.get_or_insert((until, reason));
 }
 
+// RFC 2407 §4.6.3: in phase 1 the SPI of a notification is the two cookies. No hash covers notifications, so that somebody may
+// have changed the last block of a genuine message, with which the IV of the next one is made.
+/// Whether all notifications of a message are about this SA.
+pub(super) fn speaks_of(core: &Core, inbound: &Inbound<'_>) -> bool {
+    let cookies = core.cookie_bytes();
+    inbound.notifies().all(|notify| notify.spi.len() != cookies.len() || notify.spi == cookies)
+}
+
 /// The end of an SA that never came up.
 pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
     env.emit(Event::Failed(core.id(), reason));

@@ -58,8 +58,8 @@ pub(super) struct Reflection {
 }
 
 impl Reflection {
-    /// RFC 9000 §8.1 has this number for QUIC; for IKE there is none, and whoever repeated itself without end was used to
-    /// flood others (CVE-2016-5361).
+    /// RFC 9000 §8.1 has this number for QUIC; for IKE there is none, and a responder that repeats its first answer is used to
+    /// flood others, though the protocol has it so (CVE-2016-5361, of libreswan's IKEv1).
     const FACTOR: usize = 3;
 
     pub(super) const fn received(&mut self, bytes: usize) {

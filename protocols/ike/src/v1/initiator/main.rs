@@ -171,6 +171,10 @@ impl IdentitySent {
             env.discard("malformed");
             return State::IdentitySent(self);
         };
+        if !phase1::speaks_of(core, &inbound) {
+            env.discard("notification of another SA");
+            return State::IdentitySent(self);
+        }
         let connection = core.connection(env);
         match judge(&self.keyed, &connection, &inbound, core, env) {
             Ok(peer) => {

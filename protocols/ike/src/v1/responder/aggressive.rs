@@ -161,6 +161,10 @@ impl AwaitingProof {
             env.discard("malformed");
             return State::AwaitingProof(self);
         };
+        if !phase1::speaks_of(core, &inbound) {
+            env.discard("notification of another SA");
+            return State::AwaitingProof(self);
+        }
         self.finish(next_iv, &inbound, step, core, env)
     }
 

@@ -180,6 +180,10 @@ impl AwaitingIdentity {
             env.discard("malformed");
             return State::AwaitingIdentity(self);
         };
+        if !phase1::speaks_of(core, &inbound) {
+            env.discard("notification of another SA");
+            return State::AwaitingIdentity(self);
+        }
         let (peer, connection) = match judge(keyed, &inbound, core, env) {
             Ok(found) => found,
             // Whoever has the shared key has said so itself: no better message will come.
