@@ -3,7 +3,7 @@
 mod json;
 
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal};
+use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use keytoll_capture::tables::{Keys, TablesError};
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};
-use crate::screen::{Usage, note, print, print_json};
+use crate::screen::{self, Usage, note, print, print_json};
 
 /// Where there is no terminal.
 const WIDTH: usize = 100;
@@ -29,7 +29,7 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     } else if args.list {
         print(&list(&chosen))?;
     } else {
-        let ladder = Ladder::new(args.width.unwrap_or_else(width));
+        let ladder = Ladder::new(args.width.unwrap_or_else(|| screen::width(WIDTH)));
         for &(number, conversation) in &chosen {
             let mut text = Vec::new();
             ladder.draw(number, conversation, &mut text).map_err(|error| miette!("{error}"))?;
@@ -113,18 +113,13 @@ fn chosen<'a>(decoded: &'a Decoded, numbers: &[usize]) -> Result<Chosen<'a>, Rep
     Ok(numbered.filter(|(number, _)| numbers.is_empty() || numbers.contains(number)).collect())
 }
 
-fn width() -> usize {
-    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(WIDTH, |(terminal_size::Width(columns), _)| columns.into())
-}
-
 /// One line for each conversation.
 fn list(chosen: &Chosen<'_>) -> String {
     let rows = chosen.iter().map(|(number, conversation)| {
         let messages = conversation.entries.len();
         vec![number.to_string(), format!("{messages} messages"), ladder::title(conversation)]
     });
-    crate::screen::table(&rows.collect::<Vec<_>>()) + "\n"
+    screen::table(&rows.collect::<Vec<_>>()) + "\n"
 }
 
 /// What the whole capture comes to.

@@ -178,7 +178,9 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     match &findings.study {
         _ if json => screen::written(|out| summary::write(&findings.summary, out)),
         Some(account) => screen::written(|out| study::write(account, out)),
-        None => screen::written(|out| terminal::write(&findings.summary, out)),
+        None => {
+            screen::written(|out| terminal::write(&findings.summary, screen::width(terminal::WIDTH_MAX), out))
+        }
     }
 }
 

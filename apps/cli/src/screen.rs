@@ -69,6 +69,12 @@ fn theme(color: Color) -> GraphicalTheme {
     if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
 }
 
+/// How many columns the terminal has; without one, as many as given.
+pub(crate) fn width(otherwise: usize) -> usize {
+    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(otherwise, |(terminal_size::Width(columns), _)| columns.into())
+}
+
 /// Writes data to stdout. A reader that has gone (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();

@@ -23,16 +23,16 @@ pub struct Beside {
     pub node: String,
     /// The other maker.
     pub maker: String,
-    /// Mean CPU time of our node per authentication.
+    /// Median CPU time of our node per authentication.
     pub cpu_ns: f64,
-    /// Mean CPU time of the other maker's.
+    /// Median CPU time of the other maker's.
     pub maker_cpu_ns: f64,
     /// `cpu_ns` ÷ `maker_cpu_ns`.
     pub cpu_ratio: f64,
-    /// Mean delay with our node.
+    /// Median delay with our node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<f64>,
-    /// Mean delay with the other maker's.
+    /// Median delay with the other maker's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maker_delay_ms: Option<f64>,
 }
@@ -76,11 +76,11 @@ fn compare(
     (node, maker): (&str, &str),
     variant: &str,
 ) -> Option<Beside> {
-    let (cpu_ns, maker_cpu_ns) = (ours.cpu.get(node)?.ns, row.cpu.get(node)?.ns);
+    let (cpu_ns, maker_cpu_ns) = (ours.cpu.get(node)?.ns_p50, row.cpu.get(node)?.ns_p50);
     if maker_cpu_ns <= 0.0 {
         return None;
     }
-    let delay = |row: &SummaryRow| row.delay_ms.as_ref().map(|delay| delay.mean);
+    let delay = |row: &SummaryRow| row.delay_ms.as_ref().map(|delay| delay.p50);
     Some(Beside {
         method: row.method.clone(),
         variant: variant.to_owned(),
@@ -100,13 +100,13 @@ mod tests {
     use super::*;
     use crate::Tally;
     use crate::metrics::NodeTally;
-    use crate::stats::Welford;
+    use crate::stats::Distribution;
     use crate::summary::summarise_row;
     use crate::trace::Node;
     use crate::trace::manifest::ManifestRow;
 
-    fn row(method: &str, variant: &str, gw_ns: f64) -> SummaryRow {
-        let mut cpu_ns = Welford::default();
+    fn row(method: &str, variant: &str, gw_ns: u64) -> SummaryRow {
+        let mut cpu_ns = Distribution::default();
         cpu_ns.add(gw_ns);
         let mut tally = Tally::default();
         tally.nodes.insert(Node::Gw, NodeTally { cpu_ns, ..NodeTally::default() });
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn a_row_stands_beside_the_one_that_differs_in_the_maker_alone() {
         let rows = [
-            row("psk", "mode=tunnel gw=keytoll", 200.0),
-            row("psk", "mode=tunnel gw=strongswan", 1000.0),
-            row("psk", "mode=tunnel ue=strongswan gw=strongswan", 900.0),
-            row("psk", "gw=strongswan", 800.0),
-            row("md5", "mode=tunnel gw=strongswan", 700.0),
+            row("psk", "mode=tunnel gw=keytoll", 200),
+            row("psk", "mode=tunnel gw=strongswan", 1000),
+            row("psk", "mode=tunnel ue=strongswan gw=strongswan", 900),
+            row("psk", "gw=strongswan", 800),
+            row("md5", "mode=tunnel gw=strongswan", 700),
         ];
         let found = beside(&rows);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn ours_need_not_be_named() {
-        let rows = [row("psk", "", 1.0), row("psk", "gw=strongswan", 4.0)];
+        let rows = [row("psk", "", 1), row("psk", "gw=strongswan", 4)];
         assert_eq!(beside(&rows)[0].cpu_ratio, 0.25);
         assert_eq!(beside(&rows[..1]), []);
     }

@@ -75,6 +75,12 @@ pub struct SummaryRow {
     /// Where the delay went, means over the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_split_ms: Option<DelaySplit>,
+    /// The same, medians of each part: they need not add up to the median of the delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_split_p50_ms: Option<SplitMedians>,
+    /// For how long timers ran in those established that had to send again because a packet was lost; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_for_lost_ms: Option<Delay>,
     /// What went over each link, means over all n.
     pub links: Named<LinkMeans>,
     /// What it cost each node, means over all n that were not disturbed.
@@ -115,8 +121,17 @@ pub struct Delay {
     pub ci95_high: Option<f64>,
     /// Least.
     pub min: f64,
+    /// 5th percentile.
+    #[serde(default)]
+    pub p5: f64,
     /// Median.
     pub p50: f64,
+    /// Lower end of the distribution-free 95 % interval of the median; absent below six values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_high: Option<f64>,
     /// 95th percentile.
     pub p95: f64,
     /// 99th percentile.
@@ -131,10 +146,38 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Half the width of the interval: the number after ±.
-    pub fn half_width(&self) -> Option<f64> {
-        Some((self.ci95_high? - self.ci95_low?) / 2.0)
+    /// The median with its interval.
+    pub fn median(&self) -> Median {
+        Median { value: self.p50, interval: self.p50_ci95_low.zip(self.p50_ci95_high) }
     }
+}
+
+/// A median and its distribution-free 95 % interval, which is not known below six values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Median {
+    /// The median.
+    pub value: f64,
+    /// The ends of its interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Median {
+    /// The same in another unit.
+    pub fn times(self, factor: f64) -> Self {
+        let interval = self.interval.map(|(low, high)| (low * factor, high * factor));
+        Self { value: self.value * factor, interval }
+    }
+}
+
+/// Medians of the parts of the delay in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SplitMedians {
+    /// Datagrams were under way.
+    pub network: f64,
+    /// Nodes were computing, and no datagram was under way.
+    pub computation: f64,
+    /// Neither.
+    pub waiting: f64,
 }
 
 /// The parts of the delay in milliseconds; they add up to its mean.
@@ -165,17 +208,38 @@ pub struct LinkMeans {
     pub lost_packets: f64,
 }
 
-/// What an authentication cost a node, means.
+/// What an authentication cost a node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// CPU time of this machine in nanoseconds.
+    /// CPU time of this machine in nanoseconds, mean.
     pub ns: f64,
-    /// The same in cycles of the node's CPU profile; absent where its frequency is not known.
+    /// Its 5th percentile.
+    #[serde(default)]
+    pub ns_p5: f64,
+    /// Its median.
+    #[serde(default)]
+    pub ns_p50: f64,
+    /// Lower end of the distribution-free 95 % interval of the median; absent below six values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns_p50_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns_p50_ci95_high: Option<f64>,
+    /// Its 95th percentile.
+    #[serde(default)]
+    pub ns_p95: f64,
+    /// `ns` in cycles of the node's CPU profile; absent where its frequency is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
+    /// `ns_p50` in such cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_p50: Option<f64>,
     /// The part of `ns` spent in crypto operations; absent for other makers' programs, which do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto_ns: Option<f64>,
+    /// Median of the time spent in crypto operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crypto_ns_p50: Option<f64>,
     /// Lower end of the 95 % interval of `ns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_ci95_low: Option<f64>,
@@ -190,14 +254,15 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Half the width of the interval of `ns`.
-    pub fn ns_half_width(&self) -> Option<f64> {
-        Some((self.ns_ci95_high? - self.ns_ci95_low?) / 2.0)
+    /// Half the width of the interval of `cycles_p50`.
+    pub fn cycles_p50_half_width(&self) -> Option<f64> {
+        let half_ns = (self.ns_p50_ci95_high? - self.ns_p50_ci95_low?) / 2.0;
+        Some(half_ns * self.cycles_p50? / self.ns_p50)
     }
 
-    /// Half the width of the interval of `cycles`.
-    pub fn cycles_half_width(&self) -> Option<f64> {
-        Some(self.ns_half_width()? * self.cycles? / self.ns)
+    /// The median with its interval, in nanoseconds.
+    pub fn median(&self) -> Median {
+        Median { value: self.ns_p50, interval: self.ns_p50_ci95_low.zip(self.ns_p50_ci95_high) }
     }
 }
 
@@ -280,6 +345,8 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         failed_after_ms: delay(&tally.failed_after_ns),
         delay_ms: delay(&tally.delay_ns),
         delay_split_ms: delay_split(tally),
+        delay_split_p50_ms: split_medians(tally),
+        waited_for_lost_ms: delay(&tally.waited_for_lost_ns),
         links: tally.links.iter().map(|(link, total)| (link.name(), means(total, tally.n))).collect(),
         cpu: tally
             .nodes
@@ -310,13 +377,17 @@ const SIM: &str = "sim";
 fn delay(values: &Distribution) -> Option<Delay> {
     let moments = values.moments();
     let interval = values.interval95();
-    let [p50, p95, p99] = values.quantiles([0.50, 0.95, 0.99])?.map(|ns| ns / NS_PER_MS);
+    let of_median = values.median_interval95();
+    let [p5, p50, p95, p99] = values.quantiles([0.05, 0.50, 0.95, 0.99])?.map(|ns| ns / NS_PER_MS);
     Some(Delay {
         mean: moments.mean()? / NS_PER_MS,
         ci95_low: interval.map(|interval| interval.low / NS_PER_MS),
         ci95_high: interval.map(|interval| interval.high / NS_PER_MS),
         min: moments.min()? / NS_PER_MS,
+        p5,
         p50,
+        p50_ci95_low: of_median.map(|interval| interval.low / NS_PER_MS),
+        p50_ci95_high: of_median.map(|interval| interval.high / NS_PER_MS),
         p95,
         p99,
         max: moments.max()? / NS_PER_MS,
@@ -326,13 +397,22 @@ fn delay(values: &Distribution) -> Option<Delay> {
 }
 
 fn delay_split(tally: &Tally) -> Option<DelaySplit> {
-    let n = tally.computation_ns.n() as f64;
+    let n = tally.computation_ns.moments().n() as f64;
     let per_node = tally.computation_by_node_ns.iter();
     Some(DelaySplit {
-        network: tally.network_ns.mean()? / NS_PER_MS,
-        computation: tally.computation_ns.mean()? / NS_PER_MS,
-        waiting: tally.waiting_ns.mean()? / NS_PER_MS,
+        network: tally.network_ns.moments().mean()? / NS_PER_MS,
+        computation: tally.computation_ns.moments().mean()? / NS_PER_MS,
+        waiting: tally.waiting_ns.moments().mean()? / NS_PER_MS,
         computation_by_node: per_node.map(|(&node, &ns)| (name(node), ns as f64 / n / NS_PER_MS)).collect(),
+    })
+}
+
+fn split_medians(tally: &Tally) -> Option<SplitMedians> {
+    let median_ms = |values: &Distribution| Some(values.quantiles([0.5])?[0] / NS_PER_MS);
+    Some(SplitMedians {
+        network: median_ms(&tally.network_ns)?,
+        computation: median_ms(&tally.computation_ns)?,
+        waiting: median_ms(&tally.waiting_ns)?,
     })
 }
 
@@ -348,16 +428,25 @@ fn means(total: &LinkCount, n: u64) -> LinkMeans {
 }
 
 fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Option<Cpu> {
-    let ns = costs.cpu_ns.mean()?;
-    let interval = interval95(&costs.cpu_ns);
-    let cycles = tally.profile_hz.get(&node).map(|hz| ns * 1e-9 * hz);
+    let ns = costs.cpu_ns.moments().mean()?;
+    let (interval, of_median) = (costs.cpu_ns.interval95(), costs.cpu_ns.median_interval95());
+    let [ns_p5, ns_p50, ns_p95] = costs.cpu_ns.quantiles([0.05, 0.5, 0.95])?;
+    let in_cycles = |ns: f64| Some(ns * 1e-9 * tally.profile_hz.get(&node)?);
+    let cycles = in_cycles(ns);
     Some(Cpu {
         ns,
+        ns_p5,
+        ns_p50,
+        ns_p50_ci95_low: of_median.map(|interval| interval.low),
+        ns_p50_ci95_high: of_median.map(|interval| interval.high),
+        ns_p95,
         cycles,
-        crypto_ns: costs.crypto_ns.mean(),
+        cycles_p50: in_cycles(ns_p50),
+        crypto_ns: costs.crypto_ns.moments().mean(),
+        crypto_ns_p50: costs.crypto_ns.quantiles([0.5]).map(|[median]| median),
         ns_ci95_low: interval.map(|interval| interval.low),
         ns_ci95_high: interval.map(|interval| interval.high),
-        n: costs.cpu_ns.n(),
+        n: costs.cpu_ns.moments().n(),
         sampled: cycles
             .filter(|_| row.world == SIM)
             .and_then(|cycles| sampled(cycles, tally.profiles.get(&node)?)),
@@ -406,5 +495,30 @@ fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
     let short = (tally.n < planned.into())
         .then(|| format!("{} of {planned} authentications were measured: this row is not complete", tally.n));
     let confessed = confessed.map(|(count, what)| format!("{count} {what}"));
-    row.notes.iter().cloned().chain(short).chain(confessed).collect()
+    row.notes
+        .iter()
+        .cloned()
+        .chain(short)
+        .chain(waited(tally))
+        .chain(disturbed(tally))
+        .chain(confessed)
+        .collect()
 }
+
+/// How many waited for a lost packet, and how long: what sets the mean and the percentiles apart from the median.
+fn waited(tally: &Tally) -> Option<String> {
+    let waited = delay(&tally.waited_for_lost_ns)?;
+    let (n, of, seconds) = (waited.n, tally.established, waited.p50 / 1e3);
+    let how_long = if n == 1 { format!("{seconds:.1} s") } else { format!("{seconds:.1} s at the median") };
+    Some(format!("waited for a lost packet: {n} of {of}, {how_long}"))
+}
+
+/// How many were disturbed, where any were.
+fn disturbed(tally: &Tally) -> Option<String> {
+    let (count, of) = (tally.disturbed, tally.n);
+    (count > 0).then(|| format!("{DISTURBED}: {count} of {of}"))
+}
+
+/// What happened to authentications that are not in the CPU figures.
+const DISTURBED: &str =
+    "disturbed, for the driver lost the CPU meanwhile, and left out of the cpu figures and of charged delays";

@@ -112,11 +112,16 @@ fn every_documented_key_is_there() {
     has(row.as_object().unwrap(), &names);
     has(
         object(row, "delay_ms"),
-        &["mean", "ci95_low", "ci95_high", "min", "p50", "p95", "p99", "max", "stddev"],
+        &["mean", "ci95_low", "ci95_high", "min", "p5", "p50", "p95", "p99", "max", "stddev"],
     );
-    has(object(row, "delay_split_ms"), &["network", "computation", "waiting"]);
+    for split in ["delay_split_ms", "delay_split_p50_ms"] {
+        has(object(row, split), &["network", "computation", "waiting"]);
+    }
     has(object(&row["links"], "ue-gw"), &["messages", "packets", "bytes", "retransmissions"]);
-    has(object(&row["cpu"], "gw"), &["ns", "cycles", "crypto_ns"]);
+    has(
+        object(&row["cpu"], "gw"),
+        &["ns", "ns_p5", "ns_p50", "ns_p95", "cycles", "cycles_p50", "crypto_ns", "crypto_ns_p50"],
+    );
     has(object(&row["memory_bytes"], "gw"), &["peak", "idle_sa"]);
 }
 
@@ -131,6 +136,16 @@ fn the_numbers_have_the_units_of_their_names() {
     // 5 µs at 2 GHz.
     assert!((row["cpu"]["gw"]["cycles"].as_f64().unwrap() - 10_000.0).abs() < 1e-6);
     assert_eq!(row["memory_bytes"]["gw"]["idle_sa"].as_f64(), Some(2048.0));
+}
+
+#[test]
+fn six_values_and_more_have_an_interval_of_the_median() {
+    let row = &summary(7)["rows"][0];
+    // 2 to 8 ms: ranks 1 and 7 of 7.
+    let delay = object(row, "delay_ms");
+    assert_eq!([&delay["p50"], &delay["p50_ci95_low"], &delay["p50_ci95_high"]], [5.0, 2.0, 8.0]);
+    assert!(object(&summary(5)["rows"][0], "delay_ms").get("p50_ci95_low").is_none());
+    has(object(&row["cpu"], "gw"), &["ns_p50_ci95_low", "ns_p50_ci95_high"]);
 }
 
 #[test]

@@ -12,9 +12,9 @@ use keytoll_analysis::Findings;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
 use crate::groups::{Group, groups, label, seed};
-use crate::number::{known, plain, uncertain};
+use crate::number::{known, plain, ranged};
 use crate::svg::{Bar, Chart};
-use crate::traffic;
+use crate::{terminal, traffic};
 
 /// Writes the page of a run.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
@@ -106,48 +106,48 @@ fn legend(entries: &[(&str, &str)], title: &str, whiskers: bool, out: &mut impl 
     for (class, name) in entries {
         write!(out, r#" <span class="key {class}"></span>&nbsp;{name}"#)?;
     }
-    let key =
-        if whiskers { " <span class=\"whisker\">├─┤</span> 95 % interval of the mean" } else { "" };
+    let key = if whiskers { " <span class=\"whisker\">├─┤</span> 5th to 95th percentile" } else { "" };
     writeln!(out, "{key}</p>")
 }
 
 fn delay_bar(row: &SummaryRow) -> Option<Bar<'static>> {
     let delay = row.delay_ms?;
-    let split = row.delay_split_ms.as_ref()?;
+    let split = row.delay_split_p50_ms?;
+    let parts = [
+        ("network", "network", split.network),
+        ("computation", "computation", split.computation),
+        ("waiting", "waiting", split.waiting),
+    ];
+    let sum: f64 = parts.iter().map(|(_, _, median)| median).sum();
     Some(Bar {
         label: label(row),
-        parts: vec![
-            ("network", "network", split.network),
-            ("computation", "computation", split.computation),
-            ("waiting", "waiting", split.waiting),
-        ],
-        interval: delay.ci95_low.zip(delay.ci95_high),
-        text: uncertain(delay.mean, delay.half_width()),
+        parts: parts.map(|(class, name, median)| (class, name, median * delay.p50 / sum)).to_vec(),
+        interval: Some((delay.p5, delay.p95)),
+        text: ranged(delay.median()),
     })
 }
 
 fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
     row.cpu.iter().map(|(node, cpu)| Bar {
         label: format!("{}, {node}", label(row)),
-        parts: match cpu.crypto_ns {
+        parts: match cpu.crypto_ns_p50 {
             Some(crypto_ns) => vec![
                 ("crypto", "crypto", crypto_ns / 1e3),
-                ("rest", "everything else", (cpu.ns - crypto_ns).max(0.0) / 1e3),
+                ("rest", "everything else", (cpu.ns_p50 - crypto_ns).max(0.0) / 1e3),
             ],
-            None => vec![("rest", "crypto and everything else", cpu.ns / 1e3)],
+            None => vec![("rest", "crypto and everything else", cpu.ns_p50 / 1e3)],
         },
-        interval: cpu.ns_ci95_low.zip(cpu.ns_ci95_high).map(|(low, high)| (low / 1e3, high / 1e3)),
-        text: uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3)),
+        interval: Some((cpu.ns_p5 / 1e3, cpu.ns_p95 / 1e3)),
+        text: ranged(cpu.median().times(1e-3)),
     })
 }
 
-const DELAY_HEAD: [&str; 13] = [
+const DELAY_HEAD: [&str; 12] = [
     "method",
     "ok/n",
     "delay ms",
-    "p50 ms",
     "p95 ms",
-    "p99 ms",
+    "mean ms",
     "packet ms",
     "link",
     "msgs",
@@ -162,16 +162,7 @@ fn delay_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
-    let delay = row.delay_ms;
-    let first = vec![
-        label(row),
-        format!("{}/{}", row.succeeded, row.n),
-        delay.map_or_else(|| known(None), |delay| uncertain(delay.mean, delay.half_width())),
-        known(delay.map(|delay| delay.p50)),
-        known(delay.map(|delay| delay.p95)),
-        known(delay.map(|delay| delay.p99)),
-        known(row.first_packet_ms.map(|delay| delay.mean)),
-    ];
+    let first: Vec<String> = std::iter::once(label(row)).chain(terminal::delay_cells(row)).collect();
     let links = row.links.iter().enumerate().map(|(place, (link, means))| {
         let before = if place == 0 { first.clone() } else { vec![String::new(); first.len()] };
         let numbers = [means.messages, means.packets, means.bytes, means.retransmissions, means.lost_packets];
@@ -181,8 +172,18 @@ fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
     if links.is_empty() { vec![first] } else { links }
 }
 
-const NODE_HEAD: [&str; 8] =
-    ["method", "node", "cpu µs", "crypto µs", "Mcycles", "n", "heap peak KiB", "idle SA bytes"];
+const NODE_HEAD: [&str; 10] = [
+    "method",
+    "node",
+    "cpu µs",
+    "p95 µs",
+    "mean µs",
+    "crypto µs",
+    "Mcycles",
+    "n",
+    "heap peak KiB",
+    "idle SA bytes",
+];
 
 fn node_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
     let lines = group.rows.iter().flat_map(|row| {
@@ -209,19 +210,10 @@ fn traffic_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
-    let (cpu, memory) = (row.cpu.get(node), row.memory_bytes.get(node));
-    let us = |cpu: &keytoll_analysis::summary::Cpu| {
-        uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
-    };
-    vec![
-        node.to_owned(),
-        cpu.map_or_else(|| known(None), us),
-        known(cpu.and_then(|cpu| cpu.crypto_ns).map(|ns| ns / 1e3)),
-        known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
-        cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
-        known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
-        known(memory.and_then(|memory| memory.idle_sa).map(f64::round)),
-    ]
+    let cpu = row.cpu.get(node);
+    let n = cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string());
+    let cells = std::iter::once(node.to_owned()).chain(terminal::cpu_cells(cpu)).chain([n]);
+    cells.chain(terminal::memory_cells(row.memory_bytes.get(node))).collect()
 }
 
 fn table(head: &[&str], lines: impl Iterator<Item = Vec<String>>, out: &mut impl Write) -> io::Result<()> {
@@ -254,9 +246,9 @@ const FAILURE_HEAD: [&str; 6] =
 
 /// One line per reason; the first says how long it took, and what arrived that nobody could use.
 fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
-    let after = row.failed_after_ms.map(|delay| uncertain(delay.mean, delay.half_width()));
+    let after = row.failed_after_ms.map(|delay| ranged(delay.median()));
     let mut of_row = [label(row), row.network.clone(), after.unwrap_or_else(|| known(None))];
-    let mut discards = crate::terminal::discards(row).unwrap_or_default();
+    let mut discards = terminal::discards(row).unwrap_or_default();
     let mut lines = Vec::new();
     for (why, count) in &row.failures {
         let [method, network, after] = std::mem::take(&mut of_row);
@@ -268,14 +260,15 @@ fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, r#"<div class="notes">"#)?;
-    for note in crate::terminal::notes(summary) {
+    for note in terminal::notes(summary) {
         writeln!(out, "<p>{}</p>", escaped(&note))?;
     }
     writeln!(out, "<p>{}</p></div>", escaped(SPLIT))
 }
 
 const SPLIT: &str = "network: a datagram that arrived was under way; computation: none was, and a node was computing; \
-                     waiting: neither, so timers ran or a datagram was lost.";
+                     waiting: neither, so timers ran or a datagram was lost. Bars end at the median; their parts are the medians of each, in \
+                     proportion.";
 
 fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let machine = &findings.manifest.machine;

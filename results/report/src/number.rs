@@ -1,5 +1,7 @@
 //! Numbers as they are shown: as many digits as they deserve.
 
+use keytoll_analysis::summary::Median;
+
 /// A value with three to four significant digits, whole numbers as they are.
 pub(crate) fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e12 {
@@ -19,6 +21,16 @@ pub(crate) fn uncertain(mean: f64, half_width: Option<f64>) -> String {
         }
         Some(_) => format!("{} ± 0", plain(mean)),
     }
+}
+
+/// A median and the ends of its interval: `6.32 [6.05, 6.71]`, two significant digits of the distance between median and ends.
+pub(crate) fn ranged(median: Median) -> String {
+    let Some((low, high)) = median.interval else { return plain(median.value) };
+    let decimals = match (high - low) / 2.0 {
+        half if half > 0.0 => (1 - half.log10().floor() as i32).clamp(0, 4) as usize,
+        _ => decimals_of(median.value),
+    };
+    format!("{:.decimals$} [{low:.decimals$}, {high:.decimals$}]", median.value)
 }
 
 /// A value that may not be known.
@@ -54,5 +66,10 @@ mod tests {
         assert_eq!(uncertain(6.5, Some(1e-9)), "6.5000 ± 0.0000");
         assert_eq!(uncertain(6.5, None), "6.50");
         assert_eq!(known(None), "–");
+        let median = |value, interval| ranged(Median { value, interval });
+        assert_eq!(median(6.3234, Some((6.05, 6.71))), "6.32 [6.05, 6.71]");
+        assert_eq!(median(6323.4, Some((6250.0, 6471.0))), "6323 [6250, 6471]");
+        assert_eq!(median(6.0, Some((6.0, 6.0))), "6.00 [6.00, 6.00]");
+        assert_eq!(median(6.5, None), "6.50");
     }
 }

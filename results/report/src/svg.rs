@@ -1,4 +1,4 @@
-//! Stacked horizontal bars with confidence intervals, as inline SVG. Colours are classes of the page's style sheet.
+//! Stacked horizontal bars with whiskers, as inline SVG. Colours are classes of the page's style sheet.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ pub(crate) struct Bar<'a> {
     pub(crate) label: String,
     /// Its parts from left to right: class, name and value.
     pub(crate) parts: Vec<(&'static str, &'a str, f64)>,
-    /// The interval around its end.
+    /// What the whisker spans.
     pub(crate) interval: Option<(f64, f64)>,
     /// Right of it.
     pub(crate) text: String,

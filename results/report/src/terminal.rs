@@ -3,96 +3,111 @@
 use std::io::{self, Write};
 
 use keytoll_analysis::beside::Beside;
-use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Summary, SummaryRow};
+use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Memory, Summary, SummaryRow};
 
 use crate::groups::{Group, groups, label, seed, shared, short_label};
 use crate::layout::{Head, Line, fitted, table, wrapped};
-use crate::number::{known, plain, uncertain};
+use crate::number::{known, plain, ranged};
 use crate::traffic;
 
-/// No line is longer.
-const WIDTH: usize = 100;
+/// No line is longer, however wide the screen is.
+pub const WIDTH_MAX: usize = 100;
 
-/// Writes the tables of a run.
-pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
+/// Tables need as much.
+const WIDTH_MIN: usize = 80;
+
+/// Writes the tables of a run for a screen of so many columns; they need 80.
+pub fn write(summary: &Summary, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let (groups, shared) = (groups(summary), shared(summary).collect::<Vec<_>>());
-    headline(summary, &mut out)?;
-    section("Delay and traffic", &DELAY_HEAD, (&groups, &shared), delay_lines, &mut out)?;
+    let shape = Shape { groups: &groups, shared: &shared, width };
+    headline(summary, width, &mut out)?;
+    section("Delay", &DELAY_HEAD, shape, delay_lines, &mut out)?;
+    section("Messages", &LINK_HEAD, shape, link_lines, &mut out)?;
     if summary.rows.iter().any(is_costed) {
-        section("CPU and memory", &CPU_HEAD, (&groups, &shared), cpu_lines, &mut out)?;
+        section("CPU", &CPU_HEAD, shape, cpu_lines, &mut out)?;
+        section("Memory", &MEMORY_HEAD, shape, memory_lines, &mut out)?;
     }
     if summary.rows.iter().any(|row| row.traffic.is_some()) {
-        section("Traffic", &traffic::HEAD, (&groups, &shared), traffic::lines, &mut out)?;
+        section("Traffic", &traffic::HEAD, shape, traffic::lines, &mut out)?;
     }
-    beside(summary, &shared, &mut out)?;
-    failures(summary, &mut out)?;
-    footnotes(summary, &mut out)
+    beside(summary, &shared, width, &mut out)?;
+    failures(summary, width, &mut out)?;
+    footnotes(summary, width, &mut out)
 }
 
-fn headline(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+fn headline(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = summary.rows.iter().map(|row| row.n).sum();
     let title = format!("{}: {n} authentications, {}", summary.title, seed(summary));
-    writeln!(out, "{}", fitted(&title, WIDTH))?;
+    writeln!(out, "{}", fitted(&title, width))?;
     if !summary.complete {
         writeln!(out, "The run is not complete: this is what was measured of it.")?;
     }
     Ok(())
 }
 
-const DELAY_HEAD: [Head<'static>; 10] = [
+const DELAY_HEAD: [Head<'static>; 6] = [
     ("", false),
     ("ok/n", true),
     ("delay ms", true),
     ("p95 ms", true),
+    ("mean ms", true),
     ("packet ms", true),
-    ("link", false),
-    ("msgs", true),
-    ("pkts", true),
-    ("bytes", true),
-    ("retr", true),
 ];
-const CPU_HEAD: [Head<'static>; 8] = [
+const LINK_HEAD: [Head<'static>; 6] =
+    [("", false), ("link", false), ("msgs", true), ("pkts", true), ("bytes", true), ("retr", true)];
+const CPU_HEAD: [Head<'static>; 7] = [
     ("", false),
     ("node", false),
     ("cpu µs", true),
+    ("p95 µs", true),
+    ("mean µs", true),
     ("crypto µs", true),
     ("Mcycles", true),
-    ("n", true),
-    ("heap KiB", true),
-    ("idle SA bytes", true),
 ];
+const MEMORY_HEAD: [Head<'static>; 4] =
+    [("", false), ("node", false), ("heap KiB", true), ("idle SA bytes", true)];
+
+/// The rows of all tables, and how they are shown.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    groups: &'a [Group<'a>],
+    /// What the headings say of all rows.
+    shared: &'a [&'a str],
+    width: usize,
+}
 
 fn section(
     title: &str,
     head: &[Head<'_>],
-    (groups, shared): (&[Group<'_>], &[&str]),
+    Shape { groups, shared, width }: Shape<'_>,
     lines_of: fn(&SummaryRow) -> Vec<Vec<String>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
     let rows = groups.iter().flat_map(|group| group.rows.iter().flat_map(|row| lines_of(row)));
-    let label_max = label_max(head, rows);
+    let label_max = label_max(head, rows, width);
     let mut lines = vec![Line::Cells(heads)];
     for group in groups {
-        lines.push(Line::Text(group.heading.clone()));
+        lines.push(Line::Text(fitted(&group.heading, width)));
         for row in &group.rows {
             lines.extend(labelled(&short_label(row, shared), lines_of(row), label_max));
         }
     }
     writeln!(out, "\n{title}")?;
-    table(head, &lines, WIDTH, out)
+    table(head, &lines, width, out)
 }
 
 /// How much room the other columns leave for labels, two blanks between columns.
-fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>) -> usize {
+fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>, width: usize) -> usize {
     let mut widths: Vec<usize> = head[1..].iter().map(|(name, _)| name.chars().count()).collect();
     for cells in rows {
-        for (width, cell) in widths.iter_mut().zip(&cells) {
-            *width = cell.chars().count().max(*width);
+        for (widest, cell) in widths.iter_mut().zip(&cells) {
+            *widest = cell.chars().count().max(*widest);
         }
     }
-    let others: usize = widths.iter().map(|width| width + 2).sum();
-    WIDTH.saturating_sub(others)
+    let others: usize = widths.iter().map(|widest| widest + 2).sum();
+    width.saturating_sub(others)
 }
 
 /// The lines of a row behind its label; a label that is too long stands alone.
@@ -110,25 +125,25 @@ fn labelled(label: &str, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line>
     lines
 }
 
-/// One line per link; the first says how long it took.
 fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
-    let mut lines: Vec<Vec<String>> = row.links.iter().map(link_cells).collect();
-    if lines.is_empty() {
-        lines.push(vec![String::new(); 5]);
-    }
-    let delay = row.delay_ms.as_ref();
-    let head = [
+    vec![delay_cells(row).to_vec()]
+}
+
+/// Those that succeeded, and how long they took.
+pub(crate) fn delay_cells(row: &SummaryRow) -> [String; 5] {
+    let delay = row.delay_ms;
+    [
         format!("{}/{}", row.succeeded, row.n),
-        delay.map_or_else(|| known(None), |delay| uncertain(delay.mean, delay.half_width())),
+        delay.map_or_else(|| known(None), |delay| ranged(delay.median())),
         known(delay.map(|delay| delay.p95)),
-        known(row.first_packet_ms.map(|delay| delay.mean)),
-    ];
-    let first = lines.iter_mut().enumerate();
-    first.for_each(|(place, line)| {
-        let before = if place == 0 { head.to_vec() } else { vec![String::new(); head.len()] };
-        line.splice(0..0, before);
-    });
-    lines
+        known(delay.map(|delay| delay.mean)),
+        known(row.first_packet_ms.map(|delay| delay.p50)),
+    ]
+}
+
+/// One line per link.
+fn link_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    row.links.iter().map(link_cells).collect()
 }
 
 fn link_cells((link, means): (&str, &LinkMeans)) -> Vec<String> {
@@ -138,26 +153,37 @@ fn link_cells((link, means): (&str, &LinkMeans)) -> Vec<String> {
 
 /// One line per node.
 fn cpu_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    let named = |node: &str| std::iter::once(node.to_owned()).chain(cpu_cells(row.cpu.get(node))).collect();
     // Heap is measured wherever CPU is, and also where every sample was disturbed.
-    row.memory_bytes.names().map(|node| node_cells(row, node)).collect()
+    row.memory_bytes.names().map(named).collect()
 }
 
-fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
-    let cpu = row.cpu.get(node);
-    let memory = row.memory_bytes.get(node);
-    vec![
-        node.to_owned(),
-        cpu.map_or_else(|| known(None), cpu_us),
-        known(cpu.and_then(|cpu| cpu.crypto_ns).map(|ns| ns / 1e3)),
-        known(cpu.and_then(|cpu| cpu.cycles).map(|cycles| cycles / 1e6)),
-        cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string()),
-        known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
-        known(memory.and_then(|memory| memory.idle_sa).map(f64::round)),
+/// What an authentication cost a node.
+pub(crate) fn cpu_cells(cpu: Option<&Cpu>) -> [String; 5] {
+    let us = |of: fn(&Cpu) -> Option<f64>| known(cpu.and_then(of).map(|ns| ns / 1e3));
+    [
+        cpu.map_or_else(|| known(None), |cpu| ranged(cpu.median().times(1e-3))),
+        us(|cpu| Some(cpu.ns_p95)),
+        us(|cpu| Some(cpu.ns)),
+        us(|cpu| cpu.crypto_ns_p50),
+        known(cpu.and_then(|cpu| cpu.cycles_p50).map(|cycles| cycles / 1e6)),
     ]
 }
 
-fn cpu_us(cpu: &Cpu) -> String {
-    uncertain(cpu.ns / 1e3, cpu.ns_half_width().map(|half| half / 1e3))
+/// One line per node.
+fn memory_lines(row: &SummaryRow) -> Vec<Vec<String>> {
+    let named = |(node, memory): (&str, &Memory)| {
+        std::iter::once(node.to_owned()).chain(memory_cells(Some(memory))).collect()
+    };
+    row.memory_bytes.iter().map(named).collect()
+}
+
+/// Heap of a node.
+pub(crate) fn memory_cells(memory: Option<&Memory>) -> [String; 2] {
+    [
+        known(memory.and_then(|memory| memory.peak).map(|bytes| bytes as f64 / 1024.0)),
+        known(memory.and_then(|memory| memory.idle_sa).map(f64::round)),
+    ]
 }
 
 const BESIDE_HEAD: [Head<'static>; 8] = [
@@ -172,7 +198,7 @@ const BESIDE_HEAD: [Head<'static>; 8] = [
 ];
 
 /// Our nodes beside other makers' programs.
-fn beside(summary: &Summary, shared: &[&str], out: &mut impl Write) -> io::Result<()> {
+fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write) -> io::Result<()> {
     if summary.beside.is_empty() {
         return Ok(());
     }
@@ -187,28 +213,28 @@ fn beside(summary: &Summary, shared: &[&str], out: &mut impl Write) -> io::Resul
     };
     let lines: Vec<_> = std::iter::once(Line::Cells(heads)).chain(summary.beside.iter().map(cells)).collect();
     writeln!(out, "\nBeside other makers' programs: the same node in the same place, ours ÷ theirs")?;
-    table(&BESIDE_HEAD, &lines, WIDTH, out)
+    table(&BESIDE_HEAD, &lines, width, out)
 }
 
-fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+fn failures(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     let failed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.failures.is_empty()).collect();
     if failed.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nNot established: when the device knew, which node found out, and why")?;
-    failed.into_iter().try_for_each(|row| failures_of(row, out))
+    failed.into_iter().try_for_each(|row| failures_of(row, width, out))
 }
 
 /// The row, then each reason, then what arrived that nobody could use: it often says more.
-fn failures_of(row: &SummaryRow, out: &mut impl Write) -> io::Result<()> {
-    let after = row.failed_after_ms.map(|delay| uncertain(delay.mean, delay.half_width()));
+fn failures_of(row: &SummaryRow, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let after = row.failed_after_ms.map(|delay| ranged(delay.median()));
     let after = after.map_or_else(String::new, |after| format!(", after {after} ms"));
-    wrapped(&format!("  {}, {}{after}", label(row), row.network), WIDTH, out)?;
+    wrapped(&format!("  {}, {}{after}", label(row), row.network), width, out)?;
     for (why, count) in &row.failures {
-        wrapped(&format!("    {count} of {}  {why}", row.n), WIDTH, out)?;
+        wrapped(&format!("    {count} of {}  {why}", row.n), width, out)?;
     }
     if let Some(discards) = discards(row) {
-        wrapped(&format!("    discarded: {discards}"), WIDTH, out)?;
+        wrapped(&format!("    discarded: {discards}"), width, out)?;
     }
     Ok(())
 }
@@ -219,9 +245,9 @@ pub(crate) fn discards(row: &SummaryRow) -> Option<String> {
     (!row.discards.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
 }
 
-fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+fn footnotes(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
-    notes(summary).iter().try_for_each(|note| wrapped(note, WIDTH, out))
+    notes(summary).iter().try_for_each(|note| wrapped(note, width, out))
 }
 
 /// Whether anything is known of what it cost; of what was captured nothing is.
@@ -240,10 +266,6 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     }
     if summary.rows.iter().any(|row| row.world != CAPTURED) {
         notes.push(charged(summary).to_owned());
-    }
-    let disturbed: u64 = summary.rows.iter().map(|row| row.disturbed).sum();
-    if disturbed > 0 {
-        notes.push(format!("{disturbed} authentications {DISTURBED}"));
     }
     notes.extend(gathered(summary));
     notes
@@ -265,8 +287,11 @@ fn gathered(summary: &Summary) -> Vec<String> {
             }
         }
     }
-    let is_of_all = |rows: &[String]| rows.len() > 1 && rows.len() == summary.rows.len();
-    let sentence = |(what, rows): (&str, Vec<String>)| match is_of_all(&rows) {
+    let is_of_all = |what: &str, rows: &[String]| {
+        let is_plain = |row: &SummaryRow| row.notes.iter().any(|note| note == what);
+        rows.len() > 1 && rows.len() == summary.rows.len() && summary.rows.iter().all(is_plain)
+    };
+    let sentence = |(what, rows): (&str, Vec<String>)| match is_of_all(what, &rows) {
         true => format!("{what}."),
         false => format!("{what}: {}.", rows.join("; ")),
     };
@@ -274,16 +299,15 @@ fn gathered(summary: &Summary) -> Vec<String> {
 }
 
 const NOTES: [&str; 2] = [
-    "ok/n: established of all measured. delay: trigger to usable SA, mean of those established ± half the 95 % \
-     interval (Student t). packet: mean time until the packet that caused it came back through the SA, of those that \
-     did: where links lose packets, these are not all.",
+    "ok/n: established of all measured. delay: trigger to usable SA of those established, median with its \
+     distribution-free 95 % interval, 95th percentile, mean. packet: median time until the packet that caused it came back \
+     through the SA, of those that did: where links lose packets, these are not all.",
     "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
      after fragmentation, headers and retransmissions included.",
 ];
-const COST_NOTE: &str = "cpu: time of this machine per authentication, mean ± half the 95 % interval over n; Mcycles: that time at the \
+const COST_NOTE: &str = "cpu: time of this machine per authentication, median with its distribution-free 95 % interval, 95th \
+     percentile, mean; crypto: median of its part in crypto operations; Mcycles: the median at the \
      clock frequency this machine was seen running at. heap: highest use during start and the first authentication.";
-const DISTURBED: &str = "were disturbed (the driver lost the CPU) and are not in the cpu figures, nor in the delays \
-                         where computation is charged.";
 
 fn charged(summary: &Summary) -> &'static str {
     if summary.rows.iter().all(|row| row.world == "live") && !summary.rows.is_empty() {
@@ -308,7 +332,7 @@ mod tests {
 
     fn shown(summary: &Summary) -> String {
         let mut out = Vec::new();
-        write(summary, &mut out).unwrap();
+        write(summary, WIDTH_MAX, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -327,6 +351,7 @@ mod tests {
     #[test]
     fn a_note_is_told_once_for_all_its_rows() {
         let mut summary = example::findings().summary;
+        summary.rows.iter_mut().for_each(|row| row.notes.clear());
         summary.rows[0].notes = vec!["weak algorithms".into(), "smoothed: 2 of 30".into()];
         summary.rows[2].notes = vec!["smoothed: 3 of 30".into()];
         assert_eq!(
@@ -338,6 +363,36 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_differs_from_row_to_row_is_told_for_each_of_them() {
+        let mut summary = example::findings().summary;
+        summary.rows.truncate(2);
+        summary.rows[0].notes = vec!["weak algorithms".into(), "disturbed: 2 of 30".into()];
+        summary.rows[1].notes = vec!["weak algorithms".into(), "disturbed: 3 of 30".into()];
+        assert_eq!(
+            gathered(&summary),
+            ["weak algorithms.", "disturbed: ikev2-psk, wifi-11g 2 of 30; ikev2-psk, umts-r99-64 3 of 30."]
+        );
+    }
+
+    #[test]
+    fn a_median_comes_with_its_interval_and_says_who_waited() {
+        let mut summary = example::findings().summary;
+        let delay = summary.rows[0].delay_ms.as_mut().unwrap();
+        (delay.p50, delay.p50_ci95_low, delay.p50_ci95_high) = (12.28, Some(11.9), Some(13.1));
+        let text = shown(&summary);
+        assert!(text.contains("12.28 [11.90, 13.10]"), "{text}");
+        assert!(text.contains("waited for a lost packet: ikev2-psk, wifi-11g 1 of 3, 4.0 s"), "{text}");
+    }
+
+    #[test]
+    fn a_narrow_screen_is_kept() {
+        let mut out = Vec::new();
+        write(&example::findings().summary, WIDTH_MIN, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH_MIN) && !text.contains('…'), "{text}");
+    }
+
     proptest! {
         #[test]
         fn no_line_is_longer_than_the_screen(
@@ -347,10 +402,11 @@ mod tests {
             let row = &mut summary.rows[0];
             (row.method, row.variant) = (method, variant);
             row.notes = vec!["x".repeat(300)];
-            row.delay_ms.as_mut().unwrap().mean = mean;
+            let delay = row.delay_ms.as_mut().unwrap();
+            (delay.mean, delay.p50, delay.p50_ci95_low, delay.p50_ci95_high) = (mean, mean, Some(mean / 2.0), Some(mean * 2.0));
             row.links.values_mut().for_each(|link| link.bytes = bytes);
             for line in shown(&summary).lines() {
-                prop_assert!(line.chars().count() <= WIDTH, "{}", line);
+                prop_assert!(line.chars().count() <= WIDTH_MAX, "{}", line);
             }
         }
     }

@@ -48,6 +48,11 @@ impl Sample {
     pub fn delay_is_sound(&self) -> bool {
         !(self.disturbed && self.charged)
     }
+
+    /// Whether it had to send something again because a packet was lost.
+    pub fn repeated_what_was_lost(&self) -> bool {
+        self.total.retransmissions > 0 && self.total.lost_packets > 0
+    }
 }
 
 /// How an authentication ended.

@@ -27,13 +27,15 @@ pub struct Tally {
     /// Time to first packet, in nanoseconds.
     pub first_packet_ns: Distribution,
     /// Network part of the delay.
-    pub network_ns: Welford,
+    pub network_ns: Distribution,
     /// Computation part of the delay, at all nodes.
-    pub computation_ns: Welford,
+    pub computation_ns: Distribution,
     /// The same per node, summed over the samples of `computation_ns`.
     pub computation_by_node_ns: BTreeMap<Node, u64>,
     /// What is left of the delay.
-    pub waiting_ns: Welford,
+    pub waiting_ns: Distribution,
+    /// The same of those that had to send again because a packet was lost.
+    pub waited_for_lost_ns: Distribution,
     /// What the authentications sent over each link, summed over all of them.
     pub links: BTreeMap<Link, LinkCount>,
     /// What they sent outside the authentication, summed.
@@ -62,9 +64,9 @@ pub struct Tally {
 #[derive(Debug, Clone, Default)]
 pub struct NodeTally {
     /// CPU time of those undisturbed.
-    pub cpu_ns: Welford,
+    pub cpu_ns: Distribution,
     /// The part of it spent in crypto operations.
-    pub crypto_ns: Welford,
+    pub crypto_ns: Distribution,
     /// Sample number and heap peak of the first authentication measured.
     pub heap_peak_first: Option<(u32, u64)>,
     /// Heap that an idle SA pair keeps.
@@ -124,9 +126,12 @@ impl Tally {
             self.first_packet_ns.add(first_packet_ns);
         }
         let Some(split) = &sample.split else { return };
-        self.network_ns.add(split.network_ns as f64);
-        self.computation_ns.add(split.computation_total_ns() as f64);
-        self.waiting_ns.add(split.waiting_ns as f64);
+        self.network_ns.add(split.network_ns);
+        self.computation_ns.add(split.computation_total_ns());
+        self.waiting_ns.add(split.waiting_ns);
+        if sample.repeated_what_was_lost() {
+            self.waited_for_lost_ns.add(split.waiting_ns);
+        }
         for (node, ns) in &split.computation_ns {
             *self.computation_by_node_ns.entry(*node).or_default() += ns;
         }
@@ -143,8 +148,8 @@ impl ProfileTally {
 impl NodeTally {
     fn add(&mut self, sample: &Sample, cost: &NodeCost) {
         if !sample.disturbed {
-            self.cpu_ns.add(cost.cpu_ns as f64);
-            cost.crypto_ns.iter().for_each(|&ns| self.crypto_ns.add(ns as f64));
+            self.cpu_ns.add(cost.cpu_ns);
+            cost.crypto_ns.iter().for_each(|&ns| self.crypto_ns.add(ns));
         }
         if let Some(bytes) = cost.heap_peak_bytes {
             let peak = (sample.sample, bytes);

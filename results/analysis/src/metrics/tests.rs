@@ -265,7 +265,10 @@ fn disturbed_samples_are_not_in_the_cpu_figures_nor_in_charged_delays() {
     assert_eq!((tally.n, tally.established, tally.disturbed), (3, 3, 1));
     assert_eq!(tally.delay_ns.moments().n(), 2);
     let ue = &tally.nodes[&Node::Ue];
-    assert_eq!((ue.cpu_ns.n(), ue.cpu_ns.mean(), ue.crypto_ns.mean()), (2, Some(500.0), Some(125.0)));
+    assert_eq!(
+        (ue.cpu_ns.moments().n(), ue.cpu_ns.moments().mean(), ue.crypto_ns.moments().mean()),
+        (2, Some(500.0), Some(125.0))
+    );
     assert_eq!((ue.heap_peak_first, ue.idle_sa_bytes.mean()), (Some((0, 1000)), Some(50.0)));
 }
 
@@ -284,7 +287,7 @@ fn a_long_row_holds_only_what_is_in_flight() {
     let tally = meter.finish();
     assert!(open_max <= LINGER as usize + 1, "{open_max} open");
     assert_eq!(seen, (0..20_000).map(|sample| (sample, 1)).collect::<Vec<_>>());
-    assert_eq!((tally.n, tally.nodes[&Node::Ue].cpu_ns.n()), (20_000, 20_000));
+    assert_eq!((tally.n, tally.nodes[&Node::Ue].cpu_ns.moments().n()), (20_000, 20_000));
 }
 
 #[test]

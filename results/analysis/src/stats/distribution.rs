@@ -26,6 +26,11 @@ impl Distribution {
         interval95(&self.moments)
     }
 
+    /// The distribution-free 95 % interval of the median; None below six values.
+    pub fn median_interval95(&self) -> Option<Interval> {
+        self.quantiles.median_interval95()
+    }
+
     /// The quantiles at `fractions`.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> Option<[f64; N]> {
         self.quantiles.at(fractions)

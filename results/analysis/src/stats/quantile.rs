@@ -1,7 +1,12 @@
 //! Quantiles: exact while there are few values, three digits from a histogram beyond.
-//! Read Hyndman & Fan, The American Statistician 50 (1996) 361: type 7, the one of NumPy, R and Excel.
+//! Read Hyndman & Fan, The American Statistician 50 (1996) 361: type 7, the one of NumPy, R and Excel; and David & Nagaraja,
+//! Order Statistics (2003) §7.1, for the interval of the median.
+
+use std::f64::consts::LN_2;
 
 use hdrhistogram::Histogram;
+
+use super::Interval;
 
 /// Up to this many values are kept as they are.
 const EXACT_MAX: usize = 10_000;
@@ -41,8 +46,7 @@ impl Quantiles {
         match &self.0 {
             Kept::Exact(values) if values.is_empty() => None,
             Kept::Exact(values) => {
-                let mut sorted = values.clone();
-                sorted.sort_unstable();
+                let sorted = sorted(values);
                 Some(fractions.map(|fraction| interpolated(&sorted, fraction)))
             }
             Kept::Histogram(histogram) => {
@@ -50,7 +54,50 @@ impl Quantiles {
             }
         }
     }
+
+    /// The distribution-free 95 % interval of the median: two of the values, equally many ranks from the least and from the
+    /// greatest. None below six values, of which even the extremes enclose the median less often.
+    pub fn median_interval95(&self) -> Option<Interval> {
+        match &self.0 {
+            Kept::Exact(values) => {
+                let rank = median_rank95(values.len() as u64)? as usize;
+                let sorted = sorted(values);
+                Some(Interval { low: sorted[rank - 1] as f64, high: sorted[sorted.len() - rank] as f64 })
+            }
+            Kept::Histogram(histogram) => {
+                let share = median_rank95(histogram.len())? as f64 / histogram.len() as f64;
+                let at = |share| histogram.value_at_quantile(share) as f64;
+                Some(Interval { low: at(share), high: at(1.0 - share) })
+            }
+        }
+    }
 }
+
+fn sorted(values: &[u64]) -> Vec<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// The greatest rank at which the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
+/// greatest: that fewer of n tosses are heads happens in at most 2.5 of 100 cases.
+fn median_rank95(n: u64) -> Option<u64> {
+    if n > EXACT_MAX as u64 {
+        return Some(((n as f64 - NORMAL_975 * (n as f64).sqrt()) / 2.0) as u64);
+    }
+    let (mut ln_weight, mut fewer) = (-(n as f64) * LN_2, 0.0);
+    for heads in 0..n {
+        fewer += f64::exp(ln_weight);
+        if fewer > 0.025 {
+            return (heads > 0).then_some(heads);
+        }
+        ln_weight += ((n - heads) as f64 / (heads + 1) as f64).ln();
+    }
+    None
+}
+
+/// The quantile of the normal distribution at 97.5 %.
+const NORMAL_975: f64 = 1.959_964;
 
 fn histogram_of(values: &[u64]) -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("three digits are within hdrhistogram's 0 to 5");
@@ -100,6 +147,26 @@ mod tests {
         let [median, p95] = of([50, 10, 40, 20, 30]).at([0.5, 0.95]).unwrap();
         assert_eq!(median, 30.0);
         assert!((p95 - 48.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_interval_of_the_median_has_the_ranks_of_the_tables() {
+        // Ranks of the two-sided 95 % interval: Conover, Practical Nonparametric Statistics (1999), table A3 and §3.2.
+        let ranks = [5, 6, 8, 9, 10, 15, 20, 25, 30, 50, 100].map(median_rank95);
+        let wanted = [0, 1, 1, 2, 2, 4, 6, 8, 10, 18, 40];
+        assert_eq!(ranks, wanted.map(|rank| (rank > 0).then_some(rank)));
+        let interval = of((1..=30).rev()).median_interval95().unwrap();
+        assert_eq!((interval.low, interval.high), (10.0, 21.0));
+        assert_eq!(of([]).median_interval95(), None);
+    }
+
+    #[test]
+    fn beyond_what_is_kept_the_ranks_go_on() {
+        let exact = median_rank95(EXACT_MAX as u64).unwrap();
+        assert!(median_rank95(EXACT_MAX as u64 + 2).unwrap().abs_diff(exact) <= 1);
+        let interval = of((1..=100_000).map(|value| value * 1_000)).median_interval95().unwrap();
+        assert!((interval.low / 49_690_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
+        assert!((interval.high / 50_310_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
     }
 
     #[test]

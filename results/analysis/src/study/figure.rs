@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::summary::Median;
+
 /// A number of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -90,6 +92,12 @@ impl Figure {
     pub(crate) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
         let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
         Self { value, low, high, bound: None, basis, source: None }
+    }
+
+    /// A median of this run.
+    pub(crate) fn of_median(median: Median) -> Self {
+        let (low, high) = median.interval.unzip();
+        Self { low, high, ..Self::of_run(Basis::Measured, median.value, None) }
     }
 
     /// Half the width of the interval: the number after ±.

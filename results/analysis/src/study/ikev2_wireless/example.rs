@@ -40,6 +40,8 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
         failures: BTreeMap::new(),
         failed_after_ms: None,
         delay_ms: Some(delay(median)),
+        delay_split_p50_ms: None,
+        waited_for_lost_ms: None,
         delay_split_ms: Some(DelaySplit {
             network: median - wifi.min(170.0) / 3.0,
             computation: wifi.min(170.0) / 3.0,
@@ -63,7 +65,21 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
 fn delay(median: f64) -> Delay {
     let (ci95_low, ci95_high) = (Some(median - 1.0), Some(median + 3.0));
     let (mean, min, max) = (median + 1.0, median - 5.0, median + 20.0);
-    Delay { mean, ci95_low, ci95_high, min, p50: median, p95: max, p99: max, max, stddev: Some(5.0), n: 50 }
+    Delay {
+        mean,
+        ci95_low,
+        ci95_high,
+        min,
+        p5: min,
+        p50: median,
+        p50_ci95_low: Some(median - 0.5),
+        p50_ci95_high: Some(median + 1.5),
+        p95: max,
+        p99: max,
+        max,
+        stddev: Some(5.0),
+        n: 50,
+    }
 }
 
 fn means(messages: f64) -> LinkMeans {
@@ -74,11 +90,18 @@ fn means(messages: f64) -> LinkMeans {
 fn cpu(megacycles: f64) -> Cpu {
     let ns = megacycles * 500.0;
     Cpu {
-        ns,
-        cycles: Some(megacycles * 1e6),
+        ns: ns * 1.2,
+        ns_p5: ns * 0.8,
+        ns_p50: ns,
+        ns_p50_ci95_low: Some(ns * 0.9),
+        ns_p50_ci95_high: Some(ns * 1.1),
+        ns_p95: ns * 2.0,
+        cycles: Some(megacycles * 1.2e6),
+        cycles_p50: Some(megacycles * 1e6),
         crypto_ns: Some(ns / 2.0),
-        ns_ci95_low: Some(ns * 0.9),
-        ns_ci95_high: Some(ns * 1.1),
+        crypto_ns_p50: Some(ns / 2.0),
+        ns_ci95_low: Some(ns * 0.7),
+        ns_ci95_high: Some(ns * 1.7),
         n: 50,
         sampled: None,
     }

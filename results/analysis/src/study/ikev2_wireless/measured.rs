@@ -45,7 +45,7 @@ impl<'a> Measured<'a> {
         Some(self.link(variant, "ue-gw", |means| means.messages)?.value)
     }
 
-    /// Millions of cycles of an authentication at a node, where cryptography was computed.
+    /// Millions of cycles of an authentication at a node, median, where cryptography was computed.
     pub(super) fn megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
         Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(megacycles).collect::<Vec<_>>())
     }
@@ -71,7 +71,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Mean, half the width of its interval, n.
+/// Median, half the width of its interval, n.
 fn megacycles(cpu: &Cpu) -> Option<(f64, Option<f64>, u64)> {
-    Some((cpu.cycles? / 1e6, cpu.cycles_half_width().map(|half| half / 1e6), cpu.n))
+    Some((cpu.cycles_p50? / 1e6, cpu.cycles_p50_half_width().map(|half| half / 1e6), cpu.n))
 }

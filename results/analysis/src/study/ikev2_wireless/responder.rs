@@ -123,17 +123,19 @@ mod tests {
         let mut summary = run([4.0, 4.1, 4.3]);
         assert_eq!(judged(&summary), (None, vec![7.0, 15.0, 0.0]));
         change(&mut summary, None, |cpu| {
-            (cpu.ns_ci95_low, cpu.ns_ci95_high) = (Some(cpu.ns * 0.99), Some(cpu.ns * 1.01));
+            (cpu.ns_p50_ci95_low, cpu.ns_p50_ci95_high) = (Some(cpu.ns_p50 * 0.99), Some(cpu.ns_p50 * 1.01));
         });
         assert!(judged(&summary).0.is_some(), "narrow intervals tell them apart");
-        change(&mut summary, None, |cpu| cpu.ns_ci95_low = None);
+        change(&mut summary, None, |cpu| cpu.ns_p50_ci95_low = None);
         assert_eq!(judged(&summary), (None, Vec::new()), "a single authentication has no interval");
     }
 
     #[test]
     fn neither_are_methods_whose_two_rows_differ_as_much() {
         let mut summary = run([10.0, 12.0, 24.0]);
-        change(&mut summary, Some(Place::Umts), |cpu| cpu.cycles = cpu.cycles.map(|cycles| 1.5 * cycles));
+        change(&mut summary, Some(Place::Umts), |cpu| {
+            cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| 1.5 * cycles);
+        });
         let (correlation, evidence) = judged(&summary);
         assert_eq!((correlation, evidence[2]), (None, 63.0));
         summary.rows.retain(|row| row.network == Place::Wifi.network());

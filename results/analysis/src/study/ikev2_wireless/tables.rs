@@ -25,16 +25,16 @@ fn delays_of(measured: Measured<'_>, figure: &str, place: Place) -> Table {
         let delay = measured.row(variant, place).and_then(|row| row.delay_ms);
         let of_run = |value: f64| Figure::of_run(Basis::Measured, value, None);
         vec![
-            delay.map(|delay: Delay| Figure::of_run(Basis::Measured, delay.mean, delay.half_width())),
-            delay.map(|delay| of_run(delay.p50)),
+            delay.map(|delay: Delay| Figure::of_median(delay.median())),
             delay.map(|delay| of_run(delay.p95)),
+            delay.map(|delay| of_run(delay.mean)),
             published::delay_ms(variant, place).map(Figure::from),
         ]
     };
     table(
         format!("{figure}: delay of an authentication over {}", place.name()),
         "ms",
-        &["mean ± 95 %", "median", "p95", "paper"],
+        &["median", "p95", "mean", "paper"],
         cells,
     )
 }
@@ -118,8 +118,8 @@ mod tests {
             Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0]),
             Cell("TLS-4-4", 24.0, [170.0, 7900.0], [95.0, 26.0, 120.0]),
         ]));
-        assert_eq!(cells(&tables[0], "TLS-4-4"), [Some(7901.0), Some(7900.0), Some(7920.0), Some(6000.0)]);
-        assert_eq!(cells(&tables[1], "PSK"), [Some(26.0), Some(25.0), Some(45.0), Some(25.0)]);
+        assert_eq!(cells(&tables[0], "TLS-4-4"), [Some(7900.0), Some(7920.0), Some(7901.0), Some(6000.0)]);
+        assert_eq!(cells(&tables[1], "PSK"), [Some(25.0), Some(45.0), Some(26.0), Some(25.0)]);
         assert_eq!(tables[2].columns, ["ue-gw", "paper", "gw-aaa", "paper"]);
         assert_eq!(cells(&tables[2], "PSK"), [Some(4.0), Some(4.0), None, None]);
         assert_eq!(cells(&tables[2], "TLS-4-4"), [Some(24.0), Some(26.0), Some(18.0), Some(20.0)]);
