@@ -14,6 +14,9 @@ use crate::trouble::Result;
 /// A UDP datagram is not longer.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
 
+/// A message that came, and what comes of it.
+pub(crate) type Heard<'a> = (&'a [u8], Vec<Output<Event>>);
+
 /// The endpoint and its socket.
 pub(crate) struct Initiator {
     endpoint: Endpoint,
@@ -43,8 +46,8 @@ impl Initiator {
         handle(&mut self.endpoint, &mut self.crypto, Input::Command(command))
     }
 
-    /// The next message and what comes of it; none if none comes in time.
-    pub(crate) fn receive(&mut self) -> Result<Option<(&[u8], Vec<Output<Event>>)>> {
+    /// The next message; none if none comes in time.
+    pub(crate) fn receive(&mut self) -> Result<Option<Heard<'_>>> {
         let Self { endpoint, crypto, socket, buffer, .. } = self;
         let (length, from) = match socket.recv_from(buffer) {
             Ok(received) => received,
