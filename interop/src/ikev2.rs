@@ -51,6 +51,12 @@ pub enum Kind {
 pub enum Feature {
     /// These suites, IKE's and ESP's: set up, used by packets, deleted.
     Suite(Proof, &'static str, &'static str),
+    /// A signature by both sides with a key of this kind, in keytoll's words and in strongSwan's, and what that logs of it.
+    Signature(KeyKind, &'static str, &'static str, &'static str),
+    /// A signature of before RFC 7427, for a peer that announces no hash; the same.
+    OldSignature(KeyKind, &'static str, &'static str),
+    /// Nothing that one can sign with is something that the other one can verify.
+    NoCommonSignature,
     /// Certificates too long for one packet, sent in fragments by both sides.
     Fragmentation,
     /// The gateway demands a cookie first.
@@ -98,6 +104,24 @@ macro_rules! ike_rows {
             ecdsa_with_cbc: Suite(Proof::Certificate(KeyKind::EcdsaP256), "aes128-sha256-ecp256", "aes128-sha256"),
             ecdsa_with_gcm:
                 Suite(Proof::Certificate(KeyKind::EcdsaP256), "aes128gcm16-prfsha256-x25519", "aes128gcm16"),
+            pss_sha256: Signature(KeyKind::Rsa2048, "rsa-pss-sha256", "rsa/pss-sha256", "RSA_EMSA_PSS_SHA2_256"),
+            pss_sha384: Signature(KeyKind::Rsa2048, "rsa-pss-sha384", "rsa/pss-sha384", "RSA_EMSA_PSS_SHA2_384"),
+            pss_sha512: Signature(KeyKind::Rsa2048, "rsa-pss-sha512", "rsa/pss-sha512", "RSA_EMSA_PSS_SHA2_512"),
+            pkcs1_sha256: Signature(KeyKind::Rsa2048, "rsa-pkcs1-sha256", "rsa-sha256", "RSA_EMSA_PKCS1_SHA2_256"),
+            pkcs1_sha384: Signature(KeyKind::Rsa2048, "rsa-pkcs1-sha384", "rsa-sha384", "RSA_EMSA_PKCS1_SHA2_384"),
+            pkcs1_sha512: Signature(KeyKind::Rsa2048, "rsa-pkcs1-sha512", "rsa-sha512", "RSA_EMSA_PKCS1_SHA2_512"),
+            p256_sha256: Signature(KeyKind::EcdsaP256, "ecdsa-sha256", "ecdsa-sha256", "ECDSA_WITH_SHA256_DER"),
+            p256_sha384: Signature(KeyKind::EcdsaP256, "ecdsa-sha384", "ecdsa-sha384", "ECDSA_WITH_SHA384_DER"),
+            p256_sha512: Signature(KeyKind::EcdsaP256, "ecdsa-sha512", "ecdsa-sha512", "ECDSA_WITH_SHA512_DER"),
+            p384_sha384: Signature(KeyKind::EcdsaP384, "ecdsa-sha384", "ecdsa-sha384", "ECDSA_WITH_SHA384_DER"),
+            p384_sha512: Signature(KeyKind::EcdsaP384, "ecdsa-sha512", "ecdsa-sha512", "ECDSA_WITH_SHA512_DER"),
+            p521_sha512: Signature(KeyKind::EcdsaP521, "ecdsa-sha512", "ecdsa-sha512", "ECDSA_WITH_SHA512_DER"),
+            ed25519: Signature(KeyKind::Ed25519, "ed25519", "ed25519", "ED25519"),
+            old_rsa_sha1: OldSignature(KeyKind::Rsa2048, "rsa-pkcs1-sha1", "RSA signature"),
+            old_p256: OldSignature(KeyKind::EcdsaP256, "ecdsa-raw-sha256", "ECDSA-256 signature"),
+            old_p384: OldSignature(KeyKind::EcdsaP384, "ecdsa-raw-sha384", "ECDSA-384 signature"),
+            old_p521: OldSignature(KeyKind::EcdsaP521, "ecdsa-raw-sha512", "ECDSA-521 signature"),
+            no_common_signature: NoCommonSignature,
             fragmentation: Fragmentation,
             cookie: Cookie,
             other_group: OtherGroup,
@@ -152,6 +176,15 @@ impl Feature {
         let stage = Stage { direction, lab, program };
         match self {
             Self::Suite(proof, ike, esp) => stage.suite(proof, ike, esp),
+            Self::Signature(kind, ours, theirs, logged) => {
+                let terms = Terms { signatures: theirs, keytoll_signature: ours, ..SIGNED };
+                stage.signature(kind, &terms, logged)
+            }
+            Self::OldSignature(kind, ours, logged) => {
+                let daemon = "signature_authentication = no";
+                stage.signature(kind, &Terms { daemon, keytoll_signature: ours, ..SIGNED }, logged)
+            }
+            Self::NoCommonSignature => stage.no_common_signature(),
             Self::Fragmentation => stage.fragmentation(),
             Self::Cookie => stage.cookie(),
             Self::OtherGroup => stage.other_group(),
@@ -171,6 +204,9 @@ impl Feature {
 const fn plain() -> Terms {
     Terms::psk(GCM, "aes128gcm16")
 }
+
+/// Certificates of some kind.
+const SIGNED: Terms = Terms::certificate(GCM, "aes128gcm16");
 
 /// Where a row is tried.
 struct Stage<'a> {
@@ -200,6 +236,33 @@ impl<'a> Stage<'a> {
         let mut pair = self.start(&terms, &terms, pki.as_ref())?;
         pair.connect()?;
         pair.delete(Role::Device)
+    }
+
+    /// Both sides sign alike, and strongSwan says with what.
+    fn signature(&self, kind: KeyKind, terms: &Terms, logged: &str) -> Result<(), Trouble> {
+        let pki = Pki::make(self.lab.shared_dir(), kind)?;
+        let mut pair = self.start(terms, terms, Some(&pki))?;
+        pair.connect()?;
+        let log = pair.charon().log();
+        for who in ["(myself) with", "' with"] {
+            let words = format!("{who} {logged}");
+            assert!(log.contains(&words), "no {words:?} in strongSwan's log:\n{log}");
+        }
+        pair.delete(Role::Device)
+    }
+
+    /// A strongSwan without RFC 7427 takes nothing but SHA-1 of an RSA key, which ours makes only if that is named.
+    fn no_common_signature(&self) -> Result<(), Trouble> {
+        let pki = Pki::make(self.lab.shared_dir(), KeyKind::Rsa2048)?;
+        let terms = Terms { daemon: "signature_authentication = no", ..SIGNED };
+        let mut pair = self.start(&terms, &terms, Some(&pki))?;
+        let why = pair.refused_by_keytoll()?;
+        let ours = "rsa-pkcs1-sha256, rsa-pkcs1-sha384, rsa-pkcs1-sha512";
+        let said = format!(
+            "no common signature scheme (we sign with {ours}; the peer announces no hash of RFC 7427)"
+        );
+        assert!(why.contains(&said), "{why}");
+        Ok(())
     }
 
     /// Four RSA certificates on either side make each IKE_AUTH message longer than a packet.
@@ -316,9 +379,19 @@ impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Psk => "PSK",
-            Self::Certificate(KeyKind::Rsa2048) => "RSA-2048",
-            Self::Certificate(KeyKind::EcdsaP256) => "ECDSA P-256",
+            Self::Certificate(kind) => shown(*kind),
         })
+    }
+}
+
+/// What a row calls a key.
+pub(crate) const fn shown(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Rsa2048 => "RSA-2048",
+        KeyKind::EcdsaP256 => "ECDSA P-256",
+        KeyKind::EcdsaP384 => "ECDSA P-384",
+        KeyKind::EcdsaP521 => "ECDSA P-521",
+        KeyKind::Ed25519 => "Ed25519",
     }
 }
 
@@ -327,6 +400,11 @@ impl fmt::Display for Feature {
         let sa = |kind: &Kind| if *kind == Kind::Ike { "IKE SA" } else { "CHILD SA" };
         match self {
             Self::Suite(proof, ike, esp) => write!(f, "{proof}, {ike}, ESP {esp}"),
+            Self::Signature(kind, scheme, ..) => write!(f, "{}, signed with `{scheme}`", shown(*kind)),
+            Self::OldSignature(kind, scheme, _) => {
+                write!(f, "{}, signed with `{scheme}`: strongSwan announces no hash", shown(*kind))
+            }
+            Self::NoCommonSignature => f.write_str("no common signature scheme is refused, and said"),
             Self::Fragmentation => {
                 f.write_str("fragmentation (RFC 7383), both sides, chains of four RSA certificates")
             }

@@ -68,7 +68,11 @@ fn proofs(node: Node, terms: &Terms, pki: Option<&Pki>) -> String {
         (Auth::Eap(_), _) => (by_certificate().0, eap),
         (Auth::Certificate, _) => by_certificate(),
     };
-    format!("connection.auth = {own}\nconnection.peer_auth = {peer}\n")
+    let named = match terms.keytoll_signature {
+        "" => String::new(),
+        scheme => format!("connection.signatures = {scheme:?}\n"),
+    };
+    format!("connection.auth = {own}\nconnection.peer_auth = {peer}\n{named}")
 }
 
 fn raw_keys(node: Node, pki: Option<&Pki>) -> (String, String) {

@@ -238,6 +238,15 @@ impl<'a> Pair<'a> {
         self.charon().await_sas("nothing left", <[_]>::is_empty).map(drop)
     }
 
+    /// The device tries and keytoll, whichever side it is, will not go on; gives what it says.
+    pub fn refused_by_keytoll(&mut self) -> Result<String, Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => self.keytoll().say("echo")?,
+            Direction::CharonDevice => drop(self.charon().initiate()),
+        }
+        self.keytoll().expect("failed")
+    }
+
     /// One side closes the IKE SA; the other knows.
     pub fn delete(&mut self, by: Role) -> Result<(), Trouble> {
         if self.is_keytoll(by) {

@@ -15,6 +15,12 @@ pub enum KeyKind {
     Rsa2048,
     /// ECDSA on NIST P-256.
     EcdsaP256,
+    /// ECDSA on NIST P-384.
+    EcdsaP384,
+    /// ECDSA on NIST P-521.
+    EcdsaP521,
+    /// Ed25519, RFC 8410.
+    Ed25519,
 }
 
 impl KeyKind {
@@ -22,6 +28,17 @@ impl KeyKind {
         match self {
             Self::Rsa2048 => "-newkey rsa:2048",
             Self::EcdsaP256 => "-newkey ec -pkeyopt ec_paramgen_curve:P-256",
+            Self::EcdsaP384 => "-newkey ec -pkeyopt ec_paramgen_curve:P-384",
+            Self::EcdsaP521 => "-newkey ec -pkeyopt ec_paramgen_curve:P-521",
+            Self::Ed25519 => "-newkey ed25519",
+        }
+    }
+
+    /// The hash under its signatures; Ed25519 hashes by itself.
+    const fn hash(self) -> &'static str {
+        match self {
+            Self::Ed25519 => "",
+            _ => "-sha256",
         }
     }
 }
@@ -75,8 +92,9 @@ impl Pki {
 
     fn root(&self, kind: KeyKind) -> Result<(), Trouble> {
         let mut request = words(&format!(
-            "openssl req -x509 -nodes -sha256 -days 30 {} -keyout root.key -out root.crt \
+            "openssl req -x509 -nodes {} -days 30 {} -keyout root.key -out root.crt \
              -subj /C=XX/O=Lab/CN=Lab-root -addext keyUsage=critical,keyCertSign,cRLSign",
+            kind.hash(),
             kind.openssl()
         ));
         finish(request.current_dir(&self.dir)).map(drop)
@@ -86,13 +104,15 @@ impl Pki {
     fn issue(&self, by: &[String], name: &str, extensions: &str, kind: KeyKind) -> Result<(), Trouble> {
         self.write(&format!("{name}.ext"), extensions)?;
         let request = format!(
-            "openssl req -new -nodes -sha256 {} -keyout {name}.key -out {name}.csr -subj /C=XX/O=Lab/CN={name}.lab",
+            "openssl req -new -nodes {} {} -keyout {name}.key -out {name}.csr -subj /C=XX/O=Lab/CN={name}.lab",
+            kind.hash(),
             kind.openssl()
         );
         let issuer = by.last().map_or("root", String::as_str);
         let sign = format!(
-            "openssl x509 -req -sha256 -days 30 -in {name}.csr -CA {issuer}.crt -CAkey {issuer}.key -CAcreateserial \
-             -extfile {name}.ext -out {name}.crt"
+            "openssl x509 -req {} -days 30 -in {name}.csr -CA {issuer}.crt -CAkey {issuer}.key -CAcreateserial \
+             -extfile {name}.ext -out {name}.crt",
+            kind.hash()
         );
         [request, sign].iter().try_for_each(|step| finish(words(step).current_dir(&self.dir)).map(drop))
     }

@@ -56,6 +56,10 @@ pub struct Terms {
     pub esp: &'static str,
     /// The device's inner address.
     pub inner: Inner,
+    /// Signatures by certificates in strongSwan's words; empty: whatever fits.
+    pub signatures: &'static str,
+    /// The signature that keytoll is to make; empty: what is usual.
+    pub keytoll_signature: &'static str,
     /// Whether they meet on IPv6; inside it is always IPv4.
     pub ipv6: bool,
     /// More lines for strongSwan's connection.
@@ -77,6 +81,8 @@ impl Terms {
             ike,
             esp,
             inner: Inner::Virtual,
+            signatures: "",
+            keytoll_signature: "",
             ipv6: false,
             charon: "",
             daemon: "",
@@ -116,6 +122,7 @@ impl Terms {
             esp: self.esp.into(),
             own: self.own_auth(node),
             own_id: self.own_id.unwrap_or(node.id()).into(),
+            signatures: self.signatures,
             peer: self.peer_auth(node),
             peer_id: peer.id().into(),
             addresses: self.addresses(node),

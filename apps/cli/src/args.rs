@@ -576,7 +576,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Which list; all of them without it.
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "cpus", "faults", "scenarios", STUDIES_LIST])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", STUDIES_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]

@@ -564,6 +564,61 @@ pub enum SignatureScheme {
     Ed25519,
 }
 
+impl SignatureScheme {
+    /// What AUTH of IKEv2 has a place for: RFC 7427, RFC 8420, and the methods before them of RFC 7296 §3.8 and RFC 4754.
+    /// SHA-1 has one only there, for RFC 8247 §3.2 forbids it to RFC 7427.
+    pub const OF_IKEV2: [Self; 14] = [
+        Self::RsaPss(Hash::Sha256),
+        Self::RsaPss(Hash::Sha384),
+        Self::RsaPss(Hash::Sha512),
+        Self::RsaPkcs1(Hash::Sha256),
+        Self::RsaPkcs1(Hash::Sha384),
+        Self::RsaPkcs1(Hash::Sha512),
+        Self::EcdsaDer(Hash::Sha256),
+        Self::EcdsaDer(Hash::Sha384),
+        Self::EcdsaDer(Hash::Sha512),
+        Self::Ed25519,
+        Self::EcdsaRaw(Hash::Sha256),
+        Self::EcdsaRaw(Hash::Sha384),
+        Self::EcdsaRaw(Hash::Sha512),
+        Self::RsaPkcs1(Hash::Sha1),
+    ];
+
+    /// Whether a key of this kind can make such a signature.
+    pub const fn fits(self, kind: KeyKind) -> bool {
+        match self {
+            Self::RsaPkcs1(_) | Self::RsaPkcs1Bare => kind.rsa_bits().is_some(),
+            // RFC 8017 §9.1.1: hash, salt and two more bytes fit into the modulus.
+            Self::RsaPss(hash) => match kind.rsa_bits() {
+                Some(bits) => 2 * hash.len() + 2 <= bits / 8,
+                None => false,
+            },
+            Self::EcdsaDer(_) => {
+                matches!(kind, KeyKind::EcdsaP256 | KeyKind::EcdsaP384 | KeyKind::EcdsaP521)
+            }
+            // RFC 4754 §1: each curve has its hash.
+            Self::EcdsaRaw(hash) => matches!(
+                (kind, hash),
+                (KeyKind::EcdsaP256, Hash::Sha256)
+                    | (KeyKind::EcdsaP384, Hash::Sha384)
+                    | (KeyKind::EcdsaP521, Hash::Sha512)
+            ),
+            Self::Ed25519 => matches!(kind, KeyKind::Ed25519),
+        }
+    }
+
+    /// SHA-1 under a signature is broken.
+    pub const fn standing(self) -> Standing {
+        match self {
+            Self::RsaPkcs1(Hash::Sha1 | Hash::Md5 | Hash::Md4)
+            | Self::RsaPss(Hash::Sha1 | Hash::Md5 | Hash::Md4)
+            | Self::EcdsaDer(Hash::Sha1 | Hash::Md5 | Hash::Md4)
+            | Self::EcdsaRaw(Hash::Sha1 | Hash::Md5 | Hash::Md4) => Standing::Broken,
+            _ => Standing::Good,
+        }
+    }
+}
+
 impl fmt::Display for SignatureScheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,7 +8,7 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{KeyKind, Standing};
+use keytoll_engine::algorithm::{KeyKind, SignatureScheme, Standing};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
@@ -310,6 +310,8 @@ pub struct Options {
     pub reauth_lifetime: Duration,
     /// Certificate chains; only for methods with certificates.
     pub chain: Chain,
+    /// Signatures that IKEv2 makes, best first; none: what is usual for the keys. Only for methods where one signs.
+    pub signatures: Option<Vec<SignatureScheme>>,
     /// How long the RSA keys of IKEv1 are.
     pub rsa_bits: KeyKind,
     /// Whether both sides of IKEv1 know each other's public key beforehand and send no certificate.
@@ -394,6 +396,7 @@ impl Default for Options {
         Self {
             reauth_lifetime: Duration::from_secs(8),
             chain: Chain { initiator: 2, responder: 2 },
+            signatures: None,
             rsa_bits: KeyKind::Rsa2048,
             raw_keys: false,
             pfs: false,
@@ -433,6 +436,9 @@ impl Options {
         }
         if method.phase1().is_none() {
             self.pfs = default.pfs;
+        }
+        if method.phase1().is_some() || !self.has_ike_signatures(method) {
+            self.signatures = default.signatures.clone();
         }
         if !method.has_chain() || self.raw_keys {
             self.chain = default.chain;

@@ -128,6 +128,8 @@ fn what_does_not_go_together() {
         "[[row]]\nmethod = \"ikev2-eap-mschapv2\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"eap-only\" }",
         "[[row]]\nmethod = \"ikev2-eap-md5\"\nnetwork = \"lte\"\noptions = { gateway_auth = \"psk\", fault = \"unknown-ca\" }",
         &good_with("[options]\ntraffic = \"constant\"\nchildless = true"),
+        "methods = \"ikev2-ecdsa-p256\"\nnetworks = \"lte\"\n[options]\nsignatures = [\"ecdsa-sha384\", \"rsa-pss-sha256\"]",
+        "methods = \"ikev2-rsa2048\"\nnetworks = \"lte\"\n[options]\nsignatures = \"rsa-pss-sha1\"",
         &good_with("[options]\nrekey_bytes = \"2 MB\"\nlife_bytes = \"1 MB\""),
         &good_with("[options]\nlife_packets = 2000\n[sweep]\nrekey_packets = [1000, 2000]"),
         &good_with("[options]\ntraffic = \"bulk\"\ntraffic_packet = \"100 B\""),

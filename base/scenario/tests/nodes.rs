@@ -146,6 +146,17 @@ fn a_public_key_needs_an_owner() {
 }
 
 #[test]
+fn signatures_need_a_key_of_ikev2() {
+    let psk = mistake("auth = { psk = \"k\" }\nsignatures = \"rsa-pss-sha256\"");
+    assert!(psk.contains("`signatures` needs a key of our own that makes them"), "{psk}");
+    let key = "auth = { key = \"/dev/null\" }\npeer_auth = { public_key = \"/dev/null\" }\npeer = \"gw\"";
+    let v1 = mistake(&format!("{key}\nversion = 1\nsignatures = \"rsa-pss-sha256\""));
+    assert!(v1.contains("`signatures` is IKEv2's"), "{v1}");
+    let unknown = mistake(&format!("{key}\nsignatures = [\"rsa-pss-sha25\"]"));
+    assert!(unknown.contains("did you mean `rsa-pss-sha256`?"), "{unknown}");
+}
+
+#[test]
 fn an_sa_that_ends_has_a_successor() {
     let gateway = |limits: &str| {
         let text = format!(

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::DEFAULT_IKEV1;
-use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks};
+use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks, signatures};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
     Mode, Network, Options, Retransmission, RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection,
@@ -294,6 +294,14 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     )
 }
 
+/// Without signatures that its keys cannot make.
+fn signing(mut row: RowPlan) -> RowPlan {
+    let kind = row.options.key_kind(row.method);
+    let fits = |schemes: &[SignatureScheme]| kind.is_some_and(|kind| signatures::fit(schemes, kind).is_ok());
+    row.options.signatures = row.options.signatures.filter(|schemes| fits(schemes));
+    row
+}
+
 /// Without what cannot flow: past no SA, or endlessly.
 fn flowing(mut row: RowPlan) -> RowPlan {
     let rates = [row.network.up, row.network.down].map(|way| way.rate_bits_per_s);
@@ -331,47 +339,50 @@ fn options() -> impl Strategy<Value = Options> {
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
     let fault = option::of(prop::sample::select(&Fault::ALL[..]));
-    (security, life, retransmission, 0..3_u8, any::<bool>(), tls(), (fault, traffic())).prop_map(
-        |(
-            (initiator, responder, childless, fragment_bytes, cookies),
-            life,
-            retransmission,
-            mode,
-            ipv6,
-            tls,
-            (fault, traffic),
-        )| {
-            Options {
-                reauth_lifetime: Duration::from_secs(life.0.into()),
-                chain: Chain { initiator, responder },
-                rsa_bits: Options::RSA_KEYS[usize::from(mode)],
-                raw_keys: mode == 1,
-                pfs: mode == 2,
-                mode: if mode == 0 { Mode::Transport } else { Mode::Tunnel },
-                childless,
-                fragment_bytes,
-                cookies,
-                half_open_max: life.3,
-                rekey_ike: life.1,
-                rekey_child: life.2,
-                sa_limits: life.4,
-                virtual_address: mode == 1,
-                eap_identity: mode == 2,
-                gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
-                vector_batch: mode + 1,
-                accounting: mode == 1,
-                triplets: 2 + mode % 2,
-                pseudonyms: mode == 2,
-                fast_reauth: if mode == 2 { 16 } else { 0 },
-                tls,
+    let signatures = option::of(prop::sample::subsequence(SignatureScheme::OF_IKEV2.to_vec(), 1..=2));
+    (security, life, retransmission, 0..3_u8, any::<bool>(), (tls(), signatures), (fault, traffic()))
+        .prop_map(
+            |(
+                (initiator, responder, childless, fragment_bytes, cookies),
+                life,
                 retransmission,
+                mode,
                 ipv6,
-                makers: Makers::default(),
-                fault,
-                traffic,
-            }
-        },
-    )
+                (tls, signatures),
+                (fault, traffic),
+            )| {
+                Options {
+                    reauth_lifetime: Duration::from_secs(life.0.into()),
+                    chain: Chain { initiator, responder },
+                    signatures,
+                    rsa_bits: Options::RSA_KEYS[usize::from(mode)],
+                    raw_keys: mode == 1,
+                    pfs: mode == 2,
+                    mode: if mode == 0 { Mode::Transport } else { Mode::Tunnel },
+                    childless,
+                    fragment_bytes,
+                    cookies,
+                    half_open_max: life.3,
+                    rekey_ike: life.1,
+                    rekey_child: life.2,
+                    sa_limits: life.4,
+                    virtual_address: mode == 1,
+                    eap_identity: mode == 2,
+                    gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
+                    vector_batch: mode + 1,
+                    accounting: mode == 1,
+                    triplets: 2 + mode % 2,
+                    pseudonyms: mode == 2,
+                    fast_reauth: if mode == 2 { 16 } else { 0 },
+                    tls,
+                    retransmission,
+                    ipv6,
+                    makers: Makers::default(),
+                    fault,
+                    traffic,
+                }
+            },
+        )
 }
 
 fn suites(parse: fn(&str) -> Suite, texts: &'static [&'static str]) -> impl Strategy<Value = Vec<Suite>> {
@@ -397,7 +408,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             }
             options.fault = options.fault.filter(|&fault| options.can_have(fault, method));
             let topology = Topology::Raw;
-            flowing(RowPlan { method, variant, network, topology, ike_suites, esp_suites, options })
+            signing(flowing(RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }))
         },
     )
 }

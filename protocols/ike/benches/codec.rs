@@ -161,6 +161,7 @@ mod v1 {
             version: Version::V1(V1::new(phase1)),
             local_id: identity(local),
             remote_id: Some(identity(remote)),
+            signatures: Vec::new(),
             local: Prove::Psk(secret()),
             remote: Believe::psk(secret()),
             suites: suites(),

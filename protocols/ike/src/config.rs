@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_engine::algorithm::SignatureScheme;
 use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::suite::Suite;
@@ -33,6 +34,8 @@ pub struct Config {
     pub responder_ports: Option<(u16, u16)>,
     /// Pretend a NAT is there, to force UDP encapsulation of ESP.
     pub force_encapsulation: bool,
+    /// Behind a NAT: how long a host says nothing to a peer before it reminds the NAT of itself (RFC 3948 §4); none: never.
+    pub keepalive_after: Option<Duration>,
     /// Announce the hashes of RFC 7427; if not, peers must sign as RFC 7296 did it at first.
     pub signature_hashes: bool,
 }
@@ -55,6 +58,7 @@ impl Config {
             nat_port: 4500,
             responder_ports: None,
             force_encapsulation: false,
+            keepalive_after: Some(KEEPALIVE_AFTER),
             signature_hashes: true,
         }
     }
@@ -119,6 +123,9 @@ impl Default for HalfOpen {
     }
 }
 
+/// RFC 3948 §4: 20 seconds is what it recommends.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(20);
+
 /// The usual limit of children under one IKE SA.
 const CHILDREN_MAX: usize = 64;
 
@@ -154,6 +161,9 @@ pub struct Connection {
     pub remote_id: Option<Identity>,
     /// How we prove ourselves.
     pub local: Prove,
+    /// Signatures of IKEv2 that we make with our key, best first; empty: [`usual`](crate::v2::schemes::usual). The peer's
+    /// SIGNATURE_HASH_ALGORITHMS decides among them.
+    pub signatures: Vec<SignatureScheme>,
     /// How the peer must.
     pub remote: Believe,
     /// IKE suites, best first; offered as initiator, accepted as responder.
@@ -261,6 +271,14 @@ pub enum Prove {
 }
 
 impl Prove {
+    /// The key that signs, if one does.
+    pub const fn key(&self) -> Option<&SigningKey> {
+        match self {
+            Self::Certificate(Credential { key, .. }) | Self::RawKey(key) => Some(key),
+            Self::Psk(_) | Self::Eap => None,
+        }
+    }
+
     /// Whether it is the same proof, shown twice.
     pub(crate) fn is_same_proof(&self, other: &Self) -> bool {
         match (self, other) {

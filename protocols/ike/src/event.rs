@@ -10,6 +10,7 @@ use keytoll_engine::suite::Suite;
 
 use crate::config::Mode;
 use crate::number::NotifyType;
+use crate::v2::schemes::Clash;
 use crate::wire::{Identity, TrafficSelector};
 
 /// Names an IKE SA: the SPI we chose for it, which IKEv1 calls our cookie. Never zero.
@@ -188,6 +189,8 @@ pub enum Reason {
     Refused(u16),
     /// We could not verify the peer: wrong key or signature.
     AuthenticationFailed,
+    /// Nothing that we can sign with is something that the peer can verify.
+    NoCommonSignature(Clash),
     /// The peer's certificate is not one we believe.
     Certificate(keytoll_engine::credentials::CertificateError),
     /// The peer is not whom we expected.
@@ -225,6 +228,7 @@ impl Reason {
             Self::Timeout => "timeout",
             Self::Refused(notify) => NotifyType(notify).name(),
             Self::AuthenticationFailed => "AUTHENTICATION_FAILED",
+            Self::NoCommonSignature(_) => "no common signature scheme",
             Self::Certificate(Bad::Malformed) => "certificate malformed",
             Self::Certificate(Bad::UnknownIssuer) => "certificate of unknown issuer",
             Self::Certificate(Bad::Expired) => "certificate expired",
@@ -251,6 +255,7 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoCommonSignature(clash) => write!(f, "{} ({clash})", self.name()),
             Self::Syntax(what) => write!(f, "INVALID_SYNTAX ({what})"),
             Self::UnsupportedCritical(kind) => write!(f, "UNSUPPORTED_CRITICAL_PAYLOAD ({kind})"),
             other => f.write_str(other.name()),

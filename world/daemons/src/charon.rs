@@ -200,6 +200,8 @@ pub struct Config {
     pub esp: String,
     /// How it proves itself.
     pub own: Own,
+    /// Signatures by certificates, of its own and of its peer, in strongSwan's words; empty: whatever fits.
+    pub signatures: &'static str,
     /// Who it says it is.
     pub own_id: String,
     /// How its peer proves itself.

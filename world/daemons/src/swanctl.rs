@@ -40,9 +40,9 @@ secrets {{ {secrets} }}
         ike = config.ike,
         addresses = addresses(&config.addresses),
         more = config.more,
-        own = own(&config.own),
+        own = own(&config.own, &by_key(config)),
         own_id = config.own_id,
-        peer = peer(&config.peer),
+        peer = peer(&config.peer, &by_key(config)),
         peer_id = config.peer_id,
         children = children(config),
         pools = pools(&config.addresses),
@@ -74,10 +74,15 @@ fn pools(addresses: &Addresses) -> String {
     }
 }
 
-fn own(own: &Own) -> String {
+/// How a key proves somebody: with signatures of IKE's own, whatever those of certificates are.
+fn by_key(config: &Config) -> String {
+    if config.signatures.is_empty() { "pubkey".into() } else { format!("ike:{}", config.signatures) }
+}
+
+fn own(own: &Own, by_key: &str) -> String {
     match own {
         Own::Psk => "auth = psk".into(),
-        Own::Certificate { file } => format!("auth = pubkey\n    certs = {file}"),
+        Own::Certificate { file } => format!("auth = {by_key}\n    certs = {file}"),
         Own::RawKey { file } => format!("auth = pubkey\n    pubkeys = {file}"),
         Own::Eap { identity, server, certificate } => {
             let own = certificate.as_ref().map_or_else(String::new, |file| format!("certs = {file}"));
@@ -86,10 +91,10 @@ fn own(own: &Own) -> String {
     }
 }
 
-fn peer(peer: &Peer) -> String {
+fn peer(peer: &Peer, by_key: &str) -> String {
     match peer {
         Peer::Psk => "auth = psk".into(),
-        Peer::Certificate => "auth = pubkey".into(),
+        Peer::Certificate => format!("auth = {by_key}"),
         Peer::RawKey { file } => format!("auth = pubkey\n    pubkeys = {file}"),
         Peer::Radius { asks_identity: true } => "auth = eap-radius\n    eap_id = %any".into(),
         Peer::Radius { asks_identity: false } => "auth = eap-radius".into(),

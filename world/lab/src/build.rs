@@ -124,6 +124,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
         local_id: identity(UE_ID),
         remote_id: None,
         local: prove,
+        signatures: options.signatures.clone().unwrap_or_default(),
         remote: believe,
         suites: row.ike_suites.clone(),
         child: (!options.childless).then(|| child(row, sites)),

@@ -126,7 +126,14 @@ fn every_option_has_its_place_in_the_sweep() {
         Options::default();
     // Change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
     let Options {
-        rsa_bits: _, half_open_max: _, sa_limits: _, retransmission: _, makers: _, traffic: _, ..
+        signatures: _,
+        rsa_bits: _,
+        half_open_max: _,
+        sa_limits: _,
+        retransmission: _,
+        makers: _,
+        traffic: _,
+        ..
     } = Options::default();
     let count = format!("{:?}", Options::default()).matches(": ").count();
     assert!(count >= 27, "{count}");

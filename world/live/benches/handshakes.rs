@@ -234,6 +234,7 @@ fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [
         version: Version::V2,
         local_id: own.parse().expect("an identity"),
         remote_id: Some(peer.parse().expect("an identity")),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike(suite).expect("a suite")],

@@ -85,6 +85,7 @@ fn ike(own: &str, peer: Option<&str>, prove: Prove, believe: Believe, ports: [u1
         version: Version::V2,
         local_id: own.parse().unwrap(),
         remote_id: peer.map(|peer| peer.parse().unwrap()),
+        signatures: Vec::new(),
         local: prove,
         remote: believe,
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").unwrap()],

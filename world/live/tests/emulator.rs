@@ -175,6 +175,7 @@ fn ike(own: &str, peer: &str, port: u16) -> Config {
         version: Version::V2,
         local_id: own.parse().unwrap(),
         remote_id: Some(peer.parse().unwrap()),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").unwrap()],

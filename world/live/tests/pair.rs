@@ -32,6 +32,7 @@ fn config(own: &str, peer: &str, ports: [u16; 2]) -> Config {
         version: Version::V2,
         local_id: own.parse().expect("an identity"),
         remote_id: Some(peer.parse().expect("an identity")),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],

@@ -6,10 +6,11 @@ mod groups;
 mod methods;
 pub mod networks;
 pub mod scenarios;
+pub mod signatures;
 pub mod suites;
 mod topologies;
 
-use keytoll_engine::algorithm::Group;
+use keytoll_engine::algorithm::{Group, SignatureScheme};
 
 pub use faults::Fault;
 pub use methods::{EapKind, Method, Phase1};
@@ -41,6 +42,8 @@ pub enum List {
     Groups,
     /// Suites for the IKE SA.
     Suites,
+    /// Signatures of IKEv2.
+    Signatures,
     /// Processors.
     Cpus,
     /// What can be wrong on purpose.
@@ -51,12 +54,13 @@ pub enum List {
 
 impl List {
     /// Every list.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Methods,
         Self::Networks,
         Self::Topologies,
         Self::Groups,
         Self::Suites,
+        Self::Signatures,
         Self::Cpus,
         Self::Faults,
         Self::Scenarios,
@@ -70,6 +74,7 @@ impl List {
             Self::Topologies => "topologies",
             Self::Groups => "groups",
             Self::Suites => "suites",
+            Self::Signatures => "signatures",
             Self::Cpus => "cpus",
             Self::Faults => "faults",
             Self::Scenarios => "scenarios",
@@ -84,6 +89,7 @@ impl List {
             Self::Topologies => Topology::ALL.into_iter().map(Topology::entry).collect(),
             Self::Groups => Group::ALL.iter().copied().map(groups::entry).collect(),
             Self::Suites => suites::entries(),
+            Self::Signatures => SignatureScheme::OF_IKEV2.into_iter().map(signatures::entry).collect(),
             Self::Cpus => cpus::ALL.iter().map(cpus::Cpu::entry).collect(),
             Self::Faults => Fault::ALL.into_iter().map(Fault::entry).collect(),
             Self::Scenarios => scenarios::BUILTIN.iter().map(scenarios::Builtin::entry).collect(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use keytoll_engine::algorithm::SignatureScheme;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 
@@ -15,7 +16,9 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::{CookiePolicy, Mode, Options, Retransmission, SaLimits};
 use crate::quantity::Kind;
 use crate::resolve::ikev1;
-use crate::resolve::values::{esp_suites, fragmentation, ike_fit, rekey, suites, wait, whole_seconds};
+use crate::resolve::values::{
+    NEVER, esp_suites, fragmentation, ike_fit, rekey, signatures, suites, wait, whole_seconds,
+};
 use crate::tree::{Item, Table, Value};
 
 /// How we prove who we are.
@@ -96,6 +99,8 @@ pub struct ConnectionPlan {
     pub peer: Option<Placed<String>>,
     /// How we prove ourselves.
     pub prove: ProvePlan,
+    /// Signatures we make with our key, best first; none: what is usual for the key.
+    pub signatures: Option<Placed<Vec<SignatureScheme>>>,
     /// How the peer must.
     pub believe: BelievePlan,
     /// IKE suites, best first.
@@ -161,12 +166,17 @@ pub struct EndpointPlan {
     pub retransmission: Retransmission,
     /// When ESP travels in UDP.
     pub encapsulation: Encapsulation,
+    /// Behind a NAT: how long nothing is sent before the NAT is reminded of us; none: it is not.
+    pub nat_keepalive: Option<Duration>,
     /// How much the SAs for traffic may carry.
     pub sa_limits: SaLimits,
 }
 
 /// SAs for traffic that a peer may have under one IKE SA, unless a file says otherwise.
 const CHILDREN_MAX: u32 = 64;
+
+/// RFC 3948 §4: 20 seconds is what it recommends.
+const NAT_KEEPALIVE: Duration = Duration::from_secs(20);
 
 /// The keys of an endpoint, beside those of its role.
 pub(super) const ENDPOINT_KEYS: &[&str] = &[
@@ -177,6 +187,7 @@ pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "children_max",
     "fragmentation",
     "encapsulation",
+    "nat_keepalive",
     "retransmit_first",
     "retransmit_base",
     "retransmit_tries",
@@ -214,6 +225,7 @@ pub(super) fn endpoint(
         encapsulation: document.or("encapsulation", Encapsulation::Always, |item| {
             item.pick("encapsulation", &Encapsulation::ALL, Encapsulation::name)
         })?,
+        nat_keepalive: document.or("nat_keepalive", Some(NAT_KEEPALIVE), keepalive)?,
         sa_limits: SaLimits::read(document)?,
     })
 }
@@ -228,6 +240,7 @@ const KEYS: &[&str] = &[
     "peer",
     "auth",
     "peer_auth",
+    "signatures",
     "suites",
     "esp_suites",
     "mode",
@@ -259,6 +272,9 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
         identity: table.or("identity", None, |item| placed_text(item).map(Some))?,
         peer: table.or("peer", None, |item| placed_text(item).map(Some))?,
         version,
+        signatures: table.or("signatures", None, |item| {
+            signatures(item).map(|schemes| Some(Placed::new(schemes, item)))
+        })?,
         believe: believe(table, &prove, role, files)?,
         prove,
         suites: table.or("suites", one(Suite::ike(usual)), |item| suites(item, Suite::ike, ike_fit))?,
@@ -306,7 +322,7 @@ fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(),
     if plan.version == VersionPlan::V2 {
         return Ok(());
     }
-    let of_v2 = ["childless", "virtual_address", "pool", "auth_lifetime", "rekey_ike"];
+    let of_v2 = ["childless", "virtual_address", "pool", "auth_lifetime", "rekey_ike", "signatures"];
     if let Some(entry) = of_v2.iter().find_map(|key| table.entry(key)) {
         let message = format!("`{}` is IKEv2's", entry.key);
         return Err(entry.key_spot.error(message, "in a connection of IKEv1").hint(V1_KEYS));
@@ -356,6 +372,10 @@ fn check_owner(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError
 const V1_KEYS: &str = "IKEv1 has `lifetime` and `child_lifetime`, and networks in `local` and `remote`";
 
 impl ProvePlan {
+    const fn has_key(&self) -> bool {
+        matches!(self, Self::Certificate(_) | Self::RawKey(_))
+    }
+
     const fn is_psk(&self) -> bool {
         matches!(self, Self::Psk(_))
     }
@@ -371,6 +391,11 @@ impl BelievePlan {
 fn check(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(), ScenarioError> {
     check_version(plan, role, table)?;
     check_owner(plan, table)?;
+    if let (Some(schemes), false) = (&plan.signatures, plan.prove.has_key()) {
+        return Err(schemes
+            .error("`signatures` needs a key of our own that makes them", "nothing signs here")
+            .hint("`auth = { certificate = …, key = … }`, or leave `signatures` out"));
+    }
     if let (Some(_), Some(entry)) = (plan.pool, table.entry("remote")) {
         let message = "a device with an address of the `pool` sends from that address alone";
         return Err(entry.key_spot.error(message, "beside `pool`").hint("leave `remote` out, or the pool"));
@@ -390,6 +415,15 @@ fn one(suite: Result<Suite, keytoll_engine::suite::SuiteError>) -> Vec<Suite> {
 
 fn placed_text(item: &Item) -> Result<Placed<String>, ScenarioError> {
     item.text("an identity in a string").map(|text| Placed::new(text.to_owned(), item))
+}
+
+/// `"never"`, or from a second to an hour.
+fn keepalive(item: &Item) -> Result<Option<Duration>, ScenarioError> {
+    if matches!(&item.value, Value::Text(word) if word == NEVER) {
+        return Ok(None);
+    }
+    let nanos = item.quantity(Kind::Duration, 1_000_000_000..=3_600_000_000_000)?;
+    Ok(Some(Duration::from_nanos(nanos)))
 }
 
 /// From a tenth of a second to a day.

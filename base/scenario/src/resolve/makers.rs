@@ -112,6 +112,9 @@ fn aaa(options: &Options, method: Method) -> Option<Refusal> {
 
 fn anybody(options: &Options) -> Option<Refusal> {
     options.makers.foreign()?;
+    if options.signatures.is_some() {
+        return refuse("other programs' `signatures` are not set up here", "leave `signatures` out");
+    }
     if options.fault.is_some() {
         return refuse("a `fault` needs keytoll's own programs everywhere", "leave the `fault` out");
     }

@@ -3,16 +3,18 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
 use keytoll_engine::suite::Suite;
 
+use crate::catalogue::signatures::fit;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EapKind, Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Chain, CookiePolicy, GatewayAuth, Maker, Mode, Network, Options, Tls};
 use crate::quantity;
 use crate::resolve::values::{
-    NEVER, eap_fragment, esp_suites, fragmentation, ike_fit, rekey, suites, tls_version, wait, whole_seconds,
+    NEVER, eap_fragment, esp_suites, fragmentation, ike_fit, rekey, signatures, suites, tls_version, wait,
+    whole_seconds,
 };
 use crate::resolve::{ikev1, makers, sa_limits, traffic};
 use crate::tree::{Item, Table, Value};
@@ -47,6 +49,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| list(&s.esp_suites),
     },
     Setting { key: CHAIN, read: |s, item| set(&mut s.options.chain, chain(item)), print: print_chain },
+    Setting {
+        key: SIGNATURES,
+        read: |s, item| set(&mut s.options.signatures, named_signatures(item)),
+        print: |s| s.options.signatures.as_deref().map_or_else(|| quoted(USUAL), list),
+    },
     Setting {
         key: RSA_BITS,
         read: |s, item| set(&mut s.options.rsa_bits, rsa_bits(item)),
@@ -280,6 +287,10 @@ pub(crate) const SETTINGS: &[Setting] = &[
 /// These mean something else, or nothing, to IKEv1.
 const SUITE: &str = "suite";
 const ESP_SUITE: &str = "esp_suite";
+/// Means nothing to IKEv1, and to methods without signatures.
+const SIGNATURES: &str = "signatures";
+/// What fits the key.
+const USUAL: &str = "usual";
 /// These mean nothing to IKEv2, some to few methods of IKEv1.
 const RSA_BITS: &str = "rsa_bits";
 const RAW_KEYS: &str = "raw_keys";
@@ -307,6 +318,7 @@ fn tells(key: &str, method: Method) -> bool {
         RSA_BITS | RAW_KEYS => matches!(method, Method::Ikev1Rsa(_)),
         PFS => method.phase1().is_some(),
         CHAIN => method.has_chain(),
+        SIGNATURES => method.phase1().is_none() && method.key_kind().is_some(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
         TRIPLETS => method.eap() == Some(EapKind::Sim),
         EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING | AAA => method.eap().is_some(),
@@ -384,6 +396,7 @@ impl Settings {
         }
         self.options.sa_limits.check(|key| Some(value_of(blame, key)))?;
         self.check_identities(blame)?;
+        self.check_signatures(method, blame)?;
         self.check_gateway_auth(method, blame)?;
         if method.phase1().is_some() {
             ikev1::check(self, method, blame)?;
@@ -400,6 +413,18 @@ impl Settings {
         let message = "a pseudonym or a fast re-authentication begins with an identity of its own";
         let hint = "`eap_identity = true`: what IKE passes on is the permanent one";
         Err(blame.spot.error(message, "`pseudonyms` or `fast_reauth` without `eap_identity`").hint(hint))
+    }
+
+    /// The keys of a row are of one kind.
+    fn check_signatures(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+        let options = &self.options;
+        let signs = method.phase1().is_none() && options.has_ike_signatures(method);
+        let kind = options.key_kind(method).filter(|_| signs);
+        let (Some(schemes), Some(kind)) = (&options.signatures, kind) else { return Ok(()) };
+        fit(schemes, kind).map_err(|unfit| {
+            let label = format!("with `{}`", method.name());
+            value_of(blame, SIGNATURES).spot.error(unfit.message, label).hint(unfit.hint)
+        })
     }
 
     /// RFC 5998 §4: with EAP alone the method has to make a key, prove both sides and withstand who tries passwords.
@@ -541,6 +566,14 @@ fn print_rekey(after: Option<Duration>) -> String {
     after.map_or_else(|| quoted(NEVER), |after| quoted(&quantity::duration(after)))
 }
 
+/// `"usual"`, or schemes in order of preference.
+fn named_signatures(item: &Item) -> Result<Option<Vec<SignatureScheme>>, ScenarioError> {
+    if matches!(&item.value, Value::Text(word) if word == USUAL) {
+        return Ok(None);
+    }
+    signatures(item).map(Some)
+}
+
 /// A length of RSA keys that is in the catalogue.
 fn rsa_bits(item: &Item) -> Result<KeyKind, ScenarioError> {
     let bits = item.integer(1..=65_536)?;
@@ -567,8 +600,8 @@ fn set<T>(slot: &mut T, value: Result<T, ScenarioError>) -> Result<(), ScenarioE
     Ok(())
 }
 
-/// Suites as a TOML list.
-fn list(suites: &[Suite]) -> String {
+/// Suites or signature schemes as a TOML list.
+fn list(suites: &[impl ToString]) -> String {
     let quoted = suites.iter().map(|suite| quoted(&suite.to_string())).collect::<Vec<_>>();
     format!("[{}]", quoted.join(", "))
 }

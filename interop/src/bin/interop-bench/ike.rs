@@ -76,6 +76,7 @@ pub(crate) fn config(auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config
         local_id: Node::Ue.id().parse()?,
         remote_id: Some(Node::Gw.id().parse()?),
         local,
+        signatures: Vec::new(),
         remote,
         suites: vec![Suite::ike(ike)?],
         child,

@@ -1,14 +1,15 @@
 //! The AUTH payload: proving who we are, and judging the peer's proof. RFC 7296 §2.15, RFC 7427, RFC 4754.
 
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::{Hash, KeyKind, Prf, SignatureScheme};
+use keytoll_engine::algorithm::{Prf, SignatureScheme};
 use keytoll_engine::credentials::Credential;
 use keytoll_engine::crypto::{Secret, SigningKey};
 
-use super::config::{Believe, Prove};
+use super::config::{Believe, Connection, Prove};
 use super::event::Reason;
 use super::inbound::Inbound;
 use super::keys::{IkeKeys, Role, SignedOctets};
+use super::schemes::{self, PeerHashes};
 use super::signature::{self, DigitalSignature};
 use crate::certificates::owns;
 use crate::number::{AuthMethod, CertEncoding, HashId};
@@ -55,80 +56,22 @@ pub(super) fn verify_eap(
     sound.then_some(()).ok_or(Reason::AuthenticationFailed)
 }
 
-/// The hash algorithms a peer can verify, from its SIGNATURE_HASH_ALGORITHMS (RFC 7427 §4).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct PeerHashes {
-    announced: bool,
-    bits: u8,
-}
-
-impl PeerHashes {
-    /// What we announce: everything but SHA-1, and the "identity" of Ed25519.
-    pub(super) const OURS: [HashId; 4] =
-        [HashId::SHA2_256, HashId::SHA2_384, HashId::SHA2_512, HashId::IDENTITY];
-
-    pub(super) fn read(data: Option<&[u8]>) -> Self {
-        let Some(data) = data else { return Self::default() };
-        let ids = data.as_chunks().0.iter().map(|id| u16::from_be_bytes(*id)).filter(|id| *id < 8);
-        Self { announced: true, bits: ids.fold(0, |bits, id| bits | 1 << id) }
-    }
-
-    const fn has(self, id: HashId) -> bool {
-        self.announced && id.0 < 8 && self.bits & 1 << id.0 != 0
-    }
-
-    /// The method and scheme for a key, or none if the peer cannot verify any.
-    fn scheme(self, kind: KeyKind) -> Option<(AuthMethod, SignatureScheme)> {
-        let modern = modern_scheme(kind);
-        let id = signature::hash_id(modern)?;
-        if self.has(id) {
-            return Some((AuthMethod::DIGITAL_SIGNATURE, modern));
-        }
-        // RFC 7427 §4: without the notification only the old methods may be used.
-        if self.announced { None } else { old_scheme(kind) }
-    }
-}
-
-/// RFC 7427 with the hash that fits the key's strength.
-const fn modern_scheme(kind: KeyKind) -> SignatureScheme {
-    match kind {
-        KeyKind::EcdsaP256 => SignatureScheme::EcdsaDer(Hash::Sha256),
-        KeyKind::EcdsaP384 => SignatureScheme::EcdsaDer(Hash::Sha384),
-        KeyKind::EcdsaP521 => SignatureScheme::EcdsaDer(Hash::Sha512),
-        KeyKind::Ed25519 => SignatureScheme::Ed25519,
-        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
-            SignatureScheme::RsaPkcs1(Hash::Sha256)
-        }
-    }
-}
-
-/// RFC 7296 §3.8 (RSA with SHA-1) and RFC 4754 (ECDSA, r ‖ s).
-const fn old_scheme(kind: KeyKind) -> Option<(AuthMethod, SignatureScheme)> {
-    Some(match kind {
-        KeyKind::EcdsaP256 => (AuthMethod::ECDSA_SHA256_P256, SignatureScheme::EcdsaRaw(Hash::Sha256)),
-        KeyKind::EcdsaP384 => (AuthMethod::ECDSA_SHA384_P384, SignatureScheme::EcdsaRaw(Hash::Sha384)),
-        KeyKind::EcdsaP521 => (AuthMethod::ECDSA_SHA512_P521, SignatureScheme::EcdsaRaw(Hash::Sha512)),
-        KeyKind::Ed25519 => return None,
-        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
-            (AuthMethod::RSA_DIGITAL_SIGNATURE, SignatureScheme::RsaPkcs1(Hash::Sha1))
-        }
-    })
-}
-
 /// Makes our AUTH.
 pub(super) fn prove(
-    prove: &Prove,
+    connection: &Connection,
     octets: &SignedOctets<'_>,
     prf: Prf,
     peer: PeerHashes,
     cx: &mut Ctx<'_>,
 ) -> Result<Proof, Reason> {
-    match prove {
+    match &connection.local {
         Prove::Psk(secret) => {
             let data = octets.shared_key_mic(cx.crypto, prf, secret).to_vec();
             Ok(Proof { method: AuthMethod::SHARED_KEY_MIC, data })
         }
-        Prove::Certificate(Credential { key, .. }) | Prove::RawKey(key) => sign(key, octets, peer, cx),
+        Prove::Certificate(Credential { key, .. }) | Prove::RawKey(key) => {
+            sign(key, &connection.signatures, octets, peer, cx)
+        }
         // The proof comes at the end, see `Proof::by_eap`.
         Prove::Eap => Err(Reason::Eap),
     }
@@ -136,11 +79,12 @@ pub(super) fn prove(
 
 fn sign(
     key: &SigningKey,
+    named: &[SignatureScheme],
     octets: &SignedOctets<'_>,
     peer: PeerHashes,
     cx: &mut Ctx<'_>,
 ) -> Result<Proof, Reason> {
-    let (method, scheme) = peer.scheme(key.kind).ok_or(Reason::AuthenticationFailed)?;
+    let (method, scheme) = schemes::choose(named, key.kind, peer).map_err(Reason::NoCommonSignature)?;
     let value = cx.crypto.sign(key, scheme, &octets.parts());
     let data = match method {
         AuthMethod::DIGITAL_SIGNATURE => DigitalSignature { scheme, value: &value }.write(),
@@ -200,10 +144,6 @@ fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
             // RFC 8247 §3.2: SHA-1 is not to be used with method 14; we never announce it.
             (signature::hash_id(scheme) != Some(HashId::SHA1)).then_some((scheme, value))
         }
-        AuthMethod::RSA_DIGITAL_SIGNATURE => Some((SignatureScheme::RsaPkcs1(Hash::Sha1), auth.data)),
-        AuthMethod::ECDSA_SHA256_P256 => Some((SignatureScheme::EcdsaRaw(Hash::Sha256), auth.data)),
-        AuthMethod::ECDSA_SHA384_P384 => Some((SignatureScheme::EcdsaRaw(Hash::Sha384), auth.data)),
-        AuthMethod::ECDSA_SHA512_P521 => Some((SignatureScheme::EcdsaRaw(Hash::Sha512), auth.data)),
-        _ => None,
+        old => schemes::of_old_method(old).map(|scheme| (scheme, auth.data)),
     }
 }

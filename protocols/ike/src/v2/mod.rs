@@ -29,6 +29,7 @@ pub mod proposal;
 pub mod protect;
 mod responder;
 mod sa;
+pub mod schemes;
 pub mod signature;
 mod window;
 

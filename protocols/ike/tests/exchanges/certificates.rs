@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
 use keytoll_ike::config::{Believe, Prove};
-use keytoll_ike::v2::Config;
+use keytoll_ike::number::AuthMethod;
+use keytoll_ike::v2::{Config, schemes};
 use keytoll_ike::wire::Identity;
 
-use crate::support::lab::{Pki, only};
+use crate::support::lab::{Pki, both, only};
 use crate::support::{Bench, Side, check};
 
 fn established(configs: (Config, Config)) -> Bench {
@@ -53,11 +54,54 @@ fn every_kind_of_key_and_every_length_of_chain() {
 fn old_methods_for_peers_that_know_no_other() {
     for kind in [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521] {
         for old in Side::BOTH {
-            let (mut i, mut r) = Pki::new(kind, 2).configs();
+            let (mut i, mut r) = naming(Pki::new(kind, 2).configs(), &old_schemes(kind));
             i.signature_hashes = old != Side::I;
             r.signature_hashes = old != Side::R;
             established((i, r));
         }
+    }
+}
+
+/// Both sides sign with these.
+fn naming(configs: (Config, Config), schemes: &[SignatureScheme]) -> (Config, Config) {
+    both(configs, |connection| connection.signatures = schemes.to_vec())
+}
+
+/// What a key can make for peers that announce a hash, and for those that do not.
+fn old_schemes(kind: KeyKind) -> Vec<SignatureScheme> {
+    let of_key = SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind));
+    of_key.filter(|scheme| schemes::method(*scheme).is_some()).collect()
+}
+
+/// RFC 7427 with every scheme that each key can make.
+#[test]
+fn every_scheme_of_every_key() {
+    let mut tried = 0;
+    for kind in
+        [KeyKind::Rsa1024, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519]
+    {
+        let pki = Pki::new(kind, 1);
+        for scheme in SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind)) {
+            let (mut i, mut r) = naming(pki.configs(), &[scheme]);
+            let is_old = schemes::method(scheme) != Some(AuthMethod::DIGITAL_SIGNATURE);
+            (i.signature_hashes, r.signature_hashes) = (!is_old, !is_old);
+            established((i, r));
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 6 + 3 * 4 + 1, "of RSA-1024 all but PSS with SHA-512, and SHA-1");
+}
+
+/// A peer that announces no hash gets no signature of RSA, unless SHA-1 is named; the failure says what there was.
+#[test]
+fn a_scheme_that_nobody_shares() {
+    for silent in Side::BOTH {
+        let (mut i, mut r) = Pki::new(KeyKind::Rsa1024, 1).configs();
+        i.signature_hashes = silent != Side::I;
+        r.signature_hashes = silent != Side::R;
+        let mut bench = Bench::new((i, r)).established();
+        let speaker = if silent == Side::I { Side::R } else { Side::I };
+        assert_eq!(bench.failures(speaker), ["no common signature scheme"], "{}", bench.ladder);
     }
 }
 
@@ -73,12 +117,12 @@ fn ed25519_needs_rfc_7427() {
         i -> r  IKE_SA_INIT request  SA KE Nonce N N N
         r -> i  IKE_SA_INIT response  SA KE Nonce N N CERTREQ N N
         i -> r  IKE_AUTH request  SK IDi CERT CERTREQ IDr AUTH SA TSi TSr
-        r  failed: AUTHENTICATION_FAILED
+        r  failed: no common signature scheme (we sign with ed25519; the peer announces no hash of RFC 7427)
         r -> i  IKE_AUTH response  SK N
         i  failed: AUTHENTICATION_FAILED
     ",
     );
-    assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
+    assert_eq!(bench.failures(Side::R), ["no common signature scheme"]);
     bench.assert_nothing_remains();
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn connection(local: &str, remote: &str) -> Connection {
         version: Version::V2,
         local_id: id(local),
         remote_id: Some(id(remote)),
+        signatures: Vec::new(),
         local: Prove::Psk(secret("correct horse battery staple")),
         remote: Believe::psk(secret("correct horse battery staple")),
         suites: ike(IKE_SUITE),

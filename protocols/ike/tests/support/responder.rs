@@ -45,6 +45,7 @@ fn config(local: &str, remote: &str) -> Config {
         version: Version::V2,
         local_id: identity(local),
         remote_id: Some(identity(remote)),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite of the catalogue")],

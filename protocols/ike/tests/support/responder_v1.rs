@@ -51,6 +51,7 @@ fn connection(local: &str, remote: &str, phase1: Phase1) -> Connection {
         version: Version::V1(V1 { child_lifetime: Duration::from_secs(600), ..lifetimes }),
         local_id: identity(local),
         remote_id: Some(identity(remote)),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike("aes128-sha1-modp1024").expect("a suite of the catalogue")],

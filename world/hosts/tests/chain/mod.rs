@@ -380,6 +380,7 @@ fn endpoint(local: Identity, prove: Prove, believe: Believe) -> Config {
         version: Version::V2,
         local_id: local,
         remote_id: None,
+        signatures: Vec::new(),
         local: prove,
         remote: believe,
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a literal suite")],

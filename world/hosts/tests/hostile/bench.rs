@@ -54,6 +54,7 @@ fn endpoint(local: &str, remote: Option<&str>, prove: Prove, believe: Believe) -
         version: Version::V2,
         local_id: local.parse().unwrap(),
         remote_id: remote.map(|remote| remote.parse().unwrap()),
+        signatures: Vec::new(),
         local: prove,
         remote: believe,
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").unwrap()],

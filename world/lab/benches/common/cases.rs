@@ -47,6 +47,7 @@ impl Case {
             version: Version::V2,
             local_id: identity(local),
             remote_id: Some(identity(remote)),
+            signatures: Vec::new(),
             local: prove,
             remote: believe,
             suites: vec![Suite::ike(self.suite).expect("a literal suite")],

@@ -141,6 +141,7 @@ impl Score<'_> {
             secrets: self.secrets(),
             files: if is_device { self.device_files() } else { self.gateway_files() },
             radius: (!is_device && self.row.method.eap().is_some()).then(|| self.radius()),
+            signatures: "",
             is_tls_1_3: options.tls.version == TlsVersion::Tls13,
             more: if options.fragment_bytes.is_some() { "" } else { "fragmentation = no" }.to_owned(),
             daemon: self.timers(),

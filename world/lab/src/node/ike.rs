@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keytoll_engine::algorithm::SignatureScheme;
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Phase1, Pool, Prove,
     Reauthenticate, Retransmission, V1, Version,
@@ -25,12 +26,14 @@ pub(super) fn connection(
     trusts: &Drawn,
 ) -> Result<Connection, ScenarioError> {
     let local_id = plan.identity.as_ref().map(files::identity).transpose()?.or(claimed);
+    let local = prove(&plan.prove)?;
     Ok(Connection {
         name: plan.name.clone(),
         version: version(plan.version),
         local_id: local_id.expect("the reader refuses a connection without identity"),
         remote_id: plan.peer.as_ref().map(files::identity).transpose()?,
-        local: prove(&plan.prove)?,
+        signatures: signatures(plan, &local)?,
+        local,
         remote: believe(&plan.believe, trusts)?,
         suites: plan.suites.clone(),
         child: (!plan.childless).then(|| child(plan)),
@@ -71,6 +74,14 @@ fn prove(plan: &ProvePlan) -> Result<Prove, ScenarioError> {
         ProvePlan::RawKey(key) => Prove::RawKey(files::key(key)?),
         ProvePlan::Eap => Prove::Eap,
     })
+}
+
+/// Those that are named, if our key can make them.
+fn signatures(plan: &ConnectionPlan, prove: &Prove) -> Result<Vec<SignatureScheme>, ScenarioError> {
+    let Some(named) = &plan.signatures else { return Ok(Vec::new()) };
+    let fits = prove.key().map_or(Ok(()), |key| catalogue::signatures::fit(&named.value, key.kind));
+    fits.map_err(|unfit| named.error(unfit.message, "with the key of `auth`").hint(unfit.hint))?;
+    Ok(named.value.clone())
 }
 
 fn believe(plan: &BelievePlan, trusts: &Drawn) -> Result<Believe, ScenarioError> {
@@ -128,6 +139,7 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
     config.children_max = plan.children_max as usize;
     config.fragmentation =
         plan.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
+    config.keepalive_after = plan.nat_keepalive;
     config.force_encapsulation = plan.encapsulation == Encapsulation::Always;
     config
 }
@@ -149,6 +161,10 @@ pub(crate) fn half_open(cookies: CookiePolicy, max: usize) -> HalfOpen {
 
 #[cfg(test)]
 mod tests {
+    use keytoll_crypto::keys;
+    use keytoll_engine::Seed;
+    use keytoll_engine::algorithm::{Hash, KeyKind};
+
     use super::*;
 
     fn limits(version: &str, max: usize) -> HalfOpen {
@@ -175,5 +191,35 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A device with a P-256 key in a file, and these signatures.
+    fn signing(schemes: &str) -> Result<Connection, ScenarioError> {
+        let dir = std::env::temp_dir().join(format!("keytoll-signatures-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let key = keys::generate(KeyKind::EcdsaP256, &mut Seed::from(1).stream("key"));
+        let file = dir.join("key.der");
+        std::fs::write(&file, keys::to_pkcs8(&key).unwrap()).unwrap();
+        std::fs::write(dir.join("peer.der"), &key.spki).unwrap();
+        let text = format!(
+            "role = \"device\"\ngateway = \"127.0.0.1\"\n[connection]\nidentity = \"ue\"\npeer = \"gw\"\n\
+             auth = {{ key = {file:?} }}\npeer_auth = {{ public_key = {:?} }}\nsignatures = {schemes}\n",
+            dir.join("peer.der")
+        );
+        let file = keytoll_scenario::Source::text("node.toml", &text).node().unwrap();
+        let keytoll_scenario::node::NodePlan::Device(plan) = file.plan else { panic!("{file:?}") };
+        let made = connection(&plan.connection, None, &Drawn::default());
+        std::fs::remove_dir_all(dir).unwrap();
+        made
+    }
+
+    #[test]
+    fn a_signature_that_the_key_cannot_make_is_refused() {
+        let scheme = SignatureScheme::EcdsaDer(Hash::Sha384);
+        assert_eq!(signing("\"ecdsa-sha384\"").unwrap().signatures, [scheme]);
+        let refused = signing("[\"ecdsa-sha256\", \"rsa-pss-sha256\"]").unwrap_err();
+        assert_eq!(refused.to_string(), "a key of kind `ecdsa-p256` makes no signature `rsa-pss-sha256`");
+        let advice = refused.advice().unwrap();
+        assert!(advice.contains("`ecdsa-raw-sha256`") && !advice.contains("`ecdsa-raw-sha384`"), "{advice}");
     }
 }

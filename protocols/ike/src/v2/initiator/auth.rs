@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
 
-use super::super::auth::{self, PeerHashes};
+use super::super::auth;
 use super::super::child::{self, Addresses, Offer};
 use super::super::config::{Believe, Connection, Prove};
 use super::super::endpoint::Env;
@@ -15,6 +15,7 @@ use super::super::inbound::Inbound;
 use super::super::keys::{Nonces, Role, SignedOctets};
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
+use super::super::schemes::PeerHashes;
 use super::sa_init::fail;
 use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
 use crate::wire::{
@@ -59,7 +60,7 @@ impl Settled {
         let (keys, us) = (protection.keys(), protection.role());
         let id = connection.local_id.as_payload();
         let octets = SignedOctets::new(env.cx.crypto, keys, us, &self.first_message, self.nonces(us), id);
-        auth::prove(&connection.local, &octets, keys.prf(), self.hashes, env.cx)
+        auth::prove(connection, &octets, keys.prf(), self.hashes, env.cx)
     }
 
     /// Judges the peer's AUTH under the identity it claims.

@@ -8,7 +8,6 @@ use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Addr, Deadline, Time};
 
-use super::super::auth::PeerHashes;
 use super::super::endpoint::{Env, Route};
 use super::super::event::{Event, Reason, SaId};
 use super::super::exchange::{self, FirstPayloads};
@@ -19,6 +18,7 @@ use super::super::outbound;
 use super::super::proposal;
 use super::super::protect::Protection;
 use super::super::sa::{Core, Sa, State};
+use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AuthSent, Settled};
 use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};

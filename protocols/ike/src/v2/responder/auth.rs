@@ -8,7 +8,7 @@ use keytoll_engine::Time;
 use keytoll_engine::crypto::{Phase, PrivateKey};
 use keytoll_engine::suite::Suite;
 
-use super::super::auth::{PeerHashes, Proof};
+use super::super::auth::Proof;
 use super::super::child::{Addresses, Answer, Refusal};
 use super::super::config::{Believe, ChildConfig, Connection, Prove};
 use super::super::endpoint::Env;
@@ -22,6 +22,7 @@ use super::super::pool::Lease;
 use super::super::proposal::without_groups;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
+use super::super::schemes::PeerHashes;
 use super::eap::{Applicant, Relay};
 use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};

@@ -6,7 +6,6 @@ use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::wire::Reader;
 
-use super::super::auth::PeerHashes;
 use super::super::endpoint::{Env, Route};
 use super::super::event::Reason;
 use super::super::exchange::{self, FirstPayloads};
@@ -15,6 +14,7 @@ use super::super::nat::Nat;
 use super::super::outbound;
 use super::super::proposal::{self, Preference};
 use super::super::sa::{Core, Sa, State};
+use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AwaitingAuth, Begun};
 use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
