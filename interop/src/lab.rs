@@ -227,6 +227,13 @@ impl Lab {
         finish(self.home.place("nat").command("conntrack").arg("--flush")).map(drop)
     }
 
+    /// The NAT forgets whoever has said nothing for so long, and whom nobody has said anything to.
+    pub fn forget_idle(&self, after: std::time::Duration) -> Result<(), Trouble> {
+        let set = |key: &str| format!("net.netfilter.nf_conntrack_{key}={}", after.as_secs());
+        let mut sysctl = self.home.place("nat").command("sysctl");
+        finish(sysctl.args(["-q", "-w", &set("udp_timeout"), &set("udp_timeout_stream")])).map(drop)
+    }
+
     /// Where the node's programs run.
     pub fn place(&self, node: Node) -> Place {
         self.home.place(node.name())

@@ -218,3 +218,29 @@ fn rekeying_of_ikev1_loses_nothing_under_load() {
         Ok(())
     });
 }
+
+/// A device behind a NAT that forgets it after half a minute says nothing for two; then the gateway speaks to it.
+#[test]
+fn an_idle_device_behind_a_nat_is_reached() {
+    tried(|lab| {
+        lab.insert_nat()?;
+        lab.forget_idle(Duration::from_secs(30))?;
+        let _gateway = gateway(lab, "10.98.3.0/24", "10.98.2.0/24", "10.98.2.2/32")?;
+        let text = format!(
+            "role = \"device\"\nlocal = \"{}\"\ngateway = \"{}\"\nping = \"{}\"\n{}",
+            Node::Ue.outer(),
+            Node::Gw.outer(),
+            Node::Gw.inner(),
+            common(
+                "connection.identity = \"ue@lab\"\nconnection.peer = \"gw.lab\"\nconnection.virtual_address = true\n\
+                 connection.remote = \"10.98.2.0/24\"\ntun = { name = \"kt0\", routes = \"10.98.2.0/24\" }"
+            )
+        );
+        let mut device = Peer::of_file(&lab.spot(Node::Ue), PROGRAM, &text)?;
+        device.say("echo").and_then(|()| device.expect("child-up"))?;
+        let address = inner(&lab.place(Node::Ue))?.to_string();
+        ping(&lab.place(Node::Gw), &address, &[])?;
+        sleep(Duration::from_secs(120));
+        ping(&lab.place(Node::Gw), &address, &[]).map(drop)
+    });
+}

@@ -1,7 +1,7 @@
 //! IKE of a host, whichever version its connections speak: one endpoint of each, and a clerk who sorts what comes by the
 //! version in its header (RFC 2408 §3.1, RFC 7296 §3.1) and commands by whose SA it is.
 
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Seed};
 
 use crate::config::Config;
 use crate::event::{Command, Event, SaId};
@@ -48,6 +48,11 @@ impl Endpoint {
     /// How many IKE SAs are over and only repeat their last response.
     pub fn lingering_count(&self) -> usize {
         self.v2.lingering_count()
+    }
+
+    /// Where an SA's messages go from and to, if a NAT before us must not forget that.
+    pub fn path_to_keep(&self, sa: SaId) -> Option<(Addr, Addr)> {
+        self.v2.path_to_keep(sa).or_else(|| self.v1.as_ref()?.path_to_keep(sa))
     }
 
     /// How many half-open SAs it holds as responder.

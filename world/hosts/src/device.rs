@@ -11,6 +11,7 @@ use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
+use crate::keepalive::Keepalives;
 use crate::set_up::SetUp;
 use crate::supplicant::{EapCredentials, Supplicant};
 use crate::traffic::Station;
@@ -47,6 +48,7 @@ pub struct Device {
     ike: Endpoint,
     supplicant: Option<Supplicant>,
     sas: SaTable,
+    keepalives: Keepalives,
     /// Traffic of users, while there is some.
     station: Option<Station>,
     /// What came for this machine's interface, if it has one.
@@ -80,6 +82,7 @@ impl Device {
             ike: Endpoint::new(config.ike.clone(), seed, name),
             supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
+            keepalives: Keepalives::new(config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -225,6 +228,7 @@ impl Device {
     }
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+        self.keepalives.heard(&event, &self.ike);
         match event {
             v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(sa, child) => {
@@ -347,6 +351,7 @@ impl Engine for Device {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.keepalives.at(cx.now);
         match input {
             Input::Command(Command::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
             Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
@@ -361,6 +366,7 @@ impl Engine for Device {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
+                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Packet));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 self.drain(cx);
                 self.end_hopeless_set_up(cx);
@@ -381,6 +387,7 @@ impl Engine for Device {
 
     /// The first packet asks for an SA and is lost, as one may be on any way.
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        self.keepalives.at(cx.now);
         if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
             self.want_child(cx);
         } else {
@@ -395,12 +402,17 @@ impl Engine for Device {
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
-        self.out.pop_front()
+        let output = self.out.pop_front()?;
+        if let Output::Packet(datagram) = &output {
+            self.keepalives.sent(datagram);
+        }
+        Some(output)
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let traffic = self.station.as_ref().and_then(Station::deadline);
         let own = Deadline::earlier(traffic, self.set_up.as_ref().map(SetUp::deadline));
+        let own = Deadline::earlier(own, self.keepalives.deadline());
         Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.sas.deadline()), own)
     }
 }

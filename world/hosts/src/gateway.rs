@@ -13,6 +13,7 @@ use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
+use crate::keepalive::Keepalives;
 use crate::traffic::Station;
 use crate::{Child, Command, Event, icmp, ip};
 
@@ -36,6 +37,7 @@ pub struct Gateway {
     ike: Endpoint,
     authenticator: Option<Authenticator>,
     sas: SaTable,
+    keepalives: Keepalives,
     /// Traffic of users, while there is some.
     station: Option<Station>,
     /// What came for this machine's interface, if it has one.
@@ -53,6 +55,7 @@ impl Gateway {
             ike: Endpoint::new(config.ike.clone(), seed, name),
             authenticator: config.aaa.clone().map(|access| Authenticator::new(access, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
+            keepalives: Keepalives::new(config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -180,6 +183,7 @@ impl Gateway {
     }
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+        self.keepalives.heard(&event, &self.ike);
         match event {
             v2::Event::Established(established) => {
                 self.peers.insert(established.sa, established.remote.ip);
@@ -261,6 +265,7 @@ impl Engine for Gateway {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.keepalives.at(cx.now);
         match input {
             Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
             Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
@@ -275,6 +280,7 @@ impl Engine for Gateway {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
+                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Packet));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);
@@ -295,6 +301,7 @@ impl Engine for Gateway {
     }
 
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        self.keepalives.at(cx.now);
         let sealed = self.sas.forward(packet, &mut self.rng, cx);
         self.out.extend(sealed.map(Output::Packet));
         self.drain(cx);
@@ -305,13 +312,18 @@ impl Engine for Gateway {
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
-        self.out.pop_front()
+        let output = self.out.pop_front()?;
+        if let Output::Packet(datagram) = &output {
+            self.keepalives.sent(datagram);
+        }
+        Some(output)
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let radius = self.authenticator.as_ref().and_then(Authenticator::deadline);
         let traffic = self.station.as_ref().and_then(Station::deadline);
         let own = Deadline::earlier(self.ike.deadline(), self.sas.deadline());
+        let own = Deadline::earlier(own, self.keepalives.deadline());
         Deadline::earlier(Deadline::earlier(own, radius), traffic)
     }
 }

@@ -20,6 +20,7 @@ pub mod hss;
 pub mod icmp;
 pub mod ip;
 mod ipsec;
+mod keepalive;
 mod set_up;
 pub mod subscribers;
 mod supplicant;

@@ -9,7 +9,7 @@ use keytoll_crypto::Real;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_hosts::{Child, Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, SaLimits};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
@@ -28,6 +28,7 @@ fn config(end: usize) -> Config {
         version: Version::V2,
         local_id: NAME[end].parse().expect("an identity"),
         remote_id: Some(NAME[1 - end].parse().expect("an identity")),
+        signatures: Vec::new(),
         local: Prove::Psk(secret()),
         remote: Believe::psk(secret()),
         suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],
@@ -57,16 +58,30 @@ struct Bench {
     events: [Vec<Event>; 2],
     /// What came out of the SAs at each end.
     inside: [Vec<Vec<u8>>; 2],
+    /// Who is behind a NAT.
+    hidden: Option<usize>,
 }
+
+/// What is seen of who is behind a NAT.
+const OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 
 impl Bench {
     /// An SA for traffic is up, and serves no longer than this.
     fn with(lifetime: Lifetime) -> Self {
+        Self::hiding(None, lifetime)
+    }
+
+    /// One of the two is behind a NAT.
+    fn behind_nat(hidden: usize) -> Self {
+        Self::hiding(Some(hidden), Lifetime::NONE)
+    }
+
+    fn hiding(hidden: Option<usize>, lifetime: Lifetime) -> Self {
         let seed = Seed::from(7);
         let device = DeviceConfig {
             ike: config(DEVICE),
             address: ADDRESS[DEVICE],
-            gateway: ADDRESS[GATEWAY],
+            gateway: if hidden == Some(GATEWAY) { OUTSIDE } else { ADDRESS[GATEWAY] },
             inner: None,
             target: ADDRESS[GATEWAY],
             eap: None,
@@ -86,6 +101,7 @@ impl Bench {
             facts: Vec::new(),
             events: Default::default(),
             inside: Default::default(),
+            hidden,
         };
         // The first packet asks for an SA, and is lost.
         bench.forward(DEVICE, 0);
@@ -117,6 +133,7 @@ impl Bench {
     /// One datagram arrives, if there is one.
     fn deliver(&mut self) -> bool {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
+        let (from, to) = self.translated(from, to);
         let end = ADDRESS.iter().position(|address| *address == to.ip).expect("one of the two");
         self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
         true
@@ -124,6 +141,47 @@ impl Bench {
 
     fn settle(&mut self) {
         while self.deliver() {}
+    }
+
+    /// What the NAT makes of the addresses of a datagram. A gateway's ports stay, as who forwards them wants it.
+    fn translated(&self, mut from: Addr, mut to: Addr) -> (Addr, Addr) {
+        let Some(hidden) = self.hidden else { return (from, to) };
+        let shift = if hidden == DEVICE { 10_000 } else { 0 };
+        if from.ip == ADDRESS[hidden] {
+            from = Addr::new(OUTSIDE, from.port + shift);
+        }
+        if to.ip == OUTSIDE {
+            to = Addr::new(ADDRESS[hidden], to.port - shift);
+        }
+        (from, to)
+    }
+
+    /// A keepalive arrives at one end.
+    fn hear_keepalive(&mut self, end: usize) {
+        let [from, to] = [1 - end, end].map(|end| Addr::new(ADDRESS[end], 4500));
+        self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &[0xff] }, cx));
+    }
+
+    /// Time passes for both, and nothing arrives; what was sent meanwhile: when, by whom, how long.
+    fn idle(&mut self, time: Duration) -> Vec<(Duration, usize, usize)> {
+        let (begin, end) = (self.now, self.now + time);
+        let mut sent = Vec::new();
+        while let Some(at) = self.hosts.iter().filter_map(|host| Some(host.deadline()?.at)).min() {
+            if at > end {
+                break;
+            }
+            self.now = at.max(self.now);
+            [DEVICE, GATEWAY]
+                .into_iter()
+                .for_each(|end| self.step(end, |host, cx| host.handle(Input::Tick, cx)));
+            for datagram in self.wire.drain(..) {
+                let by =
+                    ADDRESS.iter().position(|address| *address == datagram.from.ip).expect("one of the two");
+                sent.push((at.since(begin), by, datagram.bytes.len()));
+            }
+        }
+        self.now = end;
+        sent
     }
 
     fn discards(&self) -> Vec<&Fact> {
@@ -232,4 +290,39 @@ fn sa_of_gateway(bench: &Bench) -> v2::SaId {
         _ => None,
     });
     established.expect("an IKE SA came up")
+}
+
+/// RFC 3948 §4: whoever is behind a NAT, and nobody else, sends one octet after 20 seconds of silence.
+#[test]
+fn whoever_is_behind_a_nat_does_not_let_it_forget() {
+    for hidden in [DEVICE, GATEWAY] {
+        let mut bench = Bench::behind_nat(hidden);
+        let sent = bench.idle(Duration::from_secs(65));
+        let due = [20, 40, 60].map(|seconds| (Duration::from_secs(seconds), hidden, 1));
+        assert_eq!(sent, due);
+    }
+    assert_eq!(Bench::with(Lifetime::NONE).idle(Duration::from_secs(65)), []);
+}
+
+/// RFC 3948 §4: nothing is said that packets say already; what arrives says nothing to a NAT.
+#[test]
+fn packets_keep_a_nat_awake_as_well() {
+    let mut bench = Bench::behind_nat(DEVICE);
+    for number in 1..=5 {
+        assert_eq!(bench.idle(Duration::from_secs(15)), []);
+        bench.forward(DEVICE, number);
+        bench.settle();
+    }
+    assert_eq!(bench.idle(Duration::from_secs(15)), []);
+    bench.hear_keepalive(DEVICE);
+    assert_eq!(bench.idle(Duration::from_secs(15)), [(Duration::from_secs(5), DEVICE, 1)]);
+}
+
+/// RFC 3948 §2.3: who gets a keepalive says nothing to it.
+#[test]
+fn a_keepalive_is_no_damaged_packet() {
+    let mut bench = Bench::behind_nat(DEVICE);
+    let before = bench.discards().len();
+    [DEVICE, GATEWAY].into_iter().for_each(|end| bench.hear_keepalive(end));
+    assert_eq!((bench.discards().len(), bench.wire.len()), (before, 0));
 }

@@ -47,5 +47,6 @@ pub(super) fn detect(
     let seen_there = hash(algorithm, cookies, route.remote, cx);
     // RFC 3947 §3.2: a peer with several addresses sends one hash for each.
     let there = !said.any(|hash| *hash == *seen_there);
-    Nat { here: *about_us != *seen_here, there }
+    let here = *about_us != *seen_here;
+    Nat { here, there, forgets: here }
 }

@@ -21,6 +21,7 @@ use super::sa::{Sa, State};
 use super::window::Packets;
 use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
+use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
@@ -227,6 +228,12 @@ impl Endpoint {
         self.lingering.len()
     }
 
+    /// Where an SA's messages go from and to, if a NAT before us must not forget that.
+    pub fn path_to_keep(&self, sa: SaId) -> Option<(Addr, Addr)> {
+        let core = &self.sas.get(&sa.0)?.core;
+        core.nat.forgets.then_some((core.route.local, core.route.remote))
+    }
+
     /// How many half-open SAs it holds as responder, refused ones included while they linger.
     pub fn half_open_count(&self) -> usize {
         self.half_open.count()
@@ -234,6 +241,9 @@ impl Endpoint {
 
     fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let marked = to.port == self.shared.config.nat_port && to.port != self.shared.config.port;
+        if is_keepalive(marked, bytes) {
+            return;
+        }
         let message = if marked { bytes.strip_prefix(&[0; 4]) } else { Some(bytes) };
         let Some(message) = message else { return cx.discard(Protocol::Ike, "no non-ESP marker") };
         let Ok(header) = Header::read(&mut Reader::new(message)) else {

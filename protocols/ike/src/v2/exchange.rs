@@ -4,11 +4,11 @@ use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Digest;
 
-use super::auth::PeerHashes;
 use super::endpoint::{Env, Route};
 use super::inbound::Inbound;
 use super::nat::{self, Nat};
 use super::sa::Core;
+use super::schemes::PeerHashes;
 use crate::number::NotifyType;
 use crate::wire::{CertificateRequest, KeyExchange, MessageBuilder, Nonce, Notify, Payload, Proposal};
 
@@ -88,6 +88,7 @@ pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), 
     Nat {
         there: mismatch(NotifyType::NAT_DETECTION_SOURCE_IP, route.remote),
         here: mismatch(NotifyType::NAT_DETECTION_DESTINATION_IP, route.local),
+        forgets: false,
     }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'
     core.packet_bytes_max =
         config.fragmentation.filter(|_| fragmentation).map(|fragmentation| fragmentation.packet_bytes_max);
     // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
-    core.nat = Nat { here: nat.here || config.force_encapsulation, ..nat };
+    core.nat = Nat { here: nat.here || config.force_encapsulation, forgets: nat.here, ..nat };
     if core.initiator && core.nat.found() && !core.route.marked {
         core.route = Route {
             local: core.route.local.at_port(config.nat_port),

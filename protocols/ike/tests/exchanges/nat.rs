@@ -118,3 +118,18 @@ fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
         bench.ladder
     );
 }
+
+/// RFC 3948 §4: only a NAT that is really there can forget somebody.
+#[test]
+fn who_is_behind_a_nat_has_a_path_to_keep() {
+    let mut bench = behind_nat().established();
+    let (i, r) = (bench.sa(Side::I), bench.sa(Side::R));
+    let path = (Addr::new(Side::I.ip(), 4500), Addr::new(Side::R.ip(), 4500));
+    assert_eq!(bench.i.endpoint.path_to_keep(i), Some(path));
+    assert_eq!(bench.r.endpoint.path_to_keep(r), None);
+    let (mut i, r) = psk();
+    i.force_encapsulation = true;
+    let mut bench = Bench::new((i, r)).established();
+    let sa = bench.sa(Side::I);
+    assert_eq!(bench.i.endpoint.path_to_keep(sa), None, "nobody has to be reminded of a NAT made up");
+}
