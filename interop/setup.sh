@@ -1,12 +1,13 @@
 #!/bin/bash
 # Installs what the interoperability tests need on Debian 12, by package name, and starts nothing; builds what Debian
-# leaves out of wpa_supplicant and hostapd.
+# leaves out of wpa_supplicant and hostapd, and unpacks libreswan beside strongSwan.
 # Run as root:  interop/setup.sh   (nothing is done for what is already there)
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
     libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest hostapd
+    libnss3-tools libldns3 libunbound8 libcap-ng0 libevent-2.1-7 libevent-pthreads-2.1-7 libcurl3-gnutls libpam0g
     nftables conntrack iproute2 iputils-ping iperf3 openssl tshark python3-scapy python3-cryptography build-essential dpkg-dev pkg-config libssl-dev"
 
 missing=""
@@ -29,3 +30,4 @@ install() {
 # shellcheck disable=SC2086 # a list of names
 [ -z "$missing" ] || install $missing
 "$(dirname "$0")/build-wpa.sh"
+"$(dirname "$0")/unpack-libreswan.sh"

@@ -28,6 +28,7 @@ pub mod hostapd;
 pub mod ikev1;
 pub mod ikev2;
 pub mod lab;
+pub mod libreswan;
 pub mod node_file;
 pub mod pair;
 pub mod peer;

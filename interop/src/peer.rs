@@ -42,13 +42,25 @@ impl Peer {
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki))
+        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), false)
+    }
+
+    /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory.
+    pub fn captured(
+        lab: &Lab,
+        node: Node,
+        program: &str,
+        terms: &Terms,
+        pki: Option<&Pki>,
+    ) -> Result<Self, Trouble> {
+        let spot = lab.spot(node).beside(node.name(), terms.outer(node));
+        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), true)
     }
 
     /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
     pub fn quiet(lab: &Lab, node: Node, program: &str, terms: &Terms) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, None))
+        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, None), false)
     }
 
     /// What it has used so far; nothing if it has ended.
@@ -59,15 +71,27 @@ impl Peer {
     /// Another device beside the first one, with a shared key.
     pub fn second_device(lab: &Lab, program: &str, terms: &Terms) -> Result<Self, Trouble> {
         let spot = lab.spot(Node::Ue).beside("second", lab.second_device()?.into());
-        Self::listening(&spot, program, "debug", &node_file::text(Node::Ue, &spot.address, terms, None))
+        Self::listening(
+            &spot,
+            program,
+            "debug",
+            &node_file::text(Node::Ue, &spot.address, terms, None),
+            false,
+        )
     }
 
     /// A node with a file of the test's own.
     pub fn of_file(spot: &Spot, program: &str, text: &str) -> Result<Self, Trouble> {
-        Self::listening(spot, program, "debug", text)
+        Self::listening(spot, program, "debug", text, false)
     }
 
-    fn listening(spot: &Spot, program: &str, level: &str, text: &str) -> Result<Self, Trouble> {
+    fn listening(
+        spot: &Spot,
+        program: &str,
+        level: &str,
+        text: &str,
+        captures: bool,
+    ) -> Result<Self, Trouble> {
         let Spot { name, place, dir, address, verb } = spot;
         let file = dir.join(format!("{name}.toml"));
         fs::write(&file, text).map_err(|source| unwritable(&file, source))?;
@@ -78,6 +102,9 @@ impl Peer {
         command.arg(verb).arg(&file).args(["--control", "--log", level]);
         if *verb != "connect" {
             command.arg("--listen").arg(address.to_string());
+        }
+        if captures {
+            command.arg("--pcap").arg(dir.join(format!("{name}.pcapng")));
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut peer = Self::spawn(&mut command, log)

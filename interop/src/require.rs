@@ -10,7 +10,7 @@ use crate::run::{finish, words};
 use crate::{eapol_test, hostapd};
 
 /// Programs that must be there, and the package or script that brings each.
-const PROGRAMS: [(&str, &str); 16] = [
+const PROGRAMS: [(&str, &str); 19] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
@@ -23,6 +23,9 @@ const PROGRAMS: [(&str, &str); 16] = [
     ("/usr/sbin/nft", "nftables"),
     ("/usr/sbin/conntrack", "conntrack"),
     ("/usr/bin/openssl", "openssl"),
+    ("/usr/bin/certutil", "libnss3-tools"),
+    ("/usr/bin/pk12util", "libnss3-tools"),
+    (concat!(env!("CARGO_MANIFEST_DIR"), "/../target/libreswan/no-esp.so"), "interop/unpack-libreswan.sh"),
     ("/usr/lib/python3/dist-packages/scapy/layers/ipsec.py", "python3-scapy"),
     ("/usr/lib/python3/dist-packages/cryptography/__init__.py", "python3-cryptography"),
     ("/usr/bin/unshare", "util-linux"),

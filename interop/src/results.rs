@@ -1,6 +1,6 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
 //! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
-//! and [`esp::Suite::outcome`] of ESP.
+//! [`libreswan::Feature::outcome`] of libreswan, and [`esp::Suite::outcome`] of ESP.
 
 use std::fmt::Display;
 
@@ -9,6 +9,7 @@ use crate::eap::Method;
 use crate::esp;
 use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
+use crate::libreswan;
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
@@ -24,6 +25,13 @@ pub fn ikev2_table() -> String {
 pub fn ikev1_table() -> String {
     let outcome = |feature: &ikev1::Feature, direction: &Direction| feature.outcome(*direction);
     table("suite or feature", ikev1::Feature::ALL, Direction::ALL, outcome)
+}
+
+/// Both versions of IKE with libreswan, in both directions.
+pub fn libreswan_table() -> String {
+    let outcome =
+        |feature: &libreswan::Feature, direction: &libreswan::Direction| feature.outcome(*direction);
+    table("suite or feature", libreswan::Feature::ALL, libreswan::Direction::ALL, outcome)
 }
 
 /// Algorithms of ESP, by both versions of IKE in both directions.
@@ -74,7 +82,7 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        for table in [eap_table(), ikev2_table(), ikev1_table(), esp_table()] {
+        for table in [eap_table(), ikev2_table(), ikev1_table(), libreswan_table(), esp_table()] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }
     }

@@ -11,6 +11,7 @@ mod ikev1;
 mod ikev2;
 mod keytoll_device;
 mod keytoll_gateway;
+mod libreswan;
 mod live_ikev1;
 mod scapy;
 mod tun;

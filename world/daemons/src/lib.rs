@@ -1,10 +1,10 @@
-//! Other people's programs in our places: strongSwan's charon, FreeRADIUS and hostapd, started with a configuration that
+//! Other people's programs in our places: strongSwan's charon, libreswan's pluto, FreeRADIUS and hostapd, started with a configuration that
 //! is written for them, watched, measured and stopped. Nothing of the machine's own configuration is read or touched.
 //!
 //! ```text
 //!   Home: a private directory --+-- Place: a network namespace, or the machine itself
 //!     '-- reaper                |      '-- cable() --- another Place
-//!                               '-- Charon, FreeRadius, Hostapd: files there, one Process each
+//!                               '-- Charon, Pluto, FreeRadius, Hostapd: files there, one Process each
 //! ```
 //!
 //! What is started dies with the thread that started it (PR_SET_PDEATHSIG), and what a [`Home`] made goes away with it,
@@ -26,6 +26,7 @@ pub mod freeradius;
 pub mod home;
 pub mod hostapd;
 pub mod place;
+pub mod pluto;
 pub mod process;
 pub mod program;
 pub mod run;
@@ -38,6 +39,7 @@ pub use freeradius::FreeRadius;
 pub use home::Home;
 pub use hostapd::Hostapd;
 pub use place::Place;
+pub use pluto::Pluto;
 pub use process::{Process, Usage};
 pub use program::Program;
 pub use run::Trouble;

@@ -36,6 +36,12 @@ pub const HOSTAPD: Program = Program { path: "/usr/sbin/hostapd", package: "host
 pub const SETPRIV: Program = Program { path: "/usr/bin/setpriv", package: "util-linux" };
 /// Gives charon a /run of its own.
 pub const UNSHARE: Program = Program { path: "/usr/bin/unshare", package: "util-linux" };
+/// Makes libreswan's certificate databases.
+pub const CERTUTIL: Program = Program { path: "/usr/bin/certutil", package: "libnss3-tools" };
+/// Puts keys into them.
+pub const PK12UTIL: Program = Program { path: "/usr/bin/pk12util", package: "libnss3-tools" };
+/// Wraps keys for that.
+pub const OPENSSL: Program = Program { path: "/usr/bin/openssl", package: "openssl" };
 /// Makes namespaces and cables.
 pub const IP: Program = Program { path: "/usr/sbin/ip", package: "iproute2" };
 
@@ -68,18 +74,36 @@ pub fn check_tun() -> Result<(), Trouble> {
 
 /// Where `hlr_auc_gw` is: named by `KEYTOLL_HLR_AUC_GW`, beside our own program's build, or in the path.
 pub fn subscribers() -> Result<PathBuf, Trouble> {
-    let named = env::var_os("KEYTOLL_HLR_AUC_GW").map(PathBuf::from);
-    let built = env::current_exe().ok().into_iter().flat_map(|program| {
-        let folders: Vec<_> = program.ancestors().skip(1).take(3).map(Path::to_owned).collect();
-        folders.into_iter().map(|folder| folder.join("wpa").join(SUBSCRIBERS))
-    });
     let path = env::var_os("PATH").unwrap_or_default();
     let installed = env::split_paths(&path).map(|folder| folder.join(SUBSCRIBERS)).collect::<Vec<_>>();
-    named.into_iter().chain(built).chain(installed).find(|file| file.is_file()).ok_or_else(|| {
-        let remedy = "no Debian package has it; `interop/build-wpa.sh` builds it, and KEYTOLL_HLR_AUC_GW may say \
-                      where it is";
-        Trouble::NotInstalled { path: SUBSCRIBERS.to_owned(), remedy: remedy.to_owned() }
-    })
+    let built = beside_our_build(&Path::new("wpa").join(SUBSCRIBERS));
+    let found = named("KEYTOLL_HLR_AUC_GW").chain(built).chain(installed).find(|file| file.is_file());
+    let remedy = "no Debian package has it; `interop/build-wpa.sh` builds it, and KEYTOLL_HLR_AUC_GW may say \
+                  where it is";
+    found.ok_or_else(|| not_installed(SUBSCRIBERS, remedy))
+}
+
+/// Where libreswan is unpacked: named by `KEYTOLL_LIBRESWAN`, or beside our own program's build.
+pub fn libreswan() -> Result<PathBuf, Trouble> {
+    let built = beside_our_build(Path::new("libreswan"));
+    let found = named("KEYTOLL_LIBRESWAN").chain(built).find(|folder| folder.join("no-esp.so").is_file());
+    let remedy = "it cannot be installed beside strongSwan; `interop/unpack-libreswan.sh` unpacks it, and \
+                  KEYTOLL_LIBRESWAN may say where it is";
+    found.ok_or_else(|| not_installed("libreswan", remedy))
+}
+
+fn named(variable: &str) -> impl Iterator<Item = PathBuf> {
+    env::var_os(variable).map(PathBuf::from).into_iter()
+}
+
+/// The folders above our own program, as a build lays them out.
+fn beside_our_build(file: &Path) -> Vec<PathBuf> {
+    let program = env::current_exe().unwrap_or_default();
+    program.ancestors().skip(1).take(3).map(|folder| folder.join(file)).collect()
+}
+
+fn not_installed(path: &str, remedy: &str) -> Trouble {
+    Trouble::NotInstalled { path: path.to_owned(), remedy: remedy.to_owned() }
 }
 
 #[cfg(test)]

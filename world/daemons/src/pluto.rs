@@ -1,0 +1,194 @@
+//! One pluto, the IKE daemon of libreswan, in one place: unpacked, not installed, on a kernel without ESP, told what to do
+//! through `whack`, killed on drop. Its SAs never reach the kernel; their keys are written down for whoever compares them
+//! ([`Pluto::sas`], `interop/libreswan/no-esp.c`). Read ipsec.conf(5) and pluto(8).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::files;
+use crate::place::Place;
+use crate::process::{Process, end_of};
+use crate::program::{self, CERTUTIL, OPENSSL, PK12UTIL, SETPRIV, UNSHARE, check};
+use crate::run::{Trouble, finish, wait_for};
+
+/// How long it may take to listen, its own tests of its cryptography included.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// How long something awaited may take: two retransmissions can be part of it.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The files of a certificate, its key, and what it trusts.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    /// The end entity's certificate, intermediate ones after it, in PEM.
+    pub certificate: PathBuf,
+    /// Its key, in PEM.
+    pub key: PathBuf,
+    /// The authority that is trusted, in PEM.
+    pub root: PathBuf,
+}
+
+/// What one daemon is told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The lines of connection `c` in `ipsec.conf`, one setting each; its own certificate is called `own`.
+    pub connection: Vec<String>,
+    /// The shared key.
+    pub secret: String,
+    /// What it proves itself with, if not with the key.
+    pub certificate: Option<Certificate>,
+}
+
+/// Keys of an SA, in hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaKeys {
+    /// Encryption, with the salt.
+    pub encryption: String,
+    /// Integrity; empty with an AEAD.
+    pub integrity: String,
+}
+
+/// A running daemon.
+#[derive(Debug)]
+pub struct Pluto {
+    dir: PathBuf,
+    libexec: PathBuf,
+    process: Process,
+}
+
+impl Pluto {
+    /// That everything it needs is there.
+    pub fn check() -> Result<(), Trouble> {
+        check(&[CERTUTIL, PK12UTIL, OPENSSL, UNSHARE, SETPRIV])?;
+        program::libreswan().map(drop)
+    }
+
+    /// Writes its configuration into `dir`, starts it, waits until it listens, and loads the connection.
+    pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
+        Self::check()?;
+        let unpacked = program::libreswan()?;
+        let libexec = unpacked.join("usr/libexec/ipsec");
+        configure(dir, config)?;
+        let mut command = place.command("unshare");
+        // pluto looks for its helpers where the package would have put them; the private mount is for it alone.
+        let script = "mount -t tmpfs none /usr/libexec && mkdir /usr/libexec/ipsec && \
+                      mount --bind \"$0\" /usr/libexec/ipsec && LD_PRELOAD=\"$1\" exec /usr/libexec/ipsec/pluto \
+                      --nofork --stderrlog --no-dnssec --config \"$2/ipsec.conf\" --secretsfile \"$2/ipsec.secrets\" \
+                      --nssdir \"$2/nss\" --rundir \"$2/run\" --ipsecdir \"$2\"";
+        command.args(["-m", "sh", "-c", script]).arg(&libexec).arg(unpacked.join("no-esp.so")).arg(dir);
+        command.env("NO_ESP_LOG", dir.join("sas"));
+        let process = Process::start("pluto", command, dir.join("stdout"))?;
+        let mut pluto = Self { dir: dir.to_owned(), libexec, process };
+        let listens = |process: &Process| process.output().contains("loading secrets from").then_some(());
+        pluto.process.await_ready(START_LIMIT, listens)?;
+        pluto.load()?;
+        Ok(pluto)
+    }
+
+    fn load(&self) -> Result<(), Trouble> {
+        let mut command = Command::new(self.libexec.join("addconn"));
+        command
+            .arg("--config")
+            .arg(self.dir.join("ipsec.conf"))
+            .arg("--ctlsocket")
+            .arg(self.socket())
+            .arg("c");
+        finish(&mut command)?;
+        self.await_log("added IKE")
+    }
+
+    /// Sets up the connection; whether that works is for the log to say.
+    pub fn initiate(&self) -> Result<(), Trouble> {
+        self.whack("--initiate --asynchronous --name c")
+    }
+
+    /// Gives the IKE SA or its child new keys.
+    pub fn rekey(&self, is_ike: bool) -> Result<(), Trouble> {
+        let what = if is_ike { "--rekey-ike" } else { "--rekey-ipsec" };
+        self.whack(&format!("{what} --asynchronous --name c"))
+    }
+
+    /// Closes the IKE SA and its children.
+    pub fn terminate(&self) -> Result<(), Trouble> {
+        self.whack("--terminate --name c")
+    }
+
+    fn whack(&self, arguments: &str) -> Result<(), Trouble> {
+        let mut command = Command::new(self.libexec.join("whack"));
+        command.arg("--ctlsocket").arg(self.socket()).args(arguments.split_whitespace());
+        finish(&mut command).map(drop)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.join("run/pluto.ctl")
+    }
+
+    /// Everything it logged.
+    pub fn log(&self) -> String {
+        self.process.output()
+    }
+
+    /// Waits until its log has these words.
+    pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
+        let logged = || self.log().contains(words).then_some(());
+        wait_for(&format!("{words:?} in pluto's log"), LIMIT, logged, || end_of(&self.log()))
+    }
+
+    /// The SAs that it would have installed, by SPI.
+    pub fn sas(&self) -> BTreeMap<u32, SaKeys> {
+        let written = fs::read_to_string(self.dir.join("sas")).unwrap_or_default();
+        written.lines().filter_map(sa).collect()
+    }
+}
+
+/// `spi=1a2b3c4d … encryption=NAME:HEX integrity=NAME:HEX`.
+fn sa(line: &str) -> Option<(u32, SaKeys)> {
+    let field = |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let key = |what: &str| field(what).and_then(|named| named.rsplit(':').next()).unwrap_or_default();
+    let spi = u32::from_str_radix(field("spi")?, 16).ok()?;
+    Some((spi, SaKeys { encryption: key("encryption").to_owned(), integrity: key("integrity").to_owned() }))
+}
+
+fn configure(dir: &Path, config: &Config) -> Result<(), Trouble> {
+    for folder in ["run", "nss"] {
+        files::directory(&dir.join(folder))?;
+    }
+    let lines: String = config.connection.iter().map(|line| format!("\t{line}\n")).collect();
+    let setup = "config setup\n\tuniqueids=no\n\tikev1-policy=accept\n";
+    files::write(&dir.join("ipsec.conf"), format!("{setup}conn c\n\tleftupdown=%disabled\n{lines}"))?;
+    files::write(&dir.join("ipsec.secrets"), format!(": PSK \"{}\"\n", config.secret))?;
+    let database = format!("sql:{}", dir.join("nss").display());
+    finish(Command::new(CERTUTIL.path).args(["-N", "--empty-password", "-d", &database]))?;
+    config.certificate.as_ref().map_or(Ok(()), |files| import(dir, &database, files))
+}
+
+/// NSS reads keys from PKCS #12 alone.
+fn import(dir: &Path, database: &str, files: &Certificate) -> Result<(), Trouble> {
+    let bundle = dir.join("own.p12");
+    let mut export = Command::new(OPENSSL.path);
+    export.args(["pkcs12", "-export", "-name", "own", "-passout", "pass:", "-in"]).arg(&files.certificate);
+    finish(export.arg("-inkey").arg(&files.key).arg("-out").arg(&bundle))?;
+    finish(Command::new(PK12UTIL.path).args(["-W", "", "-d", database, "-i"]).arg(&bundle))?;
+    let trust = ["-A", "-n", "root", "-t", "CT,,", "-d", database, "-i"];
+    finish(Command::new(CERTUTIL.path).args(trust).arg(&files.root)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_were_written_down_are_read() {
+        let keys = |encryption: &str, integrity: &str| SaKeys {
+            encryption: encryption.to_owned(),
+            integrity: integrity.to_owned(),
+        };
+        let cbc = "spi=4529282c destination=10.97.1.1 integrity=hmac(sha256):b9f5 encryption=aes:0baf";
+        assert_eq!(sa(cbc), Some((0x4529_282c, keys("0baf", "b9f5"))));
+        let gcm = "spi=0000beef destination=fd99::1 encryption=rfc4106(gcm(aes)):aa00";
+        assert_eq!(sa(gcm), Some((0xbeef, keys("aa00", ""))));
+        assert_eq!(sa("destination=10.97.1.1"), None);
+    }
+}
