@@ -78,7 +78,7 @@ fn listed(names: impl Iterator<Item = String>) -> String {
 
 /// What a key signs with where nobody names it: hashes that are as strong as the key, or stronger, the shortest first; and
 /// the old method of its curve. RSA with SHA-1 has to be named.
-// RFC 8247 §3.2 makes RSASSA-PSS a MUST for who verifies. No announcement says whether a peer is of that opinion, and every
+// RFC 8247 §3.2: RSASSA-PSS is a MUST for who verifies. No announcement says whether a peer is of that opinion, and every
 // one of RFC 7427 verifies RSASSA-PKCS1-v1_5, so that it goes first until somebody names the other.
 pub const fn usual(kind: KeyKind) -> &'static [SignatureScheme] {
     use SignatureScheme::{EcdsaDer, EcdsaRaw, Ed25519, RsaPkcs1};
