@@ -94,7 +94,7 @@ impl Run<'_> {
         let (whole, taken) = self.capture(directory, directory)?;
         let (supplement, path) = (self.supplement()?, directory.path().join(SUPPLEMENT));
         if supplement != Supplement::default() {
-            let written = output::replace(&path, |out| supplement.write(out));
+            let written = output::replace_in_run(&path, |out| supplement.write(out));
             written.map_err(|error| screen::unwritable(&path, &error))?;
         }
         self.end(directory, whole)?;

@@ -6,7 +6,7 @@
 //! * [`Cost`]s: CPU, heap and crypto operations as this machine spent them. Never the same twice.
 //!
 //! [`mod@file`] writes and reads both, versioned; [`listing`] says which files a run has, and [`output`] puts files into
-//! their places whole. Nothing here knows a protocol beyond the names in [`names`].
+//! their places whole; [`regular`] opens what others may have put there. Nothing here knows a protocol beyond the names in [`names`].
 
 pub mod cost;
 pub mod cost_table;
@@ -18,6 +18,7 @@ pub mod names;
 pub mod output;
 mod packet;
 pub mod primitive;
+pub mod regular;
 pub mod revealed;
 pub mod traffic;
 

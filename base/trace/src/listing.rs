@@ -1,12 +1,14 @@
 //! The files of a run: the names that keytoll gives them, how long each was when it was written, and whether it still is.
 //! Whatever else lies in the directory of a run is somebody else's, and stays.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
+
+use crate::regular;
 
 /// The file that says what is in a run directory.
 pub const MANIFEST: &str = "manifest.json";
@@ -68,7 +70,7 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read.
     pub fn of(run: &Path, path: &str) -> io::Result<Self> {
-        let mut input = BufReader::new(File::open(run.join(path))?);
+        let mut input = BufReader::new(regular::open(&run.join(path))?);
         let (mut hasher, mut bytes, mut lines) = (Hasher::new(), 0, 0);
         let mut buffer = vec![0; 1 << 16];
         loop {

@@ -1,13 +1,21 @@
 //! Output files that are whole or not there: written beside their place, moved there when they are whole. Until then, and if
 //! anything goes wrong, the file that was there before stays as it was.
+//!
+//! A file that its user named may be named by a symbolic link, which is followed. A file of a run is never a link: the run may
+//! be somebody else's, who chose where its links lead.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+use crate::regular;
 
 /// Who may read a file that holds a secret.
 const SECRET_MODE: u32 = 0o600;
@@ -32,22 +40,33 @@ enum Place {
 }
 
 impl Output {
-    /// Begins a file. One that it will replace keeps its permissions; a symbolic link stays, and what it leads to is replaced.
+    /// Begins a file that its user named. One that it will replace keeps its permissions if it is ours; a symbolic link stays,
+    /// and what it leads to is replaced.
     ///
     /// # Errors
     /// When the file that is there may not be written, is a directory, or no file can be made beside it.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let found = match fs::metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::beside(path, None, 0o666),
-            Err(error) => return Err(error),
-        };
         // Whoever may not write the file may not replace it either.
-        let file = OpenOptions::new().write(true).open(path)?;
+        let file = match OpenOptions::new().write(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::anew(path),
+            opened => opened?,
+        };
+        let found = file.metadata()?;
         if found.is_file() {
-            return Self::beside(&path.canonicalize()?, Some(found.permissions()), 0o666);
+            return Self::beside(&path.canonicalize()?, 0o666)?.in_place_of(&found);
         }
         Ok(Self { out: Some(BufWriter::new(file)), place: Place::Direct })
+    }
+
+    /// Begins a file of a run. One that it will replace keeps its permissions if it is ours.
+    ///
+    /// # Errors
+    /// When what is there is no regular file or may not be written, or no file can be made beside it.
+    pub fn create_in_run(path: &Path) -> io::Result<Self> {
+        match regular::open_with(OpenOptions::new().write(true), path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::anew(path),
+            opened => Self::beside(path, 0o666)?.in_place_of(&opened?.metadata()?),
+        }
     }
 
     /// Begins a file that only its owner reads, whoever could read the one in its place.
@@ -55,23 +74,41 @@ impl Output {
     /// # Errors
     /// When no file can be made beside it.
     pub fn create_secret(path: &Path) -> io::Result<Self> {
-        Self::beside(path, Some(Permissions::from_mode(SECRET_MODE)), SECRET_MODE)
+        let output = Self::beside(path, SECRET_MODE)?;
+        output.set_mode(SECRET_MODE)?;
+        Ok(output)
     }
 
-    fn beside(target: &Path, permissions: Option<Permissions>, mode: u32) -> io::Result<Self> {
-        let replaces = fs::symlink_metadata(target).is_ok();
-        if replaces && !target.exists() {
+    /// Begins a file where none is.
+    fn anew(path: &Path) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok() {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads nowhere"));
         }
+        Self::beside(path, 0o666)
+    }
+
+    fn beside(target: &Path, mode: u32) -> io::Result<Self> {
+        let replaces = fs::symlink_metadata(target).is_ok();
         let (part, file) = new_file(target, mode)?;
         let place = Place::Beside { part, target: target.to_owned(), replaces };
         // Of a secret no copy is left in a buffer.
         let capacity = if mode == SECRET_MODE { 0 } else { BUFFER_BYTES };
-        let output = Self { out: Some(BufWriter::with_capacity(capacity, file)), place };
-        if let (Some(permissions), Some(out)) = (permissions, &output.out) {
-            out.get_ref().set_permissions(permissions)?;
+        Ok(Self { out: Some(BufWriter::with_capacity(capacity, file)), place })
+    }
+
+    /// Takes over the permissions of the file that is replaced, unless its owner is not the one of the new file: what somebody
+    /// allowed for a file of theirs says nothing about ours. A file that runs as its owner does so no more.
+    fn in_place_of(self, found: &Metadata) -> io::Result<Self> {
+        let owner = self.out.as_ref().map(|out| out.get_ref().metadata()).transpose()?;
+        if owner.is_some_and(|new| new.uid() == found.uid()) {
+            self.set_mode(found.mode() & 0o777)?;
         }
-        Ok(output)
+        Ok(self)
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let set = |out: &BufWriter<File>| out.get_ref().set_permissions(Permissions::from_mode(mode));
+        self.out.as_ref().map_or(Ok(()), set)
     }
 
     /// Puts the file into its place.
@@ -112,12 +149,23 @@ impl Drop for Output {
     }
 }
 
-/// Writes a whole file.
+/// Writes a whole file that its user named.
 ///
 /// # Errors
 /// When it cannot be written; the file that was there before is still there then.
 pub fn replace(path: &Path, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
-    let mut output = Output::create(path)?;
+    whole(Output::create(path)?, write)
+}
+
+/// Writes a whole file of a run.
+///
+/// # Errors
+/// When it cannot be written, or what is there is no regular file; that is still there then.
+pub fn replace_in_run(path: &Path, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
+    whole(Output::create_in_run(path)?, write)
+}
+
+fn whole(mut output: Output, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
     write(&mut output)?;
     output.finish()
 }
@@ -130,6 +178,18 @@ fn new_file(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             opened => return Ok((part, opened?)),
         }
+    }
+}
+
+/// Renames a file or directory to a name that nothing has; what has it stays.
+///
+/// # Errors
+/// When something has the name, or the operating system cannot rename.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+        // A file system that cannot look and rename in one step.
+        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        renamed => Ok(renamed?),
     }
 }
 
@@ -217,6 +277,54 @@ mod tests {
     }
 
     #[test]
+    fn what_replaces_a_file_runs_as_nobody_and_takes_no_permissions_from_others() {
+        let scratch = Scratch::new("owner");
+        let path = scratch.0.join("summary.json");
+        let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
+        let leave = |mode| {
+            fs::write(&path, "earlier").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        };
+        let write = |out: &mut Output| out.write_all(b"new");
+        leave(0o6755);
+        replace(&path, write).unwrap();
+        assert_eq!(mode(), 0o755);
+        leave(0o6775);
+        replace_in_run(&path, write).unwrap();
+        assert_eq!(mode(), 0o775);
+        // Only root can give a file away; others have nobody else's to try.
+        for replace in [replace, replace_in_run] {
+            leave(0o6777);
+            if std::os::unix::fs::chown(&path, Some(4711), None).is_ok() {
+                fs::set_permissions(&path, Permissions::from_mode(0o6777)).unwrap();
+                replace(&path, write).unwrap();
+                assert_eq!((fs::metadata(&path).unwrap().uid(), mode() & 0o7133), (0, 0), "{:o}", mode());
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_run_a_link_is_refused_wherever_it_leads() {
+        let scratch = Scratch::new("run");
+        let (victim, link) = (scratch.0.join("victim"), scratch.0.join("samples.csv"));
+        fs::write(&victim, "precious").unwrap();
+        for target in ["victim", "nowhere", "/dev/null"] {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let refused = replace_in_run(&link, |out| out.write_all(b"new")).unwrap_err().to_string();
+            assert_eq!(refused, "it is no regular file", "{target}");
+            fs::remove_file(&link).unwrap();
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        assert_eq!(scratch.names(), ["victim"]);
+        fs::hard_link(&victim, &link).unwrap();
+        replace_in_run(&link, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(
+            (fs::read(&victim).unwrap(), fs::read(&link).unwrap()),
+            (b"precious".into(), b"new".into())
+        );
+    }
+
+    #[test]
     fn a_link_stays_a_link() {
         let scratch = Scratch::new("link");
         let (path, link) = (scratch.0.join("costs.json"), scratch.0.join("link"));
@@ -227,6 +335,23 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         fs::remove_file(&path).unwrap();
         assert!(Output::create(&link).unwrap_err().to_string().contains("leads nowhere"));
+    }
+
+    #[test]
+    fn what_has_the_name_is_not_replaced() {
+        let scratch = Scratch::new("new");
+        let at = |name: &str| scratch.0.join(name);
+        for name in ["from", "to"] {
+            fs::write(at(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+        for taken in ["to", "link"] {
+            let refused = rename_new(&at("from"), &at(taken)).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists, "{taken}");
+        }
+        assert_eq!(fs::read(at("to")).unwrap(), b"to");
+        rename_new(&at("from"), &at("new")).unwrap();
+        assert_eq!(scratch.names(), ["link", "new", "to"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use keytoll_trace::file::{ReadError, Reader, Recorded};
 use keytoll_trace::listing::{FileError, RunFile};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
-use keytoll_trace::{Cost, Record};
+use keytoll_trace::{Cost, Record, regular};
 
 use crate::metrics::{Meter, Sample, Tally};
 use crate::study::{Account, Material, SUPPLEMENT, Study, Supplement, SupplementError};
@@ -199,7 +199,7 @@ impl Run<'_> {
 
     /// Whether a file that may break off is there and has its beginning.
     fn is_readable<R: Recorded>(&self, file: &str) -> bool {
-        let opened = File::open(self.directory.join(file));
+        let opened = regular::open(&self.directory.join(file));
         opened.is_ok_and(|file| {
             !matches!(Reader::<R, _>::new(BufReader::new(file)), Err(ReadError::Unfinished { .. }))
         })
@@ -327,5 +327,5 @@ impl Iterator for Settled<'_> {
 }
 
 fn open(path: &Path) -> Result<File, DirectoryError> {
-    File::open(path).map_err(|source| DirectoryError::Open { path: path.to_owned(), source })
+    regular::open(path).map_err(|source| DirectoryError::Open { path: path.to_owned(), source })
 }

@@ -39,7 +39,7 @@ pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     let because = |source| RenderError::Write { path: path.clone(), source };
     // A directory that is not ours gets no file, not even for a moment.
     keytoll_analysis::directory::manifest(directory)?;
-    let mut output = Output::create(&path).map_err(because)?;
+    let mut output = Output::create_in_run(&path).map_err(because)?;
     let mut samples = csv::Samples::new(&mut output).map_err(because)?;
     let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
     let findings = measure(directory, &mut sink)?;
@@ -90,5 +90,5 @@ fn file(
     write: impl FnOnce(&mut Output) -> io::Result<()>,
 ) -> Result<(), RenderError> {
     let path = directory.join(name);
-    output::replace(&path, write).map_err(|source| RenderError::Write { path, source })
+    output::replace_in_run(&path, write).map_err(|source| RenderError::Write { path, source })
 }

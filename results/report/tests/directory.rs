@@ -109,6 +109,35 @@ fn a_run_of_somebody_else_gets_no_file() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 3, "the manifest, and two empty folders");
 }
 
+/// A run out of somebody's archive: nothing is written through its links, and nothing is waited for.
+#[test]
+fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
+    let directory = fresh("links");
+    let name = keytoll_analysis::study::STUDIES[0].name;
+    let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
+    leave_a_run(&directory, &manifest);
+    let victim = directory.join("trace/victim");
+    fs::write(&victim, "precious").unwrap();
+    let files =
+        ["samples.csv", "operations.csv", "messages.csv", "summary.json", "study.json", "report.html"];
+    for name in files {
+        std::os::unix::fs::symlink(&victim, directory.join(name)).unwrap();
+        let message = render(&directory).unwrap_err().to_string();
+        assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
+        fs::remove_file(directory.join(name)).unwrap();
+    }
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    for name in ["manifest.json", "trace/000.trace", "costs/000.costs"] {
+        let (path, moved) = (directory.join(name), directory.join("costs/moved"));
+        fs::rename(&path, &moved).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let message = render(&directory).unwrap_err().to_string();
+        assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
+        fs::rename(&moved, &path).unwrap();
+    }
+    render(&directory).unwrap();
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_file() {
     let directory = fresh("damaged");
