@@ -4,7 +4,8 @@
 //!   checked by webpki: signatures, dates, basicConstraints with path lengths, ExtendedKeyUsage of all certificates of the
 //!                      path, names of hosts and addresses against nameConstraints (constraints on other kinds of names
 //!                      refuse), critical extensions, revocation lists
-//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all
+//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all; how many
+//!                      certificates are looked at (`issuers`)
 //!   not checked:       certificate policies, OCSP; nothing is fetched
 //! ```
 //!
@@ -25,6 +26,7 @@ use crate::algorithms::ACCEPTED;
 use crate::anchor::{Anchor, Powers, powers};
 use crate::bridge::Bridge;
 use crate::certificate::{self, describe};
+use crate::issuers;
 use crate::purpose::Purpose;
 use crate::revocation::{self, Lists, RevocationList};
 
@@ -142,7 +144,8 @@ impl Anchors {
     ) -> Result<(), CertificateError> {
         let certificate = CertificateDer::from(end_entity);
         let end_entity = EndEntityCert::try_from(&certificate).map_err(|error| reason(&error))?;
-        let others: Vec<CertificateDer<'_>> = others.iter().map(|&der| CertificateDer::from(der)).collect();
+        let others = issuers::of(&certificate, others);
+        let others: Vec<CertificateDer<'_>> = others.into_iter().map(CertificateDer::from).collect();
         let current = self.current();
         let unix_seconds = current.unix_seconds(now);
         let now = UnixTime::since_unix_epoch(Duration::from_secs(unix_seconds));

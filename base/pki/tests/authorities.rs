@@ -60,6 +60,18 @@ impl Workshop {
         openssl(&arguments);
         pem::load_certificates(Path::new(&certificate)).unwrap().remove(0)
     }
+
+    /// Another certificate for the key of an authority that was made before, by another authority.
+    fn cross(&self, name: &str, issuer: &str) -> Vec<u8> {
+        let [settings, certificate] = ["settings", "cross.pem"].map(|file| self.file(file));
+        let [key, by, by_key] = [format!("{name}.key"), format!("{issuer}.pem"), format!("{issuer}.key")]
+            .map(|file| self.file(&file));
+        let subject = format!("/CN={name}");
+        let made = ["req", "-x509", "-config", &settings, "-key", &key, "-subj", &subject, "-days", "36500"];
+        let signed = ["-CA", &by, "-CAkey", &by_key, "-addext", CA, "-addext", SIGNS, "-out", &certificate];
+        openssl(&[&made[..], &signed].concat());
+        pem::load_certificates(Path::new(&certificate)).unwrap().remove(0)
+    }
 }
 
 const CA: &str = "basicConstraints=critical,CA:TRUE";
@@ -162,6 +174,27 @@ fn no_more_intermediates_than_an_authority_allows() {
     let renewed = shop.make("root", Some("older"), &[CA, SIGNS]);
     let leaf = shop.make("leaf", Some("root"), &[END_ENTITY]);
     assert_eq!(verdict(&older, &[&leaf, &renewed]), Ok(()));
+}
+
+/// An authority that others certified as well: whoever sends all its certificates is believed by those who trust one of them.
+#[test]
+fn of_the_paths_through_a_cross_signed_authority_the_one_that_is_trusted_is_found() {
+    let shop = Workshop::new("cross-signed");
+    let roots = ["first", "second"].map(|name| shop.make(name, None, &[CA, SIGNS]));
+    let alone = shop.make("middle", None, &[CA, SIGNS]);
+    let leaf = shop.make("leaf", Some("middle"), &[END_ENTITY]);
+    let [by_first, by_second] = ["first", "second"].map(|root| shop.cross("middle", root));
+    let impostor = Workshop::new("impostor").make("middle", None, &[CA, SIGNS]);
+    for trusted in [&roots[0], &roots[1], &alone] {
+        for order in [[&alone, &by_first, &by_second], [&by_second, &by_first, &alone]] {
+            let chain: Vec<&Vec<u8>> = [&leaf].into_iter().chain(order).chain(order).chain(&roots).collect();
+            assert_eq!(verdict(trusted, &chain), Ok(()));
+            // Somebody of the same name, whom the key identifier tells apart.
+            let chain: Vec<&Vec<u8>> = [&leaf, &impostor].into_iter().chain(order).collect();
+            assert_eq!(verdict(trusted, &chain), Ok(()));
+        }
+    }
+    assert_eq!(verdict(&impostor, &[&leaf, &alone, &by_first]), Err(CertificateError::BadSignature));
 }
 
 #[test]
