@@ -116,7 +116,8 @@ pub fn write_certificates(path: &Path, certificates: &[Vec<u8>]) -> Result<(), F
 /// When the operating system refuses.
 pub fn write_revocation_lists(path: &Path, lists: &[Vec<u8>]) -> Result<(), FileError> {
     let text: String = lists.iter().map(|der| section("X509 CRL", der)).collect();
-    fs::write(path, text).map_err(|error| FileError::new("write", "revocation lists to", path, error.into()))
+    output::replace(path, |out| out.write_all(text.as_bytes()))
+        .map_err(|error| FileError::new("write", "revocation lists to", path, error.into()))
 }
 
 /// Writes a PKCS #8 private key as PEM, replacing the file, which only its owner may read.

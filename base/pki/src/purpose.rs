@@ -4,8 +4,9 @@ use webpki::{
     ExtendedKeyUsageValidator, KeyPurposeId, KeyPurposeIdIter, KeyUsage, RequiredEkuNotFoundContext,
 };
 
-/// What the peer shows its certificate for. A certificate (and every authority on its path) that lists purposes in an
-/// ExtendedKeyUsage must list one of these or anyExtendedKeyUsage; one without the extension is good for everything.
+/// What the peer shows its certificate for. A certificate (and every authority on its path, but not the anchor) that lists
+/// purposes in an ExtendedKeyUsage must list one of these or anyExtendedKeyUsage; one without the extension is good for
+/// everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// IKE, of either side: id-kp-ipsecIKE and its predecessors, id-kp-serverAuth, id-kp-clientAuth.

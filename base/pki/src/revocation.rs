@@ -1,18 +1,22 @@
 //! Certificate revocation lists. Read RFC 5280 §5 and §6.3 first.
 //!
 //! webpki looks certificates up and checks the lists' signatures; here stands which list counts. Delta and indirect lists
-//! are refused when they are read. Nothing is fetched: neither OCSP nor distribution points.
+//! are refused when they are read. A list with an issuing distribution point speaks of a part of its issuer's certificates: of
+//! those that name the same point. Nothing is fetched: neither OCSP nor distribution points.
 
 use std::cmp::Reverse;
 use std::fmt;
 
 use webpki::{
-    CertRevocationList, ExpirationPolicy, OwnedCertRevocationList, RevocationCheckDepth, RevocationOptions,
-    RevocationOptionsBuilder, UnknownStatusPolicy,
+    Cert, CertRevocationList, ExpirationPolicy, OwnedCertRevocationList, RevocationCheckDepth,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
 };
+use x509_parser::oid_registry::OID_X509_EXT_CRL_DISTRIBUTION_POINTS;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 use x509_parser::x509::X509Version;
+
+use crate::certificate;
 
 /// A revocation list of one issuer.
 pub struct RevocationList {
@@ -55,6 +59,10 @@ impl RevocationList {
         let this_update_unix_seconds = u64::try_from(this_update).unwrap_or(0);
         Ok(Self { list: list.into(), this_update_unix_seconds })
     }
+
+    fn is_of_a_part(&self) -> bool {
+        self.list.issuing_distribution_point().is_some()
+    }
 }
 
 impl fmt::Debug for RevocationList {
@@ -81,9 +89,9 @@ fn problem(error: &webpki::Error) -> ListProblem {
 pub(crate) struct Lists(Vec<RevocationList>);
 
 impl Lists {
-    /// The newest of an issuer comes first: that is the one that is asked.
+    /// The first one that may speak of a certificate is asked: that of all certificates of an issuer, and the newest.
     pub(crate) fn new(mut lists: Vec<RevocationList>) -> Self {
-        lists.sort_by_key(|list| Reverse(list.this_update_unix_seconds));
+        lists.sort_by_key(|list| (list.is_of_a_part(), Reverse(list.this_update_unix_seconds)));
         Self(lists)
     }
 
@@ -92,19 +100,59 @@ impl Lists {
         !self.0.is_empty()
     }
 
-    /// Those that are out already.
-    pub(crate) fn in_force(&self, unix_seconds: u64) -> Vec<&CertRevocationList<'static>> {
-        let out = self.0.iter().filter(|list| list.this_update_unix_seconds <= unix_seconds);
-        out.map(|list| &list.list).collect()
+    /// Those that are out already, and not replaced by a newer one.
+    pub(crate) fn in_force(&self, unix_seconds: u64) -> InForce<'_> {
+        let mut lists: Vec<&CertRevocationList<'static>> = Vec::new();
+        for RevocationList { list, .. } in
+            self.0.iter().filter(|list| list.this_update_unix_seconds <= unix_seconds)
+        {
+            if lists.iter().all(|newer| scope(newer) != scope(list)) {
+                lists.push(list);
+            }
+        }
+        InForce(lists)
     }
 }
 
-/// Every certificate of a path must be on the current list of its issuer, and not be listed there. Without any list in
-/// force there is none to ask.
-pub(crate) fn options<'a>(current: &'a [&'a CertRevocationList<'a>]) -> Option<RevocationOptions<'a>> {
-    let options = RevocationOptionsBuilder::new(current).ok()?;
-    let options = options.with_depth(RevocationCheckDepth::Chain);
-    // RFC 5280 §6.3.3: what no list speaks of is UNDETERMINED, and is refused here.
-    let options = options.with_status_policy(UnknownStatusPolicy::Deny);
-    Some(options.with_expiration_policy(ExpirationPolicy::Enforce).build())
+/// Whose certificates a list speaks of, and of which part of them.
+fn scope<'a>(list: &'a CertRevocationList<'static>) -> (&'a [u8], Option<&'a [u8]>) {
+    (list.issuer(), list.issuing_distribution_point())
+}
+
+/// The lists that count at a moment.
+pub(crate) struct InForce<'a>(Vec<&'a CertRevocationList<'static>>);
+
+impl InForce<'_> {
+    /// Every certificate of a path must be on the current list of its issuer, and not be listed there. Without any list in
+    /// force there is none to ask.
+    pub(crate) fn options(&self) -> Option<RevocationOptions<'_>> {
+        let options = RevocationOptionsBuilder::new(&self.0).ok()?;
+        let options = options.with_depth(RevocationCheckDepth::Chain);
+        // RFC 5280 §6.3.3: what no list speaks of is UNDETERMINED, and is refused here.
+        let options = options.with_status_policy(UnknownStatusPolicy::Deny);
+        Some(options.with_expiration_policy(ExpirationPolicy::Enforce).build())
+    }
+
+    /// What webpki leaves open: it asks one list, and takes a part for the whole if the certificate does not say of which part
+    /// it is.
+    pub(crate) fn judge(&self, certificate: &Cert<'_>) -> Result<(), webpki::Error> {
+        let of_issuer = || self.0.iter().filter(|list| list.issuer() == certificate.issuer());
+        for list in of_issuer() {
+            if list.find_serial(certificate.serial())?.is_some() {
+                return Err(webpki::Error::CertRevoked);
+            }
+        }
+        // RFC 5280 §6.3.3: (b)(2)(i) the point that the list names is one that the certificate names.
+        let has_whole_list = of_issuer().any(|list| list.issuing_distribution_point().is_none());
+        if has_whole_list || names_distribution_points(certificate)? {
+            return Ok(());
+        }
+        Err(webpki::Error::UnknownRevocationStatus)
+    }
+}
+
+fn names_distribution_points(certificate: &Cert<'_>) -> Result<bool, webpki::Error> {
+    let der = certificate.der();
+    let parsed = certificate::parse(&der).map_err(|_| webpki::Error::BadDer)?;
+    Ok(parsed.extensions().iter().any(|extension| extension.oid == OID_X509_EXT_CRL_DISTRIBUTION_POINTS))
 }

@@ -4,9 +4,10 @@
 //!   checked by webpki: signatures, dates, basicConstraints with path lengths, ExtendedKeyUsage of all certificates of the
 //!                      path, names of hosts and addresses against nameConstraints (constraints on other kinds of names
 //!                      refuse), critical extensions, revocation lists
-//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all; how many
-//!                      certificates are looked at (`issuers`)
-//!   not checked:       certificate policies, OCSP; nothing is fetched
+//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all, which revocation
+//!                      list speaks of a certificate; how many certificates are looked at (`issuers`)
+//!   not checked:       certificate policies, OCSP; nothing is fetched. Of an anchor neither dates nor ExtendedKeyUsage nor
+//!                      revocation; of an anchor that is shown as the peer's own certificate the dates alone
 //! ```
 //!
 //! Each signature is checked by the crypto provider that the engine lends, through `Bridge`, so verification is metered,
@@ -28,7 +29,7 @@ use crate::bridge::Bridge;
 use crate::certificate::{self, describe};
 use crate::issuers;
 use crate::purpose::Purpose;
-use crate::revocation::{self, Lists, RevocationList};
+use crate::revocation::{Lists, RevocationList};
 
 /// The certificates that are trusted, and what is asked of those that lead to them.
 ///
@@ -151,14 +152,21 @@ impl Anchors {
         let now = UnixTime::since_unix_epoch(Duration::from_secs(unix_seconds));
         let lists = current.lists.in_force(unix_seconds);
         let is_revocable = current.lists.is_demanded();
-        let revocation = revocation::options(&lists);
+        let revocation = lists.options();
         if is_revocable && revocation.is_none() {
             return Err(CertificateError::NoRevocationList);
         }
         let crypto = Mutex::new(crypto);
         let bridges = ACCEPTED.each_ref().map(|algorithm| Bridge { algorithm, crypto: &crypto });
         let algorithms = bridges.each_ref().map(|bridge| bridge as &dyn SignatureVerificationAlgorithm);
-        let judge = |path: &VerifiedPath<'_>| self.judge_authorities(path, is_revocable);
+        let judge = |path: &VerifiedPath<'_>| {
+            self.judge_authorities(path, is_revocable)?;
+            if !is_revocable {
+                return Ok(());
+            }
+            lists.judge(path.end_entity())?;
+            path.intermediate_certificates().try_for_each(|certificate| lists.judge(certificate))
+        };
         end_entity
             .verify_for_usage(
                 &algorithms,

@@ -157,7 +157,9 @@ fn openssl_authority(name: &str, key_usage: &str) -> impl Fn(&[&str]) -> String 
         "[ca]\ndefault_ca=a\n[a]\ndir={home}\ndatabase={home}/index\ncrlnumber={home}/number\n\
          certificate={home}/root.pem\nprivate_key={home}/root.key\ndefault_md=sha256\ndefault_crl_days=30\n\
          [req]\ndistinguished_name=dn\n[dn]\n[delta]\n2.5.29.27=critical,DER:02:01:01\n[reasons]\n\
-         issuingDistributionPoint=critical,@point\n[point]\nonlysomereasons=keyCompromise\n",
+         issuingDistributionPoint=critical,@point\n[point]\nonlysomereasons=keyCompromise\n[part-a]\n\
+         issuingDistributionPoint=critical,@point-a\n[point-a]\nfullname=URI:http://crl.lab/a\n[part-b]\n\
+         issuingDistributionPoint=critical,@point-b\n[point-b]\nfullname=URI:http://crl.lab/b\n",
         home = home.display()
     );
     std::fs::write(at("settings"), settings).unwrap();
@@ -188,12 +190,56 @@ fn now() -> u64 {
 }
 
 fn judged_by_openssls_list(home: &str, list: &str) -> Result<(), CertificateError> {
+    judged_by_openssls_lists(home, "leaf.pem", &[list])
+}
+
+fn judged_by_openssls_lists(home: &str, leaf: &str, lists: &[&str]) -> Result<(), CertificateError> {
     let home = Path::new(home);
     let root = pem::load_certificates(&home.join("root.pem")).unwrap().remove(0);
-    let leaf = pem::load_certificates(&home.join("leaf.pem")).unwrap();
+    let leaf = pem::load_certificates(&home.join(leaf)).unwrap();
     let anchors = Anchors::new([&root[..]], now(), &mut Real::default()).unwrap();
-    anchors.renew_lists(pem::load_revocation_lists(&home.join(list)).unwrap());
+    let load = |list: &&str| pem::load_revocation_lists(&home.join(list)).unwrap();
+    anchors.renew_lists(lists.iter().flat_map(load).collect());
     judged(&anchors, &leaf, later(5))
+}
+
+/// RFC 5280 §6.3.3: a list of a part says nothing of who does not belong to it, and whoever is on any list is revoked.
+#[test]
+fn a_list_of_a_part_speaks_of_its_part_only() {
+    let test = "parts";
+    let ca = openssl_authority(test, "keyCertSign,cRLSign");
+    let [home, root, key, of_a, of_a_key] =
+        ["", "root.pem", "root.key", "of-a.pem", "of-a.key"].map(|file| path(test, file));
+    let settings = path(test, "settings");
+    let made =
+        ["req", "-x509", "-config", &settings, "-subj", "/CN=of-a", "-out", &of_a, "-keyout", &of_a_key];
+    let new_key =
+        ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-CA", &root, "-CAkey", &key];
+    let point =
+        ["-addext", "basicConstraints=CA:FALSE", "-addext", "crlDistributionPoints=URI:http://crl.lab/a"];
+    openssl(&[&made[..], &new_key, &point].concat());
+    let make = |name: &str, more: &[&str]| {
+        let file = path(test, name);
+        ca(&[&["-gencrl", "-out", &file][..], more].concat());
+    };
+    make("whole", &[]);
+    make("a", &["-crlexts", "part-a"]);
+    make("b", &["-crlexts", "part-b"]);
+    let verdict = |leaf: &str, lists: &[&str]| judged_by_openssls_lists(&home, leaf, lists);
+    assert_eq!(verdict("of-a.pem", &["a"]), Ok(()));
+    assert_eq!(verdict("of-a.pem", &["b"]), Err(CertificateError::NoRevocationList));
+    assert_eq!(verdict("leaf.pem", &["a"]), Err(CertificateError::NoRevocationList), "it belongs to no part");
+    assert_eq!(verdict("leaf.pem", &["a", "whole"]), Ok(()));
+    for leaf in ["leaf.pem", "of-a.pem"] {
+        ca(&["-revoke", &path(test, leaf)]);
+    }
+    make("revoking", &[]);
+    make("revoking-b", &["-crlexts", "part-b"]);
+    for lists in [&["revoking", "a", "b"][..], &["b", "a", "revoking"], &["whole", "a", "revoking-b"]] {
+        for leaf in ["leaf.pem", "of-a.pem"] {
+            assert_eq!(verdict(leaf, lists), Err(CertificateError::Revoked), "{leaf} by {lists:?}");
+        }
+    }
 }
 
 #[test]
@@ -285,6 +331,11 @@ fn files_hold_one_list_or_several_and_nothing_else() {
     let file = directory("list-files").join("lists.pem");
     pem::write_revocation_lists(&file, &three).unwrap();
     assert_eq!(pem::load_revocation_lists(&file).unwrap().len(), 3);
+    // A daemon that reads the older file meanwhile reads all of it.
+    let mut older = std::fs::File::open(&file).unwrap();
+    pem::write_revocation_lists(&file, &three[..1]).unwrap();
+    let older = std::io::read_to_string(&mut older).unwrap();
+    assert_eq!(older.matches("BEGIN X509 CRL").count(), 3);
     std::fs::write(&file, &three[0]).unwrap();
     assert_eq!(pem::load_revocation_lists(&file).unwrap().len(), 1);
     pem::write_certificates(&file, &credential.chain).unwrap();
