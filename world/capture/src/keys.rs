@@ -18,7 +18,7 @@ mod secrets;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use keytoll_engine::Transport;
 use keytoll_trace::output::Output;
 use keytoll_trace::revealed::{Algorithms, Sealing};
-use keytoll_trace::{Protocol, Revealed};
+use keytoll_trace::{Protocol, Revealed, regular};
 
 use ports::Ports;
 use secrets::SecretDirectory;
@@ -203,10 +203,11 @@ impl KeyTables {
 /// Tells the profile in a directory that it will be at `destination`: Wireshark finds the keys of TLS by their whole path.
 ///
 /// # Errors
-/// When the preferences cannot be read or written.
+/// When the preferences cannot be read or written, or the directory is a symbolic link or another user's.
 pub fn relocate(directory: &Path, destination: &Path) -> io::Result<()> {
-    let path = directory.join(PREFERENCES_FILE);
-    let text = fs::read_to_string(&path)?;
+    let place = SecretDirectory::existing(directory)?;
+    let path = place.path(PREFERENCES_FILE);
+    let text = regular::read_text(&path, PREFERENCES_BYTES_MAX)?;
     let mut output = Output::create_secret(&path)?;
     for line in text.lines() {
         if line.starts_with(KEYLOG) {
@@ -218,6 +219,8 @@ pub fn relocate(directory: &Path, destination: &Path) -> io::Result<()> {
     output.finish()
 }
 
+/// Wireshark's own are shorter, and ours have a few lines.
+const PREFERENCES_BYTES_MAX: u64 = 1 << 20;
 /// Of a profile.
 const PREFERENCES_FILE: &str = "preferences";
 /// The secrets of TLS.

@@ -29,6 +29,13 @@ impl SecretDirectory {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
+        let directory = Self::existing(path)?;
+        directory.0.set_permissions(Permissions::from_mode(SECRET_DIRECTORY))?;
+        Ok(directory)
+    }
+
+    /// Takes one that is there, if it is ours.
+    pub(super) fn existing(path: &Path) -> io::Result<Self> {
         let named = fs::symlink_metadata(path)?;
         if !named.is_dir() {
             return Err(refused(path, "is no directory"));
@@ -41,7 +48,6 @@ impl SecretDirectory {
         if opened.uid() != own_user()? {
             return Err(refused(path, "belongs to another user"));
         }
-        directory.set_permissions(Permissions::from_mode(SECRET_DIRECTORY))?;
         Ok(Self(directory))
     }
 
@@ -59,7 +65,7 @@ impl SecretDirectory {
     }
 
     /// A place in the directory that is held open, wherever its name leads by now.
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(name)
     }
 }

@@ -2,7 +2,8 @@
 
 use keytoll_trace::revealed::Key;
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
@@ -130,4 +131,33 @@ fn a_secret_that_would_break_the_preferences_is_left_out() {
         assert!(!scratch.read("preferences").contains("radius"), "{secret:?}");
     }
     assert_eq!(tables.unreadable().count(), 1);
+}
+
+/// A profile of an earlier run, which somebody else may have prepared.
+#[test]
+fn a_profile_that_is_a_link_or_holds_one_is_told_nothing() {
+    let scratch = Scratch::new("relocate");
+    let at = |name: &str| scratch.0.join(name);
+    let preferences = |name: &str| at(name).join("preferences");
+    fs::create_dir_all(at("victim")).unwrap();
+    fs::write(preferences("victim"), "tls.keylog_file: mine\n").unwrap();
+    fs::set_permissions(preferences("victim"), fs::Permissions::from_mode(0o644)).unwrap();
+    symlink("victim", at("link.keys")).unwrap();
+    for name in ["file", "pipe", "endless", "long"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    symlink(preferences("victim"), preferences("file")).unwrap();
+    symlink("/dev/zero", preferences("endless")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(preferences("pipe")).status().unwrap().success());
+    let long = File::create(preferences("long")).unwrap();
+    long.set_len(1 << 40).unwrap();
+    for name in ["link.keys", "file", "pipe", "endless", "long", "nothing"] {
+        assert!(relocate(&at(name), Path::new("/elsewhere")).is_err(), "{name}");
+    }
+    assert!(!at("nothing").exists());
+    assert_eq!(fs::read_to_string(preferences("victim")).unwrap(), "tls.keylog_file: mine\n");
+    assert_eq!(fs::metadata(preferences("victim")).unwrap().permissions().mode() & 0o777, 0o644);
+    fs::rename(at("victim"), at("ours")).unwrap();
+    relocate(&at("ours"), Path::new("/elsewhere")).unwrap();
+    assert_eq!(fs::read_to_string(preferences("ours")).unwrap(), "tls.keylog_file: /elsewhere/tls.keys\n");
 }
