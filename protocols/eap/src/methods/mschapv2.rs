@@ -154,7 +154,12 @@ impl ServerOffer for MschapV2Server {
     }
 
     fn begin(&self) -> Box<dyn ServerMethod> {
-        Box::new(ServerSide { offer: self.clone(), retries_left: self.retries, wait: ServerWait::Nothing })
+        Box::new(ServerSide {
+            offer: self.clone(),
+            retries_left: self.retries,
+            wait: ServerWait::Nothing,
+            user: None,
+        })
     }
 }
 
@@ -162,6 +167,8 @@ struct ServerSide {
     offer: MschapV2Server,
     retries_left: u8,
     wait: ServerWait,
+    /// Whose password was proved.
+    user: Option<Vec<u8>>,
 }
 
 /// What the server waits for.
@@ -220,6 +227,10 @@ impl ServerMethod for ServerSide {
             _ => ServerStep::Ignore(OUT_OF_STEP),
         }
     }
+
+    fn identity(&self) -> Option<&[u8]> {
+        self.user.as_deref()
+    }
 }
 
 impl ServerSide {
@@ -233,7 +244,7 @@ impl ServerSide {
         if without_domain(proof.name) != without_domain(turn.identity) {
             return self.refuse(proof.id, Reason::WRONG_IDENTITY, turn);
         }
-        let Some(password) = self.password(turn.identity) else {
+        let Some((user, password)) = self.password(turn.identity) else {
             return self.refuse(proof.id, Reason::UNKNOWN_USER, turn);
         };
         let crypto = &mut *turn.cx.crypto;
@@ -247,14 +258,16 @@ impl ServerSide {
             return self.refuse(proof.id, Reason::WRONG_PASSWORD, turn);
         }
         let ours = hash.authenticator_response(&exchange, &proof.nt_response, crypto);
+        self.user = Some(user.to_vec());
         self.wait = ServerWait::Acceptance { msk: hash.msk(&proof.nt_response, crypto) };
         ServerStep::Request(Request::Success { id: proof.id, text: &proof_text(&ours) }.write())
     }
 
-    /// Under the identity as it is, or without its domain.
-    fn password(&self, identity: &[u8]) -> Option<Secret> {
-        let passwords = &self.offer.passwords;
-        passwords.password(identity).or_else(|| passwords.password(without_domain(identity)))
+    /// Under the identity as it is, or without its domain; and the name under which it stands, for nobody proves the domain
+    /// with the password.
+    fn password<'a>(&self, identity: &'a [u8]) -> Option<(&'a [u8], Secret)> {
+        let names = [identity, without_domain(identity)];
+        names.into_iter().find_map(|name| Some((name, self.offer.passwords.password(name)?)))
     }
 
     /// \[MS-CHAP\] §3.3.5.2: with retries left, R is 1 and the peer may answer the new challenge. The error is the same

@@ -112,9 +112,10 @@ fn a_name_that_is_not_the_identity_fails() {
 }
 
 #[test]
-fn a_windows_domain_in_front_of_the_user_is_left_out() {
+fn a_windows_domain_in_front_of_the_user_is_left_out_and_not_vouched_for() {
     let ended = run(&mut World::real(), (mschapv2_peer("pässword"), mschapv2_server(0)), "LAB\\alice@lab");
-    assert!(matches!(ended.server, ServerOutput::Success(_)), "{:?}", ended.server);
+    let ServerOutput::Success(accepted) = ended.server else { panic!("{:?}", ended.server) };
+    assert_eq!(accepted.identity, b"alice@lab");
     assert!(matches!(ended.peer, PeerOutput::Success(_)), "{:?}", ended.peer);
 }
 
