@@ -28,7 +28,7 @@ pub struct PeerCertificate {
     pub spki: Vec<u8>,
     /// DER Name of the subject.
     pub subject: Vec<u8>,
-    /// The same as text; empty if it is.
+    /// The same as text, which no other name has; empty if it is, or if something in it is no text.
     pub subject_text: String,
     /// Subject alternative names.
     pub alternatives: Vec<AlternativeName>,

@@ -6,7 +6,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 
-use crate::der;
+use crate::{der, distinguished_name};
 
 /// RSA keys outside these bounds are refused: shorter ones are broken, longer ones cost the verifier too much.
 pub(crate) const RSA_BITS: std::ops::RangeInclusive<usize> = 1024..=8192;
@@ -21,7 +21,7 @@ pub fn describe(certificate: &[u8]) -> Result<PeerCertificate, CertificateError>
     Ok(PeerCertificate {
         spki: certificate.public_key().raw.to_vec(),
         subject: certificate.subject().as_raw().to_vec(),
-        subject_text: certificate.subject().to_string(),
+        subject_text: distinguished_name::text(certificate.subject()).unwrap_or_default(),
         alternatives: alternatives(&certificate)?,
     })
 }

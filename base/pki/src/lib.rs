@@ -20,6 +20,7 @@ mod anchor;
 mod bridge;
 mod certificate;
 mod der;
+mod distinguished_name;
 mod issuers;
 
 pub use authority::{Authority, Request, Validity};

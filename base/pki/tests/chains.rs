@@ -275,6 +275,31 @@ fn a_certificate_without_names_has_none() {
     assert_eq!(describe(&credential.chain[0]).unwrap().alternatives, Vec::<AlternativeName>::new());
 }
 
+/// Whoever lets an authority write a comma into an organisation must not become somebody else by it.
+#[test]
+fn names_that_differ_differ_as_text_and_what_cannot_be_shown_is_no_name() {
+    let file = directory("names").join("name.pem");
+    let made = |subject: &str, more: &[&str]| {
+        let out = file.to_str().unwrap();
+        let key = ["req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "/dev/null", "-out", out];
+        openssl(&[&key[..], &["-subj", subject], more].concat());
+        describe(&pem::load_certificates(&file).unwrap()[0]).unwrap()
+    };
+    let text = |subject: &str| made(subject, &["-utf8"]).subject_text;
+    assert_eq!(text("/O=a/CN=boss"), "O=a, CN=boss");
+    assert_eq!(text("/O=a, CN=boss"), r"O=a\, CN\=boss");
+    assert_eq!(text("/O=a+CN=boss"), "O=a + CN=boss");
+    assert_eq!(text("/O=a \\+ CN=boss"), r"O=a \+ CN\=boss");
+    assert_eq!(text("/2.5.4.41=Müller"), "name=Müller");
+    let settings = directory("names-shown").join("settings");
+    std::fs::write(&settings, "[req]\nstring_mask=MASK:0x800\ndistinguished_name=dn\n[dn]\n").unwrap();
+    let hidden = |subject| made(subject, &["-config", settings.to_str().unwrap()]);
+    for subject in ["/CN=one", "/CN=another"] {
+        let peer = hidden(subject);
+        assert_eq!((peer.subject_text.as_str(), peer.holder()), ("", None), "{subject} is a BMPString");
+    }
+}
+
 #[test]
 fn dates_beyond_2050_work_too() {
     let century = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 4_922_899_200 };
