@@ -149,9 +149,7 @@ fn is_numbered(name: &str, ending: &str) -> bool {
 /// # Errors
 /// When the directory or a file cannot be read.
 pub fn list(run: &Path) -> io::Result<Vec<RunFile>> {
-    let mut files: Vec<PathBuf> =
-        entries(run)?.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path).collect();
-    files.retain(|path| is_of_a_run(path));
+    let mut files = named(run)?;
     files.sort();
     let names = files.iter().filter_map(|path| path.to_str());
     names.map(|name| RunFile::of(run, name)).collect()
@@ -173,33 +171,98 @@ pub fn strangers(run: &Path, files: &[RunFile]) -> io::Result<Vec<PathBuf>> {
     Ok(entries(run)?.into_iter().filter(|entry| !is_known(entry)).map(|entry| entry.path).collect())
 }
 
-/// Removes these files, the manifest after them, and what folders are empty then, the directory itself being the last.
+/// Removes a run: these files, each looked at once more, the manifest after them, and what folders are empty then, the
+/// directory itself being the last.
 ///
 /// # Errors
-/// When one cannot be removed; that it is not there is no error, nor that a folder holds something else.
-pub fn remove<'a>(run: &Path, files: impl IntoIterator<Item = &'a Path>) -> io::Result<()> {
-    let gone = |result: io::Result<()>| match result {
+/// When a file is not as it was written, and those after it stay with the manifest, or one cannot be removed; that it is not
+/// there is no error, nor that a folder holds something else.
+pub fn remove(run: &Path, files: &[RunFile]) -> io::Result<()> {
+    for file in files {
+        match file.check(run) {
+            Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+            checked => checked.map_err(io::Error::other)?,
+        }
+        remove_file(run, Path::new(&file.path))?;
+    }
+    remove_rest(run)
+}
+
+/// Removes a run that has not ended: every file with a name of ours, whatever is in it.
+///
+/// # Errors
+/// When one cannot be removed; that a folder holds something else is no error.
+pub fn remove_unfinished(run: &Path) -> io::Result<()> {
+    named(run)?.iter().try_for_each(|path| remove_file(run, path))?;
+    remove_rest(run)
+}
+
+/// Removes a file of a run, and never one of another directory that a link leads to.
+fn remove_file(run: &Path, path: &Path) -> io::Result<()> {
+    let folders = path.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
+    for folder in folders {
+        if !fs::symlink_metadata(run.join(folder))?.is_dir() {
+            return Err(io::Error::other(format!("{} is no folder of a run", folder.display())));
+        }
+    }
+    if !is_of_a_run(path) {
+        return Err(io::Error::other(format!("{} is no file of a run", path.display())));
+    }
+    gone(fs::remove_file(run.join(path)))
+}
+
+/// Removes the manifest and what folders are empty.
+fn remove_rest(run: &Path) -> io::Result<()> {
+    gone(fs::remove_file(run.join(MANIFEST)))?;
+    folders(run)?.iter().try_for_each(|folder| gone(fs::remove_dir(run.join(folder))))?;
+    gone(fs::remove_dir(run))
+}
+
+/// The folders of a directory; what is inside comes before what it is in.
+fn folders(run: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders: Vec<PathBuf> =
+        entries(run)?.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect();
+    folders.sort_by_key(|path| std::cmp::Reverse(path.iter().count()));
+    Ok(folders)
+}
+
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {
             Ok(())
         }
         result => result,
-    };
-    for file in files.into_iter().chain([Path::new(MANIFEST)]) {
-        gone(fs::remove_file(run.join(file)))?;
     }
-    let mut folders: Vec<PathBuf> =
-        entries(run)?.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect();
-    // What is inside comes before what it is in.
-    folders.sort_by_key(|path| std::cmp::Reverse(path.iter().count()));
-    folders.iter().try_for_each(|folder| gone(fs::remove_dir(run.join(folder))))?;
-    gone(fs::remove_dir(run))
+}
+
+/// Puts a run on the disk, so that a machine that loses its power keeps it, and looks whether all of it is there.
+///
+/// # Errors
+/// When a file is not as it was written, or the operating system cannot write it.
+pub fn settle(run: &Path, files: &[RunFile]) -> io::Result<()> {
+    for file in files {
+        file.check(run).map_err(io::Error::other)?;
+        regular::open(&run.join(&file.path))?.sync_all()?;
+    }
+    regular::open(&run.join(MANIFEST))?.sync_all()?;
+    let folders = folders(run)?;
+    folders
+        .iter()
+        .map(|folder| run.join(folder))
+        .chain([run.to_owned()])
+        .try_for_each(|folder| sync_folder(&folder))
+}
+
+/// Puts the names in a folder on the disk.
+///
+/// # Errors
+/// When the operating system cannot.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
 }
 
 /// The paths of a directory's files that have a name of ours.
-///
-/// # Errors
-/// When the directory cannot be read.
-pub fn named(run: &Path) -> io::Result<Vec<PathBuf>> {
+fn named(run: &Path) -> io::Result<Vec<PathBuf>> {
     let files = entries(run)?.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path);
     Ok(files.filter(|path| is_of_a_run(path)).collect())
 }
@@ -280,8 +343,52 @@ mod tests {
         fs::write(run.join("samples.csv"), "n\n").unwrap();
         assert!(matches!(files[0].check(&run), Err(FileError::Length { found: 2, written: 6 })));
 
-        remove(&run, files.iter().map(|file| Path::new(&file.path))).unwrap();
+        assert!(
+            remove(&run, &files).is_err() && run.join("samples.csv").exists(),
+            "it is not what was written"
+        );
+        fs::write(run.join("samples.csv"), "n\n1\n2\n").unwrap();
+        remove(&run, &files).unwrap();
         assert_eq!(entries(&run).unwrap().len(), 2, "the folder and the notes in it");
+        fs::remove_dir_all(&run).unwrap();
+    }
+
+    #[test]
+    fn nothing_outside_a_run_is_ever_removed() {
+        let home = std::env::temp_dir().join(format!("keytoll-removal-{}", std::process::id()));
+        let (run, other) = (home.join("run"), home.join("other"));
+        for directory in [&run, &other] {
+            fs::create_dir_all(directory.join("trace")).unwrap();
+            fs::write(directory.join("trace/000.trace"), "precious").unwrap();
+            fs::write(directory.join("notes"), "precious").unwrap();
+        }
+        let listed = |path: &str| RunFile { path: path.to_owned(), ..RunFile::of(&other, "notes").unwrap() };
+        for outside in ["../other/notes", "notes", other.join("notes").to_str().unwrap(), "trace/../notes"] {
+            assert!(remove(&run, &[listed(outside)]).is_err(), "{outside}");
+        }
+        // The folder of another run, to which a link leads.
+        fs::remove_dir_all(run.join("trace")).unwrap();
+        std::os::unix::fs::symlink("../other/trace", run.join("trace")).unwrap();
+        assert!(remove(&run, &[listed("trace/000.trace")]).is_err());
+        remove_unfinished(&run).unwrap();
+        for kept in ["run/notes", "run/trace/000.trace", "other/notes", "other/trace/000.trace"] {
+            assert_eq!(fs::read(home.join(kept)).unwrap(), b"precious", "{kept}");
+        }
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn only_a_run_that_is_all_there_is_on_the_disk() {
+        let run = std::env::temp_dir().join(format!("keytoll-settled-{}", std::process::id()));
+        fs::create_dir_all(run.join("trace")).unwrap();
+        fs::write(run.join(MANIFEST), "{}").unwrap();
+        fs::write(run.join("trace/000.trace"), "facts").unwrap();
+        let files = list(&run).unwrap();
+        settle(&run, &files).unwrap();
+        fs::write(run.join("trace/000.trace"), "fact").unwrap();
+        assert!(settle(&run, &files).is_err());
+        fs::remove_file(run.join("trace/000.trace")).unwrap();
+        assert!(settle(&run, &files).is_err());
         fs::remove_dir_all(&run).unwrap();
     }
 }

@@ -4,13 +4,17 @@
 //! interrupted still says what its files are. When it has ended, `files` says how long each of them is.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::listing::RunFile;
+use crate::listing::{RunFile, is_of_a_run};
 
 /// The format written and the only one read.
 pub const FORMAT: u32 = 2;
+
+/// No manifest is longer: ten thousand rows take a tenth of it.
+const BYTES_MAX: u64 = 1 << 28;
 
 /// What every manifest says it is, because other programs have files of this name.
 pub const KIND: &str = "keytoll run";
@@ -96,6 +100,9 @@ pub enum ManifestError {
     /// Somebody else's.
     #[error("it was not written by keytoll: it does not say `\"kind\": \"{KIND}\"`")]
     Foreign,
+    /// It names a file that no run has.
+    #[error("it names `{0}`, which is no file of a run")]
+    Outside(String),
     /// Of another version.
     #[error("manifest of format {found}, this keytoll reads format {FORMAT}")]
     Format {
@@ -111,17 +118,28 @@ impl Manifest {
         writeln!(out)
     }
 
-    /// Reads it; one of somebody else and one of another format are refused before their fields are looked at.
-    pub fn read(mut input: impl Read) -> Result<Self, ManifestError> {
+    /// Reads it; one of somebody else and one of another format are refused before their fields are looked at, and one that
+    /// leads out of its directory.
+    pub fn read(input: impl Read) -> Result<Self, ManifestError> {
         let mut text = String::new();
-        input.read_to_string(&mut text).map_err(serde_json::Error::io)?;
+        input.take(BYTES_MAX).read_to_string(&mut text).map_err(serde_json::Error::io)?;
         let value: serde_json::Value = serde_json::from_str(&text)?;
         if !is_ours(&value) {
             return Err(ManifestError::Foreign);
         }
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(found) if found != u64::from(FORMAT) => Err(ManifestError::Format { found }),
-            _ => Ok(serde_json::from_value(value)?),
+            _ => serde_json::from_value::<Self>(value)?.within_its_directory(),
+        }
+    }
+
+    /// The same, if every file that it names has a name of ours.
+    fn within_its_directory(self) -> Result<Self, ManifestError> {
+        let of_rows = self.rows.iter().flat_map(|row| [&row.trace, &row.costs]);
+        let named: Vec<&String> = of_rows.chain(self.files.iter().map(|file| &file.path)).collect();
+        match named.into_iter().find(|path| !is_of_a_run(Path::new(path))) {
+            Some(outside) => Err(ManifestError::Outside(outside.clone())),
+            None => Ok(self),
         }
     }
 
@@ -210,6 +228,23 @@ mod tests {
         {
             let error = Manifest::read(text.as_bytes()).unwrap_err();
             assert!(matches!(error, ManifestError::Foreign), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_leads_out_of_its_directory_is_refused() {
+        for outside in ["/etc/passwd", "../../thesis.tex", "trace/../../x", "notes.txt", "manifest.json", ""]
+        {
+            let (mut file, mut trace, mut costs) = (manifest(), manifest(), manifest());
+            file.files[0].path = outside.into();
+            trace.rows[0].trace = outside.into();
+            costs.rows[0].costs = outside.into();
+            for manifest in [file, trace, costs] {
+                let mut bytes = Vec::new();
+                manifest.write(&mut bytes).unwrap();
+                let error = Manifest::read(&bytes[..]).unwrap_err();
+                assert_eq!(error.to_string(), format!("it names `{outside}`, which is no file of a run"));
+            }
         }
     }
 

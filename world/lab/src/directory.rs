@@ -20,7 +20,7 @@ use crate::keeper::Files;
 use crate::row::RowEnd;
 use crate::run::{Keepers, RunError};
 pub use place::PlaceError;
-use place::{Earlier, Occupant, Place};
+use place::{Earlier, Identity, Occupant, Place};
 
 /// A run directory being filled.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub struct Directory {
     path: PathBuf,
     /// Where it will be.
     home: PathBuf,
-    /// Whether an earlier run is removed when this one is whole.
-    replaces: bool,
+    /// The run that is removed when this one is whole: the one that was there when this one began.
+    replaces: Option<Identity>,
     manifest: Mutex<Manifest>,
     /// Whether anything was measured.
     has_rows: AtomicBool,
@@ -61,14 +61,16 @@ impl Published {
 
 impl Directory {
     /// Begins a run whose results are wanted at `path`. An earlier run there stays until this one has ended, and after that as
-    /// well unless `replaces`.
+    /// well unless `replaces`, this one is whole, and no other has taken the place meanwhile.
     ///
     /// # Errors
     /// When there is something at `path` that is no run of ours, or the operating system lets us write nothing beside it.
     pub fn create(path: &Path, manifest: Manifest, replaces: bool) -> Result<Self, RunError> {
         let place = Place::of(path)?;
         // A run that has the place itself gets the number before ours when it has to leave.
-        let leave = matches!(place.occupant()?, Occupant::Run(_));
+        let occupant = place.occupant()?;
+        let leave = matches!(occupant, Occupant::Run(_));
+        let replaces = occupant.earlier().filter(|_| replaces).map(|earlier| earlier.identity);
         let (path, home) = place.claim(leave)?;
         let (manifest, has_rows) = (Mutex::new(manifest), AtomicBool::new(false));
         let directory = Self { place, path, home, replaces, manifest, has_rows };
@@ -161,7 +163,7 @@ impl Directory {
         }
         self.place.lead_to(&self.home).map_err(|error| error.to_string())?;
         let Some(earlier) = earlier else { return Ok(()) };
-        if self.replaces {
+        if self.may_replace(&earlier) {
             published.strangers = replace(&earlier).unwrap_or_default();
         }
         published.earlier = Some(earlier.path).filter(|path| path.exists());
@@ -169,6 +171,13 @@ impl Directory {
             self.relocate(path, path);
         }
         Ok(())
+    }
+
+    /// Whether an earlier run may go: it is the one that was to go, and this one is whole and on the disk.
+    fn may_replace(&self, earlier: &Earlier) -> bool {
+        let manifest = self.lock();
+        let is_settled = || listing::settle(&self.home, &manifest.files).and_then(|()| self.place.settle());
+        self.replaces.as_ref() == Some(&earlier.identity) && manifest.complete && is_settled().is_ok()
     }
 
     /// Says in the manifest how long every file is.
@@ -182,6 +191,9 @@ impl Directory {
     /// Tells the Wireshark profiles of a run in `path` that they will be in `home`. One that cannot be told opens what it can.
     fn relocate(&self, path: &Path, home: &Path) {
         let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
+        if !fs::symlink_metadata(path.join("capture")).is_ok_and(|found| found.is_dir()) {
+            return;
+        }
         for entry in fs::read_dir(path.join("capture")).into_iter().flatten().flatten() {
             if Path::new(&entry.file_name()).extension() == Some("keys".as_ref()) {
                 let _ = keys::relocate(&entry.path(), &home.join("capture").join(entry.file_name()));
@@ -191,8 +203,7 @@ impl Directory {
 
     /// Removes what was built.
     fn remove(&self) -> io::Result<()> {
-        let files = listing::named(&self.path)?;
-        listing::remove(&self.path, files.iter().map(PathBuf::as_path))
+        listing::remove_unfinished(&self.path)
     }
 
     fn lock(&self) -> MutexGuard<'_, Manifest> {
@@ -201,7 +212,7 @@ impl Directory {
 
     fn write_manifest(&self) -> Result<(), RunError> {
         let path = self.path.join(MANIFEST);
-        output::replace(&path, |out| self.lock().write(out))
+        output::replace_in_run(&path, |out| self.lock().write(out))
             .map_err(|source| RunError::Write { path, source })
     }
 }
@@ -214,7 +225,7 @@ fn replace(earlier: &Earlier) -> io::Result<Vec<PathBuf>> {
     };
     let strangers = listing::strangers(&earlier.path, files)?;
     if strangers.is_empty() {
-        listing::remove(&earlier.path, files.iter().map(|file| Path::new(&file.path)))?;
+        listing::remove(&earlier.path, files)?;
     }
     Ok(strangers)
 }
@@ -228,7 +239,7 @@ impl Keepers for Directory {
             let row = &manifest.rows[index];
             (self.path.join(&row.trace), self.path.join(&row.costs))
         };
-        let open = |path: PathBuf| match File::create(&path) {
+        let open = |path: PathBuf| match File::create_new(&path) {
             Ok(file) => Ok(BufWriter::with_capacity(1 << 16, file)),
             Err(source) => Err(RunError::Write { path, source }),
         };
@@ -307,6 +318,51 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run of no rows and two files.
+    fn begun(place: &Path, replaces: bool) -> Directory {
+        let manifest = Manifest {
+            kind: KIND.to_owned(),
+            format: FORMAT,
+            keytoll_version: String::new(),
+            title: String::new(),
+            study: None,
+            seed: String::new(),
+            machine: machine(),
+            plan: String::new(),
+            complete: false,
+            traced: true,
+            rows: Vec::new(),
+            files: Vec::new(),
+        };
+        let directory = Directory::create(place, manifest, replaces).unwrap();
+        for file in ["trace/000.trace", "costs/000.costs"] {
+            fs::write(directory.path.join(file), "facts").unwrap();
+        }
+        directory.complete().unwrap();
+        directory
+    }
+
+    /// What a machine lost before it was on the disk must not be missed when the earlier run is gone.
+    #[test]
+    fn an_earlier_run_goes_when_all_of_the_new_one_is_there() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-settle-{}", std::process::id()));
+        let place = scratch.join("run");
+        let first = begun(&place, false).publish().unwrap().home;
+        let second = begun(&place, true);
+        second.seal().unwrap();
+        fs::rename(&second.path, &second.home).unwrap();
+        fs::write(second.home.join("trace/000.trace"), "").unwrap();
+        let home = second.home.clone();
+        let mut published =
+            Published { home, place: place.clone(), hidden: None, earlier: None, strangers: Vec::new() };
+        second.show(&mut published).unwrap();
+        assert!(published.earlier.as_ref() == Some(&first) && first.join("trace/000.trace").exists());
+        fs::write(second.home.join("trace/000.trace"), "facts").unwrap();
+        let third = begun(&place, true).publish().unwrap();
+        assert!(third.earlier.is_none() && !second.home.exists() && first.exists());
+        fs::remove_dir_all(&scratch).unwrap();
+    }
 
     #[test]
     fn a_thread_that_lost_its_cpu_is_told() {

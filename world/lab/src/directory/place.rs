@@ -17,9 +17,11 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use keytoll_trace::listing::MANIFEST;
+use keytoll_trace::listing::{MANIFEST, sync_folder};
 use keytoll_trace::manifest::{Manifest, ManifestError};
 use keytoll_trace::output::unused_name;
+use keytoll_trace::regular;
+use nix::errno::Errno;
 
 /// What the name of a directory ends with while its run is going on.
 const UNFINISHED: &str = ".unfinished";
@@ -68,19 +70,27 @@ pub(super) enum Occupant {
 #[derive(Debug)]
 pub(super) struct Earlier {
     pub(super) path: PathBuf,
+    /// Which directory that is, whatever has its path by now.
+    pub(super) identity: Identity,
     /// None if another version of keytoll wrote it.
     pub(super) manifest: Option<Manifest>,
 }
 
+/// Tells a run from another that has its place later: the path that it had, and device and number of its directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity(PathBuf, u64, u64);
+
 impl Earlier {
-    /// The run of a directory; none if it holds no manifest of ours.
+    /// The run of a directory; none if it holds no manifest of ours, or is a link.
     fn at(path: &Path) -> Option<Self> {
-        let manifest = match Manifest::read(File::open(path.join(MANIFEST)).ok()?) {
+        let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_dir)?;
+        let manifest = match Manifest::read(regular::open(&path.join(MANIFEST)).ok()?) {
             Ok(manifest) => Some(manifest),
             Err(ManifestError::Format { .. }) => None,
             Err(_) => return None,
         };
-        Some(Self { path: path.to_owned(), manifest })
+        let identity = Identity(path.to_owned(), found.dev(), found.ino());
+        Some(Self { path: path.to_owned(), identity, manifest })
     }
 
     /// Whether it went to its end. What another version wrote is taken for whole.
@@ -242,9 +252,14 @@ impl Place {
     pub(super) fn lock(&self) -> io::Result<File> {
         let parent = File::open(&self.parent)?;
         match parent.lock() {
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            Err(error) if !knows_no_locks(&error) => Err(error),
             _ => Ok(parent),
         }
+    }
+
+    /// Puts on the disk what the directories beside the place are called.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        sync_folder(&self.parent)
     }
 
     /// Moves a run from the place itself to a number; where it is then.
@@ -275,9 +290,25 @@ impl Place {
     }
 }
 
+/// NFS locks no directory (EBADF), or nothing at all if its server keeps no locks (ENOLCK).
+fn knows_no_locks(error: &io::Error) -> bool {
+    let known = [Errno::EBADF, Errno::ENOLCK, Errno::EOPNOTSUPP];
+    error.kind() == io::ErrorKind::Unsupported
+        || known.into_iter().any(|errno| error.raw_os_error() == Some(errno as i32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_system_without_locks_keeps_nobody_out() {
+        let from = |errno: Errno| io::Error::from_raw_os_error(errno as i32);
+        for errno in [Errno::EBADF, Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::ENOSYS] {
+            assert!(knows_no_locks(&from(errno)), "{errno}");
+        }
+        assert!(!knows_no_locks(&from(Errno::EINTR)) && !knows_no_locks(&from(Errno::EACCES)));
+    }
 
     fn place(path: &str) -> Place {
         Place::of(Path::new(path)).unwrap()

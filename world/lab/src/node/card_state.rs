@@ -18,6 +18,7 @@ use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::sqn::{INDS, Window};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::Placed;
+use keytoll_trace::listing::sync_folder;
 
 /// No card writes more.
 const LENGTH_MAX: u64 = 1024;
@@ -69,7 +70,11 @@ impl CardState {
     fn write(&self, window: &Window) -> io::Result<()> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Held::Read(read) = &*held {
-            *held = Held::Open(self.lock(read.as_deref())?);
+            let file = self.lock(read.as_deref())?;
+            // A new file is not kept before its name is: a card that forgot what it accepted would accept it again.
+            let folder = self.path.parent().filter(|folder| *folder != Path::new(""));
+            sync_folder(folder.unwrap_or(Path::new(".")))?;
+            *held = Held::Open(file);
         }
         let Held::Open(file) = &mut *held else { return Err(io::Error::other("the file is not open")) };
         file.rewind()?;
