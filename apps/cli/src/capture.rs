@@ -7,6 +7,7 @@ use keytoll_capture::keys;
 use keytoll_lab::Taken;
 use keytoll_live::Captured;
 use keytoll_scenario::plan::CryptoMode;
+use keytoll_trace::output::rename_new;
 
 /// Of the captures of a run, which are in this directory now.
 pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -> String {
@@ -42,10 +43,10 @@ pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     }
     let (aside, keys_aside) = unused(path, &keys);
     if has_packets {
-        fs::rename(path, &aside)?;
+        rename_new(path, &aside)?;
     }
     if has_keys {
-        fs::rename(&keys, &keys_aside)?;
+        rename_new(&keys, &keys_aside)?;
         // Without it the profile still opens all but TLS.
         let _ = std::path::absolute(&keys_aside).and_then(|path| keys::relocate(&path, &path));
     }

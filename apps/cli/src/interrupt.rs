@@ -1,10 +1,11 @@
 //! Ctrl-C and SIGTERM: the first asks, the second ends the program. Either way the exit code is what a shell says of a program
-//! that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
+//! that the signal ended: 130 after Ctrl-C, 143 after SIGTERM. SIGHUP is the same, unless whoever started the program had it
+//! ignored, as `nohup` does.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::{process, thread};
+use std::{fs, process, thread};
 
 use miette::{Report, miette};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -20,7 +21,8 @@ const ENDED_BY_SIGNAL: i32 = 128;
 pub(crate) fn watch(then: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>, Report> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+    let hangup = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
+    let signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup));
     let mut signals = signals.map_err(|error| miette!("cannot watch for Ctrl-C: {error}"))?;
     thread::spawn(move || {
         for signal in signals.forever() {
@@ -32,6 +34,14 @@ pub(crate) fn watch(then: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>,
         }
     });
     Ok(stop)
+}
+
+/// Whether a signal was ignored when the program began: Linux tells it in `/proc/self/status`, a bit a signal.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
 }
 
 /// The exit code of a verb that a signal asked to end; none if there was no signal.

@@ -16,6 +16,16 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// As the value of a field, `key=value`, in a line of them: in quotes if it could be taken for another field.
+pub(crate) fn value(text: &str) -> Cow<'_, str> {
+    let is_plain = |char: char| !char.is_whitespace() && !matches!(char, '"' | '=' | '\\');
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return line(text);
+    }
+    let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+    Cow::Owned(format!("\"{}\"", line(&quoted)))
+}
+
 /// As a block of lines of ours.
 pub(crate) fn block(text: &str) -> Cow<'_, str> {
     let is_unfit = |char: char| !matches!(char, '\n' | '\t') && (char.is_control() || is_invisible(char));

@@ -153,6 +153,69 @@ fn force_replaces_a_run_but_never_what_keytoll_did_not_write() {
     assert_eq!(fs::read(scratch.0.join("run.3/samples.csv")).unwrap(), b"better figures\n");
 }
 
+/// Somebody's run, out of an archive: what its manifest says of other places is no reason to remove anything.
+#[test]
+fn force_removes_nothing_that_a_manifest_names_outside_its_run() {
+    let scratch = Scratch::new("outside");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    fs::rename(scratch.0.join("run/samples.csv"), scratch.0.join("precious.csv")).unwrap();
+    let mut manifest = scratch.json("run/manifest.json");
+    let files = manifest["files"].as_array().unwrap();
+    let samples = files.iter().position(|file| file["path"] == "samples.csv").unwrap();
+    for outside in ["../precious.csv", scratch.0.join("precious.csv").to_str().unwrap()] {
+        manifest["files"][samples]["path"] = outside.into();
+        fs::write(scratch.0.join("run/manifest.json"), manifest.to_string()).unwrap();
+        let before = scratch.tree();
+        let (code, said) = scratch.says(&format!("{QUICK} --out run --force"));
+        assert!(code == 2 && said.contains("which keytoll did not make"), "{code} {said}");
+        let (code, said) = scratch.says("report run");
+        assert!(code == 3 && said.contains("cannot use run/manifest.json: it names"), "{code} {said}");
+        assert_eq!(scratch.tree(), before);
+    }
+}
+
+#[test]
+fn force_removes_the_run_that_was_there_when_it_began_and_no_other() {
+    let scratch = Scratch::new("meanwhile");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let forced = scratch.start(&format!("{} --out run --force", LONG.replace("3000000", "40000")));
+    let has_begun = || scratch.has_bytes("run.2.unfinished/trace/000.trace");
+    while !has_begun() {
+        sleep(Duration::from_millis(10));
+    }
+    let said = scratch.succeeds(&format!("{QUICK} --out run"));
+    assert!(said.contains("leads to run.3"), "{said}");
+    assert!(scratch.0.join("run.2.unfinished").exists(), "it has not ended");
+    let Output { status, stderr, .. } = forced.wait_with_output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert!(status.success() && said.contains("the earlier run is in run.3\n"), "{said}");
+    assert_eq!(scratch.names(), ["run", "run.1", "run.2", "run.3"]);
+    scratch.succeeds(&format!("{QUICK} --out run --force"));
+    assert_eq!(scratch.names(), ["run", "run.1", "run.3", "run.4"]);
+}
+
+#[test]
+fn an_interrupted_run_removes_nothing_and_a_link_in_place_of_a_run_is_refused() {
+    let scratch = Scratch::new("unfinished");
+    for (number, force) in [(1, ""), (2, "--force")] {
+        let trace = format!("run.{number}.unfinished/trace/000.trace");
+        let line = format!("{LONG} --out run {force}");
+        let (ended, said) = scratch.interrupted(&line, "-INT", &|| scratch.has_bytes(&trace));
+        assert!(ended == Some(130) && said.contains("results in run,"), "{said}");
+    }
+    assert_eq!(scratch.names(), ["run", "run.1", "run.2"]);
+    scratch.succeeds("report run.1");
+    // A run that is kept elsewhere.
+    scratch.succeeds(&format!("{QUICK} --out kept/q"));
+    symlink("kept/q.1", scratch.0.join("q.1")).unwrap();
+    symlink("q.1", scratch.0.join("q")).unwrap();
+    let before = scratch.tree();
+    let (code, said) = scratch.says(&format!("{QUICK} --out q --force"));
+    assert!(code == 2 && said.contains("which keytoll did not make"), "{code} {said}");
+    assert_eq!(scratch.tree(), before);
+    scratch.succeeds("report q");
+}
+
 #[test]
 fn whatever_else_is_in_the_place_is_refused_before_anything_is_done() {
     let scratch = Scratch::new("foreign");
@@ -289,6 +352,34 @@ fn an_interrupted_run_leaves_the_earlier_one_and_keeps_what_it_has() {
         assert_eq!(scratch.json(&format!("{dir}/summary.json"))["complete"], false);
     }
     assert_eq!(scratch.names(), ["run", "run.1", "run.2", "run.3"]);
+}
+
+/// `nohup keytoll run`: a hangup ends only what was started without it.
+#[test]
+fn a_hangup_ends_a_run_unless_it_was_to_be_ignored() {
+    let scratch = Scratch::new("hangup");
+    let line = format!("{LONG} --out run");
+    let send = |child: &Child, signal: &str| {
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    };
+    // The tests themselves may have been started with nohup.
+    for (number, heard) in [(1, "--default-signal=HUP"), (2, "--ignore-signal=HUP")] {
+        let mut started = Command::new("env");
+        started.args([heard, env!("CARGO_BIN_EXE_keytoll")]).args(line.split_whitespace());
+        started.current_dir(&scratch.0).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = started.spawn().unwrap();
+        while !scratch.has_bytes(&format!("run.{number}.unfinished/trace/000.trace")) {
+            sleep(Duration::from_millis(10));
+        }
+        send(&child, "-HUP");
+        if number == 2 {
+            sleep(Duration::from_millis(500));
+            assert_eq!(child.try_wait().unwrap(), None, "it goes on");
+            send(&child, "-INT");
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(if number == 1 { 129 } else { 130 }));
+    }
 }
 
 /// IKE repeats a lost message only after more time than a run waits for one authentication.

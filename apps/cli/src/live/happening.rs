@@ -84,7 +84,7 @@ impl fmt::Display for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
         self.fields.iter().try_for_each(|(key, value)| match value {
-            Value::String(text) => write!(f, " {key}={}", printable::line(text)),
+            Value::String(text) => write!(f, " {key}={}", printable::value(text)),
             other => write!(f, " {key}={other}"),
         })
     }
@@ -165,6 +165,19 @@ fn of_established(established: &Established) -> Happening {
 mod tests {
     use super::*;
 
+    /// A user may be called anything, and programs read the log.
+    #[test]
+    fn no_value_makes_a_field_of_its_own() {
+        let line = |name: &str| Happening::new("accepted").with("user", shown(name)).to_string();
+        assert_eq!(line("ue@lab.example.org"), "accepted user=ue@lab.example.org");
+        assert_eq!(line("x peer=boss address=10.0.0.1"), r#"accepted user="x peer=boss address=10.0.0.1""#);
+        assert_eq!(line("x\u{a0}y"), "accepted user=\"x\u{a0}y\"");
+        assert_eq!(line("peer=boss"), r#"accepted user="peer=boss""#);
+        assert_eq!(line(r#"x" peer="boss"#), r#"accepted user="x\" peer=\"boss""#);
+        assert_eq!(line(r"x\"), r#"accepted user="x\\""#);
+        assert_eq!(line(""), r#"accepted user="""#);
+    }
+
     /// What an HSS, an AAA server and a gateway are told by others, and log.
     #[test]
     fn nothing_that_others_say_begins_a_line_of_the_log() {
@@ -175,7 +188,7 @@ mod tests {
             let happening = Happening::of(&event).unwrap();
             let line = happening.to_string();
             assert!(!line.chars().any(char::is_control), "{line}");
-            assert!(line.contains(r"001\n2026"), "{line}");
+            assert!(line.contains(r"\n2026"), "{line}");
             let json = happening.json(Role::Hss, Time::ZERO).to_string();
             assert!(!json.chars().any(char::is_control), "{json}");
         }
