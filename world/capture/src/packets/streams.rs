@@ -1,9 +1,10 @@
 //! Diameter messages out of TCP streams: RFC 9293 §3.4 (sequence numbers), RFC 6733 §2.1 and §3 (messages over TCP).
 //!
 //! Each direction of a connection is a stream. Segments that came too early wait; what never comes is skipped, and reading
-//! goes on where a segment begins with a message.
+//! goes on where a segment begins with a message. A stream of TLS is told by its records and left alone, both ways: in what is
+//! encrypted anything can look like a message.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
 use keytoll_engine::trace::Protocol;
@@ -16,10 +17,14 @@ const STREAMS_MAX: usize = 256;
 /// More segments that came too early, or more bytes in them: the gap is given up.
 const EARLY_MAX: usize = 64;
 const EARLY_BYTES_MAX: usize = 256 * 1024;
-/// RFC 6733 §2.1, and with TLS.
-const DIAMETER: [u16; 2] = [3868, 5868];
+/// More streams of TLS at once: the one that was told first is forgotten.
+const SEALED_MAX: usize = 1024;
+/// RFC 6733 §2.1: in the clear and with TLS; IANA has another number for that.
+const DIAMETER: [u16; 3] = [3868, 5658, 5868];
 /// RFC 6733 §3: version, length, flags, command.
 const HEADER_LEN: usize = 20;
+/// RFC 5246 §6.2.3: 2^14 bytes, and what encryption adds.
+const RECORD_BYTES_MAX: u16 = (1 << 14) + 2048;
 /// A longer message is none of ours: reading goes on at the next segment.
 const LENGTH_MAX: usize = MESSAGE_BYTES_MAX;
 
@@ -27,8 +32,40 @@ const LENGTH_MAX: usize = MESSAGE_BYTES_MAX;
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     streams: BTreeMap<(Addr, Addr), Stream>,
+    sealed: Sealed,
     /// Counts segments, to know which stream was silent longest.
     clock: u64,
+}
+
+/// Streams of TLS.
+#[derive(Debug, Default)]
+struct Sealed {
+    streams: BTreeSet<(Addr, Addr)>,
+    order: VecDeque<(Addr, Addr)>,
+}
+
+impl Sealed {
+    fn contains(&self, ends: (Addr, Addr)) -> bool {
+        self.streams.contains(&ends)
+    }
+
+    /// Both directions.
+    fn insert(&mut self, (from, to): (Addr, Addr)) {
+        for ends in [(from, to), (to, from)] {
+            if self.streams.insert(ends) {
+                self.order.push_back(ends);
+            }
+        }
+        while self.order.len() > SEALED_MAX {
+            self.order.pop_front().inspect(|oldest| _ = self.streams.remove(oldest));
+        }
+    }
+
+    fn remove(&mut self, ends: (Addr, Addr)) {
+        if self.streams.remove(&ends) {
+            self.order.retain(|other| *other != ends);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -105,6 +142,12 @@ impl Streams {
     pub(super) fn add(&mut self, packet: &IpPacket) -> Result<Vec<Passed>, &'static str> {
         let segment = Segment::read(packet).ok_or("TCP header cut short")?;
         let ends = (segment.from, segment.to);
+        if segment.synchronises {
+            self.sealed.remove(ends);
+        }
+        if self.is_sealed(&segment, ends) {
+            return Err("TLS, which is not decrypted here");
+        }
         if !self.streams.contains_key(&ends) && !segment.is_diameter() {
             return Err("TCP of other protocols");
         }
@@ -124,6 +167,21 @@ impl Streams {
         }
         stream.add(segment.sequence, segment.data, segment.cost);
         Ok(stream.messages(ends))
+    }
+
+    /// Whether a segment is of TLS, which shows where a stream begins or a message would.
+    fn is_sealed(&mut self, segment: &Segment, ends: (Addr, Addr)) -> bool {
+        if self.sealed.contains(ends) {
+            return true;
+        }
+        let is_amid = self.streams.get(&ends).is_some_and(|stream| !stream.buffer.is_empty());
+        let is_sealed = !is_amid && begins_record(&segment.data);
+        if is_sealed {
+            let (from, to) = ends;
+            self.sealed.insert(ends);
+            [(from, to), (to, from)].iter().for_each(|ends| _ = self.streams.remove(ends));
+        }
+        is_sealed
     }
 
     fn forget_one(&mut self) {
@@ -225,6 +283,13 @@ const fn is_ahead(sequence: u32, next: u32) -> bool {
 
 fn length_of(message: &[u8]) -> usize {
     usize::from(message[1]) << 16 | usize::from(message[2]) << 8 | usize::from(message[3])
+}
+
+/// RFC 8446 §5.1, RFC 5246 §6.2: a type, version 3 of whatever kind, and no more bytes than a record may have.
+fn begins_record(bytes: &[u8]) -> bool {
+    let &[kind, 3, minor, high, low, ..] = bytes else { return false };
+    let length = u16::from_be_bytes([high, low]);
+    (20..=24).contains(&kind) && minor <= 4 && (1..=RECORD_BYTES_MAX).contains(&length)
 }
 
 /// RFC 6733 §3: version 1, a length of whole words, the lower four flags zero.

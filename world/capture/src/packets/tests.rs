@@ -281,3 +281,45 @@ proptest! {
         prop_assert_eq!(usize::from(passed[0].packets), len);
     }
 }
+
+#[test]
+fn nothing_in_tls_is_taken_for_diameter() {
+    // A record that goes on with what looks like a message of Diameter, segment by segment.
+    let record = |kind: u8, inside: &[u8]| {
+        [&[kind, 3, 3][..], &u16::try_from(inside.len()).unwrap().to_be_bytes(), inside].concat()
+    };
+    for port in [5658, 5868, 3868, 15_658] {
+        let of = |bytes: Vec<u8>| datagram(Protocol::Diameter, Transport::Tcp, port, bytes, false);
+        let back = |mut datagram: Datagram| {
+            std::mem::swap(&mut datagram.from, &mut datagram.to);
+            datagram
+        };
+        let inside = [diameter(100), diameter(200)].concat();
+        let sealed = record(23, &inside);
+        let (begin, rest) = sealed.split_at(5);
+        let passed =
+            [of(record(22, &[1; 40])), back(of(diameter(50))), of(begin.to_vec()), of(rest.to_vec())];
+        let mut packets = Packets::default();
+        assert_eq!(take(&mut packets, &frames(&passed, 1500)), [], "{port}");
+        assert_eq!(packets.skipped().total(), 4, "{:?}", packets.skipped());
+        // In the clear the same is Diameter.
+        assert_eq!(take(&mut Packets::default(), &frames(&[of(diameter(50))], 1500)).len(), 1, "{port}");
+    }
+}
+
+#[test]
+fn streams_of_tls_are_bounded_and_one_that_begins_anew_is_read_again() {
+    let of = |port, bytes| datagram(Protocol::Diameter, Transport::Tcp, port, bytes, false);
+    let sealed = |port| of(port, vec![22, 3, 1, 0, 100, 1]);
+    let many: Vec<_> = (20_000..23_000).map(sealed).collect();
+    let mut packets = Packets::default();
+    assert_eq!(take(&mut packets, &frames(&many, 1500)), []);
+    let mut begun = frames(&[of(22_999, diameter(10))], 1500);
+    assert_eq!(take(&mut packets, &begun), []);
+    const FLAGS_AT: usize = 20 + 13;
+    let mut synchronise = begun.remove(0);
+    synchronise.bytes[FLAGS_AT] |= 2;
+    synchronise.bytes.truncate(40);
+    packets.take(&synchronise);
+    assert_eq!(take(&mut packets, &frames(&[of(22_999, diameter(10))], 1500)).len(), 1);
+}
