@@ -40,6 +40,10 @@ pub trait Engine {
     /// sent. Engines that speak datagrams never hear of it.
     fn disconnected(&mut self, _peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {}
 
+    /// The stream between a peer and a local address is secured: the peer has proved that these names are its own. Comes before
+    /// anything that the peer says. Of streams that nothing secures nobody hears it.
+    fn secured(&mut self, _peer: Addr, _local: Addr, _names: &[String], _cx: &mut Ctx<'_>) {}
+
     /// The last input ended in a panic half-way: lets go of what that input was about, and tells its owner, so that the rest
     /// can go on. Engines that leave nothing half done need not care.
     fn recover(&mut self, _cx: &mut Ctx<'_>) {}

@@ -30,6 +30,8 @@ pub struct Config {
     pub name: Name,
     /// Destination-Realm.
     pub realm: String,
+    /// Whether the stream is secured: the server is then believed only by a name that it has proved ([`Engine::secured`]).
+    pub secured: bool,
     /// How long an answer may take before the request is sent again. RFC 6733 leaves that to TCP and failover; where
     /// each message is a datagram somebody must.
     pub answer_within: Duration,
@@ -54,6 +56,7 @@ impl Config {
             server,
             name,
             realm,
+            secured: false,
             answer_within: Duration::from_secs(2),
             attempts_max: 3,
             watchdog: Some(Duration::from_secs(30)),
@@ -145,6 +148,10 @@ pub struct Client {
     next_hop: u32,
     next_end: u32,
     heard: Time,
+    /// What the server has proved of itself.
+    proved: Vec<String>,
+    /// Whether the stream is to be closed.
+    is_to_close: bool,
     out: VecDeque<Output<Event>>,
 }
 
@@ -162,6 +169,8 @@ impl Client {
             next_hop: hop,
             next_end: end,
             heard: Time::ZERO,
+            proved: Vec::new(),
+            is_to_close: false,
             out: VecDeque::new(),
         }
     }
@@ -284,12 +293,24 @@ impl Client {
         let Some(pending) = self.pending.remove(&header.hop_by_hop) else { return };
         let code = say::result_of(&message.avps);
         match pending.what {
+            What::Capabilities if !self.is_believed(message) => self.refuse(cx),
             What::Capabilities if code == Some(result::SUCCESS) => self.opened(cx),
             What::Capabilities => self.down(),
             What::Watchdog => {}
             What::Disconnect => self.closed(cx),
             What::Vectors { id, request } => self.answered(id, vectors(&request, code, message)),
         }
+    }
+
+    fn is_believed(&self, answer: &Message<'_>) -> bool {
+        let host = answer.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
+        !self.config.secured || say::is_one_of(host, &self.proved)
+    }
+
+    fn refuse(&mut self, cx: &mut Ctx<'_>) {
+        cx.discard(Protocol::Diameter, "Diameter peer with a name that it has not proved");
+        self.is_to_close = true;
+        self.down();
     }
 
     fn opened(&mut self, cx: &mut Ctx<'_>) {
@@ -457,8 +478,19 @@ impl Engine for Client {
 
     fn disconnected(&mut self, peer: Addr, _local: Addr, cx: &mut Ctx<'_>) {
         if peer == self.config.server {
+            self.proved.clear();
             self.on_disconnected(cx);
         }
+    }
+
+    fn secured(&mut self, peer: Addr, _local: Addr, names: &[String], _cx: &mut Ctx<'_>) {
+        if peer == self.config.server {
+            self.proved = names.to_vec();
+        }
+    }
+
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        std::mem::take(&mut self.is_to_close).then_some((self.config.local, self.config.server))
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

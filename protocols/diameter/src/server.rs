@@ -5,11 +5,11 @@
 //! the same address and word for word, within a minute.
 //!
 //! ```text
-//!   stream --CER of an admitted peer--> known --requests--> answers
+//!   stream --CER of an admitted peer, by a name that it has proved if the stream is secured--> known --requests--> answers
 //!      '--anything else--> answered if it can be, then closed
 //! ```
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub struct Config {
     pub name: Name,
     /// Who may ask, by address; none: anybody.
     pub admitted: Option<BTreeSet<IpAddr>>,
+    /// Whether streams are secured: a peer is then answered only by a name that it has proved ([`Engine::secured`]).
+    pub secured: bool,
     /// Most peers known at a time; the oldest is forgotten first.
     pub peers_max: usize,
     /// Most answers kept for repeated requests; a quarter of them for one address.
@@ -54,7 +56,7 @@ impl Config {
     /// The usual limits: 256 peers, 1024 answers, each for a minute.
     pub const fn new(local: Addr, name: Name) -> Self {
         let answers_for = Duration::from_secs(60);
-        Self { local, name, admitted: None, peers_max: 256, answers_max: 1024, answers_for }
+        Self { local, name, admitted: None, secured: false, peers_max: 256, answers_max: 1024, answers_for }
     }
 }
 
@@ -86,6 +88,8 @@ pub struct Server<S> {
     config: Config,
     source: S,
     peers: VecDeque<Peer>,
+    /// Names that were proved, by the other end of each secured stream.
+    proved: BTreeMap<Addr, Vec<String>>,
     answers: Answers,
     out: VecDeque<Output<Event>>,
     /// Streams to be closed, each to this peer.
@@ -106,6 +110,7 @@ impl<S: VectorSource> Server<S> {
             config,
             source,
             peers: VecDeque::new(),
+            proved: BTreeMap::new(),
             answers,
             out: VecDeque::new(),
             closing: VecDeque::new(),
@@ -168,6 +173,9 @@ impl<S: VectorSource> Server<S> {
     fn on_capabilities(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
         self.forget(from);
         let host = message.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
+        if self.config.secured && !self.proved.get(&from).is_some_and(|names| say::is_one_of(host, names)) {
+            return self.refuse_peer(from, message.header, cx);
+        }
         self.peers.push_back(Peer { address: from, host: host[..host.len().min(HOST_BYTES_MAX)].to_vec() });
         if self.peers.len() > self.config.peers_max.max(1) {
             let oldest = self.peers.pop_front();
@@ -293,6 +301,11 @@ impl<S: VectorSource> Engine for Server<S> {
 
     fn disconnected(&mut self, peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {
         self.forget(peer);
+        self.proved.remove(&peer);
+    }
+
+    fn secured(&mut self, peer: Addr, _local: Addr, names: &[String], _cx: &mut Ctx<'_>) {
+        self.proved.insert(peer, names.to_vec());
     }
 
     fn poll_close(&mut self) -> Option<(Addr, Addr)> {

@@ -601,6 +601,51 @@ fn no_key_is_in_a_debug_text() {
     assert!(text.contains("ck: Secret(16 bytes)"), "{text}");
 }
 
+/// Both ends on a secured stream, on which the client has proved the first names and the server the others.
+fn secured(of_client: &[&str], of_server: &[&str]) -> Lab {
+    let mut lab = Lab::with(|config| config.secured = true);
+    let config = server::Config { secured: true, ..server::Config::new(addr(2), name("hss")) };
+    lab.server = Server::new(config, Source::default());
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let mut cx = Ctx { now: lab.now, crypto: &mut lab.crypto, trace: &mut lab.facts };
+    lab.client.secured(addr(2), addr(1), &owned(of_server), &mut cx);
+    lab.server.secured(addr(1), addr(2), &owned(of_client), &mut cx);
+    lab.ask(1, "5", Wanted::Aka, 1);
+    lab
+}
+
+#[test]
+fn a_secured_peer_is_whom_it_has_proved_to_be() {
+    let (aaa, hss) = ("aaa.example.org", "hss.example.org");
+    let mut lab = secured(&["other.example.org", "AAA.example.ORG"], &[hss]);
+    assert!(lab.answer().is_ok());
+    assert_eq!((lab.client.poll_close(), lab.server.poll_close()), (None, None));
+    // RFC 6733 §5.3: DIAMETER_UNKNOWN_PEER, and no vectors.
+    for of_client in [&["other.example.org"][..], &[], &["aaa.example.org.evil"]] {
+        let mut lab = secured(of_client, &[hss]);
+        assert!(
+            !lab.events.iter().any(|event| matches!(event, client::Event::Answered { vectors: Ok(_), .. }))
+        );
+        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+        let answer = Message::read(&lab.carried[1]).unwrap();
+        assert_eq!(answer.avps.u32(AvpCode::RESULT_CODE), Ok(Some(result::UNKNOWN_PEER)));
+    }
+    let mut lab = secured(&[aaa], &["other.example.org"]);
+    assert_eq!(lab.commands().len(), 2, "a CER and a CEA");
+    assert_eq!(lab.client.poll_close(), Some((addr(1), addr(2))));
+    assert!(lab.answer().is_err());
+}
+
+#[test]
+fn what_was_proved_goes_with_the_stream() {
+    let mut lab = secured(&["aaa.example.org"], &["hss.example.org"]);
+    assert!(lab.answer().is_ok());
+    lab.cut();
+    lab.tick();
+    assert!(!lab.events.iter().any(|event| matches!(event, client::Event::Answered { .. })));
+    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+}
+
 proptest! {
     #[test]
     fn changed_bytes_never_panic_either_side(at in 0..400_usize, to: u8, which in 0..4_usize) {

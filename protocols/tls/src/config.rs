@@ -118,6 +118,7 @@ pub enum ConfigError {
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) config: Arc<ClientConfig>,
+    pub(crate) verifier: Arc<Verifier>,
     memory: Arc<ClientMemory>,
 }
 
@@ -140,12 +141,12 @@ impl Client {
         // have the same with both sides.
         client.require_ems = true;
         client.key_log = Arc::new(LentKeys);
-        let memory = Arc::new(ClientMemory::new(Some(verifier)));
+        let memory = Arc::new(ClientMemory::new(Some(Arc::clone(&verifier))));
         client.resumption = match config.resumption {
             true => Resumption::store(Arc::<ClientMemory>::clone(&memory)),
             false => Resumption::disabled(),
         };
-        Ok(Self { config: Arc::new(client), memory })
+        Ok(Self { config: Arc::new(client), verifier, memory })
     }
 
     /// Forgets all sessions that could be continued.
@@ -163,6 +164,7 @@ impl Client {
 #[derive(Debug, Clone)]
 pub struct Server {
     pub(crate) config: Arc<ServerConfig>,
+    pub(crate) verifier: Option<Arc<Verifier>>,
     memory: Arc<ServerMemory>,
 }
 
@@ -184,12 +186,12 @@ impl Server {
         server.require_ems = false;
         server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
-        let memory = Arc::new(ServerMemory::new(verifier));
+        let memory = Arc::new(ServerMemory::new(verifier.clone()));
         server.session_storage = match config.resumption {
             true => Arc::<ServerMemory>::clone(&memory),
             false => Arc::new(NoServerSessionStorage {}),
         };
-        Ok(Self { config: Arc::new(server), memory })
+        Ok(Self { config: Arc::new(server), verifier, memory })
     }
 
     /// Forgets all sessions that could be continued.

@@ -17,6 +17,7 @@ use crate::config::{Client, Server, Version};
 use crate::failure::Failure;
 use crate::hellos::{Beginning, Hellos};
 use crate::lent::{self, Notes};
+use crate::verifier::Verifier;
 
 /// Application data that may lie here until somebody takes it; rustls bounds everything else itself.
 const RECEIVED_BYTES_MAX: usize = 64 << 10;
@@ -30,6 +31,7 @@ const SUCCESS_INDICATION: [u8; 1] = [0];
 /// A conversation.
 pub struct Session {
     connection: Connection,
+    verifier: Option<Arc<Verifier>>,
     notes: Notes,
     output: Vec<u8>,
     received: Vec<u8>,
@@ -45,7 +47,8 @@ impl Session {
         let (config, mut notes) = (Arc::clone(&client.config), Notes::default());
         let connection =
             lent::with(cx, Some(rng), &mut notes, || ClientConnection::new(config, Client::server_name()))?;
-        let mut session = Self::new(connection.into(), notes);
+        let verifier = Some(Arc::clone(&client.verifier));
+        let mut session = Self::new(connection.into(), verifier, notes);
         session.flush(cx, rng);
         Ok(session)
     }
@@ -54,12 +57,13 @@ impl Session {
     pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
         let (config, mut notes) = (Arc::clone(&server.config), Notes::default());
         let connection = lent::with(cx, Some(rng), &mut notes, || ServerConnection::new(config))?;
-        Ok(Self::new(connection.into(), notes))
+        Ok(Self::new(connection.into(), server.verifier.clone(), notes))
     }
 
-    fn new(connection: Connection, notes: Notes) -> Self {
+    fn new(connection: Connection, verifier: Option<Arc<Verifier>>, notes: Notes) -> Self {
         Self {
             connection,
+            verifier,
             notes,
             output: Vec::new(),
             received: Vec::new(),
@@ -192,6 +196,13 @@ impl Session {
     /// Whether this session continues an earlier one: no certificates were exchanged then.
     pub fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// Judges the other side's certificate once more: it may have expired meanwhile, or been revoked.
+    pub fn judge(&self, cx: &mut Ctx<'_>) -> Result<(), Failure> {
+        let chain = self.connection.peer_certificates().ok_or(Failure::NoCertificate)?;
+        let verifier = self.verifier.as_ref().ok_or(Failure::NoCertificate)?;
+        Ok(verifier.judge(chain, cx)?)
     }
 
     /// Both sides have proved themselves, the other one as `identity`: later sessions may continue this one.

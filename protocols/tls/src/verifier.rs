@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keytoll_engine::Ctx;
 use keytoll_engine::credentials::{CertificateError as Engine, PeerCertificate, Trust};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -26,6 +27,12 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
+    /// Judges a chain once more that was good.
+    pub(crate) fn judge(&self, chain: &[CertificateDer<'_>], cx: &mut Ctx<'_>) -> Result<(), Error> {
+        let chain: Vec<&[u8]> = chain.iter().map(|certificate| &**certificate).collect();
+        self.trust.verify(&chain, cx.now, cx.crypto).map(|_| ()).map_err(refused)
+    }
+
     fn chain(&self, end_entity: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
         let chain: Vec<&[u8]> =
             std::iter::once(end_entity).chain(rest.iter().map(|certificate| &**certificate)).collect();

@@ -275,6 +275,14 @@ impl Engine for Aaa {
         self.drain(cx);
     }
 
+    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
+        self.desk.secured(peer, local, names, cx);
+    }
+
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        self.desk.poll_close()
+    }
+
     fn poll(&mut self) -> Option<Output<Event>> {
         self.out.pop_front()
     }

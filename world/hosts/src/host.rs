@@ -165,8 +165,18 @@ impl Engine for Host {
 
     fn poll_close(&mut self) -> Option<(Addr, Addr)> {
         match self {
-            Self::Device(_) | Self::Gateway(_) | Self::Aaa(_) => None,
+            Self::Device(_) | Self::Gateway(_) => None,
+            Self::Aaa(aaa) => aaa.poll_close(),
             Self::Hss(hss) => hss.poll_close(),
+        }
+    }
+
+    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
+        match self {
+            // Neither speaks over streams.
+            Self::Device(_) | Self::Gateway(_) => {}
+            Self::Aaa(aaa) => aaa.secured(peer, local, names, cx),
+            Self::Hss(hss) => hss.secured(peer, local, names, cx),
         }
     }
 

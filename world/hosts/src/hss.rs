@@ -127,6 +127,10 @@ impl Engine for Hss {
         self.diameter.disconnected(peer, local, cx);
     }
 
+    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
+        self.diameter.secured(peer, local, names, cx);
+    }
+
     fn poll(&mut self) -> Option<Output<Event>> {
         self.out.pop_front()
     }

@@ -106,6 +106,20 @@ impl Desk {
         }
     }
 
+    pub(crate) fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
+        if let Self::Hss(desk) = self {
+            desk.client.secured(peer, local, names, cx);
+        }
+    }
+
+    /// The next stream to be closed.
+    pub(crate) fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        match self {
+            Self::Nobody | Self::Own(_) => None,
+            Self::Hss(desk) => desk.client.poll_close(),
+        }
+    }
+
     /// What is to be sent, or who gets which answer.
     pub(crate) fn poll(&mut self) -> Option<Said> {
         match self {

@@ -2,7 +2,8 @@
 //! `FILE` with the extension `keys`.
 //!
 //! It is a [`Tap`] and listens to the trace, two sides of one thing: [`Capture`] can be cloned. Headers of IP and UDP or
-//! TCP are made of the sockets' addresses: fragments and what TCP says by itself are not there.
+//! TCP are made of the sockets' addresses: fragments and what TCP says by itself are not there. Of a secured stream it has what
+//! passed, sealed, and the profile the keys.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -134,7 +135,8 @@ const HEADERS: &str = "headers of IP, UDP and TCP are made of the sockets' addre
 impl Tap for Capture {
     fn sent(&mut self, seen: &Seen<'_>) {
         let mut inner = self.lock();
-        let what = seen.protocol.map(|protocol| inner.remarks.name(THIS_NODE, protocol)).unwrap_or_default();
+        let sealed = || "sealed".to_owned();
+        let what = seen.protocol.map_or_else(sealed, |protocol| inner.remarks.name(THIS_NODE, protocol));
         inner.pass(seen, &format!("sent: {what}"));
     }
 

@@ -11,7 +11,7 @@ use keytoll_native::tun::Received;
 use crate::emulator::{Emulator, Way};
 use crate::guard::{Guard, Panics};
 use crate::segments;
-use crate::streams::{Heard, News};
+use crate::streams::{Around, Guarded, Heard, News};
 use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
 
 /// An engine on real sockets.
@@ -172,10 +172,16 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 if !incoming {
                     looked = true;
                     let next = due.min(end).min(self.emulator.deadline());
-                    self.sockets.wait(now, if inner { Duration::ZERO } else { next.since(now) });
+                    self.wait(now, if inner { Duration::ZERO } else { next.since(now) }, trace);
                 }
             }
         }
+    }
+
+    fn wait(&mut self, now: Time, limit: Duration, trace: &mut dyn Trace) {
+        let Self { sockets, crypto, tap, guard, .. } = self;
+        let cx = &mut Ctx { now, crypto, trace };
+        sockets.wait(limit, &mut Guarded { around: Around { cx, tap: &mut **tap }, guard });
     }
 
     /// Handles one thing of those that have come, or several packets for this machine; false if there is none.
@@ -194,11 +200,15 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
 
     /// Handles one thing of those that have come; false if there is none.
     fn take_one(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
-        let Some(heard) = self.sockets.next(now) else { return false };
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
+        let around = Around { cx: &mut cx, tap: &mut *self.tap };
+        let heard = self.sockets.next(&mut Guarded { around, guard: &mut self.guard });
+        let Some(heard) = heard else { return false };
         match heard {
             Heard::Message(arrival) => {
-                self.tap.received(&arrival.seen(now));
+                if !arrival.is_shown {
+                    self.tap.received(&arrival.seen(now));
+                }
                 if let Some(protocol) = self.emulator.inbound(arrival.from.ip) {
                     // Every datagram of a path takes the link, so none is given back.
                     self.emulator.pass(now, Way::In, arrival.datagram(protocol), cx.trace);
@@ -212,6 +222,10 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 let from = Some(peer);
                 let lose = |engine: &mut E, cx: &mut Ctx<'_>| engine.disconnected(peer, local, cx);
                 self.guard.run(&mut self.engine, from, &mut cx, lose);
+            }
+            Heard::News(News::Secured { peer, local, names }) => {
+                let hear = |engine: &mut E, cx: &mut Ctx<'_>| engine.secured(peer, local, &names, cx);
+                self.guard.run(&mut self.engine, Some(peer), &mut cx, hear);
             }
             Heard::News(News::Discarded { protocol, why }) => {
                 cx.trace.record(Fact::Discarded { protocol, why: why.into() });
@@ -299,7 +313,10 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             self.send(now, trace);
         }
         while let Some((local, peer)) = self.engine.poll_close() {
-            self.sockets.close(local, peer, now);
+            let Self { sockets, crypto, tap, guard, .. } = self;
+            let cx = &mut Ctx { now, crypto, trace };
+            let around = Around { cx, tap: &mut **tap };
+            sockets.close(local, peer, &mut Guarded { around, guard });
         }
         self.arrived.extend(iter::from_fn(|| self.engine.poll_inner()));
     }
@@ -318,12 +335,14 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
 
     /// What cannot be sent is lost, as it could have been on the way; the trace says so.
     fn send(&mut self, at: Time, trace: &mut dyn Trace) {
-        let Self { sockets, outbox, tap, .. } = self;
-        sockets.send(outbox, at, |datagram, sent| match sent {
-            Ok(()) => tap.sent(&Seen::sent(at, datagram)),
+        let Self { sockets, outbox, tap, crypto, guard, .. } = self;
+        let cx = &mut Ctx { now: at, crypto, trace };
+        let mut guarded = Guarded { around: Around { cx, tap: &mut **tap }, guard };
+        sockets.send(outbox, &mut guarded, |datagram, sent, around| match sent {
+            Ok(()) => around.tap.sent(&Seen::sent(at, datagram)),
             Err(why) => {
                 let why = format!("live: not sent to {}: {why}", datagram.to).into();
-                trace.record(Fact::Discarded { protocol: datagram.protocol, why });
+                around.cx.trace.record(Fact::Discarded { protocol: datagram.protocol, why });
             }
         });
         outbox.clear();

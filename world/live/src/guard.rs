@@ -3,7 +3,8 @@
 //!
 //! What a panic says is not kept: it may quote what it was given, keys and passwords among it. Where it happened is enough to
 //! find it. What was half changed is not looked at again: an IKE SA is out of the tables of its endpoint while it handles a
-//! message, an EAP conversation is refused, and everything else is as it was before the input.
+//! message, an EAP conversation is refused, a stream whose bytes it was over is closed, and everything else is as it was before
+//! the input.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -61,6 +62,14 @@ impl Guard {
         is_done
     }
 
+    /// Lets something else than the engine act for a peer; none if it panicked.
+    pub(crate) fn shield<T>(&mut self, from: Addr, act: impl FnOnce() -> T) -> Option<T> {
+        if !self.is_up {
+            return Some(act());
+        }
+        watch(act).map_err(|place| self.note(place, Some(from))).ok()
+    }
+
     fn note(&mut self, place: String, from: Option<Addr>) {
         self.panics.get_or_insert(Panics { count: 0, place, from }).count += 1;
     }
@@ -72,7 +81,7 @@ thread_local! {
 }
 
 /// Does something; if it panics, gives the place.
-fn watch(act: impl FnOnce()) -> Result<(), String> {
+fn watch<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

@@ -21,6 +21,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) transport: Transport,
     pub(crate) protocol: Option<Protocol>,
     pub(crate) bytes: &'a [u8],
+    /// Whether taps have seen it pass, sealed.
+    pub(crate) is_shown: bool,
 }
 
 impl<'a> Arrival<'a> {
@@ -32,7 +34,7 @@ impl<'a> Arrival<'a> {
 
     /// As a tap sees it.
     pub(crate) const fn seen(&self, at: Time) -> Seen<'a> {
-        let Self { from, to, transport, protocol, bytes } = *self;
+        let Self { from, to, transport, protocol, bytes, .. } = *self;
         Seen { at, transport, from, to, protocol, bytes }
     }
 }

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
-use crate::streams::{Heard, Streaming, Streams};
+use crate::streams::{Around, Guarded, Heard, Streaming, Streams};
 use crate::udp::Port;
 use crate::wake::Bell;
 use crate::{Waker, joined};
@@ -104,9 +104,10 @@ impl Sockets {
     }
 
     /// Waits until something arrives, somebody rings or `limit` is over.
-    pub(crate) fn wait(&mut self, now: Time, limit: Duration) {
+    pub(crate) fn wait(&mut self, limit: Duration, guarded: &mut Guarded<'_, '_>) {
+        let now = guarded.around.cx.now;
         let Self { ports, streams, interface, bell, .. } = self;
-        streams.iter_mut().for_each(|streams| streams.expire(now));
+        streams.iter_mut().for_each(|streams| streams.expire(guarded));
         let late = streams.as_ref().map_or(Time::MAX, |streams| streams.deadline(now));
         let bell_fd = PollFd::new(bell.as_fd(), PollFlags::POLLIN);
         let port_fds = ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
@@ -118,11 +119,11 @@ impl Sockets {
         if ppoll(&mut watched, Some(limit.min(late.since(now)).into()), None).unwrap_or(0) > 0 {
             let flags: Vec<_> =
                 watched.iter().map(|one| one.revents().unwrap_or(PollFlags::empty())).collect();
-            self.ready(&flags, now);
+            self.ready(&flags, guarded);
         }
     }
 
-    fn ready(&mut self, flags: &[PollFlags], now: Time) {
+    fn ready(&mut self, flags: &[PollFlags], guarded: &mut Guarded<'_, '_>) {
         let (bell, others) = flags.split_at(1);
         // Packets of this machine are looked for in any case.
         let sockets = &others[usize::from(self.interface.is_some())..];
@@ -133,12 +134,12 @@ impl Sockets {
         let readable = ports.iter().enumerate().filter(|(_, flags)| !flags.is_empty());
         self.readable.extend(readable.map(|(port, _)| port));
         if let Some(open) = &mut self.streams {
-            open.ready(streams, now);
+            open.ready(streams, guarded);
         }
     }
 
     /// The next of what had come at the last wait.
-    pub(crate) fn next(&mut self, now: Time) -> Option<Heard<'_>> {
+    pub(crate) fn next(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Heard<'_>> {
         while self.inbox.is_empty()
             && let Some(port) = self.readable.pop_front()
         {
@@ -148,25 +149,34 @@ impl Sockets {
         if let Some((from, bytes)) = self.inbox.take() {
             let port = &self.ports[self.reading];
             let (transport, protocol) = (Transport::Udp, port.protocol(from, bytes));
-            return Some(Heard::Message(Arrival { from, to: port.local(), transport, protocol, bytes }));
+            let arrival = Arrival { from, to: port.local(), transport, protocol, bytes, is_shown: false };
+            return Some(Heard::Message(arrival));
         }
-        self.streams.as_mut()?.next(now)
+        self.streams.as_mut()?.next(guarded)
     }
 
-    /// Sends each through the socket of its own local address; gives for each what came of it.
+    /// Sends each through the socket of its own local address; says for each what came of it, but for what a secured stream
+    /// has taken: of that the tap sees what passes.
     pub(crate) fn send(
         &mut self,
         datagrams: &[Datagram],
-        now: Time,
-        mut done: impl FnMut(&Datagram, io::Result<()>),
+        guarded: &mut Guarded<'_, '_>,
+        mut done: impl FnMut(&Datagram, io::Result<()>, &mut Around<'_, '_>),
     ) {
         for group in datagrams.chunk_by(|a, b| (a.from, a.transport) == (b.from, b.transport)) {
             match group[0].transport {
-                Transport::Udp => self.send_udp(group, &mut done),
-                Transport::Tcp => group.iter().for_each(|one| done(one, self.send_tcp(one, now))),
+                Transport::Udp => self.send_udp(group, |one, sent| done(one, sent, &mut guarded.around)),
+                Transport::Tcp => {
+                    for one in group {
+                        let sent = self.send_tcp(one, guarded);
+                        if sent.is_err() || self.streams.as_ref().is_some_and(Streams::is_clear) {
+                            done(one, sent, &mut guarded.around);
+                        }
+                    }
+                }
                 Transport::Ip => {
                     let why = || io::Error::other("directly on IP needs a raw socket; use UDP encapsulation");
-                    group.iter().for_each(|one| done(one, Err(why())));
+                    group.iter().for_each(|one| done(one, Err(why()), &mut guarded.around));
                 }
             }
         }
@@ -181,14 +191,14 @@ impl Sockets {
     }
 
     /// Closes the stream between two addresses when what was said on it is sent.
-    pub(crate) fn close(&mut self, local: Addr, peer: Addr, now: Time) {
+    pub(crate) fn close(&mut self, local: Addr, peer: Addr, guarded: &mut Guarded<'_, '_>) {
         if let Some(streams) = &mut self.streams {
-            streams.close((local, peer), now);
+            streams.close((local, peer), guarded);
         }
     }
 
-    fn send_tcp(&mut self, message: &Datagram, now: Time) -> io::Result<()> {
+    fn send_tcp(&mut self, message: &Datagram, guarded: &mut Guarded<'_, '_>) -> io::Result<()> {
         let nobody = || io::Error::other("these sockets do not speak over TCP");
-        self.streams.as_mut().ok_or_else(nobody)?.send(message, now)
+        self.streams.as_mut().ok_or_else(nobody)?.send(message, guarded)
     }
 }

@@ -7,4 +7,5 @@ mod emulator;
 mod hosts;
 mod interface;
 mod pair;
+mod secured;
 mod streams;

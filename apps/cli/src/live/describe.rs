@@ -82,7 +82,10 @@ fn aaa(plan: &AaaPlan) -> Vec<Line> {
     let mut lines = vec![("EAP", methods(&plan.methods)), ("RADIUS clients", list(&clients))];
     lines.push(("users", plan.users.len().to_string()));
     match &plan.hss {
-        Some(hss) => lines.push(("HSS", hss.server.to_string())),
+        Some(hss) => {
+            lines.push(("HSS", hss.server.to_string()));
+            lines.extend(hss.tls.as_ref().map(|tls| ("  in TLS", tls.value.peer_names.join(" "))));
+        }
         None => lines.push(("subscribers", plan.subscribers.len().to_string())),
     }
     lines
@@ -90,7 +93,10 @@ fn aaa(plan: &AaaPlan) -> Vec<Line> {
 
 fn hss(plan: &HssPlan) -> Vec<Line> {
     let peers = plan.peers.as_ref().map_or_else(|| "anybody".to_owned(), |peers| list(peers));
-    vec![("Diameter peers", peers), ("subscribers", plan.subscribers.len().to_string())]
+    let mut lines = vec![("Diameter peers", peers)];
+    lines.extend(plan.tls.as_ref().map(|tls| ("  in TLS", tls.value.peer_names.join(" "))));
+    lines.push(("subscribers", plan.subscribers.len().to_string()));
+    lines
 }
 
 fn connection(plan: &ConnectionPlan) -> Vec<Line> {

@@ -61,10 +61,10 @@ impl Node {
     /// Opens what the plan names, binds, and watches for signals.
     pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
-        let (sockets, locals) = open::bind(&blueprint)?;
+        let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+        let (sockets, locals) = open::bind(&blueprint, &seed)?;
         let trusts = blueprint.trusts();
         let listening = sockets.locals();
-        let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let clock = Clock::start();
         let mut host = blueprint.build(&locals, &seed);
         let (tun, sockets) = match Tun::open(plan)? {

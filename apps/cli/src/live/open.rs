@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use keytoll_engine::Addr;
+use keytoll_engine::{Addr, Seed};
 use keytoll_lab::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_scenario::node::{PEERS, Role};
@@ -67,7 +67,7 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
 }
 
 /// What is bound, and where in the order that the blueprint wants.
-pub(crate) fn bind(blueprint: &Blueprint) -> Result<(Sockets, Vec<Addr>), Report> {
+pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<Addr>), Report> {
     let (mut udp, mut tcp, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in blueprint.sockets() {
         match wanted {
@@ -77,7 +77,8 @@ pub(crate) fn bind(blueprint: &Blueprint) -> Result<(Sockets, Vec<Addr>), Report
         }
     }
     let expected = blueprint.expected();
-    let streaming = Streaming { expected, ..Streaming::new(Protocol::Diameter, diameter_length) };
+    let secure = blueprint.secure(seed);
+    let streaming = Streaming { expected, secure, ..Streaming::new(Protocol::Diameter, diameter_length) };
     let sockets = Sockets::bind(&udp)
         .and_then(|sockets| sockets.streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;

@@ -7,8 +7,10 @@
     reason = "programs take real time and real sockets"
 )]
 
+mod diameter_tls;
 mod eap;
 mod mistakes;
+mod office;
 mod revocation;
 mod support;
 

@@ -1,74 +1,12 @@
 //! Certificates that stop counting while programs run: revoked, expired, or with a revocation list that did.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use keytoll_crypto::{Real, keys};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential};
-use keytoll_pki::{Authority, Request, Validity, pem};
+use keytoll_pki::Validity;
 
-use super::support::{Dir, Node, aaa, eap_device, eap_gateway, gateway, keytoll};
+use super::office::{DAY, Office, dns, email, now};
+use super::support::{Dir, Node, aaa, eap_device, eap_gateway, gateway, keytoll, wait_for, wait_for_again};
 use super::text;
-
-const DAY: u64 = 86_400;
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
-}
-
-/// An authority of the test, whose files are in a directory.
-struct Office<'a> {
-    dir: &'a Dir,
-    authority: Authority,
-}
-
-impl<'a> Office<'a> {
-    fn new(dir: &'a Dir, seed: u64, validity: Validity) -> Self {
-        let mut make_key = keys::generate as fn(_, &mut _) -> _;
-        let mut crypto = Real::default();
-        let seed = Seed::from(seed);
-        let authority = Authority::new(KeyKind::EcdsaP256, validity, &seed, &mut make_key, &mut crypto);
-        Self { dir, authority }
-    }
-
-    fn of_today(dir: &'a Dir) -> Self {
-        Self::new(dir, 1, Validity { from_unix_seconds: now() - DAY, until_unix_seconds: now() + DAY })
-    }
-
-    fn root(&self, file: &str) {
-        pem::write_certificates(&self.dir.path(file), &[self.authority.anchor()]).unwrap();
-    }
-
-    fn issue(&mut self, name: &str, alternative: AlternativeName) -> Credential {
-        let mut make_key = keys::generate as fn(_, &mut _) -> _;
-        let alternatives = [alternative];
-        let request =
-            Request { name, alternatives: &alternatives, kind: KeyKind::EcdsaP256, chain_length: 2 };
-        let credential = self.authority.issue(&request, &mut make_key, &mut Real::default());
-        pem::write_certificates(&self.dir.path(&format!("{name}.crt")), &credential.chain).unwrap();
-        let pkcs8 = keys::to_pkcs8(&credential.key).unwrap();
-        pem::write_private_key(&self.dir.path(&format!("{name}.key")), &pkcs8).unwrap();
-        credential
-    }
-
-    /// Writes a list that holds for so long, beside the file first: nobody reads half of it.
-    fn list(&self, file: &str, revoked: &[&Credential], seconds: u64) {
-        let revoked: Vec<&[u8]> = revoked.iter().map(|credential| &credential.chain[0][..]).collect();
-        let dates = Validity { from_unix_seconds: now() - 1, until_unix_seconds: now() + seconds };
-        let lists = self.authority.revocation_lists(&revoked, dates, &mut Real::default());
-        pem::write_revocation_lists(&self.dir.path("list.part"), &lists).unwrap();
-        std::fs::rename(self.dir.path("list.part"), self.dir.path(file)).unwrap();
-    }
-}
-
-fn dns(name: &str) -> AlternativeName {
-    AlternativeName::Dns(name.into())
-}
-
-fn email(name: &str) -> AlternativeName {
-    AlternativeName::Email(name.into())
-}
 
 /// A gateway with a certificate that demands one of devices, and the same for a device.
 fn by_certificate(file: &str, name: &str, more: &str) -> String {
@@ -83,18 +21,6 @@ fn by_certificate(file: &str, name: &str, more: &str) -> String {
 
 fn device_file(gw: &Node, more: &str) -> String {
     by_certificate(&super::support::device(gw, super::support::PSK), "ue", more)
-}
-
-fn wait_for(node: &Node, words: &str) {
-    wait_for_again(node, words, 1);
-}
-
-fn wait_for_again(node: &Node, words: &str, times: usize) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while node.log().matches(words).count() < times {
-        assert!(Instant::now() < end, "no {words:?} in\n{}", node.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -160,6 +160,19 @@ impl Drop for Node {
     }
 }
 
+/// Waits until the log has these words.
+pub(crate) fn wait_for(node: &Node, words: &str) {
+    wait_for_again(node, words, 1);
+}
+
+pub(crate) fn wait_for_again(node: &Node, words: &str, times: usize) {
+    let end = Instant::now() + LIMIT;
+    while node.log().matches(words).count() < times {
+        assert!(Instant::now() < end, "no {words:?} in\n{}", node.log());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 pub(crate) const PSK: &str = "a key of the test";
 pub(crate) const RADIUS_SECRET: &str = "a secret of RADIUS";
 pub(crate) const PASSWORD: &str = "a password of the test";

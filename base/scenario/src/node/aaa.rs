@@ -7,6 +7,7 @@ use keytoll_engine::crypto::Secret;
 use super::eap::{EapMethod, TlsPlan, methods, tls};
 use super::files::Files;
 use super::network::{LOOPBACK, address, own_port, socket};
+use super::peer_tls::{self, PeerTlsPlan, peer_tls};
 use super::subscriber::{self, SubscriberPlan};
 use super::{Placed, ROLE};
 use crate::diagnostic::ScenarioError;
@@ -55,6 +56,8 @@ pub struct HssAccessPlan {
     pub realm: String,
     /// For how many authentications vectors are asked at a time.
     pub batch: u8,
+    /// What secures Diameter; none: nothing does.
+    pub tls: Option<Placed<PeerTlsPlan>>,
 }
 
 const KEYS: &[&str] = &[
@@ -88,7 +91,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, Scena
         users: document.or("users", Vec::new(), |item| users(item, files))?,
         tls: tls(document, &methods, files)?,
         subscribers: subscriber::all(document, files)?,
-        hss: document.or("hss", None, |item| hss(item.table()?).map(Some))?,
+        hss: document.or("hss", None, |item| hss(item.table()?, files).map(Some))?,
         pseudonyms: document.or("pseudonyms", true, Item::boolean)?,
         fast_reauth: document
             .or("fast_reauth", 16, |item| item.integer(0..=65_535).map(|count| count as u16))?,
@@ -154,11 +157,14 @@ fn users(item: &Item, files: &mut Files) -> Result<Vec<(String, Secret)>, Scenar
     entries.map(|entry| Ok((entry.key.clone(), files.secret(&entry.item)?))).collect()
 }
 
-fn hss(table: &Table) -> Result<HssAccessPlan, ScenarioError> {
+fn hss(table: &Table, files: &mut Files) -> Result<HssAccessPlan, ScenarioError> {
     const WHAT: &str = "`hss`";
-    table.only(WHAT, &["server", "local", "realm", "batch"])?;
+    table.only(WHAT, &["server", "local", "realm", "batch", "tls"])?;
+    let tls = peer_tls(table, files)?;
+    let port = if tls.is_some() { peer_tls::PORT } else { 3868 };
     Ok(HssAccessPlan {
-        server: socket(table.need("server", WHAT)?, 3868)?,
+        server: socket(table.need("server", WHAT)?, port)?,
+        tls,
         local: table.or("local", None, |item| address(item).map(Some))?,
         realm: table.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
         batch: table

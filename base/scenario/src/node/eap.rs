@@ -205,7 +205,7 @@ fn read(table: &Table, files: &mut Files) -> Result<TlsPlan, ScenarioError> {
 }
 
 /// One version, or both.
-fn versions(item: &Item) -> Result<(TlsVersion, TlsVersion), ScenarioError> {
+pub(super) fn versions(item: &Item) -> Result<(TlsVersion, TlsVersion), ScenarioError> {
     let versions = item.some_elements("version")?.iter().map(tls_version).collect::<Result<Vec<_>, _>>()?;
     let has = |version| versions.contains(&version);
     Ok(match (has(TlsVersion::Tls12), has(TlsVersion::Tls13)) {

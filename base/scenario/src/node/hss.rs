@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 
-use super::ROLE;
 use super::files::Files;
 use super::network::{LOOPBACK, address, addresses, own_port};
+use super::peer_tls::{self, PeerTlsPlan, peer_tls};
 use super::subscriber::{self, SubscriberPlan};
+use super::{Placed, ROLE};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Table;
 
@@ -22,11 +23,13 @@ pub struct HssPlan {
     pub realm: String,
     /// Who may ask, by address; none: anybody, which only loopback allows.
     pub peers: Option<Vec<IpAddr>>,
+    /// What secures Diameter; none: nothing does.
+    pub tls: Option<Placed<PeerTlsPlan>>,
     /// Its subscribers.
     pub subscribers: Vec<SubscriberPlan>,
 }
 
-const KEYS: &[&str] = &[ROLE, "listen", "port", "name", "realm", "peers", "subscriber"];
+const KEYS: &[&str] = &[ROLE, "listen", "port", "name", "realm", "peers", "tls", "subscriber"];
 
 /// What to do about an HSS that would answer anybody.
 pub const PEERS: &str = "`peers = [\"the address of the AAA server\"]`";
@@ -40,9 +43,11 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<HssPlan, Scena
         let message = format!("an HSS on {listen} needs `peers`: whoever may ask gets keys of subscribers");
         return Err(item.spot.error(message, "others can reach it here").hint(PEERS));
     }
+    let tls = peer_tls(document, files)?;
     Ok(HssPlan {
         listen,
-        port: own_port(document, "port", 3868)?,
+        port: own_port(document, "port", if tls.is_some() { peer_tls::PORT } else { 3868 })?,
+        tls,
         name: document.or("name", "hss".to_owned(), |item| item.text("a name").map(str::to_owned))?,
         realm: document.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
         peers: document.or("peers", None, |item| addresses(item).map(Some))?,

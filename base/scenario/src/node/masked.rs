@@ -19,6 +19,7 @@ const SHOWN_KEYS: &[&str] = &[
     "name",
     "realm",
     "peers",
+    "peer_names",
     "identifier",
     "connection",
     "radius",

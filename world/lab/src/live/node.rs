@@ -225,6 +225,10 @@ impl Engine for Watched {
         self.watch(cx, |host, cx| host.disconnected(peer, local, cx));
     }
 
+    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
+        self.host.poll_close()
+    }
+
     fn poll(&mut self) -> Option<Output<Event>> {
         let _role = heap::enter(ROLE);
         self.host.poll()

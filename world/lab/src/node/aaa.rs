@@ -13,6 +13,7 @@ use keytoll_radius::server;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
 
+use super::secure::{self, Settings};
 use super::subscribers::Records;
 use super::trusts::Drawn;
 use super::{Place, Wanted, eap};
@@ -27,6 +28,7 @@ pub(super) struct Blueprint {
     plan: AaaPlan,
     eap: Arc<ServerConfig>,
     records: Records,
+    tls: Option<Settings>,
 }
 
 impl fmt::Debug for Blueprint {
@@ -38,7 +40,13 @@ impl fmt::Debug for Blueprint {
 impl Blueprint {
     pub(super) fn draw(plan: &AaaPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
         let (eap, records) = (eap::server(plan, trusts)?, Records::read(&plan.subscribers)?);
-        Ok(Self { plan: plan.clone(), eap, records })
+        let tls = plan.hss.as_ref().and_then(|hss| hss.tls.as_ref());
+        let tls = tls.map(|tls| secure::client(tls, &plan.name, trusts)).transpose()?;
+        Ok(Self { plan: plan.clone(), eap, records, tls })
+    }
+
+    pub(super) const fn tls(&self) -> Option<&Settings> {
+        self.tls.as_ref()
     }
 
     pub(super) fn sockets(&self) -> Vec<Wanted> {
@@ -71,5 +79,6 @@ impl Blueprint {
 fn access(plan: HssAccessPlan, host: String, local: Addr) -> HssAccess {
     let name = Name { host, realm: plan.realm.clone() };
     let diameter = diameter::Config::new(local, plan.server.into(), name, plan.realm);
+    let diameter = diameter::Config { secured: plan.tls.is_some(), ..diameter };
     HssAccess { diameter, batch: plan.batch, kept_max: SUBSCRIBERS_KEPT_MAX }
 }

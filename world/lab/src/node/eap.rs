@@ -263,12 +263,17 @@ const fn binding(plan: &TlsPlan) -> Binding {
 
 /// What both sides have in common.
 fn common(plan: &TlsPlan) -> Config {
+    let (oldest, newest) = versions(plan.versions);
+    Config { oldest, newest, resumption: plan.resumption, ..Config::new() }
+}
+
+/// From and to.
+pub(super) fn versions((oldest, newest): (TlsVersion, TlsVersion)) -> (Version, Version) {
     let version = |version| match version {
         TlsVersion::Tls12 => Version::Tls12,
         TlsVersion::Tls13 => Version::Tls13,
     };
-    let (oldest, newest) = plan.versions;
-    Config { oldest: version(oldest), newest: version(newest), resumption: plan.resumption, ..Config::new() }
+    (version(oldest), version(newest))
 }
 
 fn framing(plan: &TlsPlan) -> Framing {

@@ -11,12 +11,15 @@ use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::HssPlan;
 
 use super::Wanted;
+use super::secure::{self, Settings};
 use super::subscribers::Records;
+use super::trusts::Drawn;
 
 /// An HSS without addresses.
 pub(super) struct Blueprint {
     plan: HssPlan,
     records: Records,
+    tls: Option<Settings>,
 }
 
 impl fmt::Debug for Blueprint {
@@ -26,8 +29,13 @@ impl fmt::Debug for Blueprint {
 }
 
 impl Blueprint {
-    pub(super) fn draw(plan: &HssPlan) -> Result<Self, ScenarioError> {
-        Ok(Self { plan: plan.clone(), records: Records::read(&plan.subscribers)? })
+    pub(super) fn draw(plan: &HssPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
+        let tls = plan.tls.as_ref().map(|tls| secure::server(tls, &plan.name, trusts)).transpose()?;
+        Ok(Self { plan: plan.clone(), records: Records::read(&plan.subscribers)?, tls })
+    }
+
+    pub(super) const fn tls(&self) -> Option<&Settings> {
+        self.tls.as_ref()
     }
 
     pub(super) fn sockets(&self) -> Vec<Wanted> {
@@ -40,9 +48,10 @@ impl Blueprint {
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Hss {
         let admitted = self.expected();
-        let Self { plan, records } = self;
+        let Self { plan, records, tls } = self;
         let name = Name { host: plan.name, realm: plan.realm };
-        let diameter = server::Config { admitted, ..server::Config::new(locals[0], name) };
+        let diameter =
+            server::Config { admitted, secured: tls.is_some(), ..server::Config::new(locals[0], name) };
         Hss::new(HssConfig { diameter, subscribers: records.centre(seed) })
     }
 }

@@ -13,6 +13,7 @@ mod files;
 mod gateway;
 mod hss;
 mod ike;
+mod secure;
 mod subscribers;
 mod trusts;
 
@@ -20,11 +21,13 @@ pub(crate) use ike::{exchange, half_open};
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// What cuts a stream of Diameter into messages.
 pub use keytoll_diameter::wire::message::length as diameter_length;
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::Host;
+use keytoll_live::Secure;
 use keytoll_scenario::{NodePlan, ScenarioError};
 use trusts::Drawn;
 
@@ -81,7 +84,7 @@ impl Blueprint {
             NodePlan::Gateway(plan) => Role::Gateway(Box::new(gateway::Blueprint::draw(plan, &trusts)?)),
             NodePlan::Device(plan) => Role::Device(Box::new(device::Blueprint::draw(plan, &trusts)?)),
             NodePlan::Aaa(plan) => Role::Aaa(Box::new(aaa::Blueprint::draw(plan, &trusts)?)),
-            NodePlan::Hss(plan) => Role::Hss(Box::new(hss::Blueprint::draw(plan)?)),
+            NodePlan::Hss(plan) => Role::Hss(Box::new(hss::Blueprint::draw(plan, &trusts)?)),
         };
         Ok(Self { role, trusts: trusts.finish() })
     }
@@ -107,6 +110,16 @@ impl Blueprint {
             Role::Hss(blueprint) => blueprint.expected(),
             Role::Gateway(_) | Role::Device(_) | Role::Aaa(_) => None,
         }
+    }
+
+    /// What secures its streams; none: nothing does.
+    pub fn secure(&self, seed: &Seed) -> Option<Arc<dyn Secure>> {
+        let settings = match &self.role {
+            Role::Gateway(_) | Role::Device(_) => None,
+            Role::Aaa(blueprint) => blueprint.tls(),
+            Role::Hss(blueprint) => blueprint.tls(),
+        };
+        settings.map(|settings| settings.with_seed(seed))
     }
 
     /// The host, with its sockets at these addresses.

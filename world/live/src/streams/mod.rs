@@ -6,24 +6,39 @@
 //!
 //! Whoever calls may be anybody. Strangers, where it is said who is none, share a few places among themselves, no address
 //! has more than its share, and who says nothing in time is hung up on: the places of others stay theirs.
+//!
+//! ```text
+//!   engine --message--> Connection --clear or by way of its Channel--> socket
+//!   engine <--message-- Framer <-----clear or by way of its Channel--- socket
+//! ```
+//!
+//! What secures a stream is a [`Channel`]: no message passes before the peer is proved, the engine hears first which names
+//! were ([`keytoll_engine::Engine::secured`]), and a tap sees what passes the socket, sealed. A panic while one stream is
+//! handled costs that stream.
 
+mod channel;
 mod connection;
 mod framer;
+mod secured;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Time, Transport};
+use keytoll_engine::{Addr, Ctx, Datagram, Time, Transport};
 use nix::poll::{PollFd, PollFlags};
 
+use crate::Tap;
 use crate::bind::{self, BindError};
+use crate::guard::Guard;
 use crate::inbox::Arrival;
-use connection::{Connection, READ_BYTES};
+pub use channel::{Broken, Channel, Secure};
+use connection::{Connection, READ_BYTES, Reading};
 pub use framer::MessageLength;
 
 /// What is spoken over streams, and within which limits.
@@ -33,6 +48,8 @@ pub struct Streaming {
     pub protocol: Protocol,
     /// How long they are.
     pub length: MessageLength,
+    /// What secures them; none: nothing does.
+    pub secure: Option<Arc<dyn Secure>>,
     /// Most connections at a time; whoever calls beyond that is hung up on.
     pub connections_max: usize,
     /// Most of them that one address calls; of IPv6 one network of 64 bits.
@@ -41,9 +58,9 @@ pub struct Streaming {
     pub expected: Option<BTreeSet<IpAddr>>,
     /// Most connections that those call who are not expected.
     pub strangers_max: usize,
-    /// How long a peer we call may take to answer.
+    /// How long a peer we call may take to answer, and then to prove itself where streams are secured.
     pub connect_within: Duration,
-    /// How long a peer that calls may take for its first whole message.
+    /// How long a peer that calls may take for its first whole message, whatever has to go before it.
     pub first_message_within: Duration,
     /// How long such a peer may be quiet afterwards; its watchdog (RFC 3539 §3.4) speaks sooner.
     pub quiet_max: Duration,
@@ -57,6 +74,7 @@ impl Streaming {
         Self {
             protocol,
             length,
+            secure: None,
             connections_max: 256,
             per_address_max: 16,
             expected: None,
@@ -72,11 +90,43 @@ impl Streaming {
 /// Which connection: our address as the engine knows it, and the peer's.
 type Key = (Addr, Addr);
 
+/// What a stream may use while it reads and writes.
+pub(crate) struct Around<'a, 'b> {
+    pub(crate) cx: &'a mut Ctx<'b>,
+    /// Sees what secured streams carry.
+    pub(crate) tap: &'a mut dyn Tap,
+}
+
+/// The same for all streams, under guard.
+pub(crate) struct Guarded<'a, 'b> {
+    pub(crate) around: Around<'a, 'b>,
+    pub(crate) guard: &'a mut Guard,
+}
+
+impl<'b> Guarded<'_, 'b> {
+    const fn now(&self) -> Time {
+        self.around.cx.now
+    }
+
+    /// Does something for one connection; a panic costs that connection only.
+    fn shield<T>(
+        &mut self,
+        peer: Addr,
+        act: impl FnOnce(&mut Around<'_, 'b>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let Self { around, guard } = self;
+        let acted = guard.shield(peer, || act(around));
+        acted.unwrap_or_else(|| Err(io::Error::other("a mistake of this program's")))
+    }
+}
+
 /// What happened besides messages.
 #[derive(Debug)]
 pub(crate) enum News {
     /// This connection is gone.
     Lost { peer: Addr, local: Addr },
+    /// The peer of this connection has proved these names.
+    Secured { peer: Addr, local: Addr, names: Vec<String> },
     /// Something could not be used, or was not let in.
     Discarded { protocol: Protocol, why: String },
 }
@@ -138,20 +188,25 @@ impl Streams {
     }
 
     /// Sends a message to a peer, calling it first if need be.
-    pub(crate) fn send(&mut self, message: &Datagram, now: Time) -> io::Result<()> {
+    pub(crate) fn send(&mut self, message: &Datagram, guarded: &mut Guarded<'_, '_>) -> io::Result<()> {
         let key = (message.from, message.to);
         if !self.connections.contains_key(&key) {
-            self.call(key, now)?;
+            self.call(key, guarded)?;
         }
-        let connection = self.connections.get_mut(&key).expect("it was there, or is now");
-        let sent = connection.send(&message.bytes, &self.config);
+        let sent = self
+            .act(key, guarded, |connection, config, around| connection.send(&message.bytes, config, around));
         if sent.is_err() {
             self.lose(key);
         }
         sent
     }
 
-    fn call(&mut self, key: Key, now: Time) -> io::Result<()> {
+    /// Whether taps see messages pass; what is secured they see sealed.
+    pub(crate) const fn is_clear(&self) -> bool {
+        self.config.secure.is_none()
+    }
+
+    fn call(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) -> io::Result<()> {
         let (local, peer) = key;
         if self.listeners.iter().any(|(listened, _)| *listened == local) {
             return Err(io::Error::other("its connection is gone"));
@@ -159,7 +214,7 @@ impl Streams {
         if self.connections.len() >= self.config.connections_max {
             return Err(io::Error::other("too many connections"));
         }
-        match Connection::call(local, peer, &self.config, now) {
+        match guarded.shield(peer, |around| Connection::call(key, &self.config, around)) {
             Ok(connection) => drop(self.connections.insert(key, connection)),
             Err(why) => {
                 self.news.push_back(News::Lost { peer, local });
@@ -169,10 +224,23 @@ impl Streams {
         Ok(())
     }
 
+    /// Lets one connection act.
+    fn act<T>(
+        &mut self,
+        key: Key,
+        guarded: &mut Guarded<'_, '_>,
+        act: impl FnOnce(&mut Connection, &Streaming, &mut Around<'_, '_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return Err(io::Error::other("its connection is gone"));
+        };
+        guarded.shield(key.1, |around| act(connection, &self.config, around))
+    }
+
     /// Closes a connection when what was said on it is sent.
-    pub(crate) fn close(&mut self, key: Key, now: Time) {
-        if let Some(connection) = self.connections.get_mut(&key)
-            && let Err(why) = connection.close(now)
+    pub(crate) fn close(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) {
+        if self.connections.contains_key(&key)
+            && let Err(why) = self.act(key, guarded, |connection, _, around| connection.close(around))
         {
             self.fail(key, &why);
         }
@@ -196,35 +264,37 @@ impl Streams {
     }
 
     /// The next of what had come at the last look.
-    pub(crate) fn next(&mut self, now: Time) -> Option<Heard<'_>> {
-        let ((local, peer), place) = match self.find(now)? {
+    pub(crate) fn next(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Heard<'_>> {
+        let ((local, peer), place) = match self.find(guarded)? {
             Found::News(news) => return Some(Heard::News(news)),
             Found::Message(key, place) => (key, place),
         };
         let bytes = self.connections.get(&(local, peer))?.message(place);
         let (transport, protocol) = (Transport::Tcp, Some(self.config.protocol));
-        Some(Heard::Message(Arrival { from: peer, to: local, transport, protocol, bytes }))
+        let is_shown = self.config.secure.is_some();
+        Some(Heard::Message(Arrival { from: peer, to: local, transport, protocol, bytes, is_shown }))
     }
 
-    fn find(&mut self, now: Time) -> Option<Found> {
+    fn find(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Found> {
         loop {
             if let Some(news) = self.news.pop_front() {
                 return Some(Found::News(news));
             }
             if let Some(key) = self.reading
-                && let Some(place) = self.cut(key, now)
+                && let Some(place) = self.cut(key, guarded)
             {
                 return Some(Found::Message(key, place));
             }
             self.reading = None;
             if self.news.is_empty() {
                 let key = self.readable.pop_front()?;
-                self.reading = self.read(key).then_some(key);
+                self.reading = self.read(key, guarded).then_some(key);
             }
         }
     }
 
-    fn cut(&mut self, key: Key, now: Time) -> Option<Range<usize>> {
+    fn cut(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) -> Option<Range<usize>> {
+        let now = guarded.now();
         match self.connections.get_mut(&key)?.cut(&self.config, now) {
             Ok(place) => place,
             Err(why) => {
@@ -235,24 +305,52 @@ impl Streams {
     }
 
     /// False if nothing more will come.
-    fn read(&mut self, key: Key) -> bool {
-        let Some(connection) = self.connections.get_mut(&key) else { return false };
-        match connection.read(&mut self.buffer) {
-            Ok(true) => return true,
-            Ok(false) => self.lose(key),
+    fn read(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) -> bool {
+        if !self.connections.contains_key(&key) {
+            return false;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.act(key, guarded, |connection, _, around| connection.read(&mut buffer, around));
+        self.buffer = buffer;
+        match read {
+            Ok(Reading::On) => return true,
+            Ok(Reading::Proved(names)) => {
+                let (local, peer) = key;
+                self.news.push_back(News::Secured { peer, local, names });
+                return true;
+            }
+            Ok(Reading::Refused(why)) => self.refuse(key, &why),
+            Ok(Reading::End) => self.lose(key),
             Err(why) => self.fail(key, &why),
         }
         false
     }
 
-    /// Gives up what has taken too long.
-    pub(crate) fn expire(&mut self, now: Time) {
+    /// A connection closes for this reason as soon as the peer was told.
+    fn refuse(&mut self, key: Key, why: &dyn std::fmt::Display) {
+        self.discard(format!("live: connection with {} refused: {why}", key.1));
+    }
+
+    /// Gives up what has taken too long, and closes what counts no more.
+    pub(crate) fn expire(&mut self, guarded: &mut Guarded<'_, '_>) {
+        let now = guarded.now();
         let late = |(key, connection): (&Key, &Connection)| {
             let (until, why) = connection.deadline();
             (until <= now).then_some((*key, why))
         };
         let late: Vec<_> = self.connections.iter().filter_map(late).collect();
         late.into_iter().for_each(|(key, why)| self.fail(key, &why));
+        let due = |(key, connection): (&Key, &Connection)| (connection.judge_at() <= now).then_some(*key);
+        let due: Vec<_> = self.connections.iter().filter_map(due).collect();
+        due.into_iter().for_each(|key| self.judge(key, guarded));
+    }
+
+    fn judge(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) {
+        match self.act(key, guarded, |connection, _, around| Ok(connection.judge(around))) {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => self.refuse(key, &why),
+            Err(why) => self.fail(key, &why),
+        }
     }
 
     /// When something will have taken too long; at once if there is something to tell.
@@ -260,7 +358,8 @@ impl Streams {
         if !self.news.is_empty() {
             return now;
         }
-        let connections = self.connections.values().map(|connection| connection.deadline().0);
+        let connections = self.connections.values();
+        let connections = connections.map(|connection| connection.deadline().0.min(connection.judge_at()));
         let deaf = (self.deaf_until > now).then_some(self.deaf_until);
         connections.chain(deaf).min().unwrap_or(Time::MAX)
     }
@@ -274,12 +373,12 @@ impl Streams {
     }
 
     /// Does what can be done at once, and notes who can be read.
-    pub(crate) fn ready(&mut self, flags: &[PollFlags], now: Time) {
+    pub(crate) fn ready(&mut self, flags: &[PollFlags], guarded: &mut Guarded<'_, '_>) {
         let (listeners, connections) = flags.split_at(self.listeners.len());
         let keys: Vec<Key> = self.connections.keys().copied().collect();
         for (key, flags) in keys.into_iter().zip(connections) {
             if flags.contains(PollFlags::POLLOUT) {
-                self.write_on(key);
+                self.write_on(key, guarded);
             }
             // An error and the end of a stream show when it is read.
             if flags.intersects(PollFlags::POLLIN | PollFlags::POLLHUP | PollFlags::POLLERR) {
@@ -287,12 +386,11 @@ impl Streams {
             }
         }
         let calling = listeners.iter().enumerate().filter(|(_, flags)| !flags.is_empty());
-        calling.for_each(|(place, _)| self.accept(place, now));
+        calling.for_each(|(place, _)| self.accept(place, guarded));
     }
 
-    fn write_on(&mut self, key: Key) {
-        let Some(connection) = self.connections.get_mut(&key) else { return };
-        if let Err(why) = connection.write_on() {
+    fn write_on(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) {
+        if let Err(why) = self.act(key, guarded, Connection::write_on) {
             self.fail(key, &why);
         }
     }
@@ -315,23 +413,28 @@ impl Streams {
         }
     }
 
-    fn accept(&mut self, place: usize, now: Time) {
+    fn accept(&mut self, place: usize, guarded: &mut Guarded<'_, '_>) {
         let (local, ref listener) = self.listeners[place];
-        let accepted = listener.accept().and_then(|(socket, peer)| {
-            Ok((Addr::from(peer), Connection::answer(socket, &self.config, now)?))
-        });
-        match accepted {
-            Ok((peer, connection)) => match self.no_room(peer.ip) {
-                Some(why) => self.discard(format!("live: connection from {peer} refused: {why}")),
-                None => drop(self.connections.insert((local, peer), connection)),
-            },
+        match listener.accept() {
+            Ok((socket, peer)) => self.answer((local, peer.into()), socket, guarded),
             // Whoever called hung up again already.
             Err(why)
                 if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
             Err(why) => {
-                self.deaf_until = now + DEAF;
+                self.deaf_until = guarded.now() + DEAF;
                 self.discard(format!("live: no connection could be taken: {why}"));
             }
+        }
+    }
+
+    fn answer(&mut self, key: Key, socket: TcpStream, guarded: &mut Guarded<'_, '_>) {
+        let peer = key.1;
+        if let Some(why) = self.no_room(peer.ip) {
+            return self.discard(format!("live: connection from {peer} refused: {why}"));
+        }
+        match guarded.shield(peer, |around| Connection::answer(socket, key, &self.config, around)) {
+            Ok(connection) => drop(self.connections.insert(key, connection)),
+            Err(why) => self.discard(format!("live: connection from {peer} lost: {why}")),
         }
     }
 }
