@@ -14,7 +14,7 @@ use keytoll_trace::Node;
 use miette::Report;
 
 use crate::list::STUDIES_LIST;
-use crate::screen::Usage;
+use crate::screen::{self, Usage};
 
 /// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
@@ -321,7 +321,9 @@ impl Changes {
                 overrides.add("--", &format!("{key}={value}"))?;
             }
         }
-        of_known_study(source.plan(&overrides)?)
+        let plan = of_known_study(source.plan(&overrides)?)?;
+        plan.advice().iter().for_each(|advice| screen::note(&format!("warning: {advice}\n")));
+        Ok(plan)
     }
 }
 

@@ -6,6 +6,7 @@
 //!                                 '-> node() --> NodeFile, likewise
 //! ```
 
+mod advice;
 pub mod catalogue;
 mod diagnostic;
 pub mod node;

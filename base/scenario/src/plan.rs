@@ -338,6 +338,10 @@ pub struct Options {
     pub eap_identity: bool,
     /// How the gateway proves itself to a device that uses EAP.
     pub gateway_auth: GatewayAuth,
+    /// What kind of key its certificate has then.
+    pub gateway_key: KeyKind,
+    /// Whether whoever is shown a certificate asks its issuers' revocation lists, which it has.
+    pub crls: bool,
     /// For how many authentications the AAA server asks vectors of the HSS at a time, and keeps what it does not need.
     pub vector_batch: u8,
     /// How many GSM challenges EAP-SIM takes, two or three.
@@ -410,6 +414,8 @@ impl Default for Options {
             sa_limits: SaLimits::default(),
             eap_identity: false,
             gateway_auth: GatewayAuth::Certificate,
+            gateway_key: KeyKind::Rsa2048,
+            crls: false,
             vector_batch: 1,
             triplets: 3,
             pseudonyms: false,
@@ -434,6 +440,9 @@ impl Options {
             let Self { rsa_bits, raw_keys, .. } = default;
             self = Self { rsa_bits, raw_keys, ..self };
         }
+        if method.key_kind().is_none() {
+            self.crls = default.crls;
+        }
         if method.phase1().is_none() {
             self.pfs = default.pfs;
         }
@@ -454,8 +463,8 @@ impl Options {
             self.triplets = default.triplets;
         }
         if method.eap().is_none() {
-            let Self { eap_identity, gateway_auth, accounting, .. } = default;
-            self = Self { eap_identity, gateway_auth, accounting, ..self };
+            let Self { eap_identity, gateway_auth, gateway_key, accounting, .. } = default;
+            self = Self { eap_identity, gateway_auth, gateway_key, accounting, ..self };
             self.makers.aaa = default.makers.aaa;
         }
         self.traffic = self.traffic.fitted();
@@ -470,6 +479,7 @@ impl Options {
     pub const fn key_kind(&self, method: Method) -> Option<KeyKind> {
         match method {
             Method::Ikev1Rsa(_) => Some(self.rsa_bits),
+            Method::Ikev2Eap(_) => Some(self.gateway_key),
             other => other.key_kind(),
         }
     }
@@ -487,15 +497,19 @@ impl Options {
 
     /// Whether a fault makes a difference to a method with these options.
     pub fn can_have(&self, fault: Fault, method: Method) -> bool {
-        let shown = method.has_tls() || self.has_ike_certificates(method);
-        fault.concerns(method) && (shown || !fault.is_of_certificate())
+        fault.concerns(method) && (self.shows_certificates(method) || !fault.is_of_certificate())
+    }
+
+    /// Whether anybody shows a certificate, in IKE or in TLS.
+    pub fn shows_certificates(&self, method: Method) -> bool {
+        method.has_tls() || self.has_ike_certificates(method)
     }
 }
 
 /// How the gateway proves itself to a device that uses EAP (RFC 7296 §2.16, RFC 5998).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GatewayAuth {
-    /// With an RSA-2048 certificate.
+    /// With a certificate.
     Certificate,
     /// With a shared key.
     Psk,

@@ -369,6 +369,8 @@ fn options() -> impl Strategy<Value = Options> {
                     virtual_address: mode == 1,
                     eap_identity: mode == 2,
                     gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
+                    gateway_key: if mode == 2 { KeyKind::EcdsaP384 } else { KeyKind::Rsa2048 },
+                    crls: false,
                     vector_batch: mode + 1,
                     accounting: mode == 1,
                     triplets: 2 + mode % 2,

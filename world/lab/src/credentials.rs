@@ -9,7 +9,7 @@ use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
 use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::{Rng, Seed};
 use keytoll_ike::v2::config::{Believe, Prove};
-use keytoll_pki::{Anchors, Authority, Request, Validity};
+use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Chain, CryptoMode, GatewayAuth, Plan, RowPlan};
 
@@ -48,9 +48,19 @@ pub struct Credentials {
     sets: BTreeMap<Set, Certificates>,
 }
 
-/// What a set of certificates is for, the kind of its keys, the lengths of its chains, device's and server's, and what is
-/// wrong with the server's.
-type Set = (Purpose, KeyKind, u8, u8, Option<Fault>);
+/// What certificates have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Set {
+    purpose: Purpose,
+    kind: KeyKind,
+    /// Lengths of the chains: the device's, and the server's.
+    initiator: u8,
+    responder: u8,
+    /// Whether both sides have the lists of their issuers and ask them.
+    crls: bool,
+    /// What is wrong with the server's.
+    fault: Option<Fault>,
+}
 
 /// Who shows the certificates to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,21 +148,21 @@ fn ike_set(row: &RowPlan) -> Option<Set> {
     let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
     // Where TLS shows certificates, too, those are the ones that something may be wrong with.
     let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
-    Some(match row.method.eap() {
-        None => (Purpose::Ike, kind, initiator, responder, fault),
-        Some(_) => (Purpose::Ike, kind, 2, 2, fault),
-    })
+    let (initiator, responder) = if row.method.eap().is_none() { (initiator, responder) } else { (2, 2) };
+    Some(Set { purpose: Purpose::Ike, kind, initiator, responder, crls: row.options.crls, fault })
 }
 
 /// The certificates a row needs in TLS.
 fn tls_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.chain;
-    let set = || (Purpose::Tls, row.options.tls.key, initiator, responder, fault::of_certificate(row));
+    let (kind, crls, fault) = (row.options.tls.key, row.options.crls, fault::of_certificate(row));
+    let set = || Set { purpose: Purpose::Tls, kind, initiator, responder, crls, fault };
     row.method.has_tls().then(set)
 }
 
 impl Certificates {
-    fn make(plan: &Plan, (purpose, kind, initiator, responder, fault): Set) -> Self {
+    fn make(plan: &Plan, set: Set) -> Self {
+        let Set { purpose, kind, initiator, responder, fault, .. } = set;
         let mut crypto = issuing_provider(plan);
         let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
             CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
@@ -185,8 +195,29 @@ impl Certificates {
             // A certificate that signs itself is an authority of its own, and of another name.
             (_, ue_trusts, _) = issue(&mut authority, "another authority", device_id, 1);
         }
+        let mut lists = |authority: &Authority, revoked: Option<&Credential>| {
+            revocation_lists(authority, revoked, &mut crypto)
+        };
+        let revoked = (fault == Some(Fault::RevokedCertificate)).then_some(&gw);
+        if set.crls || revoked.is_some() {
+            ue_trusts.renew_lists(lists(past.as_ref().unwrap_or(&authority), revoked));
+        }
+        if set.crls {
+            gw_trusts.renew_lists(lists(&authority, None));
+        }
         Self { ue, gw, ue_trusts, gw_trusts, ue_anchor, gw_anchor }
     }
+}
+
+/// The lists of all issuers, which hold as long as their certificates.
+fn revocation_lists(
+    authority: &Authority,
+    revoked: Option<&Credential>,
+    crypto: &mut Provider,
+) -> Vec<RevocationList> {
+    let revoked: Vec<&[u8]> = revoked.iter().map(|credential| &credential.chain[0][..]).collect();
+    let lists = authority.revocation_lists(&revoked, VALIDITY, crypto);
+    lists.iter().map(|der| RevocationList::read(der).expect("the authority's own list parses")).collect()
 }
 
 /// Certificates are issued by AWS-LC even where OpenSSL is to be measured: the keys are made with it.

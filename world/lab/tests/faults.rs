@@ -133,6 +133,7 @@ fn a_wrong_sim_key_is_found_by_the_card() {
 fn a_bad_certificate_of_the_gateway_is_found_by_the_device() {
     for method in ["ikev2-rsa2048", "ikev2-ecdsa-p256", "ikev2-eap-md5"] {
         check(method, "expired-certificate", &["ue found: certificate expired"]);
+        check(method, "revoked-certificate", &["ue found: certificate revoked"]);
         check(method, "unknown-ca", &["ue found: certificate of unknown issuer"]);
         check(method, "wrong-name", &["ue found: unexpected identity"]);
     }
@@ -146,6 +147,7 @@ fn a_bad_certificate_of_the_aaa_server_is_found_by_the_device() {
         };
         let check = |fault, said: [String; 2]| check(method, fault, &said.each_ref().map(String::as_str));
         check("expired-certificate", told("certificate_expired", "certificate expired"));
+        check("revoked-certificate", told("certificate_revoked", "certificate revoked"));
         check("unknown-ca", told("unknown_ca", "unknown authority"));
         check("wrong-name", told("bad_certificate", "wrong name"));
     }

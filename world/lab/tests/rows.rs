@@ -362,6 +362,56 @@ fn the_gateway_proves_itself_in_three_ways() {
     assert!(bytes(&eap_only) < bytes(&psk) && bytes(&psk) + 2 * 500 < bytes(&certificate));
 }
 
+/// What a node does of an operation in a row with these settings.
+fn operations(row: &[&str], node: Node, operation: &str) -> (u64, Vec<String>) {
+    let memory = first_row(&plan("quickstart", row));
+    assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 1, "{row:?}");
+    let found = memory.costs.iter().filter_map(|cost| match cost {
+        Cost::Operation(of) if of.node == node && of.operation == operation => Some(of),
+        _ => None,
+    });
+    let found: Vec<_> = found.collect();
+    let algorithms = found.iter().map(|of| of.algorithm.to_string()).collect();
+    (found.iter().map(|of| of.count).sum(), algorithms)
+}
+
+#[test]
+fn the_gateways_certificate_has_any_key_of_the_catalogue() {
+    for (key, signs) in [
+        ("rsa2048", "rsa2048"),
+        ("rsa4096", "rsa4096"),
+        ("ecdsa-p256", "ecdsa-p256"),
+        ("ecdsa-p384", "ecdsa-p384"),
+        ("ed25519", "ed25519"),
+    ] {
+        let option = format!("options.certificate=\"{key}\"");
+        let row = ["samples=1", "networks=loopback", "methods=ikev2-eap-aka", &option];
+        let (count, algorithms) = operations(&row, Node::Gw, "sign");
+        assert_eq!(count, 1, "{key}");
+        assert!(algorithms[0].contains(signs), "{key}: {algorithms:?}");
+    }
+}
+
+/// A list of every issuer of the path is checked beside the certificates: one signature for each certificate of a path, and
+/// one for the list that speaks of it.
+#[test]
+fn revocation_lists_cost_a_signature_each() {
+    for crypto in ["crypto=real", "crypto=null"] {
+        for (method, node) in [
+            ("ikev2-ecdsa-p256", Node::Ue),
+            ("ikev2-ecdsa-p256", Node::Gw),
+            ("ikev2-eap-tls", Node::Aaa),
+            ("ikev2-eap-md5", Node::Ue),
+        ] {
+            let method = format!("methods={method}");
+            let row = ["samples=1", "networks=loopback", crypto, &method];
+            let of = |crls| operations(&[&row[..], &[crls]].concat(), node, "verify").0;
+            let (without, with) = (of("options.crls=false"), of("options.crls=true"));
+            assert!(with > without, "{method} {} {crypto}: {without} and {with}", node.name());
+        }
+    }
+}
+
 /// The arithmetic of reference/protocols.md §2.2, identity not asked over the air: N_IKE = 2 + 2·(2 + R), N_RADIUS =
 /// 2·(R + 1), R the round trips of the method.
 fn check_messages(method: &str, options: &[&str], rounds: usize) {

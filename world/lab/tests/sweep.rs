@@ -128,6 +128,8 @@ fn every_option_has_its_place_in_the_sweep() {
     let Options {
         signatures: _,
         rsa_bits: _,
+        gateway_key: _,
+        crls: _,
         half_open_max: _,
         sa_limits: _,
         retransmission: _,

@@ -17,6 +17,8 @@ pub enum Fault {
     NoCommonMethod,
     /// The certificate shown to the device is past its date.
     ExpiredCertificate,
+    /// The certificate shown to the device is on its issuer's revocation list.
+    RevokedCertificate,
     /// The certificate shown to the device comes from an authority that it does not know.
     UnknownCa,
     /// The certificate shown to the device is somebody else's.
@@ -81,13 +83,14 @@ impl Needs {
 
 impl Fault {
     /// Every fault, in the order of the catalogue.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::WrongPsk,
         Self::WrongPassword,
         Self::WrongSimKey,
         Self::SqnOutOfRange,
         Self::NoCommonMethod,
         Self::ExpiredCertificate,
+        Self::RevokedCertificate,
         Self::UnknownCa,
         Self::WrongName,
         Self::RadiusWrongSecret,
@@ -107,6 +110,7 @@ impl Fault {
             Self::SqnOutOfRange => "sqn-out-of-range",
             Self::NoCommonMethod => "no-common-method",
             Self::ExpiredCertificate => "expired-certificate",
+            Self::RevokedCertificate => "revoked-certificate",
             Self::UnknownCa => "unknown-ca",
             Self::WrongName => "wrong-name",
             Self::RadiusWrongSecret => "radius-wrong-secret",
@@ -151,7 +155,9 @@ impl Fault {
             Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Needs::Sim,
             Self::SqnOutOfRange => Needs::SequenceNumber,
             Self::ChecksumsIgnored => Needs::Nothing,
-            Self::ExpiredCertificate | Self::UnknownCa | Self::WrongName => Needs::Certificate,
+            Self::ExpiredCertificate | Self::RevokedCertificate | Self::UnknownCa | Self::WrongName => {
+                Needs::Certificate
+            }
             Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
                 Needs::Aaa
             }
@@ -166,6 +172,9 @@ impl Fault {
             Self::SqnOutOfRange => "the card is ahead of the database: succeeds after resynchronisation",
             Self::NoCommonMethod => "the device refuses every EAP method that is proposed",
             Self::ExpiredCertificate => "the certificate shown to the device is past its date",
+            Self::RevokedCertificate => {
+                "the certificate shown to the device is on its issuer's revocation list"
+            }
             Self::UnknownCa => "the device does not know who issued the certificate it is shown",
             Self::WrongName => "the certificate shown to the device is somebody else's",
             Self::RadiusWrongSecret => "gateway and AAA server do not share their secret",
@@ -185,6 +194,7 @@ impl Fault {
             Self::SqnOutOfRange => "RFC 4187 §3, TS 33.102 §6.3.5",
             Self::NoCommonMethod => "RFC 3748 §5.3.1",
             Self::ExpiredCertificate | Self::UnknownCa => "RFC 5280 §6.1",
+            Self::RevokedCertificate => "RFC 5280 §6.3",
             Self::WrongName => "RFC 4945 §5.1, RFC 5216 §5.2",
             Self::RadiusWrongSecret => "RFC 3579 §3.2",
             Self::RadiusUnknownClient => "RFC 2865 §3",

@@ -117,6 +117,18 @@ impl Method {
         }
     }
 
+    /// The keys that a method of IKEv2 is named after.
+    pub const SIGNATURE_KEYS: [KeyKind; 8] = [
+        KeyKind::Rsa1024,
+        KeyKind::Rsa2048,
+        KeyKind::Rsa3072,
+        KeyKind::Rsa4096,
+        KeyKind::EcdsaP256,
+        KeyKind::EcdsaP384,
+        KeyKind::EcdsaP521,
+        KeyKind::Ed25519,
+    ];
+
     /// Whether `chain` means something: certificates of both sides in IKE or in TLS, of the server alone in TTLS and
     /// PEAP.
     pub const fn has_chain(self) -> bool {

@@ -118,6 +118,9 @@ fn anybody(options: &Options) -> Option<Refusal> {
     if options.fault.is_some() {
         return refuse("a `fault` needs keytoll's own programs everywhere", "leave the `fault` out");
     }
+    if options.crls {
+        return refuse("`crls` are asked by keytoll's own programs only", "`crls = false`");
+    }
     if options.accounting {
         return refuse("`accounting` is measured between keytoll's own programs", "`accounting = false`");
     }

@@ -152,6 +152,18 @@ pub(crate) const SETTINGS: &[Setting] = &[
         print: |s| quoted(s.options.gateway_auth.name()),
     },
     Setting {
+        key: GATEWAY_KEY,
+        read: |s, item| {
+            set(&mut s.options.gateway_key, item.pick("kind of key", &Method::SIGNATURE_KEYS, KeyKind::name))
+        },
+        print: |s| quoted(s.options.gateway_key.name()),
+    },
+    Setting {
+        key: CRLS,
+        read: |s, item| set(&mut s.options.crls, item.boolean()),
+        print: |s| s.options.crls.to_string(),
+    },
+    Setting {
         key: VECTOR_BATCH,
         // Three triplets an authentication, and at most 32 vectors an answer.
         read: |s, item| set(&mut s.options.vector_batch, item.integer(1..=10).map(|count| count as u8)),
@@ -295,11 +307,14 @@ const USUAL: &str = "usual";
 const RSA_BITS: &str = "rsa_bits";
 const RAW_KEYS: &str = "raw_keys";
 const PFS: &str = "pfs";
-/// Means nothing to methods without certificates.
+/// These mean nothing to methods without certificates.
 const CHAIN: &str = "chain";
+const CRLS: &str = "crls";
 /// These mean nothing to methods without EAP, some to few of those with it.
 const EAP_IDENTITY: &str = "eap_identity";
 const GATEWAY_AUTH: &str = "gateway_auth";
+/// Of the gateway's certificate.
+const GATEWAY_KEY: &str = "certificate";
 const VECTOR_BATCH: &str = "vector_batch";
 const TRIPLETS: &str = "triplets";
 const PSEUDONYMS: &str = "pseudonyms";
@@ -319,9 +334,10 @@ fn tells(key: &str, method: Method) -> bool {
         PFS => method.phase1().is_some(),
         CHAIN => method.has_chain(),
         SIGNATURES => method.phase1().is_none() && method.key_kind().is_some(),
+        CRLS => method.key_kind().is_some(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
         TRIPLETS => method.eap() == Some(EapKind::Sim),
-        EAP_IDENTITY | GATEWAY_AUTH | ACCOUNTING | AAA => method.eap().is_some(),
+        EAP_IDENTITY | GATEWAY_AUTH | GATEWAY_KEY | ACCOUNTING | AAA => method.eap().is_some(),
         TLS | TLS_KEY | EAP_FRAGMENT | RESUMPTION => method.has_tls(),
         _ => true,
     }
@@ -398,6 +414,7 @@ impl Settings {
         self.check_identities(blame)?;
         self.check_signatures(method, blame)?;
         self.check_gateway_auth(method, blame)?;
+        self.check_certificates(method, blame)?;
         if method.phase1().is_some() {
             ikev1::check(self, method, blame)?;
         }
@@ -442,6 +459,29 @@ impl Settings {
         let label = format!("`gateway_auth = \"eap-only\"` with `{}`", method.name());
         let hint = "`gateway_auth = \"certificate\"` or `\"psk\"`";
         Err(blame.spot.error(message, label).hint(hint))
+    }
+
+    /// What is said of certificates must be of some that are shown.
+    fn check_certificates(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+        let Options { gateway_key, crls, fault, chain, .. } = self.options;
+        let refuse = |key: &str, why: &str, hint: &'static str| {
+            let message = format!("`{key}` means nothing to `{}` {why}", method.name());
+            Err(value_of(blame, key).spot.error(message, "this value").hint(hint))
+        };
+        let of_gateway = gateway_key != Options::default().gateway_key;
+        if of_gateway && !self.options.has_ike_signatures(method) {
+            let way = self.options.gateway_auth.name();
+            let why = format!("with `gateway_auth = \"{way}\"`");
+            return refuse(GATEWAY_KEY, &why, "`gateway_auth = \"certificate\"`, or leave it out");
+        }
+        if crls && !self.options.shows_certificates(method) {
+            return refuse(CRLS, "here: nobody shows a certificate", "leave it out");
+        }
+        // RFC 5280 §6.3: lists are of issuers, and who trusts a certificate as itself asks none.
+        if fault == Some(Fault::RevokedCertificate) && method.has_chain() && chain.responder == 1 {
+            return refuse(FAULT, "with a certificate that signs itself", "`chain` of 2 or more");
+        }
+        Ok(())
     }
 
     /// A fault must be one of the method's.

@@ -1,0 +1,61 @@
+//! What a scenario may say and should not: rows that measure what nobody should run. `node/advice.rs` has the same for nodes.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue::{EapKind, Method};
+use crate::plan::{GatewayAuth, Plan, RowPlan};
+
+impl Plan {
+    /// One sentence each; none for a study, which repeats what a paper did and says so in its notes.
+    pub fn advice(&self) -> Vec<String> {
+        if self.study.is_some() {
+            return Vec::new();
+        }
+        let open: BTreeSet<_> =
+            self.rows.iter().filter(|row| shows_password(row)).map(|row| row.method.name()).collect();
+        open.into_iter().map(advice).collect()
+    }
+}
+
+// RFC 7296 §2.16: the responder proves itself with a signature, so that no other initiator can play it.
+fn shows_password(row: &RowPlan) -> bool {
+    let is_open = matches!(row.method, Method::Ikev2Eap(EapKind::Md5 | EapKind::MschapV2));
+    is_open && row.options.gateway_auth == GatewayAuth::Psk
+}
+
+fn advice(method: &str) -> String {
+    format!(
+        "`{method}` with `gateway_auth = \"psk\"` shows passwords to whoever has the shared key, which every device knows. \
+         Measure it, but do not run it: `gateway_auth = \"certificate\"`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, Source};
+
+    fn advice(sets: &[&str]) -> Vec<String> {
+        let overrides = Overrides::parse(sets).unwrap();
+        Source::builtin("quickstart").unwrap().plan(&overrides).unwrap().advice()
+    }
+
+    #[test]
+    fn a_shared_key_before_a_password_is_named_once_a_method() {
+        let open = "methods=ikev2-eap-md5,ikev2-eap-mschapv2,ikev2-eap-ttls-md5,ikev2-eap-aka,ikev2-psk";
+        let open = open.replace("methods=", "methods=[\"").replace(',', "\",\"") + "\"]";
+        let networks = "networks=[\"lte\", \"loopback\"]";
+        let advice_with = |way: &str| advice(&[&open, networks, &format!("options.gateway_auth=\"{way}\"")]);
+        let said = advice_with("psk");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("`ikev2-eap-md5`") && said[1].starts_with("`ikev2-eap-mschapv2`"));
+        assert_eq!(advice_with("certificate"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_built_in_needs_no_advice() {
+        for builtin in crate::catalogue::scenarios::BUILTIN {
+            let plan = crate::builtin(builtin.name).unwrap();
+            assert_eq!(plan.advice(), [""; 0], "{}", builtin.name);
+        }
+    }
+}
