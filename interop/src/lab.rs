@@ -114,6 +114,12 @@ impl Spot {
         self.address
     }
 
+    /// The same place for a node with this verb at another of its addresses.
+    #[must_use]
+    pub fn running(self, verb: &'static str, address: IpAddr) -> Self {
+        Self { verb, address, ..self }
+    }
+
     /// The same place with another name and address.
     pub(crate) fn beside(self, name: &str, address: IpAddr) -> Self {
         Self { name: name.to_owned(), address, ..self }

@@ -10,7 +10,7 @@ use crate::run::{finish, words};
 use crate::{eapol_test, hostapd};
 
 /// Programs that must be there, and the package or script that brings each.
-const PROGRAMS: [(&str, &str); 19] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
@@ -20,6 +20,7 @@ const PROGRAMS: [(&str, &str); 19] = [
     (eapol_test::BUILT, "interop/build-wpa.sh"),
     (hostapd::PACKAGED, "hostapd"),
     (hostapd::SUBSCRIBERS, "interop/build-wpa.sh"),
+    ("/usr/bin/freeDiameterd", "freediameterd"),
     ("/usr/sbin/nft", "nftables"),
     ("/usr/sbin/conntrack", "conntrack"),
     ("/usr/bin/openssl", "openssl"),

@@ -1,6 +1,7 @@
 //! Every test with foreign programs as one program, so that it is linked once.
 
 mod charon_pair;
+mod diameter_tls;
 mod eap_again;
 mod eap_chains;
 mod eap_endings;
