@@ -422,3 +422,74 @@ pub(crate) fn esp_payload<'a>(config: &v2::Config, to: Addr, bytes: &'a [u8]) ->
     let marked = bytes.first_chunk() == Some(&[0; 4]);
     (to.port == 0 || (to.port == config.nat_port && bytes.len() > 4 && !marked)).then_some(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use keytoll_crypto::Null;
+    use keytoll_engine::crypto::Secret;
+    use keytoll_engine::suite::Suite;
+    use keytoll_engine::trace::NoTrace;
+    use keytoll_ike::config::{Connection, Prove, Reauthenticate, Version};
+
+    use super::*;
+
+    fn device() -> Device {
+        let [address, gateway] = [2, 1].map(|host| IpAddr::V4(Ipv4Addr::new(192, 0, 2, host)));
+        let secret = || Secret::from(&b"a device alone"[..]);
+        let ike = v2::Config::new(vec![Connection {
+            name: String::new(),
+            version: Version::V2,
+            local_id: "ue@lab".parse().expect("an identity"),
+            remote_id: None,
+            local: Prove::Psk(secret()),
+            remote: Believe::psk(secret()),
+            suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],
+            child: None,
+            request_address: false,
+            pool: None,
+            auth_lifetime: None,
+            reauthenticate: Reauthenticate::OnDemand,
+            rekey_after: None,
+            liveness_after: None,
+        }]);
+        let config = DeviceConfig { ike, address, gateway, inner: None, target: gateway, eap: None };
+        Device::new(config, &Seed::from(1), "ue")
+    }
+
+    fn events(device: &mut Device) -> Vec<Event> {
+        let event = |output| if let Output::Event(event) = output { Some(event) } else { None };
+        std::iter::from_fn(|| device.poll()).filter_map(event).collect()
+    }
+
+    /// IKE has told the device nothing, which it never may; what it says is thrown away here.
+    #[test]
+    fn a_device_that_ike_tells_nothing_gives_up_by_itself() {
+        let mut device = device();
+        let at = |now: Time, device: &mut Device, input: Input<'_, Command>| {
+            device.handle(input, &mut Ctx { now, crypto: &mut Null, trace: &mut NoTrace });
+        };
+        at(Time::ZERO, &mut device, Input::Command(Command::Echo { payload_bytes: 8 }));
+        let own = device.set_up.as_ref().expect("it asks for an SA").deadline().at;
+        device.ike = Endpoint::new(v2::Config::new(Vec::new()), &Seed::from(2), "mute");
+        at(Time::from_nanos(own.as_nanos() - 1), &mut device, Input::Tick);
+        assert_eq!(events(&mut device), []);
+        assert_eq!(device.deadline().map(|deadline| deadline.at), Some(own));
+        at(own, &mut device, Input::Tick);
+        assert_eq!(events(&mut device), [Event::GaveUp(v2::Reason::Timeout)]);
+        assert_eq!(device.deadline(), None, "it waits for nothing any more");
+    }
+
+    #[test]
+    fn an_ike_sa_that_closes_without_a_word_of_its_child_ends_the_set_up() {
+        let mut device = device();
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        device.handle(Input::Command(Command::Echo { payload_bytes: 8 }), &mut cx);
+        let sa = v2::SaId(7);
+        device.set_up.as_mut().expect("it asks for an SA").led_to(sa);
+        device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
+        assert!(device.set_up.is_none());
+        assert!(events(&mut device).contains(&Event::GaveUp(v2::Reason::Deleted)));
+    }
+}

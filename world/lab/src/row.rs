@@ -51,7 +51,7 @@ pub struct RowEnd {
     pub failed: u32,
     /// Of these, ones that the device never said the end of.
     pub unfinished: u32,
-    /// Ones that could not begin, for the device still had the SA of the one before; they are on no record.
+    /// Ones that could not begin, for the device was still busy with the one before, or had its SA; they are on no record.
     pub not_begun: u32,
     /// Ended early.
     pub stopped: bool,
@@ -71,6 +71,8 @@ pub struct Row {
     childless: bool,
     /// The device has an SA now.
     open: bool,
+    /// An authentication has no end yet, though nobody waits for it any more.
+    under_way: bool,
     /// To be begun anew after the warm-up.
     memories: Memories,
     core_hz: f64,
@@ -101,7 +103,7 @@ enum End {
     Failed,
     /// The device has not said how it ended.
     Unfinished,
-    /// There was an SA already.
+    /// There was an SA already, or the one before was still under way.
     NotBegun,
 }
 
@@ -123,13 +125,17 @@ impl RowEnd {
     /// What a reader must know of authentications that are missing or have no end; nothing if the row is whole, or was only
     /// interrupted.
     pub fn shortfalls(self) -> impl Iterator<Item = String> {
+        let waited_s = PATIENCE.as_secs();
         [
-            (self.not_begun, "authentications could not begin, for the SA of the one before was still there"),
-            (self.unfinished, "authentications have no end, for the device was told nothing"),
+            (
+                self.not_begun,
+                "could not begin, for the one before had not ended or its SA was still there".to_owned(),
+            ),
+            (self.unfinished, format!("had no end, for the device was told nothing in {waited_s} s")),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(move |(count, what)| format!("{what}: {count} of {}", self.samples))
+        .map(|(count, what)| format!("authentications that {what}: {count}"))
     }
 }
 
@@ -179,6 +185,7 @@ impl Row {
             charged,
             childless: row.options.childless,
             open: false,
+            under_way: false,
             memories: ends.as_ref().map(Memories::of).unwrap_or_default(),
             core_hz,
             travelling_card,
@@ -243,7 +250,7 @@ impl Row {
     }
 
     /// Charges what a table says: to virtual time, and in the books.
-    pub(crate) fn charge(&mut self, prices: &Arc<Prices>) {
+    pub fn charge(&mut self, prices: &Arc<Prices>) {
         self.world.meter_mut().charge_table();
         for &(node, ..) in &self.nodes {
             self.world.crypto_mut(node).charge(Arc::clone(prices));
@@ -293,10 +300,14 @@ impl Row {
 
     /// One authentication and its costs.
     fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper) -> End {
+        if self.open || self.under_way {
+            return End::NotBegun;
+        }
         self.world.set_sample(sample);
         let live: Vec<i64> = self.nodes.iter().map(|(node, ..)| heap::live(role(*node))).collect();
         self.world.meter_mut().begin_sample();
         let end = self.authenticate(keeper);
+        self.under_way = end == End::Unfinished;
         for (&(node, name, before), live) in self.nodes.iter().zip(live) {
             let grown = heap::live(role(node)) - live;
             let peak = heap::peak(role(node)) - before;
@@ -389,11 +400,13 @@ impl Row {
         }
     }
 
-    /// Keeps track of whether the device has an SA.
+    /// Keeps track of whether the device has an SA, and of an end that comes late.
     fn note(&mut self, event: &Event) {
+        use v2::Event::{ChildFailed, Closed, Failed};
         match event {
-            Event::Usable => self.open = true,
-            Event::Ike(v2::Event::Closed(..)) => self.open = false,
+            Event::Usable => (self.open, self.under_way) = (true, false),
+            Event::GaveUp(_) | Event::Ike(Failed(..) | ChildFailed(..)) => self.under_way = false,
+            Event::Ike(Closed(..)) => self.open = false,
             _ => {}
         }
     }

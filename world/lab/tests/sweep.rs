@@ -9,18 +9,20 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use keytoll_crypto::Prices;
 use keytoll_engine::{Rng, Time};
 use keytoll_hosts::{Child, Event, Host};
-use keytoll_ike::v2;
+use keytoll_ike::v2::{self, Reason};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
 use keytoll_scenario::catalogue::{EapKind, Fault, Method};
-use keytoll_scenario::plan::{Options, Plan};
+use keytoll_scenario::plan::{Options, Plan, RowPlan, Tls};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::{Fact, Node};
 
@@ -40,17 +42,30 @@ struct Variant {
     rekeys: bool,
     /// Damaged messages reach the engines, and null cryptography takes them for good.
     damaged: bool,
+    /// What every operation costs, where nodes are charged by a table.
+    operation_ns: Option<f64>,
 }
 
 impl Variant {
     fn new(name: &str, options: &str) -> Self {
         let rekeys = options.contains("rekey_");
-        Self { name: name.to_owned(), options: options.to_owned(), rekeys, damaged: false }
+        Self {
+            name: name.to_owned(),
+            options: options.to_owned(),
+            rekeys,
+            damaged: false,
+            operation_ns: None,
+        }
     }
 
     fn fault(fault: Fault) -> Self {
         let damaged = fault == Fault::ChecksumsIgnored;
         Self { damaged, ..Self::new(fault.name(), &format!("fault = \"{}\"", fault.name())) }
+    }
+
+    /// Nodes that compute for so long, charged by a table.
+    fn computing(name: &str, operation: Duration) -> Self {
+        Self { operation_ns: Some(operation.as_secs_f64() * 1e9), ..Self::new(name, "") }
     }
 
     fn is_short_lived(&self) -> bool {
@@ -110,56 +125,164 @@ fn variants(method: Method) -> Vec<Variant> {
     all.into_iter()
         .map(|(name, options)| Variant::new(name, options))
         .chain(faults.map(Variant::fault))
+        .chain([
+            Variant::computing("table", Duration::from_millis(5)),
+            // A message takes longer than the peer waits before it repeats its own.
+            Variant::computing("table-slow", Duration::from_millis(900)),
+        ])
         .collect()
 }
 
-/// An option that is new has to say where it stands here.
-#[test]
-fn every_option_has_its_place_in_the_sweep() {
-    // Swept above.
-    let Options { reauth_lifetime: _, chain: _, raw_keys: _, pfs: _, mode: _, childless: _, .. } =
-        Options::default();
-    let Options { fragment_bytes: _, cookies: _, rekey_ike: _, rekey_child: _, eap_identity: _, .. } =
-        Options::default();
-    let Options { gateway_auth: _, vector_batch: _, triplets: _, pseudonyms: _, .. } = Options::default();
-    let Options { fast_reauth: _, accounting: _, tls: _, virtual_address: _, ipv6: _, fault: _, .. } =
-        Options::default();
-    // Change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
-    let Options {
-        signatures: _,
-        rsa_bits: _,
-        gateway_key: _,
-        crls: _,
-        half_open_max: _,
-        sa_limits: _,
-        retransmission: _,
-        makers: _,
-        traffic: _,
-        ..
-    } = Options::default();
-    let count = format!("{:?}", Options::default()).matches(": ").count();
-    assert!(count >= 27, "{count}");
+/// Every field with whether it differs from the default. No field can be left out: an option that is new does not compile
+/// before it stands here.
+macro_rules! differing {
+    ($kind:ident { $($field:ident),* $(,)? }, $value:expr) => {{
+        let ($kind { $($field),* }, default) = ($value, $kind::default());
+        [$((concat!(stringify!($kind), ".", stringify!($field)), *$field != default.$field)),*]
+    }};
 }
 
-/// What a seed does to the packets of a link.
-fn weather(seed: u64) -> String {
-    let mut rng = Rng::named(seed, "weather");
-    let mut one_of = |values: &[u64]| values[usize::try_from(rng.below(values.len() as u64)).unwrap()];
-    let loss: Vec<u64> = (1..=40).collect();
-    let (loss, duplicate, reorder) = (one_of(&loss), one_of(&[0, 5, 20]), one_of(&[0, 10, 30]));
-    let (corrupt, delay, jitter) = (one_of(&[0, 5]), one_of(&[1, 30, 300]), one_of(&[0, 10]));
-    format!(
-        "[[networks]]\nname = \"seed-{seed}\"\nloss = \"{loss} %\"\nduplicate = \"{duplicate} %\"\nreorder = \"{reorder} %\"\n\
-         corrupt = \"{corrupt} %\"\ndelay = \"{delay} ms\"\njitter = \"{jitter} ms\"\n"
-    )
+/// Every option of a row, and whether the row changes it.
+fn options(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
+    let options = differing!(
+        Options {
+            reauth_lifetime,
+            chain,
+            signatures,
+            rsa_bits,
+            gateway_key,
+            crls,
+            raw_keys,
+            pfs,
+            mode,
+            childless,
+            fragment_bytes,
+            cookies,
+            half_open_max,
+            rekey_ike,
+            rekey_child,
+            sa_limits,
+            eap_identity,
+            gateway_auth,
+            vector_batch,
+            triplets,
+            pseudonyms,
+            fast_reauth,
+            accounting,
+            tls,
+            virtual_address,
+            retransmission,
+            ipv6,
+            makers,
+            fault,
+            traffic,
+        },
+        &row.options
+    );
+    let tls = differing!(Tls { version, key, fragment_bytes, resumption }, &row.options.tls);
+    options.into_iter().chain(tls)
+}
+
+/// They change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
+const NOT_SWEPT: [&str; 10] = [
+    "Options.signatures",
+    "Options.rsa_bits",
+    "Options.gateway_key",
+    "Options.crls",
+    "Options.half_open_max",
+    "Options.sa_limits",
+    "Options.retransmission",
+    "Options.makers",
+    "Options.traffic",
+    "Tls.key",
+];
+
+#[test]
+fn every_option_has_its_place_in_the_sweep() {
+    let mut swept: BTreeMap<&str, bool> = BTreeMap::new();
+    for (method, variant) in cells() {
+        for row in plan(method, &variant, &[0]).unwrap().rows {
+            options(&row).for_each(|(name, differs)| *swept.entry(name).or_default() |= differs);
+        }
+    }
+    let left_out: Vec<_> = swept.into_iter().filter(|(_, differs)| !differs).map(|(name, _)| name).collect();
+    let mut not_swept = NOT_SWEPT;
+    not_swept.sort_unstable();
+    assert_eq!(left_out, not_swept);
+}
+
+/// What a case does to the packets of a link, in percent and milliseconds.
+struct Weather {
+    seed: u64,
+    loss: u64,
+    duplicate: u64,
+    reorder: u64,
+    corrupt: u64,
+    delay: u64,
+    jitter: u64,
+}
+
+impl Weather {
+    fn of(method: Method, variant: &Variant, seed: u64) -> Self {
+        let mut rng = Rng::named(seed, &format!("weather of {}/{}", method.name(), variant.name));
+        let mut one_of = |values: &[u64]| values[usize::try_from(rng.below(values.len() as u64)).unwrap()];
+        let loss: Vec<u64> = LOSS.collect();
+        Self {
+            seed,
+            loss: one_of(&loss),
+            duplicate: one_of(&DUPLICATE),
+            reorder: one_of(&REORDER),
+            corrupt: one_of(&[0, 5]),
+            delay: one_of(&[1, 30, 300]),
+            jitter: one_of(&[0, 10]),
+        }
+    }
+}
+
+const LOSS: std::ops::RangeInclusive<u64> = 1..=40;
+const DUPLICATE: [u64; 3] = [0, 5, 20];
+const REORDER: [u64; 3] = [0, 10, 30];
+
+impl Display for Weather {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { seed, loss, duplicate, reorder, corrupt, delay, jitter } = self;
+        writeln!(
+            f,
+            "[[networks]]\nname = \"seed-{seed}\"\nloss = \"{loss} %\"\nduplicate = \"{duplicate} %\""
+        )?;
+        writeln!(
+            f,
+            "reorder = \"{reorder} %\"\ncorrupt = \"{corrupt} %\"\ndelay = \"{delay} ms\"\njitter = \"{jitter} ms\""
+        )
+    }
+}
+
+/// What is swept if nobody says otherwise is what was meant to be: thousands of cases, and every weather.
+#[test]
+fn the_sweep_has_thousands_of_seeds_and_every_weather() {
+    let cells = cells();
+    assert!(cells.len() as u64 * SEEDS >= 3000, "{} cells", cells.len());
+    let weather = cells.iter().flat_map(|(method, variant)| {
+        (0..SEEDS).map(|seed| Weather::of(*method, variant, seed)).collect::<Vec<_>>()
+    });
+    let weather: Vec<_> = weather.collect();
+    let all = |of: fn(&Weather) -> u64| weather.iter().map(of).collect::<BTreeSet<_>>();
+    assert_eq!(all(|it| it.loss), LOSS.collect());
+    assert_eq!(all(|it| it.duplicate), BTreeSet::from(DUPLICATE));
+    assert_eq!(all(|it| it.reorder), BTreeSet::from(REORDER));
 }
 
 /// All seeds of a method and a set of options; each is a row.
 fn plan(method: Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String> {
     let lifetime = if variant.is_short_lived() { "" } else { "reauth_lifetime = \"600 s\"\n" };
-    let networks: String = seeds.iter().copied().map(weather).collect();
+    let networks: String = seeds.iter().map(|&seed| Weather::of(method, variant, seed).to_string()).collect();
+    let crypto = if variant.operation_ns.is_some() {
+        "crypto = \"table\"\ncosts = \"flat\""
+    } else {
+        "crypto = \"null\""
+    };
     let text = format!(
-        "title = \"sweep\"\nseed = 1\nsamples = {SAMPLES}\ninterval = \"1000 s\"\ncrypto = \"null\"\nmethods = [\"{}\"]\n\
+        "title = \"sweep\"\nseed = 1\nsamples = {SAMPLES}\ninterval = \"1000 s\"\n{crypto}\nmethods = [\"{}\"]\n\
          [options]\n{lifetime}{}\n{networks}",
         method.name(),
         variant.options
@@ -175,42 +298,102 @@ struct Books {
     gw: BTreeSet<(u32, u32)>,
     /// Since when the device can use what it has; until that was looked at.
     usable: Option<Time>,
-    /// The gateway has said why it has no child.
-    excused: bool,
+    gateway: Excuses,
     complaints: Vec<String>,
 }
 
-impl Books {
-    fn note(&mut self, at: Time, node: Node, event: &Event, variant: &Variant) {
-        if self.usable.is_some_and(|usable| at.since(usable) >= SETTLED) {
-            self.usable = None;
-            self.compare(at, variant);
-        }
-        match node {
-            Node::Ue => apply(&mut self.ue, event),
-            Node::Gw => apply(&mut self.gw, event),
-            _ => return,
-        }
-        use v2::Event::{ChildFailed, Closed, Failed};
-        let is_end =
-            matches!(event, Event::ChildDown(_) | Event::Ike(ChildFailed(..) | Closed(..) | Failed(..)));
-        match (node, event) {
-            (Node::Ue, Event::Usable) => (self.usable, self.excused) = (Some(at), false),
-            // It has said why it has it no more.
-            (Node::Ue, _) if is_end && self.ue.is_empty() => self.usable = None,
-            (Node::Gw, _) if is_end => self.excused = true,
+/// Why the gateway may rightly lack a child that the device has.
+#[derive(Default)]
+struct Excuses {
+    /// The IKE SA of every child that it has ever had, by the SPI that it received on.
+    children: BTreeMap<u32, v2::SaId>,
+    /// IKE SAs that it has closed, for the answers to its own request were all lost.
+    silent: BTreeSet<v2::SaId>,
+    /// Whose place a child of the device has taken: the SPIs that the gateway receives on.
+    predecessors: BTreeMap<u32, u32>,
+    /// It has waited in vain for the last message of a quick mode (RFC 2409 §5.5), which nobody acknowledges.
+    unconfirmed: bool,
+}
+
+impl Excuses {
+    fn note(&mut self, event: &Event) {
+        use v2::Event::{ChildFailed, Closed, Rekeyed};
+        match event {
+            Event::ChildUp(child) | Event::ChildRekeyed { new: child, .. } => {
+                self.children.insert(child.inbound_spi, child.sa);
+            }
+            Event::Ike(Rekeyed { old, new }) => {
+                self.children.values_mut().filter(|sa| *sa == old).for_each(|sa| *sa = *new);
+            }
+            Event::Ike(Closed(sa, Reason::Timeout)) => {
+                self.silent.insert(*sa);
+            }
+            Event::Ike(ChildFailed(_, Reason::Timeout)) => self.unconfirmed = true,
             _ => {}
         }
     }
 
-    fn compare(&mut self, at: Time, variant: &Variant) {
+    /// Whether it may lack the child that it would receive on this SPI.
+    fn covers(&self, spi: u32, method: Method) -> bool {
+        let (child, is_v1) = (self.children.get(&spi), method.phase1().is_some());
+        let predecessor = self.predecessors.get(&spi);
+        // Who has answered a rekey takes the new child for good when the old one is deleted.
+        let sa = child.or_else(|| self.children.get(predecessor?));
+        let is_unconfirmed = is_v1 && child.is_none() && (self.unconfirmed || predecessor.is_some());
+        is_unconfirmed || sa.is_some_and(|sa| self.silent.contains(sa))
+    }
+}
+
+impl Books {
+    fn note(&mut self, at: Time, node: Node, event: &Event, method: Method, variant: &Variant) {
+        if self.usable.is_some_and(|usable| at.since(usable) >= SETTLED) {
+            self.usable = None;
+            self.compare(at, method, variant);
+        }
+        match node {
+            Node::Ue => {
+                self.note_succession(event);
+                apply(&mut self.ue, event);
+            }
+            Node::Gw => {
+                apply(&mut self.gw, event);
+                self.gateway.note(event);
+            }
+            _ => {}
+        }
+        match (node, event) {
+            (Node::Ue, Event::Usable) => (self.usable, self.gateway.unconfirmed) = (Some(at), false),
+            // It gives up by itself where IKE has said nothing, which IKE never may.
+            (Node::Ue, Event::GaveUp(why)) => {
+                self.complaints.push(format!("at {at:?} ue had to give up by itself: {}", why.name()));
+            }
+            // It has said why it has it no more.
+            (Node::Ue, event) if is_end(event) && self.ue.is_empty() => self.usable = None,
+            _ => {}
+        }
+    }
+
+    fn note_succession(&mut self, event: &Event) {
+        let Event::ChildRekeyed { old, new } = event else { return };
+        if let Some((_, old)) = self.ue.iter().find(|child| child.0 == *old) {
+            self.gateway.predecessors.insert(new.outbound_spi, *old);
+        }
+    }
+
+    fn compare(&mut self, at: Time, method: Method, variant: &Variant) {
         let is_mirrored = |child: &&(u32, u32)| self.gw.contains(&(child.1, child.0));
-        let mirrored = self.ue.iter().filter(is_mirrored).count();
-        let wanted = if variant.rekeys { self.ue.len().min(1) } else { self.ue.len() };
-        if mirrored < wanted && !self.excused && !variant.damaged {
+        let (mirrored, lacking): (Vec<&(u32, u32)>, Vec<&(u32, u32)>) = self.ue.iter().partition(is_mirrored);
+        let is_enough = lacking.is_empty() || (variant.rekeys && !mirrored.is_empty());
+        let is_excused = lacking.iter().all(|child| self.gateway.covers(child.1, method));
+        if !is_enough && !is_excused && !variant.damaged {
             self.complaints.push(format!("at {at:?} ue holds {:x?}, gw {:x?}", self.ue, self.gw));
         }
     }
+}
+
+fn is_end(event: &Event) -> bool {
+    use v2::Event::{ChildFailed, Closed, Failed};
+    matches!(event, Event::ChildDown(_) | Event::Ike(ChildFailed(..) | Closed(..) | Failed(..)))
 }
 
 fn apply(children: &mut BTreeSet<(u32, u32)>, event: &Event) {
@@ -246,12 +429,22 @@ impl Keeper for Ends {
     fn cost(&mut self, _cost: Cost) {}
 }
 
+/// Every method with every set of options.
+fn cells() -> Vec<(Method, Variant)> {
+    let of = |method: Method| variants(method).into_iter().map(move |variant| (method, variant));
+    Method::ALL.into_iter().flat_map(of).collect()
+}
+
 /// What is wrong with a case; nothing, if all is well.
 fn run(plan: &Plan, index: usize, credentials: &Credentials, variant: Rc<Variant>) -> Vec<String> {
     let (mut ends, books) = (Ends::default(), Rc::new(RefCell::new(Books::default())));
     let mut row = Row::new(plan, &plan.rows[index], credentials, 3e9);
+    if let Some(operation_ns) = variant.operation_ns {
+        row.charge(&Arc::new(Prices::flat(operation_ns)));
+    }
     let noted = Rc::clone(&books);
-    row.watch(Box::new(move |at, node, event| noted.borrow_mut().note(at, node, event, &variant)));
+    let method = plan.rows[index].method;
+    row.watch(Box::new(move |at, node, event| noted.borrow_mut().note(at, node, event, method, &variant)));
     let end = row.run(&mut ends, &|| {}, &Stop::new(false));
     let mut complaints = Vec::new();
     if !end.is_whole() || end.samples != SAMPLES {
@@ -307,12 +500,17 @@ fn sweep(method: Method, variant: Variant, seeds: &[u64], failed: &Mutex<Vec<Str
         let complaints = outcome.unwrap_or_else(|_| vec!["panicked".to_owned()]);
         if !complaints.is_empty() {
             let case = format!("{}/{}/{seed}", method.name(), variant.name);
-            failed.lock().unwrap().push(format!(
-                "{case}: {}\n  KEYTOLL_SWEEP_CASE={case} cargo test -p keytoll-lab whole_hosts -- --nocapture",
-                complaints.join("; ")
-            ));
+            failed.lock().unwrap().push(format!("{case}: {}\n  {}", complaints.join("; "), replay(&case)));
         }
     }
+}
+
+/// The command that runs one case alone.
+fn replay(case: &str) -> String {
+    let (program, module) = module_path!().split_once("::").unwrap();
+    format!(
+        "KEYTOLL_SWEEP_CASE={case} cargo test -p keytoll-lab --test {program} {module}::whole_hosts_come_to_an_end -- --nocapture"
+    )
 }
 
 #[test]
@@ -329,13 +527,7 @@ fn whole_hosts_come_to_an_end_in_any_weather() {
         Some(case) => panic!("a case is method/options/seed: {case:?}"),
         None => true,
     };
-    let cells = Method::ALL.into_iter().flat_map(|method| {
-        variants(method)
-            .into_iter()
-            .filter(|variant| is_wanted(method, variant))
-            .map(move |it| (method, it))
-            .collect::<Vec<_>>()
-    });
+    let cells = cells().into_iter().filter(|(method, variant)| is_wanted(*method, variant));
     let cells: Vec<(Method, Mutex<Option<Variant>>)> =
         cells.map(|(method, variant)| (method, Mutex::new(Some(variant)))).collect();
     assert!(!cells.is_empty(), "no such case: {only:?}");

@@ -56,6 +56,12 @@ impl Prices {
         Ok(Self { each })
     }
 
+    /// Every operation at one price, whatever it works on.
+    pub fn flat(ns: f64) -> Self {
+        let price = Price { fixed_ps: (ns * 1e3).round() as u64, fs_per_byte: 0 };
+        Self { each: vec![Some(price); 2 * Slot::COUNT].into_boxed_slice() }
+    }
+
     /// Picoseconds of an operation; none if it has no price.
     pub(super) fn ps(&self, place: Place, bytes: u64) -> Option<u64> {
         let Price { fixed_ps, fs_per_byte } = self.each[place.0]?;
