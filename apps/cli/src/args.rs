@@ -207,8 +207,8 @@ ikev1_decryption_table, esp_sa and the RADIUS secret in preferences, as `keytoll
 Wireshark write them. Writes no files. Prints each conversation as a ladder: one rail for each of UE, \
 GW, AAA and HSS, one arrow for each message with its time, bytes and packets, what it carries, \
 repetitions and failures.
-Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 the \
-environment does not let us.";
+Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 it is \
+damaged or cut short, and this is what could be read, or the environment does not let us.";
 
 const MEASURE_HELP: &str = "\
 Example:
@@ -220,7 +220,7 @@ capture knows nothing of CPU and memory. With --out writes manifest.json, trace/
 operations.csv, messages.csv, summary.json and report.html into a directory, and keeps earlier ones as \
 `keytoll run` does.
 Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such keys; 3 \
-the environment does not let us.";
+it is damaged or cut short, and this is what could be read, or the environment does not let us.";
 
 const CRYPTO_HELP: &str = "\
 Examples:
@@ -598,7 +598,7 @@ pub(crate) struct ReportArgs {
 /// Which capture, and what opens it.
 #[derive(Debug, Args)]
 pub(crate) struct CaptureArgs {
-    /// A pcap or pcapng file.
+    /// A pcap or pcapng file; `-` for standard input.
     pub(crate) capture: PathBuf,
     /// Directory with key tables as Wireshark has them.
     #[arg(long, value_name = "DIR")]

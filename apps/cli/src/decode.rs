@@ -3,7 +3,7 @@
 mod json;
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use keytoll_capture::tables::{Keys, TablesError};
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};
-use crate::screen::{self, Usage, note, print, print_json};
+use crate::screen::{self, ENVIRONMENT, Usage, note, print, print_json};
 
 /// Where there is no terminal.
 const WIDTH: usize = 100;
@@ -25,7 +25,7 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
     let chosen = chosen(&decoded, &args.conversations)?;
     if args.json {
-        print_json(&json::document(&decoded, &chosen))?;
+        print_json(&json::Document { decoded: &decoded, chosen: &chosen })?;
     } else if args.list {
         print(&list(&chosen))?;
     } else {
@@ -40,7 +40,12 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     if !args.json {
         print(&summary(&decoded))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(whole(&decoded, ExitCode::SUCCESS))
+}
+
+/// The exit code of a verb that has shown what could be read: that of a damaged file, if it was not all.
+pub(crate) fn whole(decoded: &Decoded, code: ExitCode) -> ExitCode {
+    if decoded.error.is_some() { ENVIRONMENT.into() } else { code }
 }
 
 /// Reads a capture with its keys, and says on stderr what a reader should know of both.
@@ -50,11 +55,24 @@ pub(crate) fn read(from: &CaptureArgs) -> Result<Decoded, Report> {
         None => Keys::default(),
     };
     let path = &from.capture;
-    let file = File::open(path).map_err(|error| unopened(path, &error))?;
-    let decoded = keytoll_capture::decode::decode(BufReader::new(file), keys);
-    let decoded = decoded.map_err(|error| unread(path, &error))?;
+    let has_keys = keys.counts() != (0, 0);
+    let decoded =
+        keytoll_capture::decode::decode(input(path)?, keys).map_err(|error| unread(path, &error))?;
     warn(path, &decoded);
+    if let (Some(directory), true, 0) = (&from.keys, has_keys, decoded.opened) {
+        let (directory, path) = (directory.display(), path.display());
+        note(&format!("no key of {directory} opens anything in {path}: they may be of another capture\n"));
+    }
     Ok(decoded)
+}
+
+/// The capture's bytes; `-` is standard input.
+fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path).map_err(|error| unopened(path, &error))?;
+    Ok(Box::new(BufReader::new(file)))
 }
 
 fn keys(directory: &Path) -> Result<Keys, Report> {

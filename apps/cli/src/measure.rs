@@ -19,7 +19,7 @@ use keytoll_trace::{Cost, Record};
 use miette::{Report, miette};
 
 use crate::args::MeasureArgs;
-use crate::decode::read;
+use crate::decode::{read, whole};
 use crate::run::{begin, note_place, show, told};
 
 /// What ended before it showed its method counts with the others, if these have one method and suite: a device that gets
@@ -49,7 +49,8 @@ pub(crate) fn measure(args: &MeasureArgs) -> Result<ExitCode, Report> {
     show(&findings, args.json)?;
     published.iter().for_each(note_place);
     let succeeded = findings.summary.rows.iter().any(|row| row.succeeded > 0);
-    Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    let code = if succeeded { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
+    Ok(whole(&decoded, code))
 }
 
 /// The authentications of a capture, one row for each method and suite.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_scenario::ScenarioError;
 use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
+use serde::Serialize;
 
 use crate::args::Color;
 use crate::printable;
@@ -18,8 +19,8 @@ use crate::printable;
 /// The command line or the scenario is wrong.
 const WRONG: u8 = 2;
 
-/// The environment does not let us.
-const ENVIRONMENT: u8 = 3;
+/// A file is damaged, or the environment does not let us.
+pub(crate) const ENVIRONMENT: u8 = 3;
 
 /// An argument that names nothing we can use.
 #[derive(Debug, thiserror::Error)]
@@ -164,9 +165,40 @@ pub(crate) fn interrupted(stop: &AtomicBool) -> Option<String> {
     stop.load(Ordering::Relaxed).then(|| text.to_owned())
 }
 
-/// JSON as people can read it, with a newline at its end.
-pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Report> {
-    print(&printable::json(&format!("{value:#}\n")))
+/// JSON as people can read it, with a newline at its end. It is written while it is made: however long, it is never there
+/// as a whole.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Report> {
+    let mut lines = Lines { out: BufWriter::new(io::stdout().lock()), line: Vec::new() };
+    let written = serde_json::to_writer_pretty(&mut lines, value).map_err(io::Error::from);
+    match written.and_then(|()| writeln!(lines)).and_then(|()| lines.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(miette!("cannot write to stdout: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Passes JSON on line by line, fit to be shown. JSON has its line ends between its strings.
+struct Lines<W> {
+    out: W,
+    line: Vec<u8>,
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(line);
+            if line.ends_with(b"\n") {
+                self.out.write_all(printable::json(&String::from_utf8_lossy(&self.line)).as_bytes())?;
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Rows of cells, aligned in columns two spaces apart. A column that is empty everywhere is left out.

@@ -108,7 +108,11 @@ impl Drop for Scratch {
 
 /// Runs a scenario with captures; each of its rows as the run counted it and as its capture tells it.
 fn run_and_measure(scenario: &str, samples: u32, check: impl Fn(&Value, &Value, &str)) {
-    let scratch = Scratch::new(scenario);
+    run_and_measure_at(scenario, scenario, samples, check);
+}
+
+fn run_and_measure_at(scenario: &str, name: &str, samples: u32, check: impl Fn(&Value, &Value, &str)) {
+    let scratch = Scratch::new(name);
     let out = scratch.path("run");
     let run = json(&format!("run {scenario} --samples {samples} --pcap --out {out} --json"));
     for (index, row) in run["rows"].as_array().unwrap().iter().enumerate() {
@@ -181,4 +185,172 @@ fn mistakes_are_told_in_a_sentence() {
         &format!("measure {CAPTURES}/keys/esp_sa"),
     ];
     insta::assert_snapshot!(lines.iter().map(|line| told(line)).collect::<Vec<_>>().join("\n"));
+}
+
+/// What a command that reads a file from its standard input writes to both.
+fn piped(line: &str, file: &str) -> (String, String) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let input = std::fs::File::open(root.join(file)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    let output = command.args(line.split(' ')).current_dir(root).stdin(input).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_capture_comes_from_standard_input_too() {
+    let capture = format!("{CAPTURES}/charon-psk.pcapng");
+    for verb in ["decode", "decode --json", "measure"] {
+        assert_eq!(piped(&format!("{verb} -"), &capture).0, stdout(&format!("{verb} {capture}")).0, "{verb}");
+    }
+}
+
+#[test]
+fn keys_of_another_capture_are_told_from_keys_that_open() {
+    let scratch = Scratch::new("other-keys");
+    std::fs::write(scratch.path("esp_sa"), "").unwrap();
+    let other = format!(
+        "0000000000000001,0000000000000002,{0},{0},\"AES-CBC-128 [RFC3602]\",{1},{1},\"HMAC_SHA1_96 [RFC2404]\"\n",
+        "11".repeat(16),
+        "22".repeat(20)
+    );
+    std::fs::write(scratch.path("ikev2_decryption_table"), other).unwrap();
+    let said = |keys: &str| {
+        piped(&format!("decode - --list --keys {keys}"), &format!("{CAPTURES}/charon-psk.pcapng")).1
+    };
+    let told = "opens anything in -: they may be of another capture";
+    let other = said(&scratch.path(""));
+    assert!(other.contains(told), "{other}");
+    let right = said(&format!("{CAPTURES}/keys"));
+    assert!(!right.contains(told), "{right}");
+}
+
+/// The device's SA for traffic was never agreed on: main mode is whole, and before quick mode has an answer the ISAKMP SA's
+/// lifetime ends. A row with such authentications once ended in silence after 31 of 300.
+#[test]
+fn the_case_that_once_hung_is_judged_as_failed() {
+    let capture = format!("{CAPTURES}/ikev1-lifetime-ends-quick-mode.pcapng");
+    for (keys, why) in [
+        (
+            format!(" --keys {CAPTURES}/ikev1-lifetime-ends-quick-mode.keys"),
+            "the IKE SA was deleted before there was a child",
+        ),
+        (String::new(), "refused or ended by an encrypted message"),
+    ] {
+        let document = json(&format!("decode {capture} --json{keys}"));
+        let conversations = document["conversations"].as_array().unwrap();
+        assert_eq!(conversations.len(), 1);
+        let outcome = &conversations[0]["outcome"];
+        assert_eq!(
+            (&outcome["name"], &outcome["why"]),
+            (&Value::from("failed"), &Value::from(why)),
+            "{outcome}"
+        );
+        let measured = json(&format!("measure {capture} --json{keys}"));
+        let row = &measured["rows"][0];
+        assert_eq!((row["n"].as_u64(), row["succeeded"].as_u64()), (Some(1), Some(0)), "{row}");
+    }
+}
+
+/// Every method of IKEv1, over links that lose and with keys that do not agree: what became of each authentication is what
+/// the hosts said, with keys and without.
+#[test]
+fn authentications_of_ikev1_are_judged_as_their_hosts_do() {
+    let scratch = Scratch::new("ikev1-verdicts");
+    let all = "\"ikev1-main-psk\", \"ikev1-aggressive-psk\", \"ikev1-main-rsa\", \"ikev1-aggressive-rsa\"";
+    let shared = "\"ikev1-main-psk\", \"ikev1-aggressive-psk\"";
+    for (number, methods, options) in [
+        (1, all, "rekey_child = \"60 s\"\nreauth_lifetime = \"300 s\""),
+        (2, all, "reauth_lifetime = \"8 s\""),
+        (3, shared, "fault = \"wrong-psk\""),
+    ] {
+        let scenario = scratch.path(&format!("{number}.toml"));
+        let text = format!(
+            "title = \"verdicts\"\nseed = 5\nsamples = 30\ncrypto = \"real\"\nmethods = [{methods}]\n\
+             networks = [{{ name = \"clean\", delay = \"5 ms\" }}, {{ name = \"lossy\", loss = \"10 %\", delay = \"30 ms\" }}]\n\
+             [options]\n{options}\n"
+        );
+        std::fs::write(&scenario, text).unwrap();
+        run_and_measure_at(&scenario, &format!("ikev1-verdicts-{number}"), 30, |run, measured, name| {
+            for field in ["n", "succeeded"] {
+                let failures = (&run["failures"], &measured["failures"]);
+                assert_eq!(run[field], measured[field], "{number} {name}: {field}: {failures:?}");
+            }
+        });
+    }
+}
+
+const MESSAGES: u64 = 100_000;
+
+/// However long a capture is, the JSON of one message at a time is made, and what is kept of a message is small.
+#[test]
+fn a_hundred_thousand_messages_decode_in_less_than_200_mb() {
+    let scratch = Scratch::new("long");
+    let out = scratch.path("run");
+    // Four messages of IKE before the SA is usable and two when it ends, two of ESP.
+    let samples = MESSAGES / 6;
+    let scenario = scratch.path("long.toml");
+    let text = format!(
+        "title = \"long\"\nsamples = {samples}\ncrypto = \"null\"\nmethods = [\"ikev2-psk\"]\n\
+         networks = [{{ name = \"short\", delay = \"1 ms\" }}]\n"
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let run = format!("run {scenario} --no-trace --pcap --out {out}");
+    assert_eq!(stdout(&run).1, 0, "{run}");
+    for line in ["--json", "--list", ""] {
+        let (messages, peak_kb) = peak(&format!("decode {out}/capture/000.pcapng {line}"));
+        println!("decode {line}: {peak_kb} kB at its peak");
+        assert!(peak_kb < 200_000, "decode {line}: {peak_kb} kB");
+        assert!(line != "--json" || messages >= MESSAGES, "{messages}");
+    }
+}
+
+/// How many messages a command's JSON has, and the most memory that it had.
+fn peak(line: &str) -> (u64, u64) {
+    use std::io::{BufRead, BufReader};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    let mut child =
+        command.args(line.split_whitespace()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let (mut messages, mut peak_kb) = (0, 0);
+    for (number, text) in (0_u64..).zip(BufReader::new(child.stdout.take().unwrap()).lines()) {
+        messages += u64::from(text.unwrap().contains("\"from_address\""));
+        if number % 4096 == 0 {
+            let status = std::fs::read_to_string(&status).unwrap();
+            let high = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let high = high.map(|high| high.trim().trim_end_matches(" kB").parse().unwrap());
+            peak_kb = high.unwrap_or(peak_kb).max(peak_kb);
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    (messages, peak_kb)
+}
+
+/// One rule for the files of every verb: 2 says that it is not there or is something else, 3 that it is damaged.
+#[test]
+fn a_missing_capture_and_a_damaged_one_have_their_exit_codes() {
+    let scratch = Scratch::new("codes");
+    let whole = std::fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(CAPTURES).join("charon-psk.pcapng"),
+    );
+    let whole = whole.unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(scratch.path(name), bytes).unwrap();
+        scratch.path(name)
+    };
+    let mut damaged = whole.clone();
+    let last = damaged.len() - 4;
+    damaged[last..].fill(0xff);
+    let cases = [
+        (scratch.path("nowhere.pcap"), 2),
+        (file("text", b"no capture"), 2),
+        (file("whole", &whole), 0),
+        (file("cut", &whole[..whole.len() - 10]), 3),
+        (file("damaged", &damaged), 3),
+    ];
+    for (path, code) in cases {
+        for verb in ["decode", "measure"] {
+            assert_eq!(stdout(&format!("{verb} {path}")).1, code, "{verb} {path}");
+        }
+    }
 }

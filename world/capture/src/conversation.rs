@@ -14,8 +14,9 @@ mod ike;
 mod outcome;
 mod radius;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::Addr;
@@ -32,8 +33,11 @@ pub use outcome::Outcome;
 
 /// More conversations are not told apart; what would begin another is counted.
 const CONVERSATIONS_MAX: usize = 100_000;
-/// More messages are not kept; they are counted. One takes about four KiB.
+/// More messages are not kept; they are counted.
 const ENTRIES_MAX: usize = 250_000;
+/// More words, or longer ones, are kept with each message that says them.
+const WORDS_MAX: usize = 4096;
+const WORDS_BYTES_MAX: usize = 256;
 /// ESP packets in a row that are kept one by one; the others are only summed up.
 const ESP_SHOWN: usize = 4;
 
@@ -125,8 +129,8 @@ impl Entry {
     fn put_eap(&mut self, words: &Words) {
         self.failure = self.failure.take().or_else(|| words.failure.clone());
         let line = words.line();
-        match self.parts.iter_mut().find(|part| part.name == "EAP") {
-            Some(part) => part.detail = line,
+        match self.parts.iter_mut().find(|part| &*part.name == "EAP") {
+            Some(part) => part.detail = line.into(),
             None => self.parts.push(Part::new("EAP", line)),
         }
     }
@@ -215,6 +219,9 @@ pub struct Tracker {
     /// The frame in which each message passed first, by its digest.
     originals: BTreeMap<u64, u64>,
     left_out: u64,
+    opened: u64,
+    /// Words that messages have in common.
+    words: BTreeSet<Arc<str>>,
 }
 
 /// Where an entry is: conversation and place.
@@ -239,6 +246,7 @@ impl Tracker {
             sent.retransmission = is_repeat;
         }
         let repeats = self.original(passed, is_repeat);
+        self.opened += u64::from(dissected.content.is_opened());
         match &dissected.content {
             Content::Ike(_) => self.add_ike(passed, dissected, repeats),
             Content::Radius(_) => self.add_radius(passed, dissected, repeats),
@@ -252,6 +260,11 @@ impl Tracker {
     /// Messages that were not kept because there were too many.
     pub const fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// Messages that keys have opened.
+    pub const fn opened(&self) -> u64 {
+        self.opened
     }
 
     /// The conversations, in the order in which they began.
@@ -296,11 +309,25 @@ impl Tracker {
         Some(self.conversations.len() - 1)
     }
 
-    fn push(&mut self, conversation: usize, entry: Entry) -> Place {
+    fn push(&mut self, conversation: usize, mut entry: Entry) -> Place {
         self.entries += 1;
+        entry.parts.shrink_to_fit();
+        for part in &mut entry.parts {
+            self.share(&mut part.name);
+            self.share(&mut part.detail);
+        }
         let entries = &mut self.conversations[conversation].entries;
         entries.push(entry);
         (conversation, entries.len() - 1)
+    }
+
+    /// Words that were seen before are kept once.
+    fn share(&mut self, words: &mut Arc<str>) {
+        if let Some(known) = self.words.get(&**words) {
+            *words = Arc::clone(known);
+        } else if self.words.len() < WORDS_MAX && words.len() <= WORDS_BYTES_MAX {
+            self.words.insert(Arc::clone(words));
+        }
     }
 
     fn entry_mut(&mut self, (conversation, place): Place) -> &mut Entry {

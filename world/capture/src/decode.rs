@@ -20,6 +20,8 @@ pub struct Decoded {
     pub skipped: Skipped,
     /// Messages that were too many to keep.
     pub left_out: u64,
+    /// Messages of IKE and packets of ESP that the keys have opened.
+    pub opened: u64,
     /// Why reading ended before the file did.
     pub error: Option<ReadError>,
 }
@@ -42,6 +44,7 @@ pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
     packets.finish().iter().for_each(|passed| tracker.add(passed));
     Ok(Decoded {
         left_out: tracker.left_out(),
+        opened: tracker.opened(),
         conversations: tracker.finish(),
         frames,
         begins_ns,

@@ -15,6 +15,7 @@ mod tls;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use keytoll_crypto::Real;
 use keytoll_engine::trace::{Message, Protocol};
@@ -53,20 +54,20 @@ pub struct Dissected {
 /// One payload, attribute or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
-    pub name: String,
+    /// What it is. The same words of many messages are kept once, as those of `detail`.
+    pub name: Arc<str>,
     /// What it says; may be empty.
-    pub detail: String,
+    pub detail: Arc<str>,
 }
 
 impl Part {
     /// A part that says something.
-    pub fn new(name: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>, detail: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), detail: detail.into() }
     }
 
     /// A part whose presence says it all.
-    pub fn bare(name: impl Into<String>) -> Self {
+    pub fn bare(name: impl Into<Arc<str>>) -> Self {
         Self::new(name, "")
     }
 }
@@ -97,6 +98,17 @@ pub enum Content {
     Icmp(Box<Icmp>),
     /// A message that cannot be read; its ports say what it should be.
     Unreadable,
+}
+
+impl Content {
+    /// Whether a key has opened it.
+    pub(crate) fn is_opened(&self) -> bool {
+        match self {
+            Self::Ike(ike) => ike.inside == Inside::Opened,
+            Self::Esp(esp) => esp.inner.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// Puts messages into words. It remembers what spans several: fragments, replay windows.

@@ -68,7 +68,14 @@ impl Observer {
 /// What tells a message from others, and not from the same one sent again.
 pub(crate) fn digest(datagram: &Datagram) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (datagram.from, datagram.to).hash(&mut hasher);
+    match datagram.protocol {
+        // RFC 3947 §4, RFC 7296 §2.23: IKE moves to the port of NAT traversal, and a NAT changes ports; it is the same message.
+        Protocol::Ike => {
+            let (from, to) = (datagram.from, datagram.to);
+            (from.ip, to.ip, from.ip == to.ip && from.port < to.port).hash(&mut hasher);
+        }
+        _ => (datagram.from, datagram.to).hash(&mut hasher),
+    }
     hash_message(datagram, &mut hasher);
     hasher.finish()
 }
@@ -81,6 +88,7 @@ fn hash_message(datagram: &Datagram, hasher: &mut DefaultHasher) {
             (flags & !keytoll_diameter::wire::message::RETRANSMITTED).hash(hasher);
             datagram.bytes[DIAMETER_FLAGS_AT + 1..].hash(hasher);
         }
+        (Protocol::Ike, _) => without_marker(&datagram.bytes).hash(hasher),
         _ => datagram.bytes.hash(hasher),
     }
 }
@@ -222,7 +230,9 @@ mod tests {
             fate: Fate::Delivered,
         };
         assert_eq!(facts, [Fact::Sent(message.clone()), carried]);
-        assert_eq!(sent(&mut observer, &marked), message);
+        assert_eq!(sent(&mut Observer::default(), &marked), message);
+        // RFC 3947 §4: said again at another port it is the same message.
+        assert_eq!(sent(&mut observer, &marked), Message { retransmission: true, ..message });
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, ESP.
+//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, SCTP, ESP.
 //!
 //! ```text
 //!   Frame --link--> IP packet --fragments--> whole packet --UDP, ESP, ICMP--------> Passed
-//!                                                         '--TCP--streams--> Diameter message --> Passed
+//!                                                         '--TCP streams, SCTP chunks--> Diameter message --> Passed
 //! ```
 //!
 //! What is not understood is counted by its name ([`Skipped`]), and what is kept while waiting for the rest of something
@@ -13,6 +13,7 @@ mod ip;
 mod link;
 mod ports;
 mod repeats;
+mod sctp;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -25,9 +26,10 @@ use crate::read::Frame;
 use fragments::Fragments;
 use ports::Ports;
 use repeats::Repeats;
+use sctp::Sctp;
 use streams::Streams;
 
-/// A datagram as it passed the point of capture; over TCP, a Diameter message.
+/// A datagram as it passed the point of capture; over TCP and SCTP, a Diameter message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
     /// When its first packet was captured, in nanoseconds.
@@ -114,6 +116,7 @@ struct IpPacket {
 pub struct Packets {
     fragments: Fragments,
     streams: Streams,
+    sctp: Sctp,
     ports: Ports,
     repeats: Repeats,
     skipped: Skipped,
@@ -124,6 +127,7 @@ const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const PROTOCOL_ESP: u8 = 50;
 const PROTOCOL_ICMP6: u8 = 58;
+const PROTOCOL_SCTP: u8 = 132;
 
 impl Packets {
     /// Takes the next frame and gives what it completes, none to several datagrams.
@@ -164,7 +168,14 @@ impl Packets {
     fn transport(&mut self, packet: IpPacket) -> Vec<Passed> {
         let result = match packet.protocol {
             PROTOCOL_UDP => self.udp(packet),
-            PROTOCOL_TCP => return self.tcp(&packet),
+            PROTOCOL_TCP => {
+                let messages = self.streams.add(&packet);
+                return self.messages(messages);
+            }
+            PROTOCOL_SCTP => {
+                let messages = self.sctp.add(&packet);
+                return self.messages(messages);
+            }
             PROTOCOL_ESP => Ok(packet.passed(Protocol::Esp, Transport::Ip, (0, 0), 0)),
             PROTOCOL_ICMP | PROTOCOL_ICMP6 => Ok(packet.passed(Protocol::Icmp, Transport::Ip, (0, 0), 0)),
             other => Err((ip::protocol_name(other), packet.packets)),
@@ -193,14 +204,11 @@ impl Packets {
         }
     }
 
-    fn tcp(&mut self, packet: &IpPacket) -> Vec<Passed> {
-        match self.streams.add(packet) {
-            Ok(messages) => messages,
-            Err(what) => {
-                self.skipped.add(what, 1);
-                Vec::new()
-            }
-        }
+    fn messages(&mut self, found: Result<Vec<Passed>, &'static str>) -> Vec<Passed> {
+        found.unwrap_or_else(|what| {
+            self.skipped.add(what, 1);
+            Vec::new()
+        })
     }
 }
 

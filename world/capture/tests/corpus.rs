@@ -8,6 +8,9 @@ mod whole;
 
 use std::path::{Path, PathBuf};
 
+use keytoll_capture::decode::Decoded;
+use keytoll_capture::dissect::Content;
+use keytoll_capture::tables::Keys;
 use proptest::prelude::*;
 
 fn files(directory: &str) -> Vec<(PathBuf, Vec<u8>)> {
@@ -25,6 +28,45 @@ fn the_corpus() {
         println!("{}", path.display());
         whole::check(&bytes);
     }
+}
+
+fn decoded(name: &str) -> Decoded {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture").join(name);
+    keytoll_capture::decode::decode(&std::fs::read(path).unwrap()[..], Keys::default()).unwrap()
+}
+
+/// Scapy wrote it; the commands are those that tshark 4.0 finds: bundles, a message in two fragments, a chunk sent again.
+#[test]
+fn diameter_over_sctp_has_the_messages_that_tshark_finds() {
+    let decoded = decoded("sctp-diameter.pcap");
+    let messages = decoded.conversations.iter().flat_map(|conversation| &conversation.entries);
+    let mut found: Vec<_> = messages
+        .map(|entry| match &entry.content {
+            Content::Diameter(diameter) => {
+                (entry.frame, diameter.header.command, diameter.header.is_request())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    found.sort_unstable();
+    let wanted = [
+        (1, 257, true),
+        (2, 257, false),
+        (4, 303, true),
+        (5, 303, false),
+        (6, 280, true),
+        (6, 280, true),
+        (7, 280, false),
+    ];
+    assert_eq!(found, wanted);
+    assert!(decoded.skipped.kinds().contains(&("Diameter in DTLS over SCTP", 1)), "{:?}", decoded.skipped);
+}
+
+#[test]
+fn amqp_is_no_diameter() {
+    let decoded = decoded("amqp.pcap");
+    assert_eq!(decoded.conversations, []);
+    assert_eq!(decoded.skipped.kinds(), [("TCP of other protocols", 29)]);
 }
 
 #[test]

@@ -10,32 +10,98 @@ use keytoll_capture::conversation::{Conversation, Entry, Kind, Outcome};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::{counts, ladder};
 use keytoll_trace::{Link, Protocol};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::Chosen;
 
-pub(super) fn document(decoded: &Decoded, chosen: &Chosen<'_>) -> Value {
+/// The whole, of which one message at a time is made while it is written.
+pub(super) struct Document<'a> {
+    pub(super) decoded: &'a Decoded,
+    pub(super) chosen: &'a Chosen<'a>,
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let conversations =
+            Made(|| self.chosen.iter().map(|(number, it)| Told { number: *number, conversation: it }));
+        with_list(serializer, &head(self.decoded), CONVERSATIONS, &conversations)
+    }
+}
+
+/// A conversation that is made when its turn comes.
+struct Told<'a> {
+    number: usize,
+    conversation: &'a Conversation,
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = &self.conversation.entries;
+        let start_ns = entries.first().map_or(0, |entry| entry.first_ns);
+        let messages = Made(|| entries.iter().map(move |entry| message(entry, start_ns)));
+        with_list(serializer, &conversation(self.number, self.conversation), MESSAGES, &messages)
+    }
+}
+
+/// A list whose members are made one by one.
+struct Made<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Made<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+const CONVERSATIONS: &str = "conversations";
+const MESSAGES: &str = "messages";
+
+/// An object with a long list in the place of the member of this name.
+fn with_list<S: Serializer>(
+    serializer: S,
+    object: &Map<String, Value>,
+    name: &str,
+    list: &impl Serialize,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(object.len()))?;
+    for (key, value) in object {
+        if key == name {
+            map.serialize_entry(key, list)?;
+        } else {
+            map.serialize_entry(key, value)?;
+        }
+    }
+    map.end()
+}
+
+fn head(decoded: &Decoded) -> Map<String, Value> {
     let skipped = decoded.skipped.kinds().into_iter().map(|(what, count)| (what.to_owned(), json!(count)));
-    let conversations = chosen.iter().map(|(number, conversation)| self::conversation(*number, conversation));
-    let mut document = json!({
+    let mut head = members(json!({
         "format": 1,
         "frames": decoded.frames,
         "not_looked_into": skipped.collect::<Map<_, _>>(),
-        "conversations": conversations.collect::<Vec<_>>(),
-    });
+        CONVERSATIONS: [],
+    }));
     if let Some(begins_ns) = decoded.begins_ns {
-        document["begins_s"] = json!(seconds(begins_ns));
+        head.insert("begins_s".to_owned(), json!(seconds(begins_ns)));
     }
-    document
+    head
 }
 
-fn conversation(number: usize, conversation: &Conversation) -> Value {
+fn members(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+fn conversation(number: usize, conversation: &Conversation) -> Map<String, Value> {
     let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
     let hosts = conversation.hosts.iter().map(|(node, addrs)| {
         let addrs: Vec<String> = addrs.iter().map(ToString::to_string).collect();
         (node.name().to_owned(), json!(addrs))
     });
-    let messages = conversation.entries.iter().map(|entry| message(entry, start_ns));
     let mut value = json!({
         "number": number,
         "title": ladder::title(conversation),
@@ -44,7 +110,7 @@ fn conversation(number: usize, conversation: &Conversation) -> Value {
         "hosts": hosts.collect::<Map<_, _>>(),
         "about": about(conversation),
         "links": links(conversation),
-        "messages": messages.collect::<Vec<_>>(),
+        MESSAGES: [],
     });
     match conversation.kind {
         Kind::Ike { spi_i, spi_r, major } => {
@@ -57,7 +123,7 @@ fn conversation(number: usize, conversation: &Conversation) -> Value {
         Kind::Esp => value["kind"] = json!("esp"),
         Kind::Unreadable => value["kind"] = json!("unreadable"),
     }
-    value
+    members(value)
 }
 
 fn outcome(conversation: &Conversation, start_ns: u64) -> Value {
@@ -105,7 +171,7 @@ fn links(conversation: &Conversation) -> Vec<Value> {
 }
 
 fn message(entry: &Entry, start_ns: u64) -> Value {
-    let parts = entry.parts.iter().map(|part| json!({ "name": part.name, "detail": part.detail }));
+    let parts = entry.parts.iter().map(|part| json!({ "name": &*part.name, "detail": &*part.detail }));
     let mut value = json!({
         "at_ms": ms(entry.at_ns.saturating_sub(start_ns)),
         "frame": entry.frame,

@@ -7,7 +7,7 @@ use keytoll_engine::Addr;
 use keytoll_engine::trace::{Node, Protocol};
 use keytoll_ike::number::ExchangeType;
 
-use super::{ESP_SHOWN, Entry, Kind, Place, Tracker};
+use super::{ESP_SHOWN, Entry, Kind, Outcome, Place, Tracker, outcome};
 use crate::dissect::{Content, Dissected, Ike};
 use crate::packets::Passed;
 
@@ -85,6 +85,14 @@ impl Sa {
     }
 }
 
+/// Whether a message ends its IKE SA, as far as it can be read.
+fn closes(entry: &Entry) -> bool {
+    matches!(&entry.content, Content::Ike(ike) if ike.meaning.deletes.iter().any(|what| what == "IKE SA"))
+}
+
+/// A first quick mode later than this after phase 1 is not what the phase 1 was for: RFC 2409 §5.5 is asked for as soon as
+/// both sides are proved, or repeated after some seconds.
+const AT_ONCE_NS: u64 = 10_000_000_000;
 /// More ports of one host are not remembered.
 const PORTS_MAX: usize = 16;
 /// More EAP packets are not remembered.
@@ -219,6 +227,45 @@ impl Tracker {
         if let (Some(spi), false) = (ike.meaning.new_ike_spi, ike.response) {
             let sa = Sa::new(place.0, from, passed.datagram.from, true);
             self.ike.sas.entry(spi).or_insert(sa);
+        }
+    }
+
+    /// RFC 2409 §5.5: an ISAKMP SA that replaces another has a phase 1 of its own, and no child to ask for: those of the old
+    /// one are still there. It belongs to the authentication that the old one was for.
+    pub(super) fn join_rekeyed(&mut self) {
+        let mut latest: BTreeMap<(IpAddr, IpAddr), usize> = BTreeMap::new();
+        for number in 0..self.conversations.len() {
+            let building = &self.conversations[number];
+            let (Kind::Ike { major: 1, .. }, Some(first)) = (building.kind, building.entries.first()) else {
+                continue;
+            };
+            let (from, to) = (first.addrs.0.ip, first.addrs.1.ip);
+            let pair = (from.min(to), from.max(to));
+            let older = latest.get(&pair).copied().filter(|older| self.is_rekeyed_by(*older, number));
+            match older {
+                Some(older) => self.join_to(older, number, from),
+                None => _ = latest.insert(pair, number),
+            }
+        }
+    }
+
+    fn is_rekeyed_by(&self, older: usize, newer: usize) -> bool {
+        let [older, newer] = [older, newer].map(|number| &self.conversations[number]);
+        let Some(first_ns) = newer.entries.first().map(|first| first.first_ns) else { return false };
+        let Some(quick_after_ns) = outcome::ikev1::first_quick_mode_ns(&newer.entries) else { return false };
+        let Outcome::Established(at) = outcome::of(older.kind, &older.entries) else { return false };
+        let is_closed = older.entries.iter().any(|entry| entry.at_ns < first_ns && closes(entry));
+        // Who wants a child asks for it at once.
+        quick_after_ns.is_none_or(|ns| ns > AT_ONCE_NS) && older.entries[at].at_ns < first_ns && !is_closed
+    }
+
+    /// The newer SA's first message came from `initiator`, who may be the gateway.
+    fn join_to(&mut self, older: usize, newer: usize, initiator: IpAddr) {
+        let is_turned = self.ike.is_gateway(older, initiator);
+        let newer = &mut self.conversations[newer];
+        newer.joined = Some(older);
+        if is_turned {
+            newer.entries.iter_mut().for_each(|entry| entry.ends = (entry.ends.1, entry.ends.0));
         }
     }
 

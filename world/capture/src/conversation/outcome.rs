@@ -1,7 +1,9 @@
-//! What a conversation came to, told from its messages: RFC 7296 §1.2, §2.16, §2.21; RFC 3579 §2.6; RFC 2409 §5.5.
+//! What a conversation came to, told from its messages: RFC 7296 §1.2, §2.16, §2.21; RFC 3579 §2.6.
 //!
 //! Without keys the last IKE_AUTH response tells it by the type of its first payload, which is not encrypted
 //! (RFC 7296 §3.14): a response that begins with a notification refuses.
+
+pub(super) mod ikev1;
 
 use keytoll_engine::trace::Node;
 use keytoll_ike::number::{ExchangeType, PayloadType};
@@ -45,7 +47,7 @@ pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
     let entries = &entries[..entries.len().min(DECIDING_MAX)];
     match kind {
         Kind::Ike { major: 2, .. } => ike(entries),
-        Kind::Ike { .. } => ikev1(entries),
+        Kind::Ike { .. } => ikev1::outcome(entries),
         Kind::Radius => radius(entries),
         Kind::Diameter | Kind::Esp | Kind::Unreadable => Outcome::Unknown,
     }
@@ -202,15 +204,6 @@ fn device_refuses(at: usize, entry: &Entry, ike: &Ike) -> Option<Outcome> {
     Some(Outcome::Failed { by: Node::Ue, why: error.to_string(), at })
 }
 
-/// RFC 2409 §5.5: three messages of Quick Mode; what they say is encrypted.
-fn ikev1(entries: &[Entry]) -> Outcome {
-    const QUICK_MODE: u8 = 32;
-    let quick = entries.iter().enumerate().filter(|(_, entry)| {
-        entry.repeats.is_none() && ike_of(entry).is_some_and(|ike| ike.exchange == QUICK_MODE)
-    });
-    quick.map(|(at, _)| at).nth(2).map_or(Outcome::Unknown, Outcome::Established)
-}
-
 fn code(entry: &Entry) -> Option<Code> {
     match &entry.content {
         Content::Radius(radius) => Some(radius.code),
@@ -286,7 +279,7 @@ impl About {
 }
 
 fn named<'a>(parts: &'a [Part], name: &str) -> Option<&'a str> {
-    parts.iter().find(|part| part.name == name).map(|part| part.detail.as_str())
+    parts.iter().find(|part| &*part.name == name).map(|part| &*part.detail)
 }
 
 /// `ESP aes128-sha256 SPI 0x…` without the SPI.

@@ -114,7 +114,7 @@ impl Tracker {
     fn shorten(&mut self, conversation: usize, parts: &mut Vec<Part>) {
         let Some(before) = self.radius.said.insert(conversation, parts.clone()) else { return };
         let count = parts.len();
-        parts.retain(|part| part.name == "EAP" || !before.contains(part));
+        parts.retain(|part| &*part.name == "EAP" || !before.contains(part));
         match count - parts.len() {
             0 => {}
             same => parts.push(Part::bare(format!("{same} attributes as before"))),
@@ -215,6 +215,7 @@ impl Tracker {
     /// Joins each session to the IKE SA that it is for.
     pub(super) fn join(&mut self) {
         self.join_diameter();
+        self.join_rekeyed();
         let mut taken = BTreeSet::new();
         let candidates = std::mem::take(&mut self.radius.candidates);
         for (conversation, candidates) in candidates {

@@ -255,3 +255,97 @@ fn ports_tell_two_nodes_of_one_address_apart() {
     let senders: Vec<_> = conversations[0].entries.iter().map(|entry| entry.ends.0).collect();
     assert_eq!(senders, [Node::Ue, Node::Gw].repeat(3));
 }
+
+/// Messages of IKEv1 as `I:main`, `R:quick/7`, `I:info`, `again` for the one before once more.
+fn isakmp(wire: &mut Wire, cookie: u8, script: &str) {
+    let mut last = None;
+    for (number, word) in (0_u8..).zip(script.split_whitespace()) {
+        if word != "again" {
+            let (side, exchange) = word.split_once(':').unwrap();
+            let (exchange, id) = exchange.split_once('/').unwrap_or((exchange, "0"));
+            let exchange = match exchange {
+                "main" => 2,
+                "aggressive" => 4,
+                "info" => 5,
+                "quick" => 32,
+                other => panic!("{other}"),
+            };
+            let id = if exchange == 5 { 1000 + u32::from(number) } else { id.parse().unwrap() };
+            let mut message = ikev1(if last.is_none() && exchange != 5 { 0 } else { 8 }, exchange, id);
+            message[7] = cookie;
+            // What is encrypted differs, and is not opened.
+            let is_sealed = exchange == 5 || exchange == 32;
+            message[19] = u8::from(is_sealed);
+            message.extend_from_slice(&[number; 16]);
+            message[27] += 16;
+            last = Some((side == "I", message));
+        }
+        let (is_initiator, message) = last.clone().unwrap();
+        let ends = if is_initiator { (UE, GW) } else { (GW, UE) };
+        wire.pass(Protocol::Ike, (ends.0, 500), (ends.1, 500), message);
+    }
+}
+
+fn isakmp_outcome(script: &str) -> Outcome {
+    let mut wire = Wire::default();
+    isakmp(&mut wire, 1, script);
+    let mut conversations = wire.tracker.finish();
+    assert_eq!(conversations.len(), 1, "{script}");
+    conversations.remove(0).outcome
+}
+
+const MAIN: &str = "I:main R:main I:main R:main I:main R:main";
+
+#[test]
+fn ikev1_is_judged_by_whose_turn_it_was() {
+    let check = |rest: &str, wanted: Outcome| {
+        assert_eq!(isakmp_outcome(&format!("{MAIN} {rest}")), wanted, "{rest}");
+    };
+    let sealed = |by, at| Outcome::Failed { by, why: outcome::ikev1::SEALED.to_owned(), at };
+    check("I:quick/1 R:quick/1 I:quick/1", Outcome::Established(8));
+    check("I:quick/1 again R:quick/1 again I:quick/1", Outcome::Established(10));
+    check("", Outcome::Unknown);
+    // Three messages of three quick modes, each refused.
+    check("I:quick/1 R:info I:quick/2 R:info I:quick/3 R:info", sealed(Node::Gw, 11));
+    check("I:quick/1 R:info I:quick/2 R:quick/2 I:quick/2", Outcome::Established(10));
+    check("I:quick/1 R:quick/1 I:info", sealed(Node::Ue, 8));
+    check("I:quick/1 again again", Outcome::Unanswered(8));
+    // What the device says when it is not its turn refuses nothing.
+    check("I:quick/1 I:info R:quick/1 I:quick/1", Outcome::Established(9));
+    assert_eq!(isakmp_outcome("I:main R:main I:main R:main I:main R:info"), sealed(Node::Gw, 5));
+    assert_eq!(isakmp_outcome("I:main again again"), Outcome::Unanswered(2));
+    assert_eq!(
+        isakmp_outcome("I:aggressive R:aggressive I:aggressive I:quick/1 R:quick/1 I:quick/1"),
+        Outcome::Established(5)
+    );
+}
+
+#[test]
+fn an_isakmp_sa_that_replaces_another_is_no_authentication() {
+    for initiator in ["I", "R"] {
+        let mut wire = Wire::default();
+        isakmp(&mut wire, 1, &format!("{MAIN} I:quick/1 R:quick/1 I:quick/1"));
+        let turned = if initiator == "R" {
+            MAIN.replace('I', "x").replace('R', "I").replace('x', "R")
+        } else {
+            MAIN.to_owned()
+        };
+        isakmp(&mut wire, 2, &turned);
+        isakmp(&mut wire, 1, "I:info");
+        let conversations = wire.tracker.finish();
+        assert_eq!(conversations.len(), 1, "begun by {initiator}");
+        assert_eq!(conversations[0].outcome, Outcome::Established(8));
+        let senders = conversations[0].entries[9..15].iter().map(|entry| entry.ends.0).collect::<Vec<_>>();
+        let first = if initiator == "I" { [Node::Ue, Node::Gw] } else { [Node::Gw, Node::Ue] };
+        assert_eq!(senders, first.repeat(3));
+    }
+}
+
+#[test]
+fn an_isakmp_sa_with_a_child_of_its_own_is_another_authentication() {
+    let mut wire = Wire::default();
+    for cookie in [1, 2] {
+        isakmp(&mut wire, cookie, &format!("{MAIN} I:quick/1 R:quick/1 I:quick/1"));
+    }
+    assert_eq!(wire.tracker.finish().len(), 2);
+}

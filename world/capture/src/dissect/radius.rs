@@ -94,7 +94,7 @@ fn parts(packet: &Packet<'_>) -> Vec<Part> {
     for attribute in packet.attributes.iter() {
         let part = part(&attribute);
         if attribute.kind() == AttributeType::EAP_MESSAGE
-            && parts.last().is_some_and(|last| last.name == "EAP")
+            && parts.last().is_some_and(|last| &*last.name == "EAP")
         {
             continue;
         }

@@ -131,7 +131,6 @@ pub(super) fn protocol_name(protocol: u8) -> String {
         47 => "GRE".to_owned(),
         51 => "AH".to_owned(),
         89 => "OSPF".to_owned(),
-        132 => "SCTP".to_owned(),
         other => format!("IP protocol {other}"),
     }
 }

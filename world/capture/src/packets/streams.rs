@@ -77,6 +77,8 @@ struct Stream {
     /// Packets that were not yet counted with a message.
     cost: Cost,
     used: u64,
+    /// Only what it carries says that it is Diameter.
+    is_guessed: bool,
 }
 
 /// What the bytes in the buffer cost on the wire.
@@ -132,8 +134,12 @@ impl Segment {
         })
     }
 
+    fn has_port_of_diameter(&self) -> bool {
+        DIAMETER.contains(&self.from.port) || DIAMETER.contains(&self.to.port)
+    }
+
     fn is_diameter(&self) -> bool {
-        DIAMETER.contains(&self.from.port) || DIAMETER.contains(&self.to.port) || begins_message(&self.data)
+        self.has_port_of_diameter() || is_surely_message(&self.data)
     }
 }
 
@@ -155,12 +161,13 @@ impl Streams {
         if self.streams.len() >= STREAMS_MAX && !self.streams.contains_key(&ends) {
             self.forget_one();
         }
-        let fresh = || Stream { next: segment.sequence, ..Stream::default() };
+        let is_guessed = !segment.has_port_of_diameter();
+        let fresh = || Stream { next: segment.sequence, is_guessed, ..Stream::default() };
         let stream = self.streams.entry(ends).or_insert_with(fresh);
         stream.used = self.clock;
         if segment.synchronises {
-            *stream =
-                Stream { next: segment.sequence.wrapping_add(1), used: self.clock, ..Stream::default() };
+            let next = segment.sequence.wrapping_add(1);
+            *stream = Stream { next, used: self.clock, is_guessed, ..Stream::default() };
         }
         if segment.data.is_empty() {
             return Err("TCP without data (acknowledgements, beginnings and ends)");
@@ -248,10 +255,12 @@ impl Stream {
 
     /// The length of the message that the buffer begins with; what begins with none is dropped.
     fn length(&mut self) -> Option<usize> {
-        if self.buffer.len() < HEADER_LEN {
+        let enough = HEADER_LEN + if self.is_guessed { AVP_HEADER_LEN } else { 0 };
+        if self.buffer.len() < enough {
             return None;
         }
-        if !begins_message(&self.buffer) {
+        let begins = if self.is_guessed { is_surely_message } else { begins_message };
+        if !begins(&self.buffer) {
             self.buffer.clear();
             return None;
         }
@@ -282,7 +291,49 @@ const fn is_ahead(sequence: u32, next: u32) -> bool {
 }
 
 fn length_of(message: &[u8]) -> usize {
-    usize::from(message[1]) << 16 | usize::from(message[2]) << 8 | usize::from(message[3])
+    u24(&message[1..]) as usize
+}
+
+/// On a port that anybody may use, only what nothing else looks like: a header, flags that may stand together, a command
+/// that is one, and AVPs that fill the message as far as it is there.
+fn is_surely_message(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.first_chunk::<HEADER_LEN>().filter(|_| begins_message(bytes)) else {
+        return false;
+    };
+    let command = u24(&header[5..]);
+    let [is_request, is_error, is_again] = [0x80, 0x20, 0x10].map(|flag| header[4] & flag != 0);
+    // RFC 6733 §3: no error bit in a request, no answer is sent again.
+    let flags_agree = if is_request { !is_error } else { !is_again };
+    let is_command = COMMANDS.iter().any(|commands| commands.contains(&command));
+    // RFC 6733 §5.3 to §5.5: the base protocol's own commands.
+    let is_base = matches!(command, 257 | 280 | 282);
+    let has_no_application = header[8..12] == [0; 4];
+    flags_agree && is_command && (!is_base || has_no_application) && avps_fit(bytes)
+}
+
+/// RFC 6733 §4.1:  Code(4) Flags(1) Length(3) [Vendor(4)] Data, padded to four bytes
+fn avps_fit(message: &[u8]) -> bool {
+    let (length, mut at) = (length_of(message), HEADER_LEN);
+    while at < length {
+        let Some(avp) = message.get(at..).and_then(<[u8]>::first_chunk::<AVP_HEADER_LEN>) else {
+            return at > HEADER_LEN;
+        };
+        let vendor_len = if avp[4] & 0x80 == 0 { 0 } else { 4 };
+        let avp_length = u24(&avp[5..]) as usize;
+        if avp[4] & 0x1f != 0 || avp_length < AVP_HEADER_LEN + vendor_len {
+            return false;
+        }
+        at += avp_length.next_multiple_of(4);
+    }
+    at == length && length > HEADER_LEN
+}
+
+const AVP_HEADER_LEN: usize = 8;
+/// RFC 6733 §11.1.2, RFC 5719: below 256 are RADIUS codes; standards have come to about 350; from 8 388 608 on 3GPP and others.
+const COMMANDS: [std::ops::Range<u32>; 2] = [257..400, 8_388_608..16_777_214];
+
+fn u24(bytes: &[u8]) -> u32 {
+    bytes[..3].iter().fold(0, |value, byte| value << 8 | u32::from(*byte))
 }
 
 /// RFC 8446 §5.1, RFC 5246 §6.2: a type, version 3 of whatever kind, and no more bytes than a record may have.

@@ -323,3 +323,103 @@ fn streams_of_tls_are_bounded_and_one_that_begins_anew_is_read_again() {
     packets.take(&synchronise);
     assert_eq!(take(&mut packets, &frames(&[of(22_999, diameter(10))], 1500)).len(), 1);
 }
+
+/// AMQP 0-9-1 §2.3.5: a frame is type(1) channel(2) size(4) payload end(1); a method's type is 1, as Diameter's version is.
+fn amqp_frame(channel: u16, payload: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[1][..], &channel.to_be_bytes(), &size, payload, &[0xce]].concat()
+}
+
+/// What streams of other protocols begin with is no message, however it is cut into segments.
+#[test]
+fn amqp_is_no_diameter_and_diameter_is_found_on_any_port() {
+    let mut packets = Packets::default();
+    for channel in 0..64 {
+        for len in [4, 13, 29, 63, 256, 257, 300, 1000] {
+            let payload: Vec<u8> = [&[0, 60, 0, 40][..], &vec![0; len]].concat();
+            let frame = [amqp_frame(channel, &payload), amqp_frame(channel, &[0; 12])].concat();
+            let one = datagram(Protocol::Diameter, Transport::Tcp, 5672, frame, false);
+            assert_eq!(take(&mut packets, &frames(&[one], 1500)), [], "channel {channel}, {len} bytes");
+        }
+    }
+    assert_eq!(packets.skipped().kinds()[0].0, "TCP of other protocols");
+    let real = datagram(Protocol::Diameter, Transport::Tcp, 5673, diameter(200), false);
+    assert_eq!(take(&mut packets, &frames(&[real], 1500)).len(), 1);
+}
+
+proptest! {
+    /// One bit of what a message begins with, turned, and on a port that is nobody's it is none any more, or still one whole.
+    #[test]
+    fn whoever_is_surely_diameter_has_avps_that_fill_it(turned in 0_usize..28 * 8, filler in 0_usize..64) {
+        let mut message = diameter(filler);
+        message[turned / 8] ^= 1 << (turned % 8);
+        let mut packets = Packets::default();
+        let one = datagram(Protocol::Diameter, Transport::Tcp, 5673, message.clone(), false);
+        for passed in take(&mut packets, &frames(&[one], 1500)) {
+            prop_assert_eq!(passed.datagram.bytes, message.clone());
+        }
+    }
+}
+
+/// RFC 9260 §3.3.1: a DATA chunk with these flags, TSN and payload protocol.
+fn data_chunk(flags: u8, tsn: u32, ppid: u32, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(16 + data.len()).unwrap().to_be_bytes();
+    let mut chunk =
+        [&[0, flags][..], &length, &tsn.to_be_bytes(), &[0, 1, 0, 7], &ppid.to_be_bytes(), data].concat();
+    chunk.resize(chunk.len().next_multiple_of(4), 0);
+    chunk
+}
+
+/// An IPv4 packet of SCTP between two ports 3868.
+fn sctp_frame(number: u64, chunks: &[Vec<u8>]) -> Frame {
+    let sctp = [&[0x0f, 0x1c, 0x0f, 0x1c, 0, 0, 0, 9, 0, 0, 0, 0][..], &chunks.concat()].concat();
+    let length = u16::try_from(20 + sctp.len()).unwrap().to_be_bytes();
+    let identification = u16::try_from(number).unwrap().to_be_bytes();
+    let ip =
+        [&[0x45, 0][..], &length, &identification, &[0, 0, 64, 132, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2], &sctp]
+            .concat();
+    let original_bytes = ip.len() as u32;
+    Frame { number, at_ns: number, link_type: 101, interface: 0, bytes: ip, original_bytes, comment: None }
+}
+
+#[test]
+fn diameter_over_sctp_is_put_together_from_its_chunks() {
+    let message = diameter(600);
+    let (first, rest) = message.split_at(300);
+    let (second, third) = rest.split_at(200);
+    // A bundle of a heartbeat and a whole message, the fragments of another out of order and one of them twice.
+    let heartbeat = vec![4, 0, 0, 4];
+    let captured = [
+        sctp_frame(1, &[heartbeat, data_chunk(3, 1, 46, &diameter(5))]),
+        sctp_frame(2, &[data_chunk(2, u32::MAX, 46, first)]),
+        sctp_frame(3, &[data_chunk(1, 1 << 31, 46, &[1; 8])]),
+        sctp_frame(4, &[data_chunk(2, u32::MAX, 46, first)]),
+        sctp_frame(5, &[data_chunk(1, 1, 46, third)]),
+        sctp_frame(6, &[data_chunk(0, 0, 46, second)]),
+        sctp_frame(7, &[data_chunk(3, 9, 47, &[0; 40])]),
+        sctp_frame(8, &[data_chunk(3, 10, 18, &[0; 40])]),
+        sctp_frame(9, &[vec![3, 0, 0, 4]]),
+    ];
+    let mut packets = Packets::default();
+    let passed = take(&mut packets, &captured);
+    let bytes = passed.iter().map(|passed| passed.datagram.bytes.clone()).collect::<Vec<_>>();
+    assert_eq!(bytes, [diameter(5)], "the third fragment has the number of a message before");
+    let mut packets = Packets::default();
+    let passed = take(&mut packets, &captured[1..]);
+    assert_eq!(passed.len(), 1);
+    assert_eq!((&passed[0].datagram.bytes, passed[0].packets, passed[0].first_ns), (&message, 3, 2));
+    let skipped = packets.skipped().kinds();
+    for what in ["Diameter in DTLS over SCTP", "SCTP of other protocols", "SCTP without data"] {
+        assert!(skipped.contains(&(what, 1)), "{what}: {skipped:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn sctp_of_anybody_does_no_harm(packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..20)) {
+        let mut taken = Packets::default();
+        for (number, chunks) in (1..).zip(packets) {
+            take(&mut taken, &[sctp_frame(number, &[chunks])]);
+        }
+    }
+}
