@@ -264,3 +264,61 @@ pub(crate) fn reason(error: &webpki::Error) -> CertificateError {
         _ => CertificateError::NotAcceptable,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A peer that sends rubbish is told apart from one whose authority is not allowed to sign for it: the operator mends
+    /// the first at the peer, the second at the authority.
+    #[test]
+    fn every_finding_has_the_word_that_says_where_to_mend_it() {
+        use webpki::Error;
+        let (time, next) =
+            (UnixTime::since_unix_epoch(Duration::ZERO), UnixTime::since_unix_epoch(Duration::MAX));
+        for (word, findings) in [
+            (CertificateError::Expired, vec![Error::CertExpired { time: next, not_after: time }]),
+            (CertificateError::NotYetValid, vec![Error::CertNotValidYet { time, not_before: next }]),
+            (CertificateError::UnknownIssuer, vec![Error::UnknownIssuer]),
+            (CertificateError::BadSignature, vec![Error::InvalidSignatureForPublicKey]),
+            (CertificateError::Revoked, vec![Error::CertRevoked]),
+            (
+                CertificateError::RevocationListExpired,
+                vec![Error::CrlExpired { time: next, next_update: time }],
+            ),
+            (
+                CertificateError::NoRevocationList,
+                vec![
+                    Error::UnknownRevocationStatus,
+                    Error::IssuerNotCrlSigner,
+                    Error::InvalidCrlSignatureForPublicKey,
+                ],
+            ),
+            (
+                CertificateError::Malformed,
+                vec![
+                    Error::BadDer,
+                    Error::BadDerTime,
+                    Error::ExtensionValueInvalid,
+                    Error::MalformedExtensions,
+                    Error::InvalidSerialNumber,
+                    Error::SignatureAlgorithmMismatch,
+                ],
+            ),
+            (
+                CertificateError::NotAcceptable,
+                vec![
+                    Error::CaUsedAsEndEntity,
+                    Error::EndEntityUsedAsCa,
+                    Error::PathLenConstraintViolated,
+                    Error::NameConstraintViolation,
+                    Error::UnsupportedCriticalExtension,
+                ],
+            ),
+        ] {
+            for finding in findings {
+                assert_eq!(reason(&finding), word, "{finding:?}");
+            }
+        }
+    }
+}

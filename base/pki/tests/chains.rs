@@ -267,6 +267,32 @@ fn authorities_are_named_as_openssl_names_them() {
     assert!(expected.starts_with(&ours), "{expected} is not {ours}");
 }
 
+/// RFC 7296 §3.7: what is asked for are the authorities that are trusted, all of them, and none of those below.
+#[test]
+fn every_anchor_is_named_and_nothing_that_a_peer_sends() {
+    let roots = [1, 2, 3].map(|seed| authority(KeyKind::EcdsaP256, seed));
+    let named = |roots: &[Vec<u8>]| {
+        let anchors = Anchors::new(roots.iter().map(Vec::as_slice), NOW, &mut Real::default())
+            .expect("they are certificates");
+        anchors.authorities().to_vec()
+    };
+    let alone: Vec<_> = roots.iter().flat_map(|root| named(&[root.anchor()])).collect();
+    let together: Vec<_> = roots.iter().map(Authority::anchor).collect();
+    assert_eq!(named(&together), alone, "in the order in which they were given");
+    assert_eq!(
+        alone.iter().collect::<std::collections::BTreeSet<_>>().len(),
+        3,
+        "each has a name of its own"
+    );
+    assert!(named(&[]).is_empty());
+
+    let mut root = authority(KeyKind::EcdsaP256, 1);
+    let chain = issue(&mut root, KeyKind::EcdsaP256, 4).chain;
+    let anchors = Anchors::new([&root.anchor()[..]], NOW, &mut Real::default()).expect("it is a certificate");
+    judged(&anchors, &chain, Time::ZERO).expect("the chain is right");
+    assert_eq!(anchors.authorities(), &alone[..1], "an intermediate that somebody sent is not asked for");
+}
+
 #[test]
 fn a_certificate_without_names_has_none() {
     let (mut authority, mut crypto) = (authority(KeyKind::Ed25519, 1), Real::default());
