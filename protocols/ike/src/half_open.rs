@@ -175,4 +175,49 @@ mod tests {
         assert_eq!((table.held.len(), table.by_origin.len(), table.count()), (8, 8, 0));
         assert_eq!((taken(&mut table, 991, 0), taken(&mut table, 992, 0)), (0, 1));
     }
+
+    fn initiator(ip: &str) -> Place {
+        Place::new((Addr::new(ip.parse().expect("an address"), 500), 1), Time::ZERO + Duration::from_secs(30))
+    }
+
+    /// The limits of RFC 8019 hold as long as these figures are true: each SA counts once, at its prefix and in all, and
+    /// what is taken away twice, or was never there, gives nobody a place.
+    #[test]
+    fn every_sa_counts_once_until_it_is_gone() {
+        let mut table = HalfOpenTable::new(8);
+        let (one, neighbour, other) =
+            (initiator("2001:db8::1"), initiator("2001:db8::2"), initiator("192.0.2.1"));
+        for (place, spi) in [(one, 10), (one, 11), (neighbour, 12), (other, 13)] {
+            table.insert(place, spi);
+        }
+        let figures = |table: &mut HalfOpenTable| {
+            let [here, there] = [one, other].map(|place| table.taken(place.key.0.ip, Time::ZERO));
+            (table.count(), here, there)
+        };
+        assert_eq!(table.candidates(one.key), [10, 11]);
+        assert_eq!(figures(&mut table), (4, 3, 1));
+        table.remove(one, 99);
+        table.remove(initiator("192.0.2.9"), 13);
+        assert_eq!(figures(&mut table), (4, 3, 1), "nobody took a place of these");
+        for (place, spi, left) in
+            [(one, 10, (3, 2, 1)), (one, 10, (3, 2, 1)), (other, 13, (2, 2, 0)), (one, 11, (1, 1, 0))]
+        {
+            table.remove(place, spi);
+            assert_eq!(figures(&mut table), left);
+        }
+        table.remove(neighbour, 12);
+        assert_eq!(figures(&mut table), (0, 0, 0));
+        assert!(table.by_initiator.get(&one.key).is_none() && table.by_origin.is_empty(), "nothing is left");
+    }
+
+    /// RFC 8019 §4.2: a /64 is one origin, an IPv4 address is one however it is written.
+    #[test]
+    fn whoever_has_one_address_of_a_prefix_has_them_all() {
+        let same = |a: &str, b: &str| {
+            origin(a.parse().expect("an address")) == origin(b.parse().expect("an address"))
+        };
+        assert!(same("2001:db8:0:7::1", "2001:db8:0:7:ffff:ffff:ffff:ffff"));
+        assert!(!same("2001:db8:0:7::1", "2001:db8:0:8::1"));
+        assert!(same("192.0.2.1", "::ffff:192.0.2.1") && !same("192.0.2.1", "192.0.2.2"));
+    }
 }

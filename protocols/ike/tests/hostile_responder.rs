@@ -94,6 +94,22 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
         let wishes: Vec<u8> = (0..6).flat_map(|which| [3, which, 2]).collect();
         seeds.push((format!("wishes-in-state-{state}"), [&[state], &wishes[..]].concat()));
     }
+    seeds.extend(cleartext_seeds(&steps));
+    seeds
+}
+
+/// The first protected message of each state behind something in the clear: nothing much, the most that is taken, one
+/// octet more, and nearly as much as a datagram holds.
+fn cleartext_seeds(steps: &[(u8, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let mut seeds = Vec::new();
+    for (state, of) in [(1, 35), (2, 37)] {
+        let (_, step) =
+            steps.iter().find(|(exchange, _)| *exchange == of).expect("it is in the conversation");
+        for cleartext in [4, 1024, 1025, 65_000_u16] {
+            let step = [&[0x81], &cleartext.to_be_bytes()[..], &step[1..]].concat();
+            seeds.push((format!("exchange-{of}-behind-{cleartext}-octets"), [&[state], &step[..]].concat()));
+        }
+    }
     seeds
 }
 

@@ -157,3 +157,53 @@ impl Sent {
         Due::Again
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent() -> Sent {
+        let packet = Packet {
+            exchange: ExchangeType::INFORMATIONAL,
+            response: true,
+            id: 1,
+            payloads: Payloads::default(),
+            bytes: vec![0; 100],
+        };
+        Sent::on_demand(packet, Fingerprint::of(b"a message"))
+    }
+
+    /// A peer that says the same for ever is answered so often and no more, however long it goes on: the count neither
+    /// begins anew nor ends the daemon.
+    #[test]
+    fn an_answer_is_repeated_so_often_and_never_again() {
+        let mut last = sent();
+        assert_eq!((0..100).filter(|_| last.demand()).count(), DEMANDS_MAX as usize);
+        last.demands = u32::MAX - 1;
+        assert!(!(0..3).any(|_| last.demand()));
+    }
+
+    #[test]
+    fn only_what_was_answered_is_answered_again() {
+        let last = sent();
+        assert!(
+            last.answers(Fingerprint::of(b"a message")) && !last.answers(Fingerprint::of(b"another message"))
+        );
+    }
+
+    /// CVE-2016-5361: an address that has shown nothing gets three times what came from it, whatever is asked, and no
+    /// count runs over.
+    #[test]
+    fn an_unproved_address_gets_three_times_what_it_sent() {
+        let mut reflection = Reflection::default();
+        assert!(!reflection.repeats(1), "nothing came");
+        reflection.received(100);
+        reflection.answered(100);
+        assert!(reflection.repeats(150) && reflection.repeats(50) && !reflection.repeats(1));
+        reflection.received(1);
+        assert!(reflection.repeats(3) && !reflection.repeats(1));
+        reflection.received(usize::MAX);
+        reflection.answered(usize::MAX);
+        assert!(reflection.repeats(usize::MAX), "all that can be counted is allowed");
+    }
+}

@@ -1,5 +1,7 @@
 //! New keys for an IKE SA, by hand and by time, and authentication again (RFC 4478).
 
+use std::time::Duration;
+
 use keytoll_ike::v2::config::Reauthenticate;
 use keytoll_ike::v2::{Command, Config, Event};
 
@@ -123,6 +125,22 @@ fn a_responder_holds_to_the_lifetime_it_set() {
     bench.run_for(seconds(131));
     assert_eq!(bench.closures(Side::R), ["lifetime"]);
     bench.assert_nothing_remains();
+}
+
+/// RFC 4478 §3: a lifetime of nothing says nothing; whoever kept to it would close what it had just opened, for ever.
+#[test]
+fn a_lifetime_of_no_time_is_no_lifetime() {
+    let (i, mut r) = psk();
+    only(&mut r).auth_lifetime = Some(Duration::ZERO);
+    let mut bench = Bench::new((i, r)).established();
+    let told = bench.i.events.iter().find_map(|event| match event {
+        Event::Established(new) => Some(new.auth_lifetime),
+        _ => None,
+    });
+    assert_eq!(told, Some(None));
+    bench.run_for(seconds(20));
+    bench.assert_agreement();
+    assert!(bench.closures(Side::I).is_empty() && bench.closures(Side::R).is_empty());
 }
 
 fn ahead() -> (Config, Config) {

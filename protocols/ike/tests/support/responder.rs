@@ -7,6 +7,7 @@
 //!   0 Length(2) Bytes(*)                        a datagram as it is
 //!   1 Exchange(1) Flags(1) First(1) Length(2) Chain(*)
 //!                                               a protected message with the right SPIs and id around this chain
+//!   0x81 Cleartext(2) Exchange(1) …             the same behind a payload in the clear of this length
 //!   2                                           the next deadline comes
 //!   3 Which(1)                                  the owner wants something
 //!
@@ -34,6 +35,21 @@ const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const HALF_OPEN_MAX: usize = 8;
 /// More deadlines than any peer can have in a row: a timer that sets itself for ever.
 const TICKS_MAX: usize = 10_000;
+
+/// The bit of a step that has something in the clear in front.
+const IN_THE_CLEAR: u8 = 0x80;
+/// A payload type that nobody knows.
+const UNKNOWN: u8 = 200;
+
+/// A payload of so many bytes in front of the encrypted one; none if it has no room for its header.
+fn in_the_clear(length: u16) -> Vec<u8> {
+    let mut payload = vec![0; if length < 4 { 0 } else { length.into() }];
+    if let [next, _, high, low, ..] = &mut payload[..] {
+        *next = 46;
+        [*high, *low] = length.to_be_bytes();
+    }
+    payload
+}
 
 /// One side.
 fn config(local: &str, remote: &str) -> Config {
@@ -140,17 +156,19 @@ impl Table {
     }
 
     fn step(&mut self, r: &mut Reader<'_>) -> Option<()> {
-        match r.u8("step").ok()? % 4 {
+        let kind = r.u8("step").ok()?;
+        match kind % 4 {
             0 => {
                 let length = usize::from(r.u16("length").ok()?).min(r.len());
                 let bytes = r.take(length, "bytes").ok()?;
                 self.receive(bytes);
             }
             1 => {
+                let cleartext = if kind & IN_THE_CLEAR == 0 { 0 } else { r.u16("cleartext").ok()? };
                 let [exchange, flags, first] = r.array("kind").ok()?;
                 let length = usize::from(r.u16("length").ok()?).min(r.len());
                 let chain = r.take(length, "chain").ok()?;
-                let message = self.protected(exchange, flags, first, chain);
+                let message = self.protected((exchange, flags, first), cleartext, chain);
                 self.receive(&message);
             }
             2 => drop(self.tick()),
@@ -164,15 +182,17 @@ impl Table {
     }
 
     /// What null cryptography makes of a chain: an IV, the chain, no padding, an ICV of zeros.
-    fn protected(&mut self, exchange: u8, flags: u8, first: u8, chain: &[u8]) -> Vec<u8> {
+    fn protected(&mut self, (exchange, flags, first): (u8, u8, u8), cleartext: u16, chain: &[u8]) -> Vec<u8> {
         let response = flags & 0x20 != 0;
         let id = if response { self.asked_id } else { self.next_id };
         self.next_id += u32::from(!response);
         let body_len = u16::try_from(4 + 8 + chain.len() + 1 + 16).unwrap_or(u16::MAX);
         let mut message = self.spis.to_vec();
-        message.extend([46, 0x20, exchange, flags]);
+        let in_front = in_the_clear(cleartext);
+        message.extend([if in_front.is_empty() { 46 } else { UNKNOWN }, 0x20, exchange, flags]);
         message.extend(id.to_be_bytes());
-        message.extend((28 + u32::from(body_len)).to_be_bytes());
+        message.extend((28 + in_front.len() as u32 + u32::from(body_len)).to_be_bytes());
+        message.extend(in_front);
         message.extend([first, 0]);
         message.extend(body_len.to_be_bytes());
         message.extend([0; 8]);
