@@ -7,6 +7,7 @@ use crate::hostile;
 
 use std::path::Path;
 
+use keytoll_engine::algorithm::Integrity;
 use proptest::prelude::*;
 
 fn replay(corpus: &str, check: fn(&[u8]) -> bool) {
@@ -25,6 +26,18 @@ fn replay(corpus: &str, check: fn(&[u8]) -> bool) {
 fn the_corpora() {
     replay("esp_input", hostile::esp);
     replay("ah_input", hostile::ah);
+}
+
+/// RFC 8200 §3: an IPv6 packet may be 40 bytes longer than 16 bits tell, and what AH leaves of it still too long for them.
+#[test]
+fn ah_opens_the_longest_packet_of_ipv6() {
+    for (how, integrity) in Integrity::ALL.iter().enumerate() {
+        let ah_len = (12 + integrity.tag_len()).next_multiple_of(8);
+        let mut packet = [&[0x60, 0, 0, 0, 0xff, 0xff, 51, 64][..], &[1; 32]].concat();
+        packet.extend([59, (ah_len / 4 - 2) as u8, 0, 0, 0, 0, 2, 0x22, 0, 0, 0, 1]);
+        packet.resize(40 + 0xffff, 0);
+        assert!(hostile::ah(&[&[how as u8], &packet[..]].concat()), "{integrity:?}");
+    }
 }
 
 /// Something like an IP packet with something like ESP or AH behind it, or like ESP alone.
