@@ -181,6 +181,39 @@ fn the_second_try_may_succeed_and_the_old_challenge_is_worth_nothing() {
     assert!(matches!(world.give_server(&mut server, &accept), ServerOutput::Success(_)));
 }
 
+/// What a peer says after the last word of the server decides what the server believes: each answer where it belongs, and
+/// nowhere else.
+#[test]
+fn the_server_hears_from_the_peer_how_it_ended() {
+    let answer = |identifier, response: Response<'_>| {
+        packet::response(identifier, MethodType::MSCHAPV2, &response.write())
+    };
+    let failure = |identifier, reason| ServerOutput::Failure { packet: packet::failure(identifier), reason };
+    for (password, retries, expected) in [
+        ("pässword", 0, Reason::SERVER_NOT_AUTHENTIC),
+        ("passwort", 0, Reason::WRONG_PASSWORD),
+        ("passwort", 1, Reason::WRONG_PASSWORD),
+    ] {
+        let mut world = World::real();
+        let mut server = server(vec![mschapv2_server(retries)]);
+        let output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
+        let (identifier, Request::Challenge { id, challenge, .. }) = sent(&output) else { panic!() };
+        let early = world.give_server(&mut server, &answer(identifier, Response::Failure));
+        assert_eq!(early, ServerOutput::Ignored, "nothing has failed yet");
+        let data = proof(&mut world, &challenge, id, password);
+        let output =
+            world.give_server(&mut server, &packet::response(identifier, MethodType::MSCHAPV2, &data));
+        let (identifier, request) = sent(&output);
+        assert_eq!(matches!(request, Request::Success { .. }), password == "pässword");
+        if password != "pässword" {
+            let accepted = world.give_server(&mut server, &answer(identifier, Response::Success));
+            assert_eq!(accepted, ServerOutput::Ignored, "there is nothing to accept");
+        }
+        let end = world.give_server(&mut server, &answer(identifier, Response::Failure));
+        assert_eq!(end, failure(identifier, expected), "{password}, {retries} retries");
+    }
+}
+
 #[test]
 fn a_peer_ends_the_session_with_a_server_that_does_not_know_the_password() {
     for text in [&b"S=0000000000000000000000000000000000000000 M=OK"[..], b"M=OK", b""] {

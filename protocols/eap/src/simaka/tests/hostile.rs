@@ -1,6 +1,6 @@
 //! Somebody in between who changes bits, and messages that do not belong where they come.
 
-use super::super::attribute::Attribute;
+use super::super::attribute::{Attribute, kind};
 use super::super::message::Builder;
 use super::super::reason;
 use super::*;
@@ -147,5 +147,80 @@ fn what_claims_to_come_after_authentication_is_not_said_before_it() {
                 .finish()
         });
         assert_ne!(ended.peer, PeerOutput::Failed(crate::Reason(reason::NOTIFIED)), "{code:#x}");
+    }
+}
+
+/// The value of an attribute of a packet, whose layout null cryptography leaves as it is.
+fn value(packet: &mut [u8], wanted: u8) -> &mut [u8] {
+    let mut at = 8;
+    while packet[at] != wanted {
+        at += usize::from(packet[at + 1]) * 4;
+    }
+    let end = at + usize::from(packet[at + 1]) * 4;
+    &mut packet[at + 4..end]
+}
+
+/// RFC 4187 §6.3: the MAC says that the peer has the keys, RES that it has the card; one without the other is nothing.
+#[test]
+fn a_wrong_response_of_the_card_is_refused_however_right_its_mac_is() {
+    for flavour in [Flavour::Aka, Flavour::AkaPrime] {
+        let mut lab = Lab::new(flavour);
+        lab.world = World::null();
+        let identity = lab.card.identity(flavour);
+        let ended = lab.run_through(identity, |n, mut packet| {
+            if n == packets(flavour) {
+                value(&mut packet, kind::RES)[0] ^= 1;
+            }
+            packet
+        });
+        assert_eq!(ended.failed().1, reason::WRONG_RESPONSE, "{flavour:?}");
+    }
+}
+
+/// RFC 4186 §9.8: after a fast re-authentication the notification repeats its counter, else it is an old one.
+#[test]
+fn a_notification_of_another_counter_is_not_believed() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        lab.world = World::null();
+        (lab.server.result_indications, lab.peer.result_indications) = (true, true);
+        lab.run().agreed();
+        let identity = lab.card.identity(flavour);
+        let ended = lab.run_through(identity, |n, mut packet| {
+            if n == 5 {
+                // AT_COUNTER is the first attribute inside: type, length, counter. Without cryptography all of it is bare.
+                let inside = value(&mut packet, kind::ENCR_DATA);
+                assert_eq!(inside[..4], [kind::COUNTER, 1, 0, 1]);
+                inside[3] = 2;
+            }
+            packet
+        });
+        assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(reason::MALFORMED)), "{flavour:?}");
+    }
+}
+
+/// RFC 4186 §6.2: success may be indicated only where both sides have said that they want that.
+#[test]
+fn a_success_is_not_indicated_to_who_never_asked_for_it() {
+    for flavour in Flavour::ALL {
+        for (code, why) in [(0x8000, reason::MALFORMED), (0x0000, reason::NOTIFIED)] {
+            let mut lab = Lab::new(flavour);
+            lab.world = World::null();
+            let identity = lab.card.identity(flavour);
+            let ended = lab.run_through(identity, |n, packet| {
+                if n != packets(flavour) + 1 {
+                    return packet;
+                }
+                Builder::request(flavour, packet[1].wrapping_add(1), subtype::NOTIFICATION)
+                    .with(&Attribute::Notification(code))
+                    .with(&Attribute::Mac([0; 16]))
+                    .finish()
+            });
+            let PeerOutput::Send(said) = &ended.peer else {
+                assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(why)), "{flavour:?} {code:#x}");
+                continue;
+            };
+            panic!("{flavour:?} {code:#x}: {said:?}");
+        }
     }
 }
