@@ -6,9 +6,11 @@
 mod bench;
 
 use std::collections::BTreeMap;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use self::bench::{AAA, Bench, DEVICE, GATEWAY, USER, certificate};
+use self::bench::{AAA, Bench, DEVICE, GATEWAY, MISTAKE, USER, certificate};
 use keytoll_eap::methods::gtc::GtcPeer;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
@@ -563,6 +565,44 @@ impl ServerMethod for Keyed {
     fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
         ServerStep::Done(keys())
     }
+}
+
+/// A method whose program has a mistake, which the first response to it meets.
+#[derive(Default)]
+struct Mistaken {
+    has_met: AtomicBool,
+}
+
+impl ServerOffer for Mistaken {
+    fn method(&self) -> MethodType {
+        MethodType::GTC
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        if self.has_met.swap(true, Ordering::Relaxed) { Box::new(Keyed) } else { Box::new(Panics) }
+    }
+}
+
+struct Panics;
+
+impl ServerMethod for Panics {
+    fn begin(&mut self, _: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Request(Vec::new())
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, _: &mut Turn<'_, '_>) -> ServerStep {
+        panic::panic_any(MISTAKE)
+    }
+}
+
+/// Of a conversation that was left half-way nothing is believed: its device is refused at once, nothing of it is held, and
+/// the next one gets in.
+#[test]
+fn a_panic_in_the_aaa_server_refuses_whom_it_met_and_nobody_else() {
+    let bench = Bench::new(Arc::new(Keyed), Arc::new(Mistaken::default())).run();
+    assert_eq!(bench.said(), owned(&["ue was told: EAP Failure"]));
+    bench.check_nothing_is_held();
+    assert_eq!(bench.run().said(), owned(&["ue was told: EAP Failure", "ue got in"]));
 }
 
 /// Neither the MSK nor the RADIUS secret, at any moment of an authentication.
