@@ -380,3 +380,180 @@ fn refresh_checksum(packet: &mut [u8], header_len: usize) {
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 header with everything set that can change on the way, to 10.0.0.9, and these options.
+    fn v4(options: &[u8]) -> Vec<u8> {
+        let words = (20 + options.len()) / 4;
+        let head = [
+            0x40 | words as u8,
+            0xff,
+            0,
+            99,
+            1,
+            2,
+            0x40,
+            0xff,
+            64,
+            ip::AH,
+            0xab,
+            0xcd,
+            10,
+            0,
+            0,
+            1,
+            10,
+            0,
+            0,
+            9,
+        ];
+        [&head, options].concat()
+    }
+
+    /// What is authenticated of it, or the field that is wrong, where it is and what it is.
+    fn masked(
+        mut header: Vec<u8>,
+        end: At,
+        mask: fn(&mut [u8], At) -> Result<(), Dropped>,
+    ) -> Result<Vec<u8>, (&'static str, usize, u64)> {
+        match mask(&mut header, end) {
+            Ok(()) => Ok(header),
+            Err(Dropped::Malformed(DecodeError { field, offset, problem: Problem::Value(value) })) => {
+                Err((field, offset, value))
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn of_sender(options: &[u8]) -> Result<Vec<u8>, (&'static str, usize, u64)> {
+        masked(v4(options), At::Sender, mask_v4)
+    }
+
+    /// RFC 4302 §3.3.3.1.1: what routers may write counts as zero, and all the rest as it is.
+    #[test]
+    fn the_fields_of_ipv4_that_may_change_count_as_zero() {
+        let fixed = |to: [u8; 4], options: &[u8]| {
+            let words = (20 + options.len()) / 4;
+            let head = [0x40 | words as u8, 0, 0, 99, 1, 2, 0, 0, 0, ip::AH, 0, 0, 10, 0, 0, 1];
+            Ok([&head[..], &to, options].concat())
+        };
+        let us = [10, 0, 0, 9];
+        assert_eq!(of_sender(&[]), fixed(us, &[]));
+        // Appendix A1: security and router alert stay, a timestamp does not; nor does what is behind the end of options change.
+        assert_eq!(of_sender(&[148, 4, 7, 8]), fixed(us, &[148, 4, 7, 8]));
+        assert_eq!(of_sender(&[1, 130, 3, 9]), fixed(us, &[1, 130, 3, 9]));
+        assert_eq!(of_sender(&[1, 68, 2, 1]), fixed(us, &[1, 0, 0, 1]));
+        assert_eq!(of_sender(&[68, 4, 7, 8]), fixed(us, &[0, 0, 0, 0]));
+        assert_eq!(of_sender(&[0, 68, 4, 9]), fixed(us, &[0, 68, 4, 9]));
+        // A source route counts as it arrives: at its last address, and itself as zero.
+        for route in [LOOSE_ROUTE, STRICT_ROUTE] {
+            assert_eq!(of_sender(&[route, 7, 4, 1, 2, 3, 4, 0]), fixed([1, 2, 3, 4], &[0; 8]));
+            let two = [1, route, 11, 4, 1, 2, 3, 4, 5, 6, 7, 8];
+            assert_eq!(of_sender(&two), fixed([5, 6, 7, 8], &[&[1][..], &[0; 11]].concat()));
+            assert_eq!(of_sender(&[route, 7, 8, 1, 2, 3, 4, 0]), fixed(us, &[0; 8]), "used up");
+            assert_eq!(of_sender(&[route, 3, 4, 0]), fixed(us, &[0; 4]), "there never was one");
+        }
+    }
+
+    #[test]
+    fn wrong_options_of_ipv4_are_named_where_they_are() {
+        let (option, length) = ("IPv4 option", "length of the source route");
+        let pointer = "pointer of the source route";
+        for (options, wrong) in [
+            (&[7, 1, 0, 0][..], (option, 20, 7)),
+            (&[1, 7, 4, 0], (option, 21, 7)),
+            (&[1, 1, 1, 7], (option, 23, 7)),
+            (&[1, LOOSE_ROUTE, 2, 0], (length, 22, 2)),
+            (&[1, LOOSE_ROUTE, 3, 3], (length, 22, 3)),
+            (&[1, LOOSE_ROUTE, 5, 4, 1, 2, 0, 0], (length, 22, 5)),
+            (&[1, LOOSE_ROUTE, 7, 3, 1, 2, 3, 4], (pointer, 23, 3)),
+            (&[1, LOOSE_ROUTE, 7, 0, 1, 2, 3, 4], (pointer, 23, 0)),
+            (&[1, LOOSE_ROUTE, 7, 7, 1, 2, 3, 4], (pointer, 23, 7)),
+        ] {
+            assert_eq!(of_sender(options), Err(wrong), "{options:?}");
+        }
+        let on_its_way = v4(&[1, LOOSE_ROUTE, 7, 4, 1, 2, 3, 4]);
+        assert_eq!(masked(on_its_way, At::Receiver, mask_v4), Err((pointer, 23, 4)));
+    }
+
+    const HOME: [u8; 16] = [0xaa; 16];
+
+    /// An IPv6 header with everything set that can change on the way, and these extension headers, the first of a type.
+    fn v6(first: u8, extensions: &[u8]) -> Vec<u8> {
+        let head = [0x6f, 0xff, 0xff, 0xff, 0, 99, first, 64];
+        [&head[..], &[0x11; 16], &HOME, extensions].concat()
+    }
+
+    fn fixed_v6(first: u8, to: [u8; 16], extensions: &[u8]) -> Result<Vec<u8>, (&'static str, usize, u64)> {
+        let head = [0x60, 0, 0, 0, 0, 99, first, 0];
+        Ok([&head[..], &[0x11; 16], &to, extensions].concat())
+    }
+
+    /// RFC 4302 §3.3.3.1.2: class, flow label and hop limit, and of options those that say so themselves.
+    #[test]
+    fn the_fields_of_ipv6_that_may_change_count_as_zero() {
+        const OPTIONS: u8 = extension::DESTINATION;
+        let of = |extensions: &[u8]| masked(v6(OPTIONS, extensions), At::Sender, mask_v6);
+        assert_eq!(masked(v6(ip::AH, &[]), At::Sender, mask_v6), fixed_v6(ip::AH, HOME, &[]));
+        for (options, counts) in [
+            ([ip::AH, 0, 0x1e, 4, 1, 2, 3, 4], [ip::AH, 0, 0x1e, 4, 1, 2, 3, 4]),
+            ([ip::AH, 0, 0x3e, 4, 1, 2, 3, 4], [ip::AH, 0, 0x3e, 4, 0, 0, 0, 0]),
+            ([ip::AH, 0, 0, 0x3e, 1, 9, 0x1e, 0], [ip::AH, 0, 0, 0x3e, 1, 0, 0x1e, 0]),
+            ([ip::AH, 0, 0x1e, 1, 9, 0x3e, 1, 9], [ip::AH, 0, 0x1e, 1, 9, 0x3e, 1, 0]),
+        ] {
+            assert_eq!(of(&options), fixed_v6(OPTIONS, HOME, &counts));
+        }
+        let chain = [&[OPTIONS, 1, 0x3e, 12][..], &[7; 12], &[ip::AH, 0, 0x3e, 4, 7, 7, 7, 7]].concat();
+        let counts = [&[OPTIONS, 1, 0x3e, 12][..], &[0; 12], &[ip::AH, 0, 0x3e, 4, 0, 0, 0, 0]].concat();
+        assert_eq!(of(&chain), fixed_v6(OPTIONS, HOME, &counts));
+    }
+
+    /// RFC 4302 §3.3.3.1.2.2: the addresses stand as they will when the packet arrives.
+    #[test]
+    fn a_routing_header_counts_as_it_arrives() {
+        let routing = |left: u8, addresses: &[[u8; 16]]| {
+            let fixed = [ip::AH, addresses.len() as u8 * 2, 0, left, 0, 0, 0, 0];
+            [&fixed[..], &addresses.concat()].concat()
+        };
+        let of = |end, extensions: &[u8]| masked(v6(extension::ROUTING, extensions), end, mask_v6);
+        let [a, b] = [[1; 16], [2; 16]];
+        let arrives = |to, addresses: &[[u8; 16]]| fixed_v6(extension::ROUTING, to, &routing(0, addresses));
+        assert_eq!(of(At::Sender, &routing(1, &[a])), arrives(a, &[HOME]));
+        assert_eq!(of(At::Sender, &routing(2, &[a, b])), arrives(b, &[HOME, a]));
+        assert_eq!(of(At::Sender, &routing(1, &[a, b])), arrives(b, &[a, HOME]));
+        for end in [At::Sender, At::Receiver] {
+            assert_eq!(of(end, &routing(0, &[a, b])), arrives(HOME, &[a, b]));
+        }
+        assert_eq!(of(At::Receiver, &routing(1, &[a])), Err(("Segments Left", 43, 1)));
+        assert_eq!(of(At::Sender, &routing(2, &[a])), Err(("Segments Left", 43, 2)));
+        let mut other = routing(1, &[a]);
+        other[2] = 4;
+        assert_eq!(of(At::Sender, &other), Err(("Routing Type", 42, 4)));
+        other[2] = 2;
+        assert!(of(At::Sender, &other).is_ok(), "RFC 6275 §6.4");
+        let half = [&[ip::AH, 1, 0, 1, 0, 0, 0, 0][..], &[1; 8]].concat();
+        assert_eq!(of(At::Sender, &half), Err(("Segments Left", 43, 1)));
+    }
+
+    #[test]
+    fn wrong_extension_headers_are_named_where_they_are() {
+        let of = |extensions: &[u8]| masked(v6(extension::DESTINATION, extensions), At::Sender, mask_v6);
+        assert_eq!(of(&[59]), Err(("extension header", 40, 59)));
+        assert_eq!(of(&[59, 1, 0, 0, 0, 0, 0, 0]), Err(("extension header length", 41, 1)));
+        // Inside of one, places are counted from its own beginning.
+        assert_eq!(of(&[59, 0, 0x1e, 5, 0, 0, 0, 0]), Err(("IPv6 option length", 3, 5)));
+        assert_eq!(of(&[59, 0, 0, 0, 0, 0, 0, 0x1e]), Err(("IPv6 option", 7, 0x1e)));
+        let fragment = masked(v6(extension::ROUTING, &[59, 0, 0, 0, 0, 0, 0, 0]), At::Receiver, mask_v6);
+        assert!(fragment.is_ok(), "a route without addresses that is used up");
+    }
+
+    /// RFC 4302 §2.2 and §2.6.
+    #[test]
+    fn ah_fills_words_of_four_bytes_in_ipv4_and_of_eight_in_ipv6() {
+        assert_eq!([12, 16, 24, 32].map(|icv_len| ah_len(icv_len, true)), [24, 28, 36, 44]);
+        assert_eq!([12, 16, 24, 32].map(|icv_len| ah_len(icv_len, false)), [24, 32, 40, 48]);
+    }
+}

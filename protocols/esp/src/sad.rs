@@ -338,3 +338,175 @@ impl Sad {
         self.generation = self.generation.wrapping_add(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use keytoll_engine::algorithm::Encryption;
+    use keytoll_engine::crypto::Secret;
+
+    use super::*;
+    use crate::selector::Addresses;
+
+    const US: &str = "10.0.0.1";
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn path(transport: Transport) -> Path {
+        let (local, remote) = (Addr::new(ip("192.0.2.1"), 4500), Addr::new(ip("192.0.2.2"), 4500));
+        Path { transport, local, remote, headers: Headers::Socket }
+    }
+
+    /// A pair for packets to addresses up to the last.
+    fn pair(inbound_spi: u32, [first, last]: [&str; 2]) -> PairConfig {
+        let key =
+            || TrafficKey::new(Encryption::Aes128Gcm16, None, Secret::new(vec![1; 20]), Secret::default());
+        let remote = Addresses::new(ip(first), ip(last)).expect("of one family");
+        PairConfig {
+            inbound_spi,
+            outbound_spi: inbound_spi + 1000,
+            inbound_key: key(),
+            outbound_key: key(),
+            esn: false,
+            mode: Mode::Tunnel,
+            selectors: Selectors::between(Addresses::one(ip(US)), remote),
+            path: path(Transport::Ip),
+            follows_peer: false,
+            original: None,
+            replay_window: 64,
+            lifetime: Lifetime::NONE,
+            start: Start::Now,
+        }
+    }
+
+    const PEER: [&str; 2] = ["10.0.0.2", "10.0.0.2"];
+    const NETWORK: [&str; 2] = ["10.0.0.0", "10.0.0.255"];
+
+    fn flow_to(destination: &str) -> Flow {
+        Flow::of_payload(ip(US), ip(destination), 17, &[0, 1, 0, 2])
+    }
+
+    /// Through which pair a packet to there leaves.
+    fn way(sad: &Sad, destination: &str) -> Option<u32> {
+        let place = sad.for_flow(&flow_to(destination))?;
+        sad.pair(place).map(|pair| pair.inbound.spi())
+    }
+
+    /// RFC 4301 §5.1: a pair for one peer goes before one for its network, the newest before what it replaces, and what is
+    /// taken out is looked up no more.
+    #[test]
+    fn the_narrowest_and_newest_pair_carries_a_packet() {
+        let mut sad = Sad::default();
+        assert_eq!((way(&sad, "10.0.0.2"), sad.len()), (None, 0));
+        sad.insert(pair(1, NETWORK));
+        sad.insert(pair(2, PEER));
+        sad.insert(pair(3, NETWORK));
+        sad.insert(pair(4, PEER));
+        assert_eq!(
+            (way(&sad, "10.0.0.2"), way(&sad, "10.0.0.9"), way(&sad, "10.0.1.9")),
+            (Some(4), Some(3), None)
+        );
+        let covering = |sad: &Sad, to: &str| sad.for_destination(ip(to)).map(|pair| pair.inbound.spi());
+        assert_eq!((covering(&sad, "10.0.0.2"), covering(&sad, "10.0.0.9")), (Some(4), Some(3)));
+        assert!(sad.remove(4) && !sad.remove(4));
+        assert_eq!((way(&sad, "10.0.0.2"), sad.len()), (Some(2), 3));
+        assert!(sad.remove(2));
+        assert_eq!(way(&sad, "10.0.0.2"), Some(3), "the network's is left");
+        assert!(sad.by_peer.is_empty(), "nothing is kept of a peer that is gone");
+        assert!(sad.get(2).is_none() && sad.by_spi(2).is_none() && sad.by_spi(3).is_some());
+        // A place that is vacant is used again, and by nobody before it is.
+        sad.insert(pair(5, PEER));
+        sad.insert(pair(6, PEER));
+        sad.insert(pair(7, PEER));
+        assert_eq!(sad.pairs.len(), 5);
+        let spis: Vec<u32> =
+            (1..8).filter(|&spi| sad.get(spi).is_some_and(|pair| pair.inbound.spi() == spi)).collect();
+        assert_eq!(spis, [1, 3, 5, 6, 7]);
+        // One that comes under an SPI that is there takes the place of the old one.
+        sad.insert(pair(7, NETWORK));
+        assert_eq!((sad.len(), way(&sad, "10.0.0.9"), way(&sad, "10.0.0.2")), (5, Some(7), Some(6)));
+    }
+
+    /// RFC 7296 §2.8: nothing leaves through the old one any more, what is on its way still arrives.
+    #[test]
+    fn a_retired_pair_only_receives() {
+        for sides in [PEER, NETWORK] {
+            let mut sad = Sad::default();
+            sad.insert(pair(1, sides));
+            assert!(!sad.is_replaced(1), "by itself");
+            sad.insert(pair(2, sides));
+            assert!(sad.is_replaced(1) && sad.is_replaced(2) && !sad.is_replaced(9));
+            sad.retire(1);
+            assert_eq!(
+                (way(&sad, "10.0.0.2"), sad.is_replaced(1), sad.is_replaced(2)),
+                (Some(2), true, false)
+            );
+            assert!(sad.by_spi(1).is_some());
+            sad.retire(2);
+            sad.retire(9);
+            assert_eq!((way(&sad, "10.0.0.2"), sad.is_replaced(1), sad.len()), (None, false, 2));
+        }
+        let mut sad = Sad::default();
+        sad.insert(pair(1, PEER));
+        sad.insert(pair(2, ["10.0.0.3", "10.0.0.3"]));
+        sad.insert(pair(3, ["10.0.0.0", "10.0.0.9"]));
+        sad.insert(pair(4, NETWORK));
+        assert!((1..5).all(|spi| !sad.is_replaced(spi)), "others are for other packets");
+    }
+
+    /// What was looked up before is looked up again after every change that could matter.
+    #[test]
+    fn every_change_counts() {
+        let mut sad = Sad::default();
+        let mut last = sad.generation();
+        let mut has_changed = |sad: &Sad| std::mem::replace(&mut last, sad.generation()) != sad.generation();
+        sad.insert(pair(1, PEER));
+        assert!(has_changed(&sad));
+        sad.insert(pair(2, PEER));
+        assert!(has_changed(&sad));
+        sad.retire(1);
+        assert!(has_changed(&sad));
+        sad.remove(1);
+        assert!(has_changed(&sad));
+        sad.remove(1);
+        assert!(!has_changed(&sad), "nothing was there");
+    }
+
+    /// RFC 4301 §5.2: what comes out is what the SA is for, whatever came out before.
+    #[test]
+    fn every_packet_that_arrives_is_looked_at() {
+        let mut pair = Pair::new(pair(1, PEER));
+        let from = |source: &str| Flow::of_payload(ip(source), ip(US), 17, &[0, 1, 0, 2]);
+        for (source, is_covered) in [
+            ("10.0.0.3", false),
+            ("10.0.0.2", true),
+            ("10.0.0.3", false),
+            ("10.0.0.3", false),
+            ("10.0.0.2", true),
+        ] {
+            assert_eq!(pair.covers(&from(source)), is_covered, "{source}");
+        }
+    }
+
+    #[test]
+    fn an_end_is_told_once_and_only_an_end() {
+        let mut pair = Pair::new(pair(1, PEER));
+        assert!(!pair.ends(Dropped::Integrity) && !pair.ends(Dropped::Replay));
+        assert!(pair.ends(Dropped::Lifetime));
+        assert!(!pair.ends(Dropped::Lifetime) && !pair.ends(Dropped::SequenceOverflow));
+        let mut other = Pair::new(self::pair(2, PEER));
+        assert!(other.ends(Dropped::SequenceOverflow) && !other.ends(Dropped::SequenceOverflow));
+    }
+
+    /// RFC 7296 §2.23: only behind UDP does a NAT give a peer another place, and it leaves the family as it is.
+    #[test]
+    fn a_peer_is_followed_only_where_it_can_be() {
+        let to = |address: &str, port| Addr::new(ip(address), port);
+        let udp = path(Transport::Udp);
+        assert!(udp.can_lead_to(to("198.51.100.1", 1)) && udp.can_lead_to(to("192.0.2.2", 4501)));
+        assert!(!udp.can_lead_to(to("198.51.100.1", 0)), "nothing to answer to");
+        assert!(!udp.can_lead_to(to("2001:db8::1", 4500)), "of the other family");
+        assert!(!path(Transport::Ip).can_lead_to(to("198.51.100.1", 4500)));
+    }
+}

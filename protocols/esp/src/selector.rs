@@ -311,4 +311,93 @@ mod tests {
         assert!(covers(Ports::Opaque, None) && !covers(Ports::Opaque, Some(9)));
         assert!(!covers(Ports::Range(9, 9), None) && covers(Ports::Range(9, 9), Some(9)));
     }
+
+    const OPTIONS: u8 = extension::DESTINATION;
+
+    fn of(protocol: u8, payload: &[u8]) -> (u8, Option<(u16, u16)>) {
+        let flow = Flow::of_payload(address("2001:db8::1"), address("2001:db8::2"), protocol, payload);
+        (flow.protocol(), flow.ports())
+    }
+
+    /// RFC 4301 §4.4.1.1: who has ports where, and who has type and code.
+    #[test]
+    fn ports_are_seen_where_a_protocol_has_them() {
+        for protocol in [6, 17, 33, 132, 136] {
+            assert_eq!(of(protocol, &[0x12, 0x34, 0x56, 0x78]), (protocol, Some((0x1234, 0x5678))));
+            assert_eq!(of(protocol, &[0x12, 0x34, 0x56]), (protocol, None), "cut short");
+        }
+        for protocol in [1, 58] {
+            assert_eq!(of(protocol, &[8, 3, 9, 9]), (protocol, Some((0x0803, 0x0803))));
+            assert_eq!(of(protocol, &[8]), (protocol, None));
+        }
+        assert_eq!(of(50, &[1, 2, 3, 4]), (50, None));
+    }
+
+    /// RFC 8200 §4.6: what is behind destination options decides, however many there are.
+    #[test]
+    fn destination_options_hide_no_protocol() {
+        let ports = [0, 80, 1, 187];
+        let behind = |options: &[u8]| of(OPTIONS, &[options, &ports].concat());
+        let seen = (6, Some((80, 443)));
+        assert_eq!(behind(&[6, 0, 1, 4, 0, 0, 0, 0]), seen);
+        assert_eq!(behind(&[&[6, 1, 1, 12][..], &[0; 12]].concat()), seen);
+        assert_eq!(behind(&[&[6, 2, 1, 20][..], &[0; 20]].concat()), seen);
+        assert_eq!(behind(&[OPTIONS, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0]), seen);
+        assert_eq!(of(OPTIONS, &[6, 1, 1, 4, 0, 0, 0, 0]), (OPTIONS, None), "there is no end of them");
+        assert_eq!(of(OPTIONS, &[6]), (OPTIONS, None));
+        let (v4, inside) = (address("10.0.0.1"), [&[6, 0, 1, 4, 0, 0, 0, 0][..], &ports].concat());
+        let flow = Flow::of_payload(v4, v4, OPTIONS, &inside);
+        assert_eq!((flow.protocol(), flow.ports()), (OPTIONS, None), "IPv4 has none");
+    }
+
+    #[test]
+    fn a_flow_says_what_it_is() {
+        let shown = format!("{:?}", flow("10.0.0.1", "10.0.0.2", 17, Some((500, 4500))));
+        assert_eq!(
+            shown,
+            "Flow { source: 10.0.0.1, destination: 10.0.0.2, protocol: 17, ports: Some((500, 4500)) }"
+        );
+        let shown = format!("{:?}", flow("2001:db8::1", "2001:db8::2", 50, None));
+        assert_eq!(
+            shown,
+            "Flow { source: 2001:db8::1, destination: 2001:db8::2, protocol: 50, ports: None }"
+        );
+    }
+
+    /// What is looked up by the low bits of this number is found at once only if they differ for flows that differ in little.
+    #[test]
+    fn flows_that_differ_in_little_have_numbers_that_differ_in_their_low_bits() {
+        let (a, b) = (u128::from(u64::MAX) << 64 | 1, u128::from(u64::MAX) << 64 | 2);
+        let v6 = |bits: u128| IpAddr::from(bits.to_be_bytes());
+        let families: [&dyn Fn(u16) -> Flow; 6] = [
+            &|n| Flow::of_payload(v6(a), v6(b), 17, &[n.to_be_bytes(), [0, 80]].concat()),
+            &|n| Flow::of_payload(v6(a), v6(b), 17, &[[0, 80], n.to_be_bytes()].concat()),
+            &|n| Flow::of_payload(v6(a ^ u128::from(n) << 64), v6(b), 17, &[]),
+            &|n| Flow::of_payload(v6(a ^ u128::from(n) << 32), v6(b), 17, &[]),
+            &|n| Flow::of_payload(v6(a), v6(b ^ u128::from(n) << 64), 17, &[]),
+            &|n| Flow::of_payload(v6(a), v6(b ^ u128::from(n)), 17, &[]),
+        ];
+        for (which, family) in families.iter().enumerate() {
+            // Of 1024 numbers by chance there are 906 among 4096, more or less.
+            let low = (0..1024).map(|n| family(n).mixed() & 0xfff);
+            let distinct = low.collect::<std::collections::BTreeSet<_>>().len();
+            assert!(distinct > 800, "family {which}: {distinct}");
+        }
+    }
+
+    #[test]
+    fn one_peer_is_a_single_address_and_nothing_else() {
+        let (one, range) = (
+            Addresses::one(address("192.0.2.1")),
+            Addresses::new(address("192.0.2.1"), address("192.0.2.2")).unwrap(),
+        );
+        assert_eq!((one.single(), range.single()), (Some(address("192.0.2.1")), None));
+        assert_eq!(Addresses::new(address("192.0.2.1"), address("2001:db8::1")), None);
+        assert_eq!(Selectors::between(range, one).peer(), Some(address("192.0.2.1")));
+        assert_eq!(Selectors::between(one, range).peer(), None);
+        let twice =
+            Selectors { local: vec![Selector::of(one)], remote: vec![Selector::of(one), Selector::of(one)] };
+        assert_eq!(twice.peer(), None);
+        assert_eq!([4, 41, 6, 50].map(version_of), [Some(4), Some(6), None, None]);
+    }
 }

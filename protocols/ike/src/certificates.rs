@@ -22,3 +22,62 @@ pub(crate) fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bo
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A certificate speaks for what is in it, each kind of name for its own kind of identity, and for nothing else.
+    #[test]
+    fn a_certificate_speaks_for_its_own_names_only() {
+        let certificate = PeerCertificate {
+            spki: Vec::new(),
+            subject: b"subject".to_vec(),
+            subject_text: String::new(),
+            alternatives: vec![
+                AlternativeName::Dns("gw.example.org".into()),
+                AlternativeName::Email("ue@example.org".into()),
+                AlternativeName::Ip(vec![192, 0, 2, 1]),
+                AlternativeName::Ip(vec![0x20; 16]),
+            ],
+        };
+        let (dns, email, v4, v6, dn) = (
+            IdKind::ID_FQDN,
+            IdKind::ID_RFC822_ADDR,
+            IdKind::ID_IPV4_ADDR,
+            IdKind::ID_IPV6_ADDR,
+            IdKind::ID_DER_ASN1_DN,
+        );
+        let own = [
+            (dns, &b"gw.example.org"[..]),
+            (dns, b"GW.Example.ORG"),
+            (email, b"ue@example.org"),
+            (email, b"UE@example.org"),
+            (v4, &[192, 0, 2, 1]),
+            (v6, &[0x20; 16]),
+            (dn, b"subject"),
+        ];
+        let kinds = [dns, email, v4, v6, dn, IdKind::ID_KEY_ID];
+        for data in [
+            &b"gw.example.org"[..],
+            b"GW.Example.ORG",
+            b"ue@example.org",
+            b"UE@example.org",
+            &[192, 0, 2, 1],
+            &[0x20; 16],
+            b"subject",
+            b"Subject",
+            b"other",
+            b"",
+        ] {
+            for kind in kinds {
+                // An address is itself whatever its kind is called: its length tells.
+                let is_address = matches!(kind, IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR)
+                    && [4, 16].contains(&data.len())
+                    && (data == [192, 0, 2, 1] || data == [0x20; 16]);
+                let expected = own.contains(&(kind, data)) || is_address;
+                assert_eq!(owns(&certificate, &Identification { kind, data }), expected, "{kind:?} {data:?}");
+            }
+        }
+    }
+}

@@ -209,3 +209,77 @@ impl std::fmt::Display for Alert {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustls::{InvalidMessage, PeerMisbehaved};
+
+    use super::*;
+
+    /// Analysis groups by these names, and an operator mends by them: each finding of rustls has its own.
+    #[test]
+    fn every_finding_has_the_name_that_says_what_to_mend() {
+        use CertificateError as Certificate;
+        let invalid = Error::InvalidCertificate;
+        let findings = [
+            (invalid(Certificate::UnknownIssuer), Failure::UnknownAuthority, "TLS unknown authority"),
+            (invalid(Certificate::Expired), Failure::Expired, "TLS certificate expired"),
+            (invalid(Certificate::NotValidYet), Failure::NotYetValid, "TLS certificate not yet valid"),
+            (invalid(Certificate::Revoked), Failure::Revoked, "TLS certificate revoked"),
+            (
+                invalid(Certificate::UnknownRevocationStatus),
+                Failure::NoRevocationList,
+                "TLS no revocation list",
+            ),
+            (
+                invalid(Certificate::ExpiredRevocationList),
+                Failure::RevocationListExpired,
+                "TLS revocation list expired",
+            ),
+            (invalid(Certificate::BadSignature), Failure::BadSignature, "TLS bad signature"),
+            (invalid(Certificate::NotValidForName), Failure::WrongName, "TLS wrong name"),
+            (invalid(Certificate::BadEncoding), Failure::BadCertificate, "TLS bad certificate"),
+            (Error::NoCertificatesPresented, Failure::NoCertificate, "TLS no certificate"),
+            (
+                Error::PeerIncompatible(PeerIncompatible::Tls12NotOffered),
+                Failure::Version,
+                "TLS no common version",
+            ),
+            (
+                Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
+                Failure::Parameters,
+                "TLS no common parameters",
+            ),
+            (
+                Error::InvalidMessage(InvalidMessage::MissingKeyExchange),
+                Failure::Malformed,
+                "TLS malformed message",
+            ),
+            (
+                Error::PeerMisbehaved(PeerMisbehaved::IllegalHelloRetryRequestWithEmptyCookie),
+                Failure::Violation,
+                "TLS protocol violation",
+            ),
+            (Error::DecryptError, Failure::BadRecord, "TLS bad record"),
+            (Error::PeerSentOversizedRecord, Failure::TooLong, "TLS too long"),
+            (
+                Error::AlertReceived(AlertDescription::UnknownCA),
+                Failure::Alert(Alert::UnknownCa),
+                "TLS alert unknown_ca",
+            ),
+            (Error::HandshakeNotComplete, Failure::NotNow, "TLS not possible now"),
+            (Error::EncryptError, Failure::Internal, "TLS internal error"),
+        ];
+        for (finding, failure, name) in findings {
+            let found = Failure::from(finding.clone());
+            assert_eq!((found, found.name()), (failure, name), "{finding}");
+        }
+    }
+
+    #[test]
+    fn an_alert_is_shown_by_its_name_or_its_number() {
+        let shown = [Alert::from(48), Alert::from(200)].map(|alert| Failure::Alert(alert).to_string());
+        assert_eq!(shown, ["alert unknown_ca received", "alert 200 received"]);
+        assert_eq!(Failure::Alert(Alert::Other(200)).name(), "TLS alert unknown");
+    }
+}

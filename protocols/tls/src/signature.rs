@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_key_fits_its_own_schemes_of_tls_13_and_no_other() {
-        let kinds = [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::Ed25519];
+        let kinds =
+            [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519];
         for kind in kinds {
             let key = keys::generate(kind, &mut Rng::named(1, "fits"));
             for (scheme, _) in CHECKED {
@@ -130,6 +131,32 @@ mod tests {
                 assert_eq!(fits_tls13(scheme, &key.spki), own, "{kind} {scheme:?}");
             }
         }
+    }
+
+    /// RFC 5246 §7.4.2: in TLS 1.2 the cipher suite goes by this.
+    #[test]
+    fn each_kind_of_key_says_what_signs_with_it() {
+        for (kind, algorithm) in [
+            (KeyKind::Rsa2048, SignatureAlgorithm::RSA),
+            (KeyKind::EcdsaP256, SignatureAlgorithm::ECDSA),
+            (KeyKind::EcdsaP521, SignatureAlgorithm::ECDSA),
+            (KeyKind::Ed25519, SignatureAlgorithm::ED25519),
+        ] {
+            let key = Key(keys::generate(kind, &mut Rng::named(1, "says")));
+            assert_eq!(key.algorithm(), algorithm, "{kind}");
+        }
+    }
+
+    /// RFC 8446 §4.2.3: hash and salt must fit the modulus, and who was offered nothing it can do signs nothing.
+    #[test]
+    fn a_key_signs_with_what_it_can_and_was_offered() {
+        let short = Key(keys::generate(KeyKind::Rsa1024, &mut Rng::named(1, "short")));
+        let chosen = |offered: &[Tls]| short.choose_scheme(offered).map(|signer| signer.scheme());
+        assert_eq!(chosen(&[Tls::RSA_PSS_SHA512, Tls::RSA_PSS_SHA384]), Some(Tls::RSA_PSS_SHA384));
+        assert_eq!(chosen(&[Tls::RSA_PKCS1_SHA256, Tls::RSA_PSS_SHA256]), Some(Tls::RSA_PSS_SHA256));
+        assert_eq!(chosen(&[Tls::RSA_PSS_SHA512, Tls::ECDSA_NISTP256_SHA256]), None);
+        let schemes = [KeyKind::EcdsaP384, KeyKind::EcdsaP521].map(schemes);
+        assert_eq!(schemes, [&[Tls::ECDSA_NISTP384_SHA384], &[Tls::ECDSA_NISTP521_SHA512]]);
     }
 
     #[test]

@@ -452,6 +452,64 @@ fn application_data_nobody_takes_ends_the_session() {
     assert_eq!(huge, Err(Failure::TooLong));
 }
 
+/// As much as is promised fits, to the octet, and not one more.
+#[test]
+fn the_bounds_of_application_data_are_kept_to_the_octet() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for (pieces, expected) in [
+        (&[32 << 10, 32 << 10][..], Ok(())),
+        (&[32 << 10, 32 << 10, 1], Err(Failure::TooLong)),
+        (&[1, 32 << 10, 32 << 10], Err(Failure::TooLong)),
+    ] {
+        let (mut client, mut server) =
+            established(&world.client(Version::Tls13), &world.server(Version::Tls13));
+        let mut last = Ok(());
+        for &length in pieces {
+            client.with(|session, cx, rng| session.send(&vec![7; length], cx, rng)).unwrap();
+            let records = client.session().take_output();
+            last = server.feed(&records);
+        }
+        assert_eq!(last, expected, "{pieces:?}");
+        if expected.is_ok() {
+            assert_eq!(server.session().take_received(), [7; 64 << 10]);
+        }
+        let refused = client.with(|session, cx, rng| session.send(&[7; (32 << 10) + 1], cx, rng));
+        assert_eq!(refused, Err(Failure::TooLong));
+        assert!(client.session().take_output().is_empty());
+    }
+}
+
+/// A session that failed has nothing more to say, though its handshake was over.
+#[test]
+fn a_session_that_failed_sends_nothing() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    let (mut client, mut server) = established(&world.client(Version::Tls13), &world.server(Version::Tls13));
+    client.with(|session, cx, rng| session.send(b"inner", cx, rng)).unwrap();
+    let mut record = client.session().take_output();
+    *record.last_mut().unwrap() ^= 1;
+    assert_eq!(server.feed(&record), Err(Failure::BadRecord));
+    server.session().take_output();
+    assert_eq!(server.with(|session, cx, rng| session.send(b"x", cx, rng)), Err(Failure::NotNow));
+    assert_eq!(server.with(Session::indicate_success), Err(Failure::NotNow));
+    let shown = format!("{:?}", server.session());
+    assert!(shown.contains("Tls13") && shown.contains("BadRecord"), "{shown}");
+}
+
+/// RFC 9190 §2.5: the promise is one octet of zero and nothing else.
+#[test]
+fn other_application_data_are_no_success_indication() {
+    let world = World::new(KeyKind::EcdsaP256, 2);
+    for data in [&[1][..], &[0, 0]] {
+        let (mut client, mut server) =
+            established(&world.client(Version::Tls13), &world.server(Version::Tls13));
+        server.with(|session, cx, rng| session.send(data, cx, rng)).unwrap();
+        let record = server.session().take_output();
+        client.feed(&record).unwrap();
+        assert!(!client.session().take_success_indication());
+        assert_eq!(client.session().take_received(), data, "it is left where it was");
+    }
+}
+
 #[test]
 fn settings_that_contradict_themselves_are_refused() {
     let world = World::new(KeyKind::EcdsaP256, 2);

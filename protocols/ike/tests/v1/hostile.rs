@@ -180,6 +180,32 @@ fn an_authentic_stranger_is_told_at_once() {
     bench.assert_nothing_remains();
 }
 
+/// Only who has the key ends the attempt by naming somebody else. What was damaged on its way, or made up, ends nothing, and
+/// the genuine message behind it is still taken.
+#[test]
+fn a_strange_identity_without_the_key_ends_nothing() {
+    let mut bench = Bench::null(psk(Phase1::Main), 1);
+    bench.initiate();
+    let mut from_i = 0;
+    while let Some((to, datagram)) = bench.intercept() {
+        from_i += usize::from(to == Side::R);
+        if to == Side::R && from_i == 3 {
+            let mut forged = datagram.clone();
+            let name = lab::DEVICE.as_bytes();
+            let at = forged.bytes.windows(name.len()).position(|window| window == name).unwrap();
+            forged.bytes[at] ^= 1;
+            // The generic header of the HASH payload is between the two.
+            forged.bytes[at + name.len() + 4] ^= 1;
+            bench.deliver(to, &forged);
+            assert!(bench.failures(Side::R).is_empty(), "{}", bench.ladder);
+        }
+        bench.deliver(to, &datagram);
+    }
+    bench.settle();
+    bench.assert_agreement();
+    bench.i.books.only_child();
+}
+
 #[test]
 fn strangers_in_aggressive_mode_are_answered_like_friends() {
     let (mut i, r) = psk(Phase1::Aggressive);

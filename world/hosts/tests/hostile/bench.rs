@@ -98,8 +98,8 @@ fn device(
 
 fn gateway(
     credential: Credential,
-    accounts: bool,
     seed: &Seed,
+    access: impl FnOnce(&mut AaaAccess),
     more: impl FnOnce(&mut Connection),
 ) -> Gateway {
     let radius = client::Config {
@@ -111,12 +111,9 @@ fn gateway(
     };
     let mut ike = endpoint("gw.lab", None, Prove::Certificate(credential), Believe::Eap);
     more(&mut ike.connections[0]);
-    let config = GatewayConfig {
-        ike,
-        address: GATEWAY,
-        inner: vec![],
-        aaa: Some(AaaAccess { radius, asks_identity: false, accounts }),
-    };
+    let mut aaa = AaaAccess { radius, asks_identity: false, accounts: false };
+    access(&mut aaa);
+    let config = GatewayConfig { ike, address: GATEWAY, inner: vec![], aaa: Some(aaa) };
     Gateway::new(config, seed, "gw")
 }
 
@@ -157,7 +154,7 @@ impl Bench {
         Self {
             device: device(trust, Arc::clone(&peer), &seed, |_| {}),
             device_methods: peer,
-            gateway: gateway(credential, false, &seed, |_| {}),
+            gateway: gateway(credential, &seed, |_| {}, |_| {}),
             aaa: aaa(server, |_| {}),
             now: Time::ZERO,
             wire: VecDeque::new(),
@@ -179,14 +176,21 @@ impl Bench {
     /// The gateway reports the device's session to the AAA server.
     pub(crate) fn accounting(mut self) -> Self {
         let (credential, _) = certificate("gw.lab");
-        self.gateway = gateway(credential, true, &Seed::from(1), |_| {});
+        self.gateway = gateway(credential, &Seed::from(1), |aaa| aaa.accounts = true, |_| {});
+        self
+    }
+
+    /// The gateway asks for the EAP identity, and does not take IKE's for it.
+    pub(crate) fn asking(mut self) -> Self {
+        let (credential, _) = certificate("gw.lab");
+        self.gateway = gateway(credential, &Seed::from(1), |aaa| aaa.asks_identity = true, |_| {});
         self
     }
 
     /// Nothing but EAP proves the gateway (RFC 5998).
     pub(crate) fn eap_only(mut self) -> Self {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
-        self.gateway = gateway(credential, false, &seed, |terms| terms.local = Prove::Eap);
+        self.gateway = gateway(credential, &seed, |_| {}, |terms| terms.local = Prove::Eap);
         let peers = self.device_methods.clone();
         self.device = device(trust, peers, &seed, |terms| terms.remote = Believe::Eap);
         self
@@ -195,9 +199,14 @@ impl Bench {
     /// The gateway lets nobody in but this one.
     pub(crate) fn expecting(mut self, name: &str) -> Self {
         let (credential, _) = certificate("gw.lab");
-        self.gateway = gateway(credential, false, &Seed::from(1), |terms| {
-            terms.remote_id = Some(name.parse().unwrap());
-        });
+        self.gateway = gateway(
+            credential,
+            &Seed::from(1),
+            |_| {},
+            |terms| {
+                terms.remote_id = Some(name.parse().unwrap());
+            },
+        );
         self
     }
 
@@ -205,9 +214,14 @@ impl Bench {
     pub(crate) fn watchful(mut self) -> Self {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
         let peers = self.device_methods.clone();
-        self.gateway = gateway(credential, false, &seed, |terms| {
-            terms.liveness_after = Some(Duration::from_secs(30));
-        });
+        self.gateway = gateway(
+            credential,
+            &seed,
+            |_| {},
+            |terms| {
+                terms.liveness_after = Some(Duration::from_secs(30));
+            },
+        );
         self.device = device(trust, peers, &seed, |terms| terms.rekey_after = Some(Duration::from_secs(60)));
         self
     }

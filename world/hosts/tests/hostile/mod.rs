@@ -652,6 +652,31 @@ fn the_gateway_forwards_nothing_but_answers() {
     }
 }
 
+/// RFC 3579 §2.1: a NAS that asks who the device is forwards its answer, and nothing else in the place of it.
+#[test]
+fn the_gateway_that_asks_for_an_identity_takes_nothing_else() {
+    let genuine = Bench::new(md5_peer(), md5_server()).asking().run();
+    assert_eq!(genuine.said(), owned(&["ue got in"]));
+    let (other_type, other_identifier) =
+        ("EAP response of another type than Identity", "EAP unexpected identifier");
+    for (at, value, found) in [(4, MethodType::GTC.0, other_type), (1, 7, other_identifier)] {
+        let forwarded = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&forwarded);
+        let instead = move |datagram: &mut Datagram| {
+            let identity = [&[2, 0, 0, 11, 1], USER.as_bytes()].concat();
+            let place = datagram.bytes.windows(identity.len()).position(|window| window == identity);
+            if let Some(place) = place.filter(|_| datagram.from.ip == DEVICE) {
+                datagram.bytes[place + at] = value;
+            }
+            *count.lock().unwrap() += usize::from(is_request(datagram));
+            true
+        };
+        let bench = Bench::new(md5_peer(), md5_server()).asking().tampered(instead).run();
+        check(&bench, &["ue was told: EAP Failure", &format!("gw found: {found}")], &[]);
+        assert_eq!(*forwarded.lock().unwrap(), 0, "{found}");
+    }
+}
+
 /// RFC 3579 §2.6.3: the code of the answer decides, whatever its EAP packet says.
 #[test]
 fn a_reject_with_a_success_inside_is_a_failure() {

@@ -198,29 +198,3 @@ fn a_notification_of_another_counter_is_not_believed() {
         assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(reason::MALFORMED)), "{flavour:?}");
     }
 }
-
-/// RFC 4186 §6.2: success may be indicated only where both sides have said that they want that.
-#[test]
-fn a_success_is_not_indicated_to_who_never_asked_for_it() {
-    for flavour in Flavour::ALL {
-        for (code, why) in [(0x8000, reason::MALFORMED), (0x0000, reason::NOTIFIED)] {
-            let mut lab = Lab::new(flavour);
-            lab.world = World::null();
-            let identity = lab.card.identity(flavour);
-            let ended = lab.run_through(identity, |n, packet| {
-                if n != packets(flavour) + 1 {
-                    return packet;
-                }
-                Builder::request(flavour, packet[1].wrapping_add(1), subtype::NOTIFICATION)
-                    .with(&Attribute::Notification(code))
-                    .with(&Attribute::Mac([0; 16]))
-                    .finish()
-            });
-            let PeerOutput::Send(said) = &ended.peer else {
-                assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(why)), "{flavour:?} {code:#x}");
-                continue;
-            };
-            panic!("{flavour:?} {code:#x}: {said:?}");
-        }
-    }
-}

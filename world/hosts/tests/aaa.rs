@@ -1,0 +1,297 @@
+//! The AAA server alone, with a NAS that says what it likes and an HSS behind it. Null cryptography.
+//! RFC 3579 §2.2, 3GPP TS 29.273 §8.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use keytoll_crypto::Null;
+use keytoll_diameter::{Name, client as hss_client, server as hss_server};
+use keytoll_eap::methods::aka;
+use keytoll_eap::packet::{self, MethodType};
+use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
+use keytoll_eap::simaka::card::Algorithm;
+use keytoll_eap::simaka::centre::{AuthenticationCentre, Subscriber};
+use keytoll_eap::simaka::identity::Imsi;
+use keytoll_eap::simaka::milenage::Milenage;
+use keytoll_eap::simaka::server::Settings;
+use keytoll_eap::simaka::sqn::Sqn;
+use keytoll_eap::{Limits, ServerConfig};
+use keytoll_engine::crypto::Secret;
+use keytoll_engine::trace::NoTrace;
+use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_hosts::{Aaa, AaaConfig, Command, Event, Hss, HssAccess, HssConfig, Subscribers};
+use keytoll_radius::number::{AttributeType, Code};
+use keytoll_radius::server;
+use keytoll_radius::wire::{Attribute, Packet, PacketBuilder};
+
+const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
+const HSS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 3));
+const DIAMETER: u16 = 3868;
+const USER: &[u8] = b"0001010000000001@lab";
+
+fn secret() -> Secret {
+    Secret::from(&b"testing123"[..])
+}
+
+fn name(host: &str) -> Name {
+    Name { host: host.into(), realm: "lab".into() }
+}
+
+fn centre() -> AuthenticationCentre {
+    let mut centre = AuthenticationCentre::new(Rng::named(1, "centre"));
+    let algorithm = Algorithm::Milenage(Milenage::with_opc(&[0x11; 16], &[0x22; 16]));
+    let imsi = Imsi::parse("001010000000001").unwrap();
+    centre.insert(imsi, Subscriber { algorithm, amf: [0x80, 0], sqn: Sqn::new(0) });
+    centre
+}
+
+/// Asks the HSS for vectors of two authentications at a time.
+fn hss_access() -> HssAccess {
+    let (local, server) = (Addr::new(AAA, 40_000), Addr::new(HSS, DIAMETER));
+    HssAccess {
+        diameter: hss_client::Config::new(local, server, name("aaa"), "lab".into()),
+        batch: 2,
+        kept_max: 8,
+    }
+}
+
+/// An AAA server, its HSS, and what the NAS has heard.
+struct Bench {
+    aaa: Aaa,
+    hss: Hss,
+    now: Time,
+    next: u8,
+    /// Messages that went to the HSS.
+    to_hss: usize,
+    /// Whether the HSS hears anything.
+    is_reachable: bool,
+    /// Who was rejected, and why.
+    rejected: Vec<(Vec<u8>, &'static str)>,
+}
+
+/// An answer to the NAS.
+struct Answer {
+    code: u8,
+    eap: Vec<u8>,
+    state: Vec<u8>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let radius = server::Config::new(BTreeMap::from([(NAS, server::Client { secret: secret() })]));
+        let settings = Settings { pseudonyms: false, reauthentications_max: 0, ..Settings::default() };
+        let method = aka::server(settings, Book::new(BookLimits::default()));
+        let eap = Arc::new(ServerConfig { methods: vec![method], limits: Limits::default() });
+        let config = AaaConfig { radius, eap, address: AAA, subscribers: Subscribers::Hss(hss_access()) };
+        assert_eq!(format!("{config:?}"), "AaaConfig { address: 198.51.100.2, .. }");
+        let diameter = hss_server::Config::new(Addr::new(HSS, DIAMETER), name("hss"));
+        Self {
+            aaa: Aaa::new(config, &Seed::from(1), "aaa"),
+            hss: Hss::new(HssConfig { diameter, subscribers: centre() }),
+            now: Time::ZERO,
+            next: 0,
+            to_hss: 0,
+            is_reachable: true,
+            rejected: Vec::new(),
+        }
+    }
+
+    /// The NAS sends an EAP packet, under a new identifier, with the State of the last answer if there is one.
+    fn ask(&mut self, eap: &[u8], state: &[u8]) -> Option<Answer> {
+        self.next += 1;
+        let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, self.next);
+        if !state.is_empty() {
+            request.attribute(&Attribute::new(AttributeType::STATE, state).unwrap());
+        }
+        request.eap_message(eap);
+        let sealed = request.seal_request(&[self.next; 16], &secret(), &mut Null).unwrap();
+        let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
+        self.for_aaa(Input::Packet { from, to, bytes: &sealed.bytes })
+    }
+
+    /// A device says who it is.
+    fn begin(&mut self) -> Option<Answer> {
+        self.ask(&packet::response(0, MethodType::IDENTITY, USER), &[])
+    }
+
+    /// One input, and all that the AAA server and its HSS say to each other because of it.
+    fn for_aaa(&mut self, input: Input<'_, Command>) -> Option<Answer> {
+        self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
+        self.carry()
+    }
+
+    fn carry(&mut self) -> Option<Answer> {
+        let mut answer = None;
+        while let Some(output) = self.aaa.poll() {
+            match output {
+                Output::Event(Event::Rejected { name, why }) => self.rejected.push((name, why)),
+                Output::Event(_) => {}
+                Output::Packet(datagram) if datagram.to.ip == HSS => self.for_hss(&datagram),
+                Output::Packet(datagram) => answer = Some(Answer::of(&datagram)),
+            }
+        }
+        answer
+    }
+
+    fn for_hss(&mut self, &Datagram { from, to, ref bytes, .. }: &Datagram) {
+        self.to_hss += 1;
+        if !self.is_reachable {
+            return;
+        }
+        let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
+        self.hss.handle(Input::Packet { from, to, bytes }, &mut cx);
+        while let Some(output) = self.hss.poll() {
+            if let Output::Packet(Datagram { from, to, bytes, .. }) = output {
+                self.aaa.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+            }
+        }
+    }
+
+    /// To the AAA server's next deadline.
+    fn tick(&mut self) -> Option<Answer> {
+        self.now = self.now.max(self.aaa.deadline()?.at);
+        self.for_aaa(Input::Tick)
+    }
+}
+
+impl Answer {
+    fn of(datagram: &Datagram) -> Self {
+        let packet = Packet::read(&datagram.bytes).unwrap();
+        let of_kind = |kind| packet.attributes.iter().filter(move |attribute| attribute.kind() == kind);
+        let all = |kind| of_kind(kind).flat_map(|attribute| attribute.value().to_vec()).collect();
+        Self { code: packet.code.0, eap: all(AttributeType::EAP_MESSAGE), state: all(AttributeType::STATE) }
+    }
+}
+
+const CHALLENGE: u8 = 11;
+const REJECT: u8 = 3;
+
+/// TS 29.273 §8.1.2.1: a challenge waits for the HSS, a second one is made of what the HSS gave with the first, and none of
+/// that is left when it is thrown away.
+#[test]
+fn vectors_are_asked_for_kept_and_thrown_away() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.begin().unwrap().code, CHALLENGE);
+    let first = bench.to_hss;
+    assert!(first >= 2, "capabilities, and the question");
+    assert_eq!(bench.begin().unwrap().code, CHALLENGE);
+    assert_eq!(bench.to_hss, first, "the second was in the batch");
+    assert_eq!(bench.begin().unwrap().code, CHALLENGE);
+    assert_eq!(bench.to_hss, first + 1);
+    bench.aaa.forget_vectors();
+    assert_eq!(bench.begin().unwrap().code, CHALLENGE);
+    assert_eq!(bench.to_hss, first + 2, "the one in stock was thrown away");
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.question_count()), (4, 0));
+}
+
+/// An HSS that says nothing costs its question its time, and the device an authentication: it is told.
+#[test]
+fn without_the_hss_nobody_gets_in_and_nothing_is_kept() {
+    let mut bench = Bench::new();
+    bench.is_reachable = false;
+    assert!(bench.begin().is_none(), "it waits");
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.question_count()), (1, 1));
+    assert!(bench.begin().is_none());
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.question_count()), (2, 2));
+    while bench.aaa.question_count() > 0 {
+        // RFC 4187 §6.3.1: the peer is notified, and its answer ends the conversation.
+        bench.tick();
+    }
+    assert!(bench.now > Time::ZERO);
+    while bench.aaa.conversation_count() > 0 {
+        bench.tick();
+    }
+}
+
+/// A stream that breaks is made again; a question that was on its way is not lost with it.
+#[test]
+fn a_question_survives_its_stream() {
+    let mut bench = Bench::new();
+    bench.is_reachable = false;
+    assert!(bench.begin().is_none());
+    bench.is_reachable = true;
+    let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
+    bench.aaa.disconnected(peer, local, &mut Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace });
+    let answer = bench.carry().or_else(|| (0..10).find_map(|_| bench.tick()));
+    let (code, after) = (answer.map(|answer| answer.code), bench.now.since(Time::ZERO));
+    assert!(
+        after.as_millis() < 1500,
+        "{code:?} after {after:?}: sooner than the question would be asked again"
+    );
+    assert!(code.is_some(), "the device has its answer");
+}
+
+/// RFC 3579 §2.2: what cannot be used ends nothing at once, for somebody else may have sent it; the request is repeated, but
+/// not without end.
+#[test]
+fn packets_that_cannot_be_used_are_answered_three_times() {
+    let mut bench = Bench::new();
+    let mut answer = bench.begin().unwrap();
+    let challenge = answer.eap.clone();
+    for n in 1..=3 {
+        answer = bench.ask(&packet::response(99, MethodType::AKA, b""), &answer.state).unwrap();
+        assert_eq!((answer.code, &answer.eap), (CHALLENGE, &challenge), "useless packet {n}");
+        assert_eq!(bench.aaa.conversation_count(), 1);
+    }
+    answer = bench.ask(&packet::response(99, MethodType::AKA, b""), &answer.state).unwrap();
+    assert_eq!((answer.code, answer.eap), (REJECT, packet::failure(challenge[1])));
+    assert_eq!(bench.aaa.conversation_count(), 0);
+    assert_eq!(bench.rejected, [(USER.to_vec(), "EAP packets that cannot be used")]);
+}
+
+/// Where no request is out there is nothing to repeat: the first useless packet is the end.
+#[test]
+fn a_conversation_does_not_begin_with_what_cannot_be_used() {
+    let mut bench = Bench::new();
+    let answer = bench.ask(&packet::response(7, MethodType::AKA, b"early"), &[]).unwrap();
+    assert_eq!((answer.code, bench.aaa.conversation_count()), (REJECT, 0));
+}
+
+/// A server that is about to stop lets those finish who have begun, and takes nobody new.
+#[test]
+fn who_has_begun_may_finish_while_the_server_drains() {
+    let mut bench = Bench::new();
+    let begun = bench.begin().unwrap();
+    assert!(bench.for_aaa(Input::Command(Command::Drain)).is_none());
+    assert!(bench.begin().is_none(), "somebody else may take it");
+    assert_eq!(bench.aaa.conversation_count(), 1);
+    let rejected = packet::response(begun.eap[1], MethodType::NAK, &[0]);
+    assert_eq!(bench.ask(&rejected, &begun.state).unwrap().code, REJECT);
+    assert_eq!(bench.aaa.conversation_count(), 0);
+}
+
+/// Passwords are for methods inside EAP only, and whoever sends one without is told so, and is in the log.
+#[test]
+fn a_request_without_eap_is_rejected_by_name() {
+    let mut bench = Bench::new();
+    let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, 1);
+    request.attribute(&Attribute::new(AttributeType::USER_NAME, b"mallory").unwrap());
+    request.attribute(&Attribute::new(AttributeType(2), &[0; 16]).unwrap());
+    let sealed = request.seal_request(&[1; 16], &secret(), &mut Null).unwrap();
+    let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
+    let answer = bench.for_aaa(Input::Packet { from, to, bytes: &sealed.bytes }).unwrap();
+    assert_eq!((answer.code, bench.aaa.conversation_count()), (REJECT, 0));
+    assert_eq!(bench.rejected, [(b"mallory".to_vec(), "no EAP")]);
+    assert!(format!("{:?}", bench.aaa).contains("198.51.100.2"), "a log says which server it was");
+}
+
+/// What is remembered to recognise repetitions is remembered for a while and no longer.
+#[test]
+fn a_repeated_request_has_the_same_answer_and_is_forgotten() {
+    let mut bench = Bench::new();
+    let first = bench.begin().unwrap();
+    bench.next -= 1;
+    let again = bench.begin().unwrap();
+    assert_eq!((again.code, again.eap, again.state), (first.code, first.eap, first.state));
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.remembered_count()), (1, 1));
+    bench.begin();
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.remembered_count()), (2, 2));
+    for _ in 0..100 {
+        bench.tick();
+    }
+    assert_eq!((bench.aaa.conversation_count(), bench.aaa.remembered_count()), (0, 0));
+}
