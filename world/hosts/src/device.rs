@@ -445,6 +445,7 @@ mod tests {
             remote_id: None,
             local: Prove::Psk(secret()),
             remote: Believe::psk(secret()),
+            signatures: Vec::new(),
             suites: vec![Suite::ike("aes128gcm16-prfsha256-x25519").expect("a suite")],
             child: None,
             request_address: false,
