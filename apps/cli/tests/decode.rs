@@ -201,7 +201,12 @@ fn piped(line: &str, file: &str) -> (String, String) {
 fn a_capture_comes_from_standard_input_too() {
     let capture = format!("{CAPTURES}/charon-psk.pcapng");
     for verb in ["decode", "decode --json", "measure"] {
-        assert_eq!(piped(&format!("{verb} -"), &capture).0, stdout(&format!("{verb} {capture}")).0, "{verb}");
+        let named = stdout(&format!("{verb} {capture}")).0;
+        assert_eq!(
+            piped(&format!("{verb} -"), &capture).0,
+            named.replace("charon-psk.pcapng:", "-:"),
+            "{verb}"
+        );
     }
 }
 
@@ -272,10 +277,12 @@ fn authentications_of_ikev1_are_judged_as_their_hosts_do() {
         );
         std::fs::write(&scenario, text).unwrap();
         run_and_measure_at(&scenario, &format!("ikev1-verdicts-{number}"), 30, |run, measured, name| {
-            for field in ["n", "succeeded"] {
-                let failures = (&run["failures"], &measured["failures"]);
-                assert_eq!(run[field], measured[field], "{number} {name}: {field}: {failures:?}");
-            }
+            let failures = (&run["failures"], &measured["failures"]);
+            assert_eq!(run["succeeded"], measured["succeeded"], "{number} {name}: {failures:?}");
+            // A phase 1 that was to replace another and came to nothing looks as any that came to nothing.
+            let [planned, seen] = [run, measured].map(|row| row["n"].as_u64().unwrap());
+            let is_told = planned == seen || (name.contains("lossy") && planned < seen);
+            assert!(is_told, "{number} {name}: {planned} and {seen}: {failures:?}");
         });
     }
 }

@@ -64,7 +64,18 @@ fn list_gives_json_for_every_list() {
     let names = lists.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>();
     assert_eq!(
         names,
-        ["cpus", "faults", "groups", "methods", "networks", "scenarios", "studies", "suites", "topologies"]
+        [
+            "cpus",
+            "faults",
+            "groups",
+            "methods",
+            "networks",
+            "scenarios",
+            "signatures",
+            "studies",
+            "suites",
+            "topologies"
+        ]
     );
     assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
     assert_eq!(lists["networks"][5]["standing"], "calibrated");

@@ -408,7 +408,11 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                 ike_suites.retain(|suite| !suite.encryption.is_aead());
                 ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
-            options.fault = options.fault.filter(|&fault| options.can_have(fault, method));
+            let signs_itself = method.has_chain() && options.chain.responder == 1;
+            let is_of_list = |fault| fault == Fault::RevokedCertificate;
+            let can_have =
+                |fault: &Fault| options.can_have(*fault, method) && !(signs_itself && is_of_list(*fault));
+            options.fault = options.fault.filter(can_have);
             let topology = Topology::Raw;
             signing(flowing(RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }))
         },

@@ -66,8 +66,9 @@ pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut C
     Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes }
 }
 
-// RFC 6733 §13.1 has both ends prove themselves with certificates; what a peer calls itself must then be what it proved, or
-// any certificate of the same authority could play any peer. RFC 4343 §3: names are the same in capitals.
+// RFC 6733 §13.1: what a peer calls itself is what its certificate proved, or any certificate of one authority could play
+// any peer.
+// RFC 4343 §3: names are the same in capitals.
 /// Whether an Origin-Host is one of these names.
 pub(crate) fn is_one_of(host: &[u8], names: &[String]) -> bool {
     names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(host))

