@@ -17,6 +17,8 @@ use crate::wire::{Identity, TrafficSelector};
 pub struct Config {
     /// What it may set up, as initiator by index, as responder by the peer's identity.
     pub connections: Vec<Connection>,
+    /// Who may begin an SA with it.
+    pub responds: Responds,
     /// Timers of requests.
     pub retransmission: Retransmission,
     /// Defence against floods of IKE_SA_INIT.
@@ -24,6 +26,9 @@ pub struct Config {
     /// A peer gets no more children under one IKE SA. Those that are being replaced do not count, up to as many again; in IKEv1
     /// they do.
     pub children_max: usize,
+    /// An initiator that proved who it is has no more IKE SAs; of more the oldest is closed. Two are needed to authenticate
+    /// again before the first one ends.
+    pub ike_sas_max: usize,
     /// RFC 7383, if at all.
     pub fragmentation: Option<Fragmentation>,
     /// UDP port for IKE; 500 unless somebody knows better.
@@ -50,9 +55,11 @@ impl Config {
     pub fn new(connections: Vec<Connection>) -> Self {
         Self {
             connections,
+            responds: Responds::ToAnybody,
             retransmission: Retransmission::default(),
             half_open: HalfOpen::default(),
             children_max: CHILDREN_MAX,
+            ike_sas_max: IKE_SAS_MAX,
             fragmentation: Some(Fragmentation::default()),
             port: 500,
             nat_port: 4500,
@@ -62,6 +69,16 @@ impl Config {
             signature_hashes: true,
         }
     }
+}
+
+/// Whom an endpoint lets begin an SA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Responds {
+    /// Whoever can prove who it is.
+    ToAnybody,
+    /// Only at the address of a peer with whom there is an established SA, which may want to authenticate again: a device,
+    /// which begins by itself, has nothing to say to strangers.
+    ToPeers,
 }
 
 /// When a request without response is sent again, and when we give up (RFC 7296 §2.1 leaves the numbers open).
@@ -129,6 +146,9 @@ const KEEPALIVE_AFTER: Duration = Duration::from_secs(20);
 /// The usual limit of children under one IKE SA.
 const CHILDREN_MAX: usize = 64;
 
+/// The usual limit of IKE SAs of one initiator: one in use and one that takes its place, on two machines.
+const IKE_SAS_MAX: usize = 4;
+
 /// IKE fragmentation, RFC 7383.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragmentation {
@@ -172,8 +192,9 @@ pub struct Connection {
     pub child: Option<ChildConfig>,
     /// Initiator: ask the responder for an inner address.
     pub request_address: bool,
-    /// Responder: inner addresses to give away. The peer's side of every child is then its own address, whatever the
-    /// child says of `remote`: nobody gets another one's traffic by asking for it.
+    /// Responder: inner addresses to give away. The peer's side of every child is then the one it got: nobody gets another
+    /// one's traffic by asking for it. Who asks for none gets a child only for where it is, and only if the child's `remote`
+    /// covers that.
     pub pool: Option<Pool>,
     /// Responder: the initiator must authenticate again within this time (RFC 4478).
     pub auth_lifetime: Option<Duration>,

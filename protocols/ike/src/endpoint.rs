@@ -1,7 +1,9 @@
 //! IKE of a host, whichever version its connections speak: one endpoint of each, and a clerk who sorts what comes by the
 //! version in its header (RFC 2408 §3.1, RFC 7296 §3.1) and commands by whose SA it is.
 
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Seed};
+use std::net::IpAddr;
+
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Seed, Time};
 
 use crate::config::Config;
 use crate::event::{Command, Event, SaId};
@@ -33,6 +35,24 @@ impl Endpoint {
         let marked_port = Some(config.nat_port).filter(|port| *port != config.port);
         let v2 = v2::Endpoint::among(config, seed.stream(&format!("{name}/ike")), spis);
         Self { v2, v1, are_v1, marked_port }
+    }
+
+    /// [`Command::Initiate`], and the name of what it began, or could not begin, if there is such a connection.
+    pub fn initiate(
+        &mut self,
+        connection: usize,
+        between: (IpAddr, IpAddr),
+        cx: &mut Ctx<'_>,
+    ) -> Option<SaId> {
+        match self.v1.as_mut().filter(|_| self.are_v1.get(connection) == Some(&true)) {
+            Some(v1) => v1.initiate(connection, between, cx),
+            None => self.v2.initiate(connection, between, cx),
+        }
+    }
+
+    /// When an IKE SA last went on: its peer said something that it takes, or was asked something new.
+    pub fn went_on(&self, sa: SaId) -> Option<Time> {
+        self.v2.went_on(sa).or_else(|| self.v1.as_ref()?.went_on(sa))
     }
 
     /// How many IKE SAs it holds, half-open and closing ones included.

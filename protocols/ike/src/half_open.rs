@@ -34,6 +34,9 @@ pub(crate) struct HalfOpenTable {
     by_initiator: FastMap<(Addr, u64), Vec<u64>>,
     /// Places that are taken.
     by_origin: BTreeMap<IpAddr, usize>,
+    /// Our SPIs of those that are there, the oldest first, and which origin has how many.
+    there: BTreeMap<IpAddr, Vec<u64>>,
+    crowds: BTreeSet<(usize, IpAddr)>,
     count: usize,
     /// Places of those that are forgotten, by the end of their time, and by the SPI that was ours.
     held: BTreeSet<(Time, u64, IpAddr)>,
@@ -46,6 +49,8 @@ impl HalfOpenTable {
         Self {
             by_initiator: FastMap::default(),
             by_origin: BTreeMap::new(),
+            there: BTreeMap::new(),
+            crowds: BTreeSet::new(),
             count: 0,
             held: BTreeSet::new(),
             held_max,
@@ -79,8 +84,35 @@ impl HalfOpenTable {
             Some(spis) => spis.push(spi),
             None => drop(self.by_initiator.insert(place.key, vec![spi])),
         }
-        *self.by_origin.entry(origin(place.key.0.ip)).or_default() += 1;
+        let origin = origin(place.key.0.ip);
+        *self.by_origin.entry(origin).or_default() += 1;
         self.count += 1;
+        self.crowd(origin, |spis| spis.push(spi));
+    }
+
+    /// Who is there from an origin changes.
+    fn crowd(&mut self, origin: IpAddr, change: impl FnOnce(&mut Vec<u64>)) {
+        let spis = self.there.entry(origin).or_default();
+        self.crowds.remove(&(spis.len(), origin));
+        change(spis);
+        if spis.is_empty() {
+            self.there.remove(&origin);
+        } else {
+            self.crowds.insert((spis.len(), origin));
+        }
+    }
+
+    /// Our SPIs for the origin that has most, the oldest first, if it has more than a newcomer's would have.
+    // RFC 8019 §4.2: those of few must not have to wait until those of many are given up.
+    pub(crate) fn most_crowded(&self, newcomer: IpAddr) -> &[u64] {
+        let own = self.of_origin(newcomer).len();
+        let crowd = self.crowds.last().filter(|(count, _)| *count > own + 1);
+        crowd.map_or(&[], |(_, origin)| &self.there[origin])
+    }
+
+    /// Our SPIs for the origin of an address, the oldest first.
+    pub(crate) fn of_origin(&self, ip: IpAddr) -> &[u64] {
+        self.there.get(&origin(ip)).map_or(&[], Vec::as_slice)
     }
 
     /// One has authenticated: its place is free.
@@ -113,6 +145,7 @@ impl HalfOpenTable {
             self.by_initiator.remove(&place.key);
         }
         self.count -= 1;
+        self.crowd(origin(place.key.0.ip), |spis| spis.retain(|known| *known != spi));
         true
     }
 
@@ -163,6 +196,22 @@ mod tests {
         table.remove(place(7, 30), 3);
         assert_eq!((table.count(), taken(&mut table, 7, 30)), (0, 0));
         assert!(table.by_initiator.get(&place(7, 30).key).is_none() && table.by_origin.is_empty());
+        assert!(table.there.is_empty() && table.crowds.is_empty());
+    }
+
+    #[test]
+    fn the_most_crowded_origin_makes_room_for_whoever_has_less() {
+        let mut table = HalfOpenTable::new(8);
+        (1..=3).for_each(|spi| table.insert(place(7, 30), spi));
+        (4..=5).for_each(|spi| table.insert(place(8, 30), spi));
+        let ip = |n| place(n, 0).key.0.ip;
+        assert_eq!(table.most_crowded(ip(9)), [1, 2, 3]);
+        assert_eq!(table.most_crowded(ip(8)), [0; 0], "as many as it would have itself");
+        assert_eq!(table.most_crowded(ip(7)), [0; 0]);
+        table.forget(place(7, 30), 1);
+        table.remove(place(7, 30), 3);
+        assert_eq!(table.most_crowded(ip(9)), [4, 5]);
+        assert_eq!((table.of_origin(ip(7)), table.of_origin(ip(9))), (&[2][..], &[][..]));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) struct Lent {
     sa: Option<SaId>,
     half_open: Option<Place>,
     is_up: bool,
+    is_nameless: bool,
     children: Vec<u32>,
 }
 
@@ -27,9 +28,14 @@ impl Lent {
         is_up: bool,
         children: impl Iterator<Item = u32>,
     ) {
-        (self.sa, self.half_open, self.is_up) = (Some(sa), half_open, is_up);
+        (self.sa, self.half_open, self.is_up, self.is_nameless) = (Some(sa), half_open, is_up, false);
         self.children.clear();
         self.children.extend(children);
+    }
+
+    /// Its owner knows it by another's name, which it had before or is to have.
+    pub(crate) const fn is_nameless(&mut self) {
+        self.is_nameless = true;
     }
 
     /// Children are on their way into it.
@@ -52,7 +58,7 @@ impl Lent {
     pub(crate) fn obituary(&mut self, said: &VecDeque<Output<Event>>) -> Vec<Event> {
         let Some(lost) = self.sa.take() else { return Vec::new() };
         let mut left: BTreeSet<u32> = self.children.drain(..).collect();
-        let (mut is_up, mut is_told) = (self.is_up, false);
+        let (mut is_up, mut is_told) = (self.is_up, self.is_nameless && !self.is_up);
         for event in said.iter().filter_map(event_of) {
             match event {
                 Event::Established(established) => is_up |= established.sa == lost,
@@ -77,5 +83,27 @@ const fn event_of(output: &Output<Event>) -> Option<&Event> {
     match output {
         Output::Event(event) => Some(event),
         Output::Packet(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_is_told_of_no_sa_that_it_knows_by_another_name() {
+        let (mut lent, sa) = (Lent::default(), SaId(7));
+        let mut ends = |prepare: fn(&mut Lent)| {
+            lent.leaves(sa, None, false, std::iter::empty());
+            prepare(&mut lent);
+            lent.obituary(&VecDeque::new())
+        };
+        assert_eq!(ends(|_| {}), [Event::Failed(sa, Reason::Internal)]);
+        assert_eq!(ends(Lent::is_nameless), []);
+        let inherits = |lent: &mut Lent| {
+            lent.is_nameless();
+            lent.inherits([3].into_iter());
+        };
+        assert_eq!(ends(inherits), [Event::ChildDown(sa, 3), Event::Closed(sa, Reason::Internal)]);
     }
 }

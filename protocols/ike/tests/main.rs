@@ -13,6 +13,7 @@ mod codec_v1;
 mod collisions;
 mod corpus;
 mod exchanges;
+mod greedy;
 mod hostile;
 mod hostile_responder;
 mod lossy;

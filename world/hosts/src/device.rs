@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_ike::config::Believe;
+use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::{Endpoint, v2};
 
 use crate::icmp::Echo;
@@ -78,8 +78,9 @@ impl Device {
         let supplicant = |credentials: EapCredentials| {
             Supplicant::new(credentials, proves_itself, seed.stream(&format!("{name}/eap")))
         };
+        let responds = Responds::ToPeers;
         Self {
-            ike: Endpoint::new(config.ike.clone(), seed, name),
+            ike: Endpoint::new(v2::Config { responds, ..config.ike.clone() }, seed, name),
             supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
             keepalives: Keepalives::new(config.ike.keepalive_after),
@@ -130,14 +131,12 @@ impl Device {
     }
 
     fn begin(&mut self, cx: &mut Ctx<'_>) {
-        self.set_up = Some(SetUp::begin(cx.now, &self.config.ike.retransmission));
         if let Some(supplicant) = &mut self.supplicant {
             supplicant.begin(self.config.ike.connections.first().map(|connection| &connection.local_id));
         }
         cx.trace.record(Fact::Triggered);
-        let initiate =
-            v2::Command::Initiate { connection: 0, local: self.config.address, remote: self.config.gateway };
-        self.ike.handle(Input::Command(initiate), cx);
+        let sa = self.ike.initiate(0, (self.config.address, self.config.gateway), cx);
+        self.set_up = Some(SetUp::begin(sa, cx.now, &self.config.ike.retransmission));
     }
 
     /// There is no SA for traffic: one is asked for, under the IKE SA if there is one. A gateway that refuses is not asked
@@ -181,10 +180,7 @@ impl Device {
                     self.delivered(packet, cx);
                 }
             }
-            None => {
-                self.set_up.iter_mut().for_each(|set_up| set_up.heard(cx.now));
-                self.ike.handle(Input::Packet { from, to, bytes }, cx);
-            }
+            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
         }
     }
 
@@ -225,6 +221,10 @@ impl Device {
                 None => break,
             }
         }
+        if let Some(set_up) = &mut self.set_up {
+            let went_on = set_up.sa().and_then(|sa| self.ike.went_on(sa));
+            went_on.into_iter().for_each(|at| set_up.went_on(at));
+        }
     }
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
@@ -257,20 +257,21 @@ impl Device {
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
-            v2::Event::Failed(sa, why) => {
+            v2::Event::Failed(sa, why) if self.is_about(sa) => {
                 self.failed(why, cx);
                 self.tell(v2::Event::Failed(sa, why));
             }
-            v2::Event::ChildFailed(sa, why) => {
-                // What an SA still wanted that another one has replaced is of no interest.
-                if self.current.is_none_or(|current| current == sa) {
-                    self.failed(why, cx);
-                }
+            v2::Event::ChildFailed(sa, why) if self.is_about(sa) || self.is_idle_under(sa) => {
+                self.failed(why, cx);
                 self.tell(v2::Event::ChildFailed(sa, why));
+            }
+            // What others began and could not end, or what an SA still wanted that another one has replaced, ends nothing here.
+            v2::Event::Failed(..) | v2::Event::ChildFailed(..) => {
+                cx.discard(Protocol::Ike, "failure of no attempt of ours");
             }
             v2::Event::Closed(sa, why) => {
                 self.current = self.current.filter(|current| *current != sa);
-                if self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa)) {
+                if self.is_about(sa) {
                     self.give_up(why, cx);
                 }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
@@ -280,10 +281,19 @@ impl Device {
         }
     }
 
+    /// Whether the attempt under way is about this IKE SA.
+    fn is_about(&self, sa: v2::SaId) -> bool {
+        self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa))
+    }
+
+    /// Whether this is the IKE SA in use and no attempt is under way.
+    fn is_idle_under(&self, sa: v2::SaId) -> bool {
+        self.set_up.is_none() && self.current == Some(sa)
+    }
+
     /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
     fn established(&mut self, established: v2::event::Established, cx: &mut Ctx<'_>) {
         self.assigned = established.address.or(self.assigned);
-        self.set_up.iter_mut().for_each(|set_up| set_up.led_to(established.sa));
         if let Some(old) = self.current.replace(established.sa) {
             self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);
         }
@@ -487,8 +497,7 @@ mod tests {
         let mut device = device();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         device.handle(Input::Command(Command::Echo { payload_bytes: 8 }), &mut cx);
-        let sa = v2::SaId(7);
-        device.set_up.as_mut().expect("it asks for an SA").led_to(sa);
+        let sa = device.set_up.as_ref().and_then(SetUp::sa).expect("it asks for an SA");
         device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
         assert!(device.set_up.is_none());
         assert!(events(&mut device).contains(&Event::GaveUp(v2::Reason::Deleted)));

@@ -17,30 +17,26 @@ const WHOLE_MAX: u32 = 32;
 /// An attempt under way.
 #[derive(Debug)]
 pub(crate) struct SetUp {
-    /// The IKE SA that it has led to.
+    /// The IKE SA that it is about.
     sa: Option<SaId>,
-    /// How long the gateway may be silent.
+    /// How long it may stand still.
     silence_max: Duration,
     silent_until: Time,
     ends_at: Time,
 }
 
 impl SetUp {
-    pub(crate) fn begin(now: Time, timers: &Retransmission) -> Self {
+    /// `sa`: what IKE began, if it began something.
+    pub(crate) fn begin(sa: Option<SaId>, now: Time, timers: &Retransmission) -> Self {
         let total = timers.total();
         let silence_max = total.saturating_mul(SILENCE_MAX);
         let ends_at = now + total.saturating_mul(WHOLE_MAX);
-        Self { sa: None, silence_max, silent_until: now + silence_max, ends_at }
+        Self { sa, silence_max, silent_until: now + silence_max, ends_at }
     }
 
-    /// A message of IKE came, from whomever.
-    pub(crate) fn heard(&mut self, now: Time) {
-        self.silent_until = now + self.silence_max;
-    }
-
-    /// The IKE SA is there.
-    pub(crate) const fn led_to(&mut self, sa: SaId) {
-        self.sa = Some(sa);
+    /// Its IKE SA went on at that time. What strangers send does not count.
+    pub(crate) fn went_on(&mut self, at: Time) {
+        self.silent_until = at + self.silence_max;
     }
 
     /// The IKE SA has another name now.
@@ -48,12 +44,12 @@ impl SetUp {
         self.sa = self.sa.map(|sa| if sa == old { new } else { sa });
     }
 
-    /// The IKE SA that it has led to, if it has.
+    /// The IKE SA that it is about.
     pub(crate) const fn sa(&self) -> Option<SaId> {
         self.sa
     }
 
-    /// Whether it needs this IKE SA to succeed.
+    /// Whether it is about this IKE SA.
     pub(crate) fn needs(&self, sa: SaId) -> bool {
         self.sa == Some(sa)
     }

@@ -77,6 +77,15 @@ impl Bench {
     }
 
     fn hiding(hidden: Option<usize>, lifetime: Lifetime) -> Self {
+        let mut bench = Self::at_rest(hidden, lifetime);
+        // The first packet asks for an SA, and is lost.
+        bench.forward(DEVICE, 0);
+        bench.settle();
+        bench
+    }
+
+    /// Nothing has been said yet.
+    fn at_rest(hidden: Option<usize>, lifetime: Lifetime) -> Self {
         let seed = Seed::from(7);
         let device = DeviceConfig {
             ike: config(DEVICE),
@@ -93,7 +102,7 @@ impl Bench {
         let gateway = Gateway::new(gateway, &seed, "gw").with_limits(limits);
         let mut hosts = [Host::Device(Box::new(device)), Host::Gateway(Box::new(gateway))];
         hosts.iter_mut().for_each(Host::attach_interface);
-        let mut bench = Self {
+        Self {
             hosts,
             crypto: Real::default(),
             now: Time::ZERO,
@@ -102,11 +111,7 @@ impl Bench {
             events: Default::default(),
             inside: Default::default(),
             hidden,
-        };
-        // The first packet asks for an SA, and is lost.
-        bench.forward(DEVICE, 0);
-        bench.settle();
-        bench
+        }
     }
 
     fn step(&mut self, end: usize, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
@@ -325,4 +330,31 @@ fn a_keepalive_is_no_damaged_packet() {
     let before = bench.discards().len();
     [DEVICE, GATEWAY].into_iter().for_each(|end| bench.hear_keepalive(end));
     assert_eq!((bench.discards().len(), bench.wire.len()), (before, 0));
+}
+
+/// Somebody without the secret who wants an SA with the device fails, and the device's own attempt goes on.
+#[test]
+fn a_stranger_does_not_end_the_attempt_of_a_device() {
+    let mut bench = Bench::at_rest(None, Lifetime::NONE);
+    bench.forward(DEVICE, 0);
+    let mut connection = config(GATEWAY).connections.remove(0);
+    connection.local = Prove::Psk(Secret::from(&b"a guess"[..]));
+    let mut stranger = keytoll_ike::Endpoint::new(Config::new(vec![connection]), &Seed::from(9), "stranger");
+    let here = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 66));
+    let mut cx = Ctx { now: bench.now, crypto: &mut Real::default(), trace: &mut Vec::<Fact>::new() };
+    stranger.initiate(0, (here, ADDRESS[DEVICE]), &mut cx);
+    while let Some(output) = stranger.poll() {
+        let Output::Packet(Datagram { from, to, bytes, .. }) = output else { continue };
+        bench.step(DEVICE, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
+        let (answers, others): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut bench.wire).into_iter().partition(|sent| sent.to.ip == here);
+        bench.wire = others;
+        for Datagram { from, to, bytes, .. } in answers {
+            stranger.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+        }
+    }
+    bench.settle();
+    assert!(bench.events[DEVICE].contains(&Event::Usable), "{:?}", bench.events[DEVICE]);
+    let failed = |event: &Event| matches!(event, Event::GaveUp(_) | Event::Ike(v2::Event::Failed(..)));
+    assert!(!bench.events[DEVICE].iter().any(failed), "{:?}", bench.events[DEVICE]);
 }

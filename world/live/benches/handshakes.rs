@@ -248,5 +248,14 @@ fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [
     };
     let [port, nat_port] = own_ports;
     let responder_ports = Some(gateway_ports.into());
-    Config { port, nat_port, responder_ports, force_encapsulation: true, ..Config::new(vec![connection]) }
+    let usual = Config::new(vec![connection]);
+    // All devices are one.
+    Config {
+        port,
+        nat_port,
+        responder_ports,
+        force_encapsulation: true,
+        ike_sas_max: usize::MAX,
+        ..usual
+    }
 }

@@ -147,7 +147,10 @@ impl Caller<'_> {
                 attempt.trouble = Some(self.failure(why, false));
             }
             Event::Ike(v2::Event::ChildFailed(_, why)) => attempt.trouble = Some(self.failure(why, true)),
-            Event::Ike(v2::Event::Closed(_, why)) => attempt.trouble = Some(self.failure(why, false)),
+            Event::Ike(v2::Event::Rekeyed { old, new }) => attempt.renamed(old, new),
+            Event::Ike(v2::Event::Closed(sa, why)) if attempt.is_under(sa) => {
+                attempt.trouble = Some(self.failure(why, false));
+            }
             _ => {}
         }
     }

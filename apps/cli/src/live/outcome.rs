@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::Time;
 use keytoll_hosts::Child;
+use keytoll_ike::v2::SaId;
 use keytoll_ike::v2::event::Established;
 use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
 use serde_json::{Map, Value, json};
@@ -66,6 +67,16 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// Whether it has led to this IKE SA.
+    pub(crate) fn is_under(&self, sa: SaId) -> bool {
+        self.established.as_ref().is_some_and(|established| established.sa == sa)
+    }
+
+    /// An IKE SA has another name now.
+    pub(crate) fn renamed(&mut self, old: SaId, new: SaId) {
+        self.established.iter_mut().filter(|own| own.sa == old).for_each(|own| own.sa = new);
+    }
+
     fn delay_ms(&self, until: Option<Time>) -> Option<f64> {
         let begun = self.milestones.triggered.unwrap_or(self.begun);
         until.map(|until| millis(until.since(begun)))

@@ -160,6 +160,8 @@ pub struct EndpointPlan {
     pub half_open_max: u32,
     /// SAs for traffic under one IKE SA at most.
     pub children_max: u32,
+    /// IKE SAs of one peer at most.
+    pub ike_sas_max: u32,
     /// Longest IP packet of a fragmented message; none: no fragments.
     pub fragment_bytes: Option<u16>,
     /// Timers of requests.
@@ -178,6 +180,12 @@ const CHILDREN_MAX: u32 = 64;
 /// RFC 3948 §4: 20 seconds is what it recommends.
 const NAT_KEEPALIVE: Duration = Duration::from_secs(20);
 
+/// After so much silence a peer with an inner address is asked whether it lives, unless a file says otherwise.
+const POOL_LIVENESS: Duration = Duration::from_secs(120);
+
+/// IKE SAs that a peer may have, unless a file says otherwise: one in use and one that takes its place, on two machines.
+const IKE_SAS_MAX: u32 = 4;
+
 /// The keys of an endpoint, beside those of its role.
 pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "port",
@@ -185,6 +193,7 @@ pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "cookies",
     "half_open_max",
     "children_max",
+    "ike_sas_max",
     "fragmentation",
     "encapsulation",
     "nat_keepalive",
@@ -214,6 +223,8 @@ pub(super) fn endpoint(
         })?,
         children_max: document
             .or("children_max", CHILDREN_MAX, |item| item.integer(1..=100_000).map(|max| max as u32))?,
+        ike_sas_max: document
+            .or("ike_sas_max", IKE_SAS_MAX, |item| item.integer(1..=10_000_000).map(|max| max as u32))?,
         fragment_bytes: document.or("fragmentation", options.fragment_bytes, fragmentation)?,
         retransmission: Retransmission {
             first: document.or("retransmit_first", timers.first, wait)?,
@@ -288,7 +299,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
         auth_lifetime: table.or("auth_lifetime", None, |item| whole_seconds(item).map(Some))?,
         rekey_ike: table.or("rekey_ike", None, rekey)?,
         rekey_child: table.or("rekey_child", None, rekey)?,
-        liveness: table.or("liveness", None, liveness)?,
+        liveness: table.or("liveness", usual_liveness(table), liveness)?,
     };
     check(&plan, role, table)?;
     Ok(plan)
@@ -424,6 +435,11 @@ fn keepalive(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     }
     let nanos = item.quantity(Kind::Duration, 1_000_000_000..=3_600_000_000_000)?;
     Ok(Some(Duration::from_nanos(nanos)))
+}
+
+/// Whoever is gone must not keep an inner address for ever.
+fn usual_liveness(table: &Table) -> Option<Duration> {
+    table.get("pool").map(|_| POOL_LIVENESS)
 }
 
 /// From a tenth of a second to a day.

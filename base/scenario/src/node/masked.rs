@@ -78,6 +78,7 @@ const SHOWN_KEYS: &[&str] = &[
     "cookies",
     "half_open_max",
     "children_max",
+    "ike_sas_max",
     "fragmentation",
     "encapsulation",
     "retransmit_first",

@@ -97,6 +97,7 @@ fn gateway_file(case: &Case, pki: &Path) -> String {
 port = 500
 nat_port = 4500
 encapsulation = \"auto\"
+ike_sas_max = 10000000
 
 [connection]
 identity = \"{gw}\"
@@ -139,6 +140,7 @@ port = 500
 nat_port = 4500
 encapsulation = \"auto\"
 half_open_max = {half_open_max}
+ike_sas_max = 10000000
 
 [connection]
 identity = \"{gw}\"

@@ -17,7 +17,7 @@ use super::phase1::Step;
 use super::sa::{Core, Sa, State};
 use super::transmission::{Fingerprint, Packet};
 use super::{initiator, responder};
-use crate::config::{Config, Connection};
+use crate::config::{Config, Connection, Responds};
 use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
@@ -37,8 +37,8 @@ pub struct Endpoint {
     half_open: HalfOpenTable,
     /// Whether no new ones are let in.
     draining: bool,
-    /// The SA that is out of the tables.
-    lent: Lent,
+    /// The SA that is out of the tables, and the one that it was to replace.
+    lent: (Lent, Option<u64>),
 }
 
 /// What every SA of an endpoint may use.
@@ -174,13 +174,18 @@ impl Endpoint {
             count: 0,
             timers: BTreeMap::new(),
             draining: false,
-            lent: Lent::default(),
+            lent: (Lent::default(), None),
         }
     }
 
     /// Whether an ISAKMP SA is this endpoint's, half-open ones included.
     pub fn holds(&self, sa: SaId) -> bool {
         self.sas.contains_key(&sa.0)
+    }
+
+    /// When an ISAKMP SA last went on: its peer said something that it takes, or was asked something new.
+    pub fn went_on(&self, sa: SaId) -> Option<Time> {
+        self.sas.get(&sa.0).map(|sa| sa.went_on())
     }
 
     /// How many ISAKMP SAs it holds, half-open ones included.
@@ -249,11 +254,13 @@ impl Endpoint {
         if self.draining {
             return cx.discard(Protocol::Ike, "draining");
         }
-        let limits = self.shared.config.half_open;
-        let from = self.half_open.taken(step.route.remote.ip, cx.now);
-        if self.half_open.count() >= limits.max || from >= limits.per_address_max {
+        if self.shared.config.responds == Responds::ToPeers && !self.shared.knows(step.route.remote.ip) {
+            return cx.discard(Protocol::Ike, "not a responder");
+        }
+        if !self.has_room(step.route.remote.ip, cx) {
             return cx.discard(Protocol::Ike, "too many half-open SAs");
         }
+        let limits = self.shared.config.half_open;
         let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
         if let Some(sa) = answered {
             let place = Place::new(key, cx.now + limits.lifetime);
@@ -262,12 +269,54 @@ impl Endpoint {
         }
     }
 
+    /// Whether one more may begin there.
+    // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses only pushes out those
+    // that have shown nothing yet, its own mostly.
+    fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
+        let limits = self.shared.config.half_open;
+        let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;
+        let crowd = match self.half_open.count() >= limits.max {
+            _ if is_crowded => self.half_open.of_origin(newcomer),
+            true => self.half_open.most_crowded(newcomer),
+            false => return true,
+        };
+        let oldest = crowd.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.is_unproved()));
+        oldest.is_some_and(|cookie| self.push_out(cookie, cx))
+    }
+
+    /// Gives the place of a half-open SA to another.
+    fn push_out(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> bool {
+        let Some(mut sa) = self.take(cookie) else { return false };
+        sa.half_open.take().into_iter().for_each(|place| self.half_open.remove(place, cookie));
+        sa.state = State::Gone;
+        self.keep(sa);
+        cx.discard(Protocol::Ike, "half-open SA made room");
+        true
+    }
+
+    /// [`Command::Initiate`], and the name of what it began, or could not begin, if there is such a connection.
+    pub fn initiate(
+        &mut self,
+        connection: usize,
+        (local, remote): (IpAddr, IpAddr),
+        cx: &mut Ctx<'_>,
+    ) -> Option<SaId> {
+        let env = &mut Env { shared: &mut self.shared, cx };
+        match initiator::start(connection, local, remote, env) {
+            Ok(sa) => {
+                let id = sa.core.id();
+                self.keep(sa);
+                Some(id)
+            }
+            Err(failed) => failed,
+        }
+    }
+
     fn on_command(&mut self, command: &Command, cx: &mut Ctx<'_>) {
         let (sa, task) = match *command {
             Command::Initiate { connection, local, remote } => {
-                let env = &mut Env { shared: &mut self.shared, cx };
-                let sa = initiator::start(connection, local, remote, env);
-                return sa.map_or((), |sa| self.keep(sa));
+                self.initiate(connection, (local, remote), cx);
+                return;
             }
             Command::CreateChild(sa) => (sa, Task::NewChild),
             Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
@@ -428,7 +477,7 @@ impl Endpoint {
         let mut env = Env { shared: &mut self.shared, cx };
         env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
         let Some(mut heir) = self.take(new) else { return };
-        self.lent.inherits(estate.children.iter().map(Child::inbound_spi));
+        self.lent.0.inherits(estate.children.iter().map(Child::inbound_spi));
         heir.adopt(old, estate, &mut Env { shared: &mut self.shared, cx });
         self.keep(heir);
     }
@@ -449,12 +498,13 @@ impl Endpoint {
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, cookie));
         }
-        sa.lend(&mut self.lent);
+        sa.lend(&mut self.lent.0);
+        self.lent.1 = sa.core.replaces;
         Some(sa)
     }
 
     fn keep(&mut self, mut sa: Box<Sa>) {
-        self.lent.is_back();
+        self.lent.0.is_back();
         if !sa.is_half_open()
             && let Some(place) = sa.half_open.take()
         {
@@ -495,14 +545,16 @@ impl Endpoint {
 impl Endpoint {
     /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
-        if let Some((sa, half_open)) = self.lent.missing() {
+        if let Some((sa, half_open)) = self.lent.0.missing() {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
+            // However it ended, it has replaced nobody.
+            self.shared.deeds.extend(self.lent.1.take().map(|old| Deed::KeepOn { old }));
             // Rare enough to look through the whole list.
             self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
         }
         self.shared.born.clear();
         let env = &mut Env { shared: &mut self.shared, cx };
-        self.lent.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
+        self.lent.0.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
         while let Some(deed) = self.shared.deeds.pop_front() {
             self.act(deed, cx);
         }

@@ -56,6 +56,8 @@ pub(super) struct Core {
     pub(super) peer_cookie: u64,
     pub(super) role: Role,
     pub(super) route: Route,
+    /// Where the peer was when phase 1 began; behind a NAT its route may change later.
+    pub(super) met_at: IpAddr,
     pub(super) connection: usize,
     pub(super) nat: Nat,
     /// Our last message of phase 1.
@@ -109,6 +111,14 @@ impl State {
     /// Whether nothing has come that only somebody can say who has received our answer.
     const fn is_unproved(&self) -> bool {
         matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_))
+    }
+
+    /// When an established SA last heard of its peer.
+    fn heard(&self) -> Option<Time> {
+        match self {
+            Self::Established(sa) => Some(sa.heard()),
+            _ => None,
+        }
     }
 
     /// When a responder gives an initiator up.
@@ -195,6 +205,17 @@ impl Sa {
             State::Established(sa) => Some(sa.peer()),
             _ => None,
         }
+    }
+
+    /// Whether it is a responder's of which nothing has come that shows that the initiator receives.
+    pub(super) const fn is_unproved(&self) -> bool {
+        self.state.is_unproved()
+    }
+
+    /// When its peer last said something that it takes, or was asked something new.
+    pub(super) fn went_on(&self) -> Time {
+        let asked = self.core.last.as_ref().and_then(Sent::since);
+        [asked, self.state.heard()].into_iter().flatten().fold(self.core.begun, Time::max)
     }
 
     /// Whether the first message with this fingerprint began it, and nothing has come since.

@@ -91,6 +91,8 @@ pub(super) struct Sent {
     pub(super) packet: Packet,
     /// The message it answers.
     answers: Option<Fingerprint>,
+    /// When it was sent first, if something is to come next.
+    since: Option<Time>,
     times: u32,
     demands: u32,
     /// None: the exchange is over for us, or the other side will ask.
@@ -116,12 +118,13 @@ impl Sent {
         now: Time,
         timers: &Retransmission,
     ) -> Self {
-        Self { packet, answers, times: 1, demands: 0, again_at: timers.wait(1).map(|wait| now + wait) }
+        let again_at = timers.wait(1).map(|wait| now + wait);
+        Self { packet, answers, since: Some(now), times: 1, demands: 0, again_at }
     }
 
     /// Sent now, and again if what it answers comes again.
     pub(super) const fn on_demand(packet: Packet, answers: Fingerprint) -> Self {
-        Self { packet, answers: Some(answers), times: 1, demands: 0, again_at: None }
+        Self { packet, answers: Some(answers), since: None, times: 1, demands: 0, again_at: None }
     }
 
     /// Whether it answers the message with this fingerprint.
@@ -133,6 +136,11 @@ impl Sent {
     pub(super) const fn demand(&mut self) -> bool {
         self.demands = self.demands.saturating_add(1);
         self.demands <= DEMANDS_MAX
+    }
+
+    /// When it was sent first, if something is to come next.
+    pub(super) const fn since(&self) -> Option<Time> {
+        self.since
     }
 
     pub(super) const fn deadline(&self) -> Option<Time> {

@@ -9,7 +9,7 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 
 use super::config::{ChildConfig, Mode};
-use super::endpoint::{Env, Route};
+use super::endpoint::Env;
 use super::event::{ChildKeys, ChildSa, Reason};
 use super::inbound::Inbound;
 use super::keys::{self, IkeKeys, Nonces, Role};
@@ -26,13 +26,18 @@ use crate::wire::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     ours: IpAddr,
-    theirs: IpAddr,
-    outer: Route,
+    /// None: the peer gets an inner address or nothing.
+    theirs: Option<IpAddr>,
+    /// Those of the two hosts, ours first.
+    outer: (IpAddr, IpAddr),
 }
 
 impl Addresses {
-    pub(super) const fn outer(route: Route) -> Self {
-        Self { ours: route.local.ip, theirs: route.remote.ip, outer: route }
+    // RFC 7296 §2.23.1: what the peer may be is settled when it authenticates; where it is reached may change.
+    /// Those of the hosts themselves, as they were when they met.
+    pub(super) fn outer(core: &Core, env: &Env<'_, '_>) -> Self {
+        let outer = (core.route.local.ip, core.met_at);
+        Self { ours: outer.0, theirs: env.shared.outer_address(core.connection, core.met_at), outer }
     }
 
     /// We were assigned an address.
@@ -42,13 +47,13 @@ impl Addresses {
 
     /// We assigned the peer an address.
     pub(super) fn with_theirs(self, assigned: Option<IpAddr>) -> Self {
-        Self { theirs: assigned.unwrap_or(self.theirs), ..self }
+        Self { theirs: assigned.or(self.theirs), ..self }
     }
 
     /// Whether all this traffic is between the two hosts themselves, so that their own headers can carry it.
     fn are_ends_of(self, local: &[TrafficSelector], remote: &[TrafficSelector]) -> bool {
         let only = |side: &[TrafficSelector], ip| side.iter().all(|one| (one.start(), one.end()) == (ip, ip));
-        only(local, self.outer.local.ip) && only(remote, self.outer.remote.ip)
+        only(local, self.outer.0) && only(remote, self.outer.1)
     }
 }
 
@@ -117,7 +122,8 @@ impl Offer {
         addresses: Addresses,
         wants_address: bool,
     ) {
-        let [ours, theirs] = [addresses.ours, addresses.theirs].map(TrafficSelector::host);
+        let theirs = addresses.theirs.unwrap_or(addresses.outer.1);
+        let [ours, theirs] = [addresses.ours, theirs].map(TrafficSelector::host);
         let ours = if wants_address && config.local.is_empty() {
             &[TrafficSelector::ANY_IPV4, TrafficSelector::ANY_IPV6]
         } else {
@@ -155,7 +161,7 @@ impl Offer {
         else {
             return Err(Reason::Syntax("child SPI"));
         };
-        let local = narrow(&inbound.need_ts_initiator()?, &config.local, addresses.ours);
+        let local = narrow(&inbound.need_ts_initiator()?, &config.local, Some(addresses.ours));
         let remote = narrow(&inbound.need_ts_responder()?, &config.remote, addresses.theirs);
         if local.is_empty() || remote.is_empty() {
             return Err(Reason::TrafficSelectors);
@@ -171,10 +177,10 @@ impl Offer {
 fn narrow(
     offered: &TrafficSelectors<'_>,
     configured: &[TrafficSelector],
-    dynamic: IpAddr,
+    dynamic: Option<IpAddr>,
 ) -> Vec<TrafficSelector> {
-    let dynamic = TrafficSelector::host(dynamic);
-    let policy = selectors(configured, &dynamic);
+    let dynamic = dynamic.map(TrafficSelector::host);
+    let policy = if configured.is_empty() { dynamic.as_slice() } else { configured };
     // There is rarely more than one, and what is found is kept as long as the SA.
     let mut narrowed = Vec::with_capacity(1);
     let pairs =
@@ -234,7 +240,7 @@ impl Answer {
         let Spi::Child(outbound_spi) = chosen.spi else { return Err(Refusal::Syntax("child SPI")) };
         // The peer is the exchange's initiator: TSi is its side.
         let remote = narrow(&inbound.need_ts_initiator()?, &config.remote, addresses.theirs);
-        let local = narrow(&inbound.need_ts_responder()?, &config.local, addresses.ours);
+        let local = narrow(&inbound.need_ts_responder()?, &config.local, Some(addresses.ours));
         if local.is_empty() || remote.is_empty() {
             return Err(Refusal::Notify(NotifyType::TS_UNACCEPTABLE));
         }

@@ -2,6 +2,7 @@
 //! Read RFC 7296 §2.1, §2.5, §2.6 and §3.1 first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::map::FastMap;
@@ -10,11 +11,12 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
-use super::config::{Believe, Config, Connection};
+use super::config::{Believe, Config, Connection, Responds};
 use super::cookie::Jar;
 use super::established::{Child, Peer, Task};
 use super::event::{Command, Event, Reason, SaId};
 use super::initiator;
+use super::peers::{Parting, Peers};
 use super::pool::{Lease, Pools};
 use super::responder;
 use super::sa::{Sa, State};
@@ -25,7 +27,7 @@ use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
-use crate::wire::{Flags, Header, Notify, Payload};
+use crate::wire::{Flags, Header, Notify, Payload, TrafficSelector};
 
 /// An IKEv2 endpoint, initiator and responder at once.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Endpoint {
     closing: usize,
     /// Those that are over, the first to be forgotten first.
     lingering: BTreeSet<(Time, u64)>,
+    /// Established SAs by where their peer was met, if only such peers may begin another.
+    known: BTreeSet<(IpAddr, u64)>,
     /// Whether no new ones are let in.
     draining: bool,
     /// The SA that is out of the tables, and its inner address.
@@ -62,6 +66,10 @@ pub(super) struct Shared {
     /// SAs that came out of another one: rekeyed IKE SAs.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) born: Vec<Box<Sa>>,
+    /// The IKE SAs of those that proved who they are.
+    pub(super) peers: Peers,
+    /// IKE SAs that others have pushed out.
+    pub(super) parting: Vec<Parting>,
     /// Children on their way from one IKE SA to the one that replaced it.
     pub(super) moves: Vec<Move>,
 }
@@ -69,6 +77,8 @@ pub(super) struct Shared {
 /// Children that move to another IKE SA of this endpoint.
 #[derive(Debug)]
 pub(super) struct Move {
+    /// The SPI we chose for the one that is replaced.
+    pub(super) from: u64,
     /// The SPI we chose for it.
     pub(super) to: u64,
     pub(super) children: Vec<Child>,
@@ -146,6 +156,8 @@ impl Shared {
             spis,
             out: VecDeque::new(),
             born: Vec::new(),
+            peers: Peers::default(),
+            parting: Vec::new(),
             moves: Vec::new(),
         }
     }
@@ -153,6 +165,20 @@ impl Shared {
     /// A connection by its index.
     pub(super) fn connection(&self, index: usize) -> Arc<Connection> {
         Arc::clone(&self.connections[index])
+    }
+
+    // RFC 4301 §4.4.3.3: what an authenticated peer may be called is the administrator's to say.
+    /// What a peer may be that has no inner address: where it is. With a pool only if the connection's `remote` covers that,
+    /// and never what is somebody's inner address.
+    pub(super) fn outer_address(&self, connection: usize, ip: IpAddr) -> Option<IpAddr> {
+        let connection = &self.config.connections[connection];
+        let host = TrafficSelector::host(ip);
+        let is_named = || {
+            let mut networks = connection.child.iter().flat_map(|child| &child.remote);
+            networks.any(|network| network.contains(&host))
+        };
+        let may = (connection.pool.is_none() || is_named()) && !self.pools.covers(ip);
+        may.then_some(ip)
     }
 
     /// All connections that speak IKEv2, by index.
@@ -203,6 +229,7 @@ impl Endpoint {
             cookies,
             closing: 0,
             lingering: BTreeSet::new(),
+            known: BTreeSet::new(),
             draining: false,
             lent: (Lent::default(), None),
         }
@@ -211,6 +238,12 @@ impl Endpoint {
     /// Whether an IKE SA is this endpoint's, half-open and closing ones included.
     pub fn holds(&self, sa: SaId) -> bool {
         self.sas.contains_key(&sa.0)
+    }
+
+    /// When an IKE SA last went on: its peer said something authentic, or was asked something new.
+    pub fn went_on(&self, sa: SaId) -> Option<Time> {
+        let core = &self.sas.get(&sa.0)?.core;
+        Some(core.requests.since().map_or(core.heard, |since| since.max(core.heard)))
     }
 
     /// How many IKE SAs it holds, half-open and closing ones included.
@@ -292,6 +325,9 @@ impl Endpoint {
         if self.draining {
             return cx.discard(Protocol::Ike, "draining");
         }
+        if self.shared.config.responds == Responds::ToPeers && !self.knows(route.remote.ip) {
+            return cx.discard(Protocol::Ike, "not a responder");
+        }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
             Err(Reason::UnsupportedCritical(kind)) => {
@@ -304,6 +340,11 @@ impl Endpoint {
         if self.admits(header, route, &request, cx) {
             self.welcome(header, route, &request, cx);
         }
+    }
+
+    /// Whether there is an established SA with this address.
+    fn knows(&self, ip: IpAddr) -> bool {
+        self.known.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
     }
 
     /// The half-open SA that this very IKE_SA_INIT began.
@@ -337,11 +378,20 @@ impl Endpoint {
             }
         }
         // RFC 8019 §4.2: half-open SAs are limited for each origin, so that one of them does not fill the table.
-        let full = self.half_open.count() >= limits.max || of_origin >= limits.per_address_max;
-        if full {
+        let has_room = of_origin < limits.per_address_max
+            && (self.half_open.count() < limits.max || self.makes_room(from.ip, cx));
+        if !has_room {
             cx.discard(Protocol::Ike, "too many half-open SAs");
         }
-        !full
+        has_room
+    }
+
+    /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest.
+    fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
+        let crowd = self.half_open.most_crowded(newcomer).iter();
+        let heard = |spi: &&u64| self.sas.get(spi).map(|sa| sa.core.heard);
+        let Some(silent) = crowd.min_by_key(heard).copied() else { return false };
+        self.with_sa(silent, cx, Sa::make_room)
     }
 
     fn welcome(
@@ -365,12 +415,24 @@ impl Endpoint {
         }
     }
 
+    /// [`Command::Initiate`], and the name of what it began, if there is such a connection.
+    pub fn initiate(
+        &mut self,
+        connection: usize,
+        (local, remote): (IpAddr, IpAddr),
+        cx: &mut Ctx<'_>,
+    ) -> Option<SaId> {
+        let sa = initiator::start(connection, local, remote, &mut Env { shared: &mut self.shared, cx })?;
+        let id = sa.core.id();
+        self.keep(sa);
+        Some(id)
+    }
+
     fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
         let (spi, task) = match command {
             Command::Initiate { connection, local, remote } => {
-                let sa =
-                    initiator::start(connection, local, remote, &mut Env { shared: &mut self.shared, cx });
-                return sa.map_or((), |sa| self.keep(sa));
+                self.initiate(connection, (local, remote), cx);
+                return;
             }
             Command::CreateChild(sa) => (sa, Task::NewChild),
             Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
@@ -405,6 +467,15 @@ impl Endpoint {
         let Some(mut sa) = self.take(spi) else { return false };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
+        self.settle_offspring(cx);
+        while let Some(parting) = self.shared.parting.pop() {
+            self.part(parting, cx);
+            self.settle_offspring(cx);
+        }
+        true
+    }
+
+    fn settle_offspring(&mut self, cx: &mut Ctx<'_>) {
         while let Some(born) = self.shared.born.pop() {
             self.keep(born);
         }
@@ -420,12 +491,24 @@ impl Endpoint {
             heir.adopt(moved, env);
             self.keep(heir);
         }
-        true
+    }
+
+    /// An IKE SA had to go.
+    fn part(&mut self, parting: Parting, cx: &mut Ctx<'_>) {
+        let (Parting::Delete(spi) | Parting::Forget(spi)) = parting;
+        let Some(mut sa) = self.take(spi) else { return };
+        let env = &mut Env { shared: &mut self.shared, cx };
+        match parting {
+            Parting::Delete(_) => sa.on_task(Task::Delete(Reason::Replaced), env),
+            Parting::Forget(_) => sa.forget(env),
+        }
+        self.keep(sa);
     }
 
     /// An SA out of the tables; [`Self::keep`] puts it back.
     fn take(&mut self, spi: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&spi)?;
+        self.known.remove(&(sa.core.met_at, spi));
         self.closing -= usize::from(sa.is_closing());
         if let State::Lingering(until) = sa.state {
             self.lingering.remove(&(until, spi));
@@ -459,6 +542,9 @@ impl Endpoint {
         }
         let lingers_until = sa.lingers_until();
         let spi = sa.spi();
+        if self.shared.config.responds == Responds::ToPeers && matches!(sa.state, State::Established(_)) {
+            self.known.insert((sa.core.met_at, spi));
+        }
         self.sas.insert(spi, sa);
         if let Some(until) = lingers_until {
             self.linger(until, spi);

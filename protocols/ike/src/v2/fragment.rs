@@ -79,6 +79,7 @@ pub struct Reassembly {
     first: PayloadType,
     parts: Vec<Option<Box<[u8]>>>,
     bytes: usize,
+    bytes_max: usize,
 }
 
 /// What became of a fragment.
@@ -98,7 +99,7 @@ pub enum FragmentError {
     /// More than [`FRAGMENTS_MAX`].
     #[error("{0} fragments are too many")]
     TooMany(u16),
-    /// More than [`BYTES_MAX`].
+    /// More than [`BYTES_MAX`], or than was wanted.
     #[error("{0} bytes in fragments are too many")]
     TooLong(usize),
 }
@@ -130,7 +131,12 @@ impl Whole {
 impl Reassembly {
     /// Begins with any fragment of a message.
     pub const fn new() -> Self {
-        Self { first: PayloadType::NONE, parts: Vec::new(), bytes: 0 }
+        Self::within(BYTES_MAX)
+    }
+
+    /// The same, with less content in all.
+    pub const fn within(bytes_max: usize) -> Self {
+        Self { first: PayloadType::NONE, parts: Vec::new(), bytes: 0, bytes_max }
     }
 
     /// Whether a fragment with these numbers would be of use; asked before the effort of opening it.
@@ -162,10 +168,10 @@ impl Reassembly {
         }
         // RFC 7383 §2.6: a larger total means the sender divides the message anew; what was collected is void.
         if total > self.total() {
-            *self = Self { parts: vec![None; usize::from(total)], ..Self::new() };
+            *self = Self { parts: vec![None; usize::from(total)], ..Self::within(self.bytes_max) };
         }
         let bytes = self.bytes + content.len();
-        if bytes > BYTES_MAX {
+        if bytes > self.bytes_max {
             return Err(FragmentError::TooLong(bytes));
         }
         self.bytes = bytes;
@@ -276,6 +282,10 @@ mod tests {
         assert_eq!(reassembly.add_part((1, 128), first, &[0; 65_000]), Ok(Progress::Incomplete));
         assert_eq!(reassembly.add_part((2, 128), first, &[0; 536]), Err(FragmentError::TooLong(65_536)));
         assert_eq!(reassembly.add_part((2, 128), first, &[0; 535]), Ok(Progress::Incomplete));
+        let mut reassembly = Reassembly::within(1000);
+        assert_eq!(reassembly.add_part((1, 2), first, &[0; 600]), Ok(Progress::Incomplete));
+        assert_eq!(reassembly.add_part((1, 3), first, &[0; 1000]), Ok(Progress::Incomplete));
+        assert_eq!(reassembly.add_part((2, 3), first, &[0; 1]), Err(FragmentError::TooLong(1001)));
     }
 
     proptest! {

@@ -103,6 +103,7 @@ pub(super) fn open<'m>(
     message: &'m mut [u8],
     protection: &Protection,
     slot: &mut Option<(bool, u32, Box<Reassembly>)>,
+    bytes_max: usize,
     cx: &mut Ctx<'_>,
 ) -> Result<Option<Plain<'m>>, &'static str> {
     let opened = protection.open(message, cx.crypto).map_err(why)?;
@@ -115,7 +116,7 @@ pub(super) fn open<'m>(
     if !matches!(slot, Some((response, id, _)) if (*response, *id) == key) {
         *slot = None;
     }
-    let (.., reassembly) = slot.get_or_insert_with(|| (key.0, key.1, Box::default()));
+    let (.., reassembly) = slot.get_or_insert_with(|| (key.0, key.1, Box::new(Reassembly::within(bytes_max))));
     match reassembly.add(&opened) {
         Ok(Progress::Complete(whole)) => {
             *slot = None;

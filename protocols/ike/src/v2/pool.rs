@@ -48,6 +48,14 @@ impl Pools {
         self.unsettled
     }
 
+    /// Whether an address is of one of the pools, given away or not.
+    pub(super) fn covers(&self, ip: IpAddr) -> bool {
+        self.used.iter().flatten().any(|used| {
+            let last = offset(used.pool.first, used.pool.size.saturating_sub(1));
+            ip.is_ipv4() == last.is_ipv4() && (used.pool.first..=last).contains(&ip)
+        })
+    }
+
     /// Whoever got an address is in the tables.
     pub(super) const fn settle(&mut self) {
         self.unsettled = None;

@@ -1,6 +1,7 @@
 //! One IKE SA: what all its states share, and the routing of messages to the state that waits for them.
 //! Read RFC 7296 §2.1–§2.3 (ids, retransmission), §2.21 (errors) first.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_engine::{Deadline, Time};
@@ -9,7 +10,7 @@ use super::config::Connection;
 use super::endpoint::{Env, Route};
 use super::established::{Closing, Established, Task};
 use super::event::{Eap, Event, Reason, SaId};
-use super::fragment::Reassembly;
+use super::fragment::{self, Reassembly};
 use super::inbound::Inbound;
 use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
@@ -22,6 +23,9 @@ use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
 use crate::wire::{Header, MessageBuilder, Notify, Payload};
+
+/// The longest message of an initiator that has not proved who it is, in fragments or not: a chain of certificates has room.
+const UNPROVED_BYTES_MAX: usize = 16_384;
 
 /// An IKE SA, from its first message to its last.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub(super) struct Core {
     /// We sent the IKE_SA_INIT, or the request that rekeyed the SA.
     pub(super) initiator: bool,
     pub(super) route: Route,
+    /// Where the peer was in IKE_SA_INIT, whose answer it has received there; behind a NAT its route may change later.
+    pub(super) met_at: IpAddr,
     pub(super) connection: usize,
     pub(super) requests: Requests,
     pub(super) responses: Responses,
@@ -233,6 +239,9 @@ impl Sa {
             return None;
         };
         lent.leaves(self.core.id(), self.half_open, sa.is_known(), sa.children());
+        if !sa.is_known() {
+            lent.is_nameless();
+        }
         sa.lease()
     }
 
@@ -294,6 +303,14 @@ impl Sa {
     }
 
     fn on_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
+        // RFC 7296 §2.23: behind a NAT the port may change before there is an SA. Another address would be that of somebody
+        // who asks for nothing.
+        if !self.is_proved() && route.remote.ip != self.core.route.remote.ip {
+            return env.discard("not from where IKE_SA_INIT came from");
+        }
+        if !self.is_proved() && message.len() > UNPROVED_BYTES_MAX {
+            return env.discard("too long for an initiator that is not let in");
+        }
         match self.core.responses.classify(header.message_id) {
             Received::Expected => {}
             Received::Repeated(response) if response.exchange == header.exchange.0 => {
@@ -345,10 +362,26 @@ impl Sa {
         if protection.is_some_and(|protection| !outbound::is_authentic(message, protection, env.cx)) {
             return env.discard("not authentic");
         }
-        if let Received::Repeated(response) = self.core.responses.classify(header.message_id) {
-            // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
-            env.transmit(route, response, true);
+        match &mut self.state {
+            State::RelayAwaitsPeer(wait) => wait.awaits_peer(env),
+            State::AwaitingFinalAuth(wait) => wait.relay.awaits_peer(env),
+            _ => {}
         }
+        // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
+        self.repeat(route, env);
+    }
+
+    /// The last response once more; not without end, for who has heard a request may say it again in another's name.
+    fn repeat(&mut self, route: Route, env: &mut Env<'_, '_>) {
+        match self.core.responses.repeat() {
+            Some(response) => env.transmit(route, response, true),
+            None => env.discard("answered often enough"),
+        }
+    }
+
+    /// Whether both sides have authenticated each other, and it is not over.
+    const fn is_proved(&self) -> bool {
+        matches!(self.state, State::Established(_) | State::Closing(_))
     }
 
     /// Whether these are the bytes of the IKE_SA_INIT that made this half-open SA.
@@ -357,19 +390,18 @@ impl Sa {
     }
 
     /// The IKE_SA_INIT that made this half-open SA once more: RFC 7296 §2.1: the same bytes get the same response.
-    pub(super) fn repeat_init(&self, route: Route, env: &mut Env<'_, '_>) {
-        if let Received::Repeated(response) = self.core.responses.classify(0) {
-            env.transmit(route, response, true);
-        }
+    pub(super) fn repeat_init(&mut self, route: Route, env: &mut Env<'_, '_>) {
+        self.repeat(route, env);
     }
 
     /// Decrypts, and puts fragments together; None: not authentic, not complete, or no keys.
     fn unprotect<'m>(&mut self, message: &'m mut [u8], env: &mut Env<'_, '_>) -> Option<Plain<'m>> {
+        let bytes_max = if self.is_half_open() { UNPROVED_BYTES_MAX } else { fragment::BYTES_MAX };
         let Some(protection) = self.state.protection(&self.core, env) else {
             env.discard("no keys");
             return None;
         };
-        match outbound::open(message, protection, &mut self.core.reassembly, env.cx) {
+        match outbound::open(message, protection, &mut self.core.reassembly, bytes_max, env.cx) {
             Ok(plain) => plain,
             Err(why) => {
                 env.discard(why);
@@ -407,6 +439,27 @@ impl Sa {
                 env.discard("the SA is not established");
                 state
             }
+        };
+    }
+
+    /// It is half open, and its place is needed.
+    pub(super) fn make_room(&mut self, env: &mut Env<'_, '_>) {
+        env.discard("half-open SA made room");
+        // The owner knows of it if it has asked for EAP.
+        if matches!(
+            self.state,
+            State::RelayAwaitsOwner(_) | State::RelayAwaitsPeer(_) | State::AwaitingFinalAuth(_)
+        ) {
+            env.emit(Event::Failed(self.core.id(), Reason::Timeout));
+        }
+        self.state = State::Gone;
+    }
+
+    /// Another one has taken its place, and the peer need not be told.
+    pub(super) fn forget(&mut self, env: &mut Env<'_, '_>) {
+        self.state = match self.state.take() {
+            State::Established(sa) => sa.lost(Reason::Replaced, &self.core, env),
+            _ => State::Gone,
         };
     }
 

@@ -39,6 +39,7 @@ impl Packets {
 #[derive(Debug)]
 pub(super) struct Outstanding {
     pub(super) message: Packets,
+    since: Time,
     sent: u32,
     again_at: Time,
 }
@@ -71,7 +72,7 @@ impl Requests {
     pub(super) fn send(&mut self, message: Packets, now: Time, timers: &Retransmission) {
         let wait = timers.wait(1).expect("the first wait always exists");
         self.next_id = message.id.wrapping_add(1);
-        self.outstanding = Some(Outstanding { message, sent: 1, again_at: now + wait });
+        self.outstanding = Some(Outstanding { message, since: now, sent: 1, again_at: now + wait });
     }
 
     /// The request a response with this id answers.
@@ -92,6 +93,11 @@ impl Requests {
     /// The request that is outstanding.
     pub(super) fn outstanding(&self) -> Option<&Packets> {
         self.outstanding.as_ref().map(|outstanding| &outstanding.message)
+    }
+
+    /// Since when a request is outstanding.
+    pub(super) fn since(&self) -> Option<Time> {
+        self.outstanding.as_ref().map(|outstanding| outstanding.since)
     }
 
     /// When the request must be sent again.
@@ -120,7 +126,11 @@ impl Requests {
 pub(super) struct Responses {
     expected: u32,
     last: Option<Packets>,
+    repeated: u32,
 }
+
+/// So often a response is repeated for who asks again: more often than any retransmission timer.
+const REPEATS_MAX: u32 = 16;
 
 /// What a request with some id is.
 #[derive(Debug, PartialEq, Eq)]
@@ -159,6 +169,13 @@ impl Responses {
     pub(super) fn answered(&mut self, response: Packets) {
         self.expected = response.id.wrapping_add(1);
         self.last = Some(response);
+        self.repeated = 0;
+    }
+
+    /// The last response, to be sent once more; None if there is none, or it was sent often enough.
+    pub(super) fn repeat(&mut self) -> Option<&Packets> {
+        self.repeated = self.repeated.saturating_add(1);
+        self.last.as_ref().filter(|_| self.repeated <= REPEATS_MAX)
     }
 }
 

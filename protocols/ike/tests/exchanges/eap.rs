@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
 use keytoll_ike::v2::config::{Believe, Config, Connection, Pool, Prove};
-use keytoll_ike::v2::{Command, Eap, Event, SaId};
+use keytoll_ike::v2::{Command, Eap, Event, Reason, SaId};
 
-use crate::support::lab::{DEVICE, Pki, only, psk, secret};
+use crate::support::lab::{DEVICE, Pki, only, psk, seconds, secret};
 use crate::support::{Bench, Side, check};
 
 /// EAP codes, RFC 3748 §4.
@@ -378,4 +378,34 @@ fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
     let script = Script { proved: Some(b"ue@lab".to_vec()), ..Script::success(Some("an MSK")) };
     let mut bench = play(Bench::new((i, r)), &script);
     assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
+}
+
+/// RFC 8019 §4.1: whoever falls silent in the middle of EAP has its place no longer than who never went on; who repeats
+/// itself is not silent.
+#[test]
+fn an_initiator_that_falls_silent_in_eap_is_forgotten_soon() {
+    let begun = || {
+        let mut bench = Bench::null(eap(), 1);
+        bench.initiate();
+        bench.settle();
+        let Some(Event::EapStart { sa, .. }) = bench.r.events.last() else { panic!("{}", bench.ladder) };
+        let sa = *sa;
+        // The initiator never hears it.
+        bench.cut.insert(Side::R, true);
+        bench.command(Side::R, Command::Eap(sa, Eap::Packet(packet(REQUEST, 1))));
+        bench
+    };
+    let mut silent = begun();
+    silent.cut.insert(Side::I, true);
+    silent.run_for(seconds(29));
+    assert_eq!(silent.r.endpoint.half_open_count(), 1);
+    silent.run_for(seconds(2));
+    assert_eq!(silent.r.endpoint.half_open_count(), 0);
+    assert!(matches!(silent.r.events.last(), Some(Event::Failed(_, Reason::Timeout))), "{}", silent.ladder);
+
+    let mut patient = begun();
+    patient.run_for(seconds(45));
+    assert_eq!(patient.r.endpoint.half_open_count(), 1, "{}", patient.ladder);
+    patient.run_for(seconds(80));
+    assert_eq!(patient.r.endpoint.half_open_count(), 0, "not for ever");
 }

@@ -137,6 +137,7 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
     };
     config.half_open = half_open(plan.cookies, max);
     config.children_max = plan.children_max as usize;
+    config.ike_sas_max = plan.ike_sas_max as usize;
     config.fragmentation =
         plan.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config.keepalive_after = plan.nat_keepalive;

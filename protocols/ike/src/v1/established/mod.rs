@@ -441,6 +441,11 @@ impl Established {
         State::Established(self)
     }
 
+    /// When the peer last said something under it.
+    pub(super) const fn heard(&self) -> Time {
+        self.heard
+    }
+
     /// Once: either half of a pair may ask for it, and so may its lifetime and the peer.
     fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
         let wanted = |child: &&Child| child.inbound_spi() == spi && !child.is_replaced();
@@ -455,8 +460,8 @@ impl Established {
     /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
     fn reauthenticate(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         match initiator::replace(core, env) {
-            Some(born) => env.shared.born.push(born),
-            None => self.is_not_replaced(env),
+            Ok(born) => env.shared.born.push(born),
+            Err(_) => self.is_not_replaced(env),
         }
     }
 

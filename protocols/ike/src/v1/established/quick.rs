@@ -96,7 +96,7 @@ impl Offer {
             || Traffic {
                 mode: config.mode,
                 local: first(&config.local, core.route.local.ip),
-                remote: first(&config.remote, core.route.remote.ip),
+                remote: first(&config.remote, core.met_at),
             },
             |child| *child.traffic(),
         );
@@ -625,7 +625,7 @@ fn agree(
 /// The traffic of an offer, if our policy covers it.
 // RFC 2409 §5.5: without identities it is that of the peers themselves.
 fn covered(ids: &[Identification<'_>], config: &ChildConfig, core: &Core) -> Result<Traffic, Reason> {
-    let (ours, theirs) = (core.route.local.ip, core.route.remote.ip);
+    let (ours, theirs) = (core.route.local.ip, core.met_at);
     let [mut remote, mut local] = match ids {
         [] => [TrafficSelector::host(theirs), TrafficSelector::host(ours)],
         [initiator, responder] => {

@@ -20,7 +20,7 @@ use super::sa::{Core, Sa};
 use super::selectors::can_offer;
 use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
-use crate::event::{Event, Reason};
+use crate::event::{Event, Reason, SaId};
 use crate::nat::Nat;
 use crate::number::ProtocolId;
 use crate::role::Role;
@@ -29,21 +29,22 @@ use crate::route::Route;
 pub(super) use aggressive::Introduced;
 pub(super) use main::{IdentitySent, KeysSent, Offered};
 
-/// Begins an ISAKMP SA; None if there is no such connection, or nothing that IKEv1 could offer for it.
+/// Begins an ISAKMP SA. An error if there is no such connection, or nothing that IKEv1 could offer for it; the latter has
+/// failed under a name.
 pub(super) fn start(
     connection: usize,
     local: IpAddr,
     remote: IpAddr,
     env: &mut Env<'_, '_>,
-) -> Option<Box<Sa>> {
+) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
     let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
     begin(connection, Route { local, remote, marked: false }, None, env)
 }
 
-/// Begins an ISAKMP SA in the place of another one, with the peer of that one; None as for [`start`].
+/// Begins an ISAKMP SA in the place of another one, with the peer of that one; an error as for [`start`].
 // RFC 3947 §4: where there is a NAT, all goes on at port 4500, and to the port that the NAT has given the peer.
-pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
+pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
     if old.nat.found() {
         return begin(old.connection, old.route, Some(old.cookie), env);
     }
@@ -53,17 +54,23 @@ pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
     begin(old.connection, Route { local, remote, marked: false }, Some(old.cookie), env)
 }
 
-fn begin(connection: usize, route: Route, replaces: Option<u64>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
+fn begin(
+    connection: usize,
+    route: Route,
+    replaces: Option<u64>,
+    env: &mut Env<'_, '_>,
+) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
     if config.connections.get(connection).is_none_or(|connection| connection.version.is_v2()) {
         env.discard("no such connection");
-        return None;
+        return Err(None);
     }
     let mut core = Core {
         cookie: env.shared.fresh_cookie(),
         peer_cookie: 0,
         role: Role::Initiator,
         route,
+        met_at: route.remote.ip,
         connection,
         nat: Nat::default(),
         last: None,
@@ -76,17 +83,17 @@ fn begin(connection: usize, route: Route, replaces: Option<u64>, env: &mut Env<'
     // Children of an SA that is replaced move over as they are; none is offered.
     if replaces.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
         env.emit(Event::Failed(core.id(), Reason::TrafficSelectors));
-        return None;
+        return Err(Some(core.id()));
     }
     let Some(offer) = Offer::new(&wanted) else {
         env.emit(Event::Failed(core.id(), Reason::NoProposalChosen));
-        return None;
+        return Err(Some(core.id()));
     };
     let state = match wishes(&wanted).phase1 {
         Phase1::Main => main::begin(offer, &mut core, env),
         Phase1::Aggressive => aggressive::begin(offer, &wanted, &mut core, env),
     };
-    Some(Sa::new(core, state))
+    Ok(Sa::new(core, state))
 }
 
 /// What we offer.

@@ -58,6 +58,7 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         peer_cookie: step.header.initiator_spi,
         role: Role::Responder,
         route: step.route,
+        met_at: step.route.remote.ip,
         connection: 0,
         nat: Nat::default(),
         last: None,

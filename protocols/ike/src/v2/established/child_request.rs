@@ -66,7 +66,7 @@ impl Established {
         let offer = Offer::new(config, env.shared.fresh_child_spi());
         let pair = group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng));
         let nonce = env.shared.rng.bytes();
-        let addresses = self.addresses(core);
+        let addresses = self.addresses(core, env);
         let request = ChildRequest { offer, nonce, pair, replaces, rival: None, deleted_early: None };
         core.request(
             ExchangeType::CREATE_CHILD_SA,
@@ -143,7 +143,7 @@ impl Established {
         core: &Core,
         env: &mut Env<'_, '_>,
     ) -> Result<(ChildSa, LowestNonce), Reason> {
-        let addresses = self.addresses(core);
+        let addresses = self.addresses(core, env);
         let agreed = request.offer.accept_suite(&config.suites, config, addresses, inbound)?;
         let responder = inbound.need_nonce()?;
         let shared = match (agreed.suite.group, &request.pair) {

@@ -72,7 +72,8 @@ impl Established {
         // RFC 7296 §2.25.2: no new children while the IKE SA is being replaced, and the other way round.
         match &self.pending {
             _ if self.turn != Turn::Now => return not_now,
-            Some(Pending::RekeyIke(_)) if !for_ike => return not_now,
+            // The peer has replaced it already, and our own request decides about that one first.
+            Some(Pending::RekeyIke(request)) if !for_ike || request.rival.is_some() => return not_now,
             Some(Pending::Child(_) | Pending::DeleteChild(_)) if for_ike => return not_now,
             _ => {}
         }
@@ -116,7 +117,8 @@ impl Established {
     ) -> Result<(), Refusal> {
         let connection = core.connection(env);
         let config = connection.child.as_ref().ok_or(Refusal::Notify(NotifyType::NO_ADDITIONAL_SAS))?;
-        let answer = Answer::choose(inbound, &config.suites, config, self.addresses(core), env)?;
+        let addresses = self.addresses(core, env);
+        let answer = Answer::choose(inbound, &config.suites, config, addresses, env)?;
         let half = Half::make(&answer.agreed.suite, inbound, env)?;
         let initiator = inbound.need_nonce()?;
         core.respond(

@@ -7,6 +7,7 @@ use super::super::endpoint::{Env, Move};
 use super::super::event::{Event, Reason, SaId};
 use super::super::inbound::Inbound;
 use super::super::keys::{IkeKeys, Nonces, Role};
+use super::super::peers::Parting;
 use super::super::proposal;
 use super::super::protect::Protection;
 use super::super::sa::{Core, Sa, State};
@@ -170,6 +171,7 @@ impl Established {
             reauthenticate_at: Some(decided_at(env)),
             rekey_at: None,
             turn: Turn::ToCome,
+            predecessor: None,
         };
         Sa::new(heir, State::Established(Box::new(sa)))
     }
@@ -212,7 +214,12 @@ impl Established {
         // What was asked of this SA is now for the heir to do; its keys are fresh already.
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.retain(|task| *task != Task::RekeyIke);
-        env.shared.moves.push(Move { to: spi, children, peer, reauthenticate_at, tasks });
+        // Whoever replaces keys again and again closes nothing that it has replaced: of a line there are two.
+        env.shared.parting.extend(self.predecessor.take().map(Parting::Forget));
+        if let Some(names) = &peer.names {
+            env.shared.peers.renamed(names, core.local_spi, spi);
+        }
+        env.shared.moves.push(Move { from: core.local_spi, to: spi, children, peer, reauthenticate_at, tasks });
         env.emit(Event::Rekeyed { old: core.id(), new: SaId(spi) });
     }
 }

@@ -106,6 +106,7 @@ impl Established {
             env.shared.pools.give_back(lease);
         }
         if turn == Turn::Now {
+            peer.leaves(core.id(), env);
             env.emit(Event::Closed(core.id(), reason));
         }
         Closing::state(protection)

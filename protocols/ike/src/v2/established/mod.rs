@@ -22,6 +22,7 @@ use super::config::{ChildConfig, Reauthenticate};
 use super::endpoint::{Env, Move};
 use super::event::{ChildSa, Event, Reason, SaId};
 use super::inbound::Inbound;
+use super::peers::Names;
 use super::pool::Lease;
 use super::protect::Protection;
 use super::sa::{Core, Sa, State};
@@ -56,6 +57,8 @@ pub(in crate::v2) struct Established {
     reauthenticate_at: Option<Time>,
     rekey_at: Option<Time>,
     turn: Turn,
+    /// The one that it has replaced, while that may still be there.
+    predecessor: Option<u64>,
 }
 
 /// Where an SA stands in the line of those that replace each other.
@@ -76,6 +79,8 @@ pub(in crate::v2) struct Peer {
     pub(in crate::v2) identity: Option<Identity>,
     /// Who it says it is.
     pub(in crate::v2) claimed: Identity,
+    /// Between whom it is, if we know that and are the original responder.
+    pub(in crate::v2) names: Option<Names>,
     /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
     pub(in crate::v2) initiated: bool,
     pub(in crate::v2) auth_lifetime: Option<Duration>,
@@ -174,6 +179,7 @@ impl Established {
             tasks: VecDeque::new(),
             pending: None,
             turn: Turn::Now,
+            predecessor: None,
         }
     }
 
@@ -199,8 +205,8 @@ impl Established {
     }
 
     /// What "dynamic" selectors mean in this SA.
-    fn addresses(&self, core: &Core) -> Addresses {
-        let outer = Addresses::outer(core.route);
+    fn addresses(&self, core: &Core, env: &Env<'_, '_>) -> Addresses {
+        let outer = Addresses::outer(core, env);
         if self.peer.lease.is_some() {
             outer.with_theirs(self.peer.address)
         } else {
@@ -328,6 +334,7 @@ impl Established {
             env.shared.pools.give_back(lease);
         }
         if self.turn == Turn::Now {
+            self.peer.leaves(core.id(), env);
             env.emit(Event::Closed(core.id(), reason));
         }
     }
@@ -418,10 +425,19 @@ impl Sa {
     }
 }
 
+impl Peer {
+    /// Its IKE SA is not in use any more.
+    fn leaves(&self, sa: SaId, env: &mut Env<'_, '_>) {
+        let parting = self.names.as_ref().and_then(|names| env.shared.peers.leaves(names, sa.0));
+        env.shared.parting.extend(parting);
+    }
+}
+
 impl Established {
     fn take_over(mut self: Box<Self>, moved: Move, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         self.turn = Turn::Now;
         self.children = moved.children;
+        self.predecessor = Some(moved.from);
         self.peer = moved.peer;
         self.reauthenticate_at = moved.reauthenticate_at;
         self.rekey_at = core.connection(env).rekey_after.map(|after| env.now() + after);
@@ -440,6 +456,7 @@ impl Move {
         if let Some(lease) = self.peer.lease {
             env.shared.pools.give_back(lease);
         }
+        self.peer.leaves(SaId(self.to), env);
         env.emit(Event::Closed(SaId(self.to), Reason::Deleted));
     }
 }

@@ -109,7 +109,7 @@ impl AuthSent {
                 Err(reason) => return fail(core.id(), reason, env),
             },
         };
-        let addresses = Addresses::outer(core.route);
+        let addresses = Addresses::outer(core, env);
         let offer = connection.child.as_ref().map(|config| Offer::new(config, env.shared.fresh_child_spi()));
         core.request(
             ExchangeType::IKE_AUTH,
@@ -188,11 +188,11 @@ impl AuthSent {
         let auth_lifetime = auth_lifetime(inbound);
         // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
         let identity = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
-        let peer = Peer { identity, claimed, initiated: true, auth_lifetime, address, lease: None };
+        let peer = Peer { identity, claimed, names: None, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {
-            let addresses = Addresses::outer(core.route).with_ours(address);
+            let addresses = Addresses::outer(core, env).with_ours(address);
             match offer.accept(config, addresses, inbound) {
                 Ok(child) => {
                     let nonces = settled.nonces(Role::Initiator);

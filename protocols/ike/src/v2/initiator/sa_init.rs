@@ -66,6 +66,7 @@ fn new_core(connection: usize, route: Route, env: &mut Env<'_, '_>) -> Core {
         remote_spi: 0,
         initiator: true,
         route,
+        met_at: route.remote.ip,
         connection,
         requests: Requests::default(),
         responses: Responses::default(),

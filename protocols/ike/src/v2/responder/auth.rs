@@ -323,7 +323,7 @@ impl Proven {
         let lease = leased.unwrap_or_default();
         let address = lease.map(|lease| lease.address);
         let child = connection.child.as_ref().filter(|_| wish.sa().is_some());
-        let addresses = Addresses::outer(core.route).with_theirs(address);
+        let addresses = Addresses::outer(core, env).with_theirs(address);
         let answer = child.map(|config| {
             let suites = without_groups(&config.suites);
             let chosen = leased.and_then(|_| Answer::choose(wish, &suites, config, addresses, env));
@@ -332,7 +332,15 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
-        let peer = Peer { identity, claimed, initiated: false, auth_lifetime, address, lease };
+        let names = identity.clone().map(|theirs| (connection.local_id.clone(), theirs));
+        if let Some(names) = &names {
+            // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps.
+            let is_alone = wish.says(NotifyType::INITIAL_CONTACT);
+            let max = env.shared.config.ike_sas_max;
+            let parting = env.shared.peers.arrives(names, core.local_spi, max, is_alone);
+            env.shared.parting.extend(parting);
+        }
+        let peer = Peer { identity, claimed, names, initiated: false, auth_lifetime, address, lease };
         let mut sa = Established::new(protection, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {

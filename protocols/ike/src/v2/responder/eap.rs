@@ -25,7 +25,10 @@ use crate::wire::{self, Identity, Payload};
 #[derive(Debug)]
 pub(in crate::v2) struct Relay {
     pub(in crate::v2) protection: Protection,
+    /// Whoever is awaited now must have spoken.
     pub(in crate::v2) expires: Time,
+    /// All of it must be over.
+    ends_at: Time,
     settled: Settled,
     connection: Arc<Connection>,
     /// Who the initiator says it is.
@@ -72,13 +75,14 @@ impl Relay {
             identity: claimed.clone(),
             remote: core.route.remote,
         });
-        let expires = env.now() + CONVERSATION_MAX;
-        let relay = Self { protection, expires, settled, connection, claimed, wish, first, proved: false };
+        let ends_at = env.now() + CONVERSATION_MAX;
+        let expires = ends_at;
+        let relay = Self { protection, expires, ends_at, settled, connection, claimed, wish, first, proved: false };
         State::RelayAwaitsOwner(Box::new(relay))
     }
 
     pub(in crate::v2) fn on_request(
-        self: Box<Self>,
+        mut self: Box<Self>,
         exchange: ExchangeType,
         inbound: &Inbound<'_>,
         core: &mut Core,
@@ -93,10 +97,17 @@ impl Relay {
         match inbound.need_eap() {
             Ok(eap) => {
                 env.emit(Event::EapPacket(core.id(), eap.message.to_vec()));
+                self.expires = self.ends_at;
                 State::RelayAwaitsOwner(self)
             }
             Err(reason) => refuse(self.protection, reason, core, env),
         }
+    }
+
+    // RFC 8019 §4.1: an initiator that falls silent is forgotten as soon as one that never went on.
+    /// The initiator has said something, or is to say something.
+    pub(in crate::v2) fn awaits_peer(&mut self, env: &Env<'_, '_>) {
+        self.expires = self.ends_at.min(env.now() + env.shared.config.half_open.lifetime);
     }
 
     /// The owner's answer.
@@ -119,6 +130,7 @@ impl Relay {
         if let Err(reason) = self.carry(&message, core, env) {
             return refuse(self.protection, reason, core, env);
         }
+        self.awaits_peer(env);
         match verdict {
             None => State::RelayAwaitsPeer(self),
             Some(Ok(verdict)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, verdict })),

@@ -116,6 +116,7 @@ fn new_core(header: &Header, route: Route, env: &mut Env<'_, '_>) -> Core {
         remote_spi: header.initiator_spi,
         initiator: false,
         route,
+        met_at: route.remote.ip,
         connection: 0,
         requests: Requests::default(),
         responses: Responses::default(),
