@@ -9,7 +9,7 @@ use keytoll_ike::v2::config::HalfOpen;
 use keytoll_ike::v2::{Command, Config, Event, SaId};
 
 use crate::support::bench::Rewriter;
-use crate::support::lab::{net, only, only_child, pool, psk, secret, seconds};
+use crate::support::lab::{net, only, only_child, pool, psk, seconds, secret};
 use crate::support::{Bench, Side, mutants};
 
 /// Both sides speak IKEv1.
@@ -84,7 +84,8 @@ fn only_what_its_peer_says_takes_an_attempt_on() {
     let begun = bench.i.endpoint.went_on(sa);
     assert_eq!(begun, Some(bench.now), "{between:?}");
     bench.now += seconds(1);
-    for junk in [vec![0; 28], request.bytes.clone(), [&request.bytes[..19], &[0x20], &request.bytes[20..]].concat()]
+    for junk in
+        [vec![0; 28], request.bytes.clone(), [&request.bytes[..19], &[0x20], &request.bytes[20..]].concat()]
     {
         let datagram = Datagram { from: request.to, to: request.from, bytes: junk, ..request.clone() };
         bench.deliver(Side::I, &datagram);
@@ -285,7 +286,12 @@ fn whoever_has_many_places_gives_one_to_who_has_none() {
                 bench.deliver(side, &datagram);
             }
         }
-        assert_eq!((bench.r.books.sa_count(), bench.r.endpoint.half_open_count()), (1, 31), "{}", bench.ladder);
+        assert_eq!(
+            (bench.r.books.sa_count(), bench.r.endpoint.half_open_count()),
+            (1, 31),
+            "{}",
+            bench.ladder
+        );
         // As many as there are, and none of them has more than one: nobody is pushed out for one more.
         let (i, mut r) = version();
         r.half_open = HalfOpen { max: 8, ..limits };

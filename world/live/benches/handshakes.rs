@@ -250,12 +250,5 @@ fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [
     let responder_ports = Some(gateway_ports.into());
     let usual = Config::new(vec![connection]);
     // All devices are one.
-    Config {
-        port,
-        nat_port,
-        responder_ports,
-        force_encapsulation: true,
-        ike_sas_max: usize::MAX,
-        ..usual
-    }
+    Config { port, nat_port, responder_ports, force_encapsulation: true, ike_sas_max: usize::MAX, ..usual }
 }

@@ -116,7 +116,8 @@ pub(super) fn open<'m>(
     if !matches!(slot, Some((response, id, _)) if (*response, *id) == key) {
         *slot = None;
     }
-    let (.., reassembly) = slot.get_or_insert_with(|| (key.0, key.1, Box::new(Reassembly::within(bytes_max))));
+    let (.., reassembly) =
+        slot.get_or_insert_with(|| (key.0, key.1, Box::new(Reassembly::within(bytes_max))));
     match reassembly.add(&opened) {
         Ok(Progress::Complete(whole)) => {
             *slot = None;

@@ -219,7 +219,14 @@ impl Established {
         if let Some(names) = &peer.names {
             env.shared.peers.renamed(names, core.local_spi, spi);
         }
-        env.shared.moves.push(Move { from: core.local_spi, to: spi, children, peer, reauthenticate_at, tasks });
+        env.shared.moves.push(Move {
+            from: core.local_spi,
+            to: spi,
+            children,
+            peer,
+            reauthenticate_at,
+            tasks,
+        });
         env.emit(Event::Rekeyed { old: core.id(), new: SaId(spi) });
     }
 }

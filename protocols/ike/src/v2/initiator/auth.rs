@@ -188,7 +188,8 @@ impl AuthSent {
         let auth_lifetime = auth_lifetime(inbound);
         // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
         let identity = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
-        let peer = Peer { identity, claimed, names: None, initiated: true, auth_lifetime, address, lease: None };
+        let peer =
+            Peer { identity, claimed, names: None, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {

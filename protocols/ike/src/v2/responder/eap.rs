@@ -77,7 +77,8 @@ impl Relay {
         });
         let ends_at = env.now() + CONVERSATION_MAX;
         let expires = ends_at;
-        let relay = Self { protection, expires, ends_at, settled, connection, claimed, wish, first, proved: false };
+        let relay =
+            Self { protection, expires, ends_at, settled, connection, claimed, wish, first, proved: false };
         State::RelayAwaitsOwner(Box::new(relay))
     }
 
