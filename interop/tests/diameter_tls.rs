@@ -224,7 +224,7 @@ fn by_openssl(lab: &Lab) -> Result<(), Trouble> {
         // No certificate; somebody else's, of the same authority.
         let (other, other_key) = (file(pki.certificate(Node::Ue)), file(pki.key(Node::Ue)));
         for (more, alert) in [
-            (vec![version], if version == "-tls1_3" { "certificate required" } else { "handshake failure" }),
+            (vec![version], "certificate required"),
             (vec![version, "-cert", &other, "-key", &other_key], "bad certificate"),
         ] {
             let mut client = s_client(lab, &pki, &more)?;

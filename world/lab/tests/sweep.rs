@@ -291,11 +291,14 @@ fn plan(method: Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String
     plan.map_err(|error| format!("{}/{} is no scenario: {error}\n{text}", method.name(), variant.name))
 }
 
+/// SPIs of an SA for traffic as one end has them: inbound, outbound.
+type Pair = (u32, u32);
+
 /// Which SAs each end holds, as its events tell.
 #[derive(Default)]
 struct Books {
-    ue: BTreeSet<(u32, u32)>,
-    gw: BTreeSet<(u32, u32)>,
+    ue: BTreeSet<Pair>,
+    gw: BTreeSet<Pair>,
     /// Since when the device can use what it has; until that was looked at.
     usable: Option<Time>,
     gateway: Excuses,
@@ -381,8 +384,8 @@ impl Books {
     }
 
     fn compare(&mut self, at: Time, method: Method, variant: &Variant) {
-        let is_mirrored = |child: &&(u32, u32)| self.gw.contains(&(child.1, child.0));
-        let (mirrored, lacking): (Vec<&(u32, u32)>, Vec<&(u32, u32)>) = self.ue.iter().partition(is_mirrored);
+        let is_mirrored = |child: &&Pair| self.gw.contains(&(child.1, child.0));
+        let (mirrored, lacking): (Vec<&Pair>, Vec<&Pair>) = self.ue.iter().partition(is_mirrored);
         let is_enough = lacking.is_empty() || (variant.rekeys && !mirrored.is_empty());
         let is_excused = lacking.iter().all(|child| self.gateway.covers(child.1, method));
         if !is_enough && !is_excused && !variant.damaged {
@@ -396,7 +399,7 @@ fn is_end(event: &Event) -> bool {
     matches!(event, Event::ChildDown(_) | Event::Ike(ChildFailed(..) | Closed(..) | Failed(..)))
 }
 
-fn apply(children: &mut BTreeSet<(u32, u32)>, event: &Event) {
+fn apply(children: &mut BTreeSet<Pair>, event: &Event) {
     match event {
         Event::ChildUp(Child { inbound_spi, outbound_spi, .. })
         | Event::ChildRekeyed { new: Child { inbound_spi, outbound_spi, .. }, .. } => {

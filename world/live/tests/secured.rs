@@ -284,9 +284,12 @@ fn a_proof_that_counts_no_more_closes_its_stream() {
     assert_eq!(said, [&[PROOF][..], &turned(b"here"), b"."].concat());
 }
 
+/// Whether it was sent, what it was taken for, and its bytes.
+type Glance = (bool, Option<Protocol>, Vec<u8>);
+
 /// What a tap saw.
 #[derive(Debug, Clone, Default)]
-struct Look(Arc<std::sync::Mutex<Vec<(bool, Option<Protocol>, Vec<u8>)>>>);
+struct Look(Arc<std::sync::Mutex<Vec<Glance>>>);
 
 impl Tap for Look {
     fn sent(&mut self, seen: &Seen<'_>) {
