@@ -41,8 +41,7 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), false)
+        Self::told_everything(lab, node, program, (terms, pki), false)
     }
 
     /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory.
@@ -53,8 +52,18 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
+        Self::told_everything(lab, node, program, (terms, pki), true)
+    }
+
+    fn told_everything(
+        lab: &Lab,
+        node: Node,
+        program: &str,
+        (terms, pki): (&Terms, Option<&Pki>),
+        captures: bool,
+    ) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), true)
+        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), captures)
     }
 
     /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
