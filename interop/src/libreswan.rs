@@ -313,6 +313,10 @@ impl Pair {
             self.pluto.rekey(is_ike)?;
         }
         self.keytoll.expect(if is_ike { "rekeyed" } else { "child-rekeyed" })?;
+        if is_ike {
+            // What closes the connection sooner meets an SA that pluto does not have yet.
+            self.pluto.await_log("rekeyed IKE SA")?;
+        }
         self.expect_same_keys(if is_ike { 2 } else { 4 })
     }
 
