@@ -101,7 +101,7 @@ impl Inbound {
     /// Checks the lengths, and reads the part of the sequence number that was sent.
     #[inline]
     fn check(&self, packet: &[u8]) -> Result<u32, Dropped> {
-        let around = self.layout.front_len + self.layout.icv_len;
+        let around = self.layout.front_len() + self.layout.icv_len();
         let body = packet.len().checked_sub(around).filter(|&body| body >= 2);
         let body = body.ok_or_else(|| Dropped::Malformed(self.too_short(packet)))?;
         if !self.layout.is_whole(body) {
@@ -133,8 +133,8 @@ impl Inbound {
         probe: &mut P,
     ) -> Result<(), Dropped> {
         let high = self.esn.then_some((sequence >> 32) as u32);
-        let (text, icv) = packet.split_at_mut(packet.len() - self.layout.icv_len);
-        let at = self.layout.front_len;
+        let (text, icv) = packet.split_at_mut(packet.len() - self.layout.icv_len());
+        let at = self.layout.front_len();
         let refused = |Rejected| Dropped::Integrity;
         if self.key.integrity.is_some() {
             let high = high.map(u32::to_be_bytes);
@@ -156,8 +156,8 @@ impl Inbound {
 
     #[inline]
     fn unpad(&self, frame: &mut Frame<'_>) -> Result<u8, Dropped> {
-        frame.skip(self.layout.front_len);
-        frame.truncate(frame.len() - self.layout.icv_len);
+        frame.skip(self.layout.front_len());
+        frame.truncate(frame.len() - self.layout.icv_len());
         let body = frame.bytes();
         let &[.., padding, next_header] = body else { return Err(Dropped::Padding) };
         let length = (body.len() - 2).checked_sub(usize::from(padding)).ok_or(Dropped::Padding)?;

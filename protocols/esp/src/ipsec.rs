@@ -405,7 +405,12 @@ fn open<P: Probe>(
         Mode::Transport => {
             // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
             if pair.path.transport == Transport::Udp {
-                nat::mend(frame.bytes_mut(), next_header, (outer.from.ip, outer.to.ip), pair.original);
+                nat::mend(
+                    frame.bytes_mut(),
+                    next_header,
+                    (outer.from.ip, outer.to.ip),
+                    pair.original.as_deref().copied(),
+                );
             }
             leave_transport(frame, next_header, outer, saved)
         }

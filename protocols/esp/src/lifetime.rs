@@ -57,9 +57,10 @@ impl Default for Lifetime {
 }
 
 /// What an SA has carried, against what it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Usage {
-    lifetime: Lifetime,
+    /// None: nothing that it carries ends it. Most SAs end by time, and keep no limits.
+    lifetime: Option<Box<Lifetime>>,
     used: Limit,
     /// Before this is reached there is nothing to ask: the first of the limits that have not passed.
     next: Limit,
@@ -80,7 +81,9 @@ impl Usage {
     pub(crate) fn new(lifetime: Lifetime) -> Self {
         let used = Limit { bytes: 0, packets: 0 };
         let next = lifetime.soft.first(lifetime.hard);
-        Self { lifetime, used, next, is_soft_told: false, is_over: lifetime.hard.is_reached(used) }
+        let is_over = lifetime.hard.is_reached(used);
+        let lifetime = (lifetime != Lifetime::NONE).then(|| Box::new(lifetime));
+        Self { lifetime, used, next, is_soft_told: false, is_over }
     }
 
     pub(crate) const fn used(&self) -> Limit {
@@ -95,20 +98,21 @@ impl Usage {
 
     /// Books a packet.
     #[inline]
-    pub(crate) const fn spend(&mut self, bytes: usize) -> Spent {
+    pub(crate) fn spend(&mut self, bytes: usize) -> Spent {
         self.used.bytes = self.used.bytes.saturating_add(bytes as u64);
         self.used.packets += 1;
         if self.next.is_reached(self.used) { self.pass() } else { Spent::Within }
     }
 
     #[cold]
-    const fn pass(&mut self) -> Spent {
-        self.is_over = self.lifetime.hard.is_reached(self.used);
-        if self.is_over && self.is_soft_told || !self.lifetime.soft.is_reached(self.used) {
+    fn pass(&mut self) -> Spent {
+        let lifetime = self.lifetime.as_deref().unwrap_or(&Lifetime::NONE);
+        self.is_over = lifetime.hard.is_reached(self.used);
+        if self.is_over && self.is_soft_told || !lifetime.soft.is_reached(self.used) {
             return Spent::Within;
         }
         self.is_soft_told = true;
-        self.next = self.used.halfway(self.lifetime.hard);
+        self.next = self.used.halfway(lifetime.hard);
         Spent::Soft
     }
 }

@@ -106,7 +106,7 @@ impl Outbound {
     #[inline]
     fn frame(&self, frame: &mut Frame<'_>, next_header: u8, rng: &mut Rng) {
         let payload = frame.len();
-        let (front, padding) = (self.layout.front_len, self.layout.padding(payload));
+        let (front, padding) = (self.layout.front_len(), self.layout.padding(payload));
         frame.grow(front, self.layout.behind_len(payload));
         let (head, rest) = frame.bytes_mut().split_at_mut(front);
         let words = u64::from(self.spi) << 32 | u64::from(self.sequence as u32);
@@ -131,7 +131,7 @@ impl Outbound {
 
     #[inline]
     fn protect<P: Probe>(&mut self, frame: &mut Frame<'_>, crypto: &mut dyn Crypto, probe: &mut P) {
-        let Layout { front_len, icv_len, .. } = self.layout;
+        let (front_len, icv_len) = (self.layout.front_len(), self.layout.icv_len());
         let high = self.high();
         let packet = frame.bytes_mut();
         let (text, icv) = packet.split_at_mut(packet.len() - icv_len);

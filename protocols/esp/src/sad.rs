@@ -132,7 +132,7 @@ pub(crate) struct Pair {
     pub(crate) selectors: Selectors,
     pub(crate) path: Path,
     pub(crate) follows_peer: bool,
-    pub(crate) original: Option<Original>,
+    pub(crate) original: Option<Box<Original>>,
     /// The flow of the last packet that came out of it and was what the SA is for.
     covered: Option<Flow>,
     /// It may carry what leaves.
@@ -152,7 +152,7 @@ impl Pair {
             selectors: config.selectors,
             path: config.path,
             follows_peer: config.follows_peer,
-            original: config.original,
+            original: config.original.map(Box::new),
             covered: None,
             is_ready: config.start == Start::Now,
             is_end_told: false,

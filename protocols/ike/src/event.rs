@@ -72,7 +72,7 @@ pub enum Eap {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// An IKE SA is up and both sides are authenticated.
-    Established(Established),
+    Established(Box<Established>),
     /// A child SA can be used; on both sides, when their part of the exchange is done.
     ChildUp(SaId, Box<ChildSa>),
     /// A child SA replaces the one that received on `old`; the old one still receives until it is closed.

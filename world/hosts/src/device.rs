@@ -292,7 +292,7 @@ impl Device {
     }
 
     /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
-    fn established(&mut self, established: v2::event::Established, cx: &mut Ctx<'_>) {
+    fn established(&mut self, established: Box<v2::event::Established>, cx: &mut Ctx<'_>) {
         self.assigned = established.address.or(self.assigned);
         if let Some(old) = self.current.replace(established.sa) {
             self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);

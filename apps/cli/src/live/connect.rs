@@ -135,7 +135,7 @@ impl Caller<'_> {
 
     fn follow(&self, event: Event, attempt: &mut Attempt, end: &mut Time) {
         match event {
-            Event::Ike(v2::Event::Established(established)) => attempt.established = Some(established),
+            Event::Ike(v2::Event::Established(established)) => attempt.established = Some(*established),
             Event::ChildUp(child) => attempt.child = Some(child),
             Event::Usable => {
                 // Without an SA for traffic nothing can be echoed.

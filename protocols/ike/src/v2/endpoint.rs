@@ -527,8 +527,8 @@ impl Endpoint {
             && let Some(place) = sa.half_open.take()
         {
             match sa.state {
-                State::Gone => self.half_open.forget(place, sa.spi()),
-                _ => self.half_open.remove(place, sa.spi()),
+                State::Gone => self.half_open.forget(*place, sa.spi()),
+                _ => self.half_open.remove(*place, sa.spi()),
             }
         }
         if matches!(sa.state, State::Gone) {

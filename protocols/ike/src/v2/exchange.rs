@@ -1,5 +1,7 @@
 //! What both sides of IKE_SA_INIT do alike: the payloads, NAT detection, moving to port 4500.
 
+use std::num::NonZeroU16;
+
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Digest;
@@ -95,8 +97,10 @@ pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), 
 /// What both sides can do is settled: fragments, and with a NAT between them UDP 4500 from now on.
 pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'_, '_>) {
     let config = &env.shared.config;
+    let bytes_max = config.fragmentation.filter(|_| fragmentation).map(|allowed| allowed.packet_bytes_max);
+    // No packet is longer than 64 KiB, and none of no length was ever meant.
     core.packet_bytes_max =
-        config.fragmentation.filter(|_| fragmentation).map(|fragmentation| fragmentation.packet_bytes_max);
+        bytes_max.map(|bytes| u16::try_from(bytes).unwrap_or(u16::MAX)).and_then(NonZeroU16::new);
     // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
     core.nat = Nat { here: nat.here || config.force_encapsulation, forgets: nat.here, ..nat };
     if core.initiator && core.nat.found() && !core.route.marked {

@@ -68,7 +68,7 @@ pub fn skeyseed_of_rekeyed(
     crypto.prf(old.prf(), old.d(), &[shared, nonces.initiator, nonces.responder])
 }
 
-/// SK_d, SK_ai, SK_ar, SK_ei, SK_er, SK_pi, SK_pr: one allocation of exactly their length, wiped when dropped.
+/// SK_d, SK_ai, SK_ar, SK_ei, SK_er and, until both sides have authenticated, SK_pi and SK_pr: one allocation of exactly their length, wiped when dropped.
 #[derive(Debug, Clone)]
 pub struct IkeKeys {
     suite: Suite,
@@ -151,9 +151,16 @@ impl IkeKeys {
 
     /// SK_pi or SK_pr: for the AUTH payload of this end.
     pub fn auth(&self, sender: Role) -> &[u8] {
-        let length = self.prf().output_len();
-        let from = length + 2 * integrity_len(&self.suite) + 2 * self.suite.encryption.key_len();
-        &self.material[pair(from, length, sender)]
+        &self.material[pair(self.auth_from(), self.prf().output_len(), sender)]
+    }
+
+    /// Drops SK_pi and SK_pr, which come last.
+    pub(super) fn forget_auth(&mut self) {
+        self.material = self.material[..self.auth_from()].into();
+    }
+
+    fn auth_from(&self) -> usize {
+        self.prf().output_len() + 2 * integrity_len(&self.suite) + 2 * self.suite.encryption.key_len()
     }
 
     /// Tells them to somebody who asked.

@@ -46,7 +46,9 @@ pub(super) fn protected(
     let mut message = protection.begin(&header);
     payloads(&mut message);
     let kinds = message.payloads();
-    let bytes_max = core.packet_bytes_max.map_or(usize::MAX, |bytes| bytes.saturating_sub(overhead(core)));
+    let bytes_max = core
+        .packet_bytes_max
+        .map_or(usize::MAX, |bytes| usize::from(bytes.get()).saturating_sub(overhead(core)));
     let (rng, crypto) = (&mut env.shared.rng, &mut *env.cx.crypto);
     let packets = fragment::seal(protection, message, bytes_max, rng, crypto);
     Packets { exchange: exchange.0, response, id, payloads: kinds, packets }

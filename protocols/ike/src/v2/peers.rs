@@ -1,6 +1,7 @@
 //! Which IKE SAs each initiator has that proved who it is. Read RFC 7296 §2.4 (INITIAL_CONTACT) and RFC 8019 §5 first.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use crate::wire::Identity;
 
@@ -10,7 +11,7 @@ pub(super) type Names = (Identity, Identity);
 /// The IKE SAs of all initiators, by the SPIs that we chose.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
-    by_names: BTreeMap<Names, Line>,
+    by_names: BTreeMap<Arc<Names>, Line>,
 }
 
 /// Those of one initiator.
@@ -33,8 +34,14 @@ pub(super) enum Parting {
 
 impl Peers {
     /// An initiator has one more; it has no more than `max`, and only this one if it says so. Gives which others must go.
-    pub(super) fn arrives(&mut self, names: &Names, spi: u64, max: usize, is_alone: bool) -> Vec<Parting> {
-        let line = self.by_names.entry(names.clone()).or_default();
+    pub(super) fn arrives(
+        &mut self,
+        names: &Arc<Names>,
+        spi: u64,
+        max: usize,
+        is_alone: bool,
+    ) -> Vec<Parting> {
+        let line = self.by_names.entry(Arc::clone(names)).or_default();
         let mut parting = Vec::new();
         if is_alone {
             parting.extend(line.up.drain(..).chain(line.leaving.take()).map(Parting::Forget));
@@ -71,8 +78,8 @@ impl Peers {
 mod tests {
     use super::*;
 
-    fn names(theirs: &str) -> Names {
-        ("gw.lab".parse().unwrap(), theirs.parse().unwrap())
+    fn names(theirs: &str) -> Arc<Names> {
+        Arc::new(("gw.lab".parse().unwrap(), theirs.parse().unwrap()))
     }
 
     #[test]

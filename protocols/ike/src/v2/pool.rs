@@ -24,8 +24,7 @@ struct Used {
 /// An address that was given away, and where to return it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lease {
-    pub(super) address: IpAddr,
-    connection: usize,
+    connection: u32,
     index: u32,
 }
 
@@ -44,8 +43,14 @@ impl Pools {
             used.next += u32::from(fresh.is_some());
             fresh
         })?;
-        self.unsettled = Some(Lease { address: offset(used.pool.first, index), connection, index });
+        self.unsettled = u32::try_from(connection).ok().map(|connection| Lease { connection, index });
         self.unsettled
+    }
+
+    /// Which address was given away.
+    pub(super) fn address(&self, lease: Lease) -> Option<IpAddr> {
+        let used = self.used.get(lease.connection as usize)?.as_ref()?;
+        Some(offset(used.pool.first, lease.index))
     }
 
     /// Whether an address is of one of the pools, given away or not.
@@ -70,7 +75,7 @@ impl Pools {
 
     /// Takes an address back.
     pub(super) fn give_back(&mut self, lease: Lease) {
-        if let Some(used) = self.used.get_mut(lease.connection).and_then(Option::as_mut) {
+        if let Some(used) = self.used.get_mut(lease.connection as usize).and_then(Option::as_mut) {
             used.returned.insert(lease.index);
         }
     }
@@ -94,7 +99,8 @@ mod tests {
         let mut pools = Pools { used, unsettled: None };
         assert_eq!(pools.lease(0), None);
         let leases: Vec<Lease> = std::iter::from_fn(|| pools.lease(1)).collect();
-        let addresses: Vec<String> = leases.iter().map(|lease| lease.address.to_string()).collect();
+        let addresses: Vec<String> =
+            leases.iter().map(|lease| pools.address(*lease).unwrap().to_string()).collect();
         assert_eq!(addresses, ["10.0.0.254", "10.0.0.255", "10.0.1.0"]);
         pools.give_back(leases[1]);
         assert_eq!(pools.lease(1), Some(leases[1]));

@@ -56,6 +56,11 @@ impl Protection {
         &self.keys
     }
 
+    /// Both sides have proved who they are: SK_pi and SK_pr have no more to do.
+    pub(super) fn forget_auth_keys(&mut self) {
+        self.keys.forget_auth();
+    }
+
     /// Which end of the IKE SA this is.
     pub const fn role(&self) -> Role {
         self.role

@@ -2,6 +2,7 @@
 //! Read RFC 7296 §2.1–§2.3 (ids, retransmission), §2.21 (errors) first.
 
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use keytoll_engine::{Deadline, Time};
@@ -35,7 +36,7 @@ pub(super) struct Sa {
     /// When the endpoint's timer for it is set.
     pub(super) armed: Option<Time>,
     /// Its place in the endpoint's table of half-open SAs.
-    pub(super) half_open: Option<Place>,
+    pub(super) half_open: Option<Box<Place>>,
 }
 
 /// What does not change from state to state.
@@ -52,7 +53,7 @@ pub(super) struct Core {
     pub(super) requests: Requests,
     pub(super) responses: Responses,
     /// Largest IP packet of an encrypted message, if both sides fragment (RFC 7383).
-    pub(super) packet_bytes_max: Option<usize>,
+    pub(super) packet_bytes_max: Option<NonZeroU16>,
     /// A message of which fragments are missing: whether it is a response, its id, what came of it.
     pub(super) reassembly: Option<(bool, u32, Box<Reassembly>)>,
     pub(super) nat: Nat,
@@ -200,7 +201,7 @@ impl Sa {
 
     /// Marks it as half open in this place.
     pub(super) fn half_open(mut self: Box<Self>, place: Place) -> Box<Self> {
-        self.half_open = Some(place);
+        self.half_open = Some(Box::new(place));
         self
     }
 
@@ -235,10 +236,10 @@ impl Sa {
     /// Says what must be let go of if it does not come back into the tables; gives the inner address among it.
     pub(super) fn lend(&self, lent: &mut Lent) -> Option<Lease> {
         let State::Established(sa) = &self.state else {
-            lent.leaves(self.core.id(), self.half_open, false, std::iter::empty());
+            lent.leaves(self.core.id(), self.half_open.as_deref().copied(), false, std::iter::empty());
             return None;
         };
-        lent.leaves(self.core.id(), self.half_open, sa.is_known(), sa.children());
+        lent.leaves(self.core.id(), self.half_open.as_deref().copied(), sa.is_known(), sa.children());
         if !sa.is_known() {
             lent.is_nameless();
         }

@@ -48,7 +48,8 @@ pub(super) struct Outstanding {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     next_id: u32,
-    outstanding: Option<Outstanding>,
+    /// Seldom there, and as large as all the rest.
+    outstanding: Option<Box<Outstanding>>,
 }
 
 /// What the retransmission timer says.
@@ -72,7 +73,7 @@ impl Requests {
     pub(super) fn send(&mut self, message: Packets, now: Time, timers: &Retransmission) {
         let wait = timers.wait(1).expect("the first wait always exists");
         self.next_id = message.id.wrapping_add(1);
-        self.outstanding = Some(Outstanding { message, since: now, sent: 1, again_at: now + wait });
+        self.outstanding = Some(Box::new(Outstanding { message, since: now, sent: 1, again_at: now + wait }));
     }
 
     /// The request a response with this id answers.
@@ -166,7 +167,9 @@ impl Responses {
     }
 
     /// Remembers the response to the expected request.
-    pub(super) fn answered(&mut self, response: Packets) {
+    pub(super) fn answered(&mut self, mut response: Packets) {
+        // It is kept as long as the SA is idle.
+        response.packets.iter_mut().for_each(Vec::shrink_to_fit);
         self.expected = response.id.wrapping_add(1);
         self.last = Some(response);
         self.repeated = 0;

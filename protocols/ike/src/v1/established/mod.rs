@@ -282,7 +282,7 @@ impl Established {
         if self.announced_at.take().is_none() {
             return;
         }
-        env.emit(Event::Established(event::Established {
+        env.emit(Event::Established(Box::new(event::Established {
             sa: core.id(),
             peer_spi: core.peer_cookie,
             connection: core.connection,
@@ -293,7 +293,7 @@ impl Established {
             suite: *self.keys.suite(),
             auth_lifetime: Some(self.lifetime),
             address: None,
-        }));
+        })));
     }
 
     pub(super) const fn peer(&self) -> &Identity {

@@ -12,6 +12,7 @@ mod informational;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
@@ -72,15 +73,20 @@ enum Turn {
     Over,
 }
 
-/// Who is at the other end, and what it was given.
+/// Who is at the other end.
+#[derive(Debug)]
+pub(in crate::v2) struct Who {
+    /// It was proved to be this.
+    pub(in crate::v2) proved: Option<Identity>,
+    /// It says that it is this.
+    pub(in crate::v2) claimed: Identity,
+}
+
+/// What is kept of the other end, and what it was given.
 #[derive(Debug, Clone)]
 pub(in crate::v2) struct Peer {
-    /// Who it was proved to be.
-    pub(in crate::v2) identity: Option<Identity>,
-    /// Who it says it is.
-    pub(in crate::v2) claimed: Identity,
     /// Between whom it is, if we know that and are the original responder.
-    pub(in crate::v2) names: Option<Names>,
+    pub(in crate::v2) names: Option<Arc<Names>>,
     /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
     pub(in crate::v2) initiated: bool,
     pub(in crate::v2) auth_lifetime: Option<Duration>,
@@ -140,25 +146,27 @@ impl Child {
 impl Established {
     /// The SA both sides have just authenticated; tells the owner.
     pub(in crate::v2) fn new(
-        protection: Protection,
+        mut protection: Protection,
+        who: Who,
         peer: Peer,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> Self {
         let connection = core.connection(env);
         core.liveness_after = connection.liveness_after;
-        env.emit(Event::Established(super::event::Established {
+        protection.forget_auth_keys();
+        env.emit(Event::Established(Box::new(super::event::Established {
             sa: core.id(),
             peer_spi: core.remote_spi,
             connection: core.connection,
             initiator: core.initiator,
-            peer: peer.identity.clone(),
-            claimed: peer.claimed.clone(),
+            peer: who.proved,
+            claimed: who.claimed,
             remote: core.route.remote,
             suite: *protection.keys().suite(),
             auth_lifetime: peer.auth_lifetime,
             address: peer.address,
-        }));
+        })));
         let now = env.now();
         // RFC 4478 §3: the initiator must be done with the next authentication before this one ends.
         let ahead = match connection.reauthenticate {

@@ -9,7 +9,7 @@ use super::super::auth;
 use super::super::child::{self, Addresses, Offer};
 use super::super::config::{Believe, Connection, Prove};
 use super::super::endpoint::Env;
-use super::super::established::{Child, Closing, Established, Peer};
+use super::super::established::{Child, Closing, Established, Peer, Who};
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::keys::{Nonces, Role, SignedOctets};
@@ -187,11 +187,11 @@ impl AuthSent {
         let address = assigned(connection, inbound);
         let auth_lifetime = auth_lifetime(inbound);
         // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
-        let identity = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
-        let peer =
-            Peer { identity, claimed, names: None, initiated: true, auth_lifetime, address, lease: None };
+        let proved = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
+        let who = Who { proved, claimed };
+        let peer = Peer { names: None, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
-        let mut sa = Established::new(protection, peer, core, env);
+        let mut sa = Established::new(protection, who, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {
             let addresses = Addresses::outer(core, env).with_ours(address);
             match offer.accept(config, addresses, inbound) {

@@ -12,7 +12,7 @@ use super::super::auth::Proof;
 use super::super::child::{Addresses, Answer, Refusal};
 use super::super::config::{Believe, ChildConfig, Connection, Prove};
 use super::super::endpoint::Env;
-use super::super::established::{Child, Established, Peer};
+use super::super::established::{Child, Established, Peer, Who};
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::initiator::{Settled, push_certificates};
@@ -321,7 +321,7 @@ impl Proven {
         let Self { mut protection, settled, connection, identity, claimed, proof, named } = self;
         let leased = lease(&connection, core, wish, env);
         let lease = leased.unwrap_or_default();
-        let address = lease.map(|lease| lease.address);
+        let address = lease.and_then(|lease| env.shared.pools.address(lease));
         let child = connection.child.as_ref().filter(|_| wish.sa().is_some());
         let addresses = Addresses::outer(core, env).with_theirs(address);
         let answer = child.map(|config| {
@@ -332,7 +332,7 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
-        let names = identity.clone().map(|theirs| (connection.local_id.clone(), theirs));
+        let names = identity.clone().map(|theirs| Arc::new((connection.local_id.clone(), theirs)));
         if let Some(names) = &names {
             // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps.
             let is_alone = wish.says(NotifyType::INITIAL_CONTACT);
@@ -340,8 +340,9 @@ impl Proven {
             let parting = env.shared.peers.arrives(names, core.local_spi, max, is_alone);
             env.shared.parting.extend(parting);
         }
-        let peer = Peer { identity, claimed, names, initiated: false, auth_lifetime, address, lease };
-        let mut sa = Established::new(protection, peer, core, env);
+        let who = Who { proved: identity, claimed };
+        let peer = Peer { names, initiated: false, auth_lifetime, address, lease };
+        let mut sa = Established::new(protection, who, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {
                 let nonces = settled.nonces(Role::Responder);
