@@ -5,6 +5,7 @@ mod crypto;
 mod data;
 mod decode;
 mod live;
+mod readme;
 mod study;
 mod verbs;
 mod world_live;
