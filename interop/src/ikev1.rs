@@ -284,7 +284,8 @@ impl<'a> Stage<'a> {
 
     fn loss(&self, version: IkeVersion) -> Result<(), Trouble> {
         let terms = Terms {
-            keytoll: "retransmit_first = \"500 ms\"\nretransmit_base = 1.2",
+            // Which packet is the third follows from who repeats itself first: let it not be a matter of milliseconds.
+            keytoll: "retransmit_first = \"700 ms\"\nretransmit_base = 1.2",
             daemon: "retransmit_timeout = 0.5\n  retransmit_base = 1.2",
             ..plain(version)
         };

@@ -59,13 +59,15 @@ pub enum Event {
     RekeyWanted(u32),
     /// A hard lifetime has passed, or the sequence numbers are used up: the pair carries nothing any more. Told once.
     Expired(u32),
+    /// A pair that waited for it ([`Start::WhenHeard`](crate::Start::WhenHeard)) is used by the peer. Told once.
+    Heard(u32),
 }
 
 impl Event {
     /// The pair it is about.
     const fn spi(self) -> u32 {
         match self {
-            Self::RekeyWanted(spi) | Self::Expired(spi) => spi,
+            Self::RekeyWanted(spi) | Self::Expired(spi) | Self::Heard(spi) => spi,
         }
     }
 }
@@ -312,7 +314,7 @@ impl Ipsec {
                 pair.path.remote = outer.from;
             }
             if !std::mem::replace(&mut pair.is_ready, true) {
-                self.sad.changed();
+                self.heard(spi);
             }
         }
         if wants {
@@ -322,6 +324,12 @@ impl Ipsec {
             self.expired(spi);
         }
         opened
+    }
+
+    #[cold]
+    fn heard(&mut self, spi: u32) {
+        self.sad.changed();
+        self.tell(Event::Heard(spi));
     }
 
     #[cold]

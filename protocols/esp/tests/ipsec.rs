@@ -379,9 +379,11 @@ fn rekeying_loses_no_packet() {
     assert!(a.receive(0, &from_b).is_ok());
     // The answer arrives: a speaks on the new one at once, and b after it.
     a.ipsec.install(rekeyed(0, Start::Now));
-    let from_a = a.send(&packet(0)).unwrap().1;
-    assert_eq!(from_a[..4], 0x201_u32.to_be_bytes());
-    assert!(b.receive(1, &from_a).is_ok());
+    let from_a = [a.send(&packet(0)).unwrap().1, a.send(&packet(0)).unwrap().1];
+    assert_eq!(from_a[0][..4], 0x201_u32.to_be_bytes());
+    assert_eq!(b.ipsec.poll_event(), None);
+    assert!(from_a.iter().all(|packet| b.receive(1, packet).is_ok()));
+    assert_eq!([b.ipsec.poll_event(), b.ipsec.poll_event()], [Some(Event::Heard(0x201)), None], "told once");
     let from_b = b.send(&packet(1)).unwrap().1;
     assert_eq!(from_b[..4], 0x200_u32.to_be_bytes());
     assert!(a.receive(0, &from_b).is_ok());

@@ -114,6 +114,7 @@ const fn sa_of(command: &Command) -> Option<SaId> {
         | Command::RekeyChild(sa, _)
         | Command::RekeyIke(sa)
         | Command::DeleteChild(sa, _)
+        | Command::ChildHeard(sa, _)
         | Command::Delete(sa)
         | Command::Probe(sa)
         | Command::Eap(sa, _) => Some(*sa),

@@ -37,6 +37,8 @@ pub enum Command {
     RekeyIke(SaId),
     /// Close a child SA, named by the SPI we receive on.
     DeleteChild(SaId, u32),
+    /// The peer uses a child SA that was set up with `peer_ready` false, named by the SPI we receive on: it knows of it.
+    ChildHeard(SaId, u32),
     /// Close an IKE SA and all its children.
     Delete(SaId),
     /// Ask the peer whether it lives.

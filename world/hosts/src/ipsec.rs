@@ -168,11 +168,12 @@ impl SaTable {
     /// What IKE should do about a pair that has served long enough. Rare, so that its owner may be searched for.
     pub(crate) fn poll(&mut self) -> Option<v2::Command> {
         while let Some(event) = self.ipsec.poll_event() {
-            let (Event::RekeyWanted(spi) | Event::Expired(spi)) = event;
+            let (Event::RekeyWanted(spi) | Event::Expired(spi) | Event::Heard(spi)) = event;
             let Some(&(sa, _)) = self.owners.iter().find(|(_, owned)| *owned == spi) else { continue };
             return Some(match event {
                 Event::RekeyWanted(_) => v2::Command::RekeyChild(sa, spi),
                 Event::Expired(_) => v2::Command::DeleteChild(sa, spi),
+                Event::Heard(_) => v2::Command::ChildHeard(sa, spi),
             });
         }
         None

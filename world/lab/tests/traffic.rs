@@ -141,7 +141,9 @@ fn sas_that_have_carried_enough_are_replaced_and_nothing_is_lost() {
             });
             assert_eq!(discarded, None, "{row}");
             let traffic = measure(memory.records, memory.costs).kept[0].traffic.clone().unwrap();
-            assert!(traffic.rekeys >= 8, "{row}: {} successors", traffic.rekeys);
+            // IKEv1 stays with the old one a round trip longer: who asks cannot know that the peer has the new one.
+            let least = if method == "ikev2-psk" { 8 } else { 7 };
+            assert!(traffic.rekeys >= least, "{row}: {} successors", traffic.rekeys);
             assert_eq!((traffic.lost(), traffic.repeated()), (0, 0), "{row}");
             let carried = traffic.nodes[&Node::Gw].told.payload_bytes;
             assert!(carried > 1_900_000, "{row}: {carried} bytes, as without rekeying");

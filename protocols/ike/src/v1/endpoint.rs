@@ -322,6 +322,7 @@ impl Endpoint {
             Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
             Command::RekeyIke(sa) => (sa, Task::RekeyIke),
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
+            Command::ChildHeard(sa, spi) => (sa, Task::ChildHeard(spi)),
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
             Command::Drain => {

@@ -438,6 +438,8 @@ impl Endpoint {
             Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
             Command::RekeyIke(sa) => (sa, Task::RekeyIke),
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
+            // RFC 7296 §2.1: an answer that was lost is asked for again; nothing hangs on whether it came.
+            Command::ChildHeard(..) => return,
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
             Command::Drain => {

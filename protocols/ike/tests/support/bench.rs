@@ -430,6 +430,12 @@ impl Bench {
             .then(|| format!("SAs {counts:?}, children {} and {}, {} pairs", i.len(), r.len(), pairs.len()))
     }
 
+    /// Whether there is a child SA that both sides have.
+    pub(crate) fn shares_a_child(&self) -> bool {
+        let (i, r) = (self.i.books.all_children(), self.r.books.all_children());
+        i.iter().any(|(_, i)| r.iter().any(|(_, r)| r.inbound_spi == i.outbound_spi))
+    }
+
     /// Asserts that nothing is left anywhere, after everything that lingers was forgotten.
     pub(crate) fn assert_nothing_remains(&mut self) {
         self.run_out(Duration::from_secs(1000));

@@ -469,11 +469,53 @@ fn a_child_is_replaced_once_however_often_that_is_asked_for() {
                 bench.command(side, Command::RekeyChild(sa, child));
                 bench.run_for(Duration::from_millis(5));
             }
-            bench.run_for(seconds(30));
+            bench.run_for(seconds(50));
             bench.assert_agreement();
             let up = |event: &&Event| matches!(event, Event::ChildRekeyed { .. });
             assert_eq!(bench.i.events.iter().filter(up).count(), 1, "{lost} lost\n{}", bench.ladder);
         }
+    }
+}
+
+/// RFC 2409 §5.5: nothing tells who sent the third message that it came. Until it has, what both sides have is the old child.
+#[test]
+fn the_old_child_stays_while_the_third_message_is_lost() {
+    for side in Side::BOTH {
+        for lost in 1..=3 {
+            let mut bench = Bench::new(psk(Phase1::Main)).established();
+            let (sa, old) = (bench.sa(side), bench.child(side));
+            // The third message, and its repetition each time the second is repeated.
+            (0..lost).for_each(|time| bench.fault_ahead(3 + 2 * time, Fault::Lost));
+            bench.command(side, Command::RekeyChild(sa, old));
+            for second in 0..60 {
+                bench.run_for(seconds(1));
+                assert!(bench.shares_a_child(), "{lost} lost, after {second} s\n{}", bench.ladder);
+            }
+            bench.assert_agreement();
+            assert_ne!(bench.child(side), old);
+        }
+    }
+}
+
+#[test]
+fn the_old_child_goes_soon_after_the_peer_has_used_the_new_one() {
+    for is_heard in [false, true] {
+        let mut bench = Bench::new(psk(Phase1::Main)).established();
+        let (sa, old) = (bench.sa(Side::I), bench.child(Side::I));
+        bench.command(Side::I, Command::RekeyChild(sa, old));
+        bench.run_for(seconds(1));
+        let (sa, new) = bench.i.books.all_children()[1];
+        let new = new.inbound_spi;
+        assert!(!bench.i.books.all_children()[1].1.peer_ready, "what leaves goes through the old one");
+        if is_heard {
+            bench.command(Side::I, Command::ChildHeard(sa, new));
+        }
+        bench.run_for(seconds(6));
+        let left: Vec<u32> =
+            bench.i.books.all_children().iter().map(|(_, child)| child.inbound_spi).collect();
+        assert_eq!(left, if is_heard { vec![new] } else { vec![old, new] });
+        bench.run_for(seconds(30));
+        bench.assert_agreement();
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::endpoint::Env;
 use super::super::keys::{self, ChildSeeds, Keys};
 use super::super::proposal::Lifespan;
 use super::super::sa::Core;
-use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent, retry_at};
+use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, UNHEARD, percent, retry_at};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{ChildKeys, ChildSa};
 use crate::number::ProtocolId;
@@ -22,8 +22,8 @@ pub(in crate::v1) struct Child {
     traffic: Traffic,
     rekey_at: Option<Time>,
     expires_at: Time,
-    /// Another child has taken over.
-    replaced: bool,
+    /// When it is closed because another child has taken over.
+    closes_at: Option<Time>,
 }
 
 /// The two sides of the traffic.
@@ -61,7 +61,7 @@ impl Child {
             traffic: agreed.traffic,
             rekey_at: Some(now + rekey_after),
             expires_at: now + agreed.lifespan.time,
-            replaced: false,
+            closes_at: None,
         }
     }
 
@@ -78,15 +78,24 @@ impl Child {
     }
 
     pub(super) const fn is_replaced(&self) -> bool {
-        self.replaced
+        self.closes_at.is_some()
     }
 
-    /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one; if it
-    /// does not, we do.
+    /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one when the
+    /// peer is seen to have it; who answered does so later, if nobody has.
     pub(super) fn replace(&mut self, ours: bool, now: Time) {
-        self.replaced = true;
         self.rekey_at = None;
-        self.expires_at = self.expires_at.min(now + if ours { OVERLAP } else { 2 * OVERLAP });
+        self.closes_at = Some(now + if ours { UNHEARD } else { 2 * OVERLAP });
+    }
+
+    /// The peer uses what has taken over.
+    pub(super) fn is_out_of_use(&mut self, now: Time) {
+        self.closes_at = self.closes_at.map(|at| at.min(now + OVERLAP));
+    }
+
+    /// The peer does not know yet that another child has taken over.
+    pub(super) fn is_in_use(&mut self, now: Time) {
+        self.closes_at = self.closes_at.map(|at| at.max(now + UNHEARD));
     }
 
     /// Somebody is about to replace it: until then we do not.
@@ -96,14 +105,18 @@ impl Child {
 
     /// What was to replace it has failed: once more, while there is time. False if it is replaced already.
     pub(super) fn is_not_replaced(&mut self, now: Time) -> bool {
-        if !self.replaced {
+        if !self.is_replaced() {
             self.rekey_at = self.rekey_at.or_else(|| retry_at(now, self.expires_at));
         }
-        !self.replaced
+        !self.is_replaced()
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {
-        self.expires_at <= now
+        self.ends_at() <= now
+    }
+
+    fn ends_at(&self) -> Time {
+        self.closes_at.map_or(self.expires_at, |at| at.min(self.expires_at))
     }
 
     /// Its SPI, if it is due to be replaced, which it will not be again.
@@ -113,7 +126,7 @@ impl Child {
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let rekey = self.rekey_at.map(|at| Deadline { at, why: "child rekey" });
-        Deadline::earlier(rekey, Some(Deadline { at: self.expires_at, why: "child lifetime" }))
+        Deadline::earlier(rekey, Some(Deadline { at: self.ends_at(), why: "child lifetime" }))
     }
 }
 
@@ -144,8 +157,9 @@ impl Agreed {
             remote: vec![self.traffic.remote],
             encapsulation: core.nat.found().then_some((core.route.local, core.route.remote)),
             peer_may_move: core.nat.there,
-            // RFC 2409 §5.5: who answered has the third message before it may send.
-            peer_ready: true,
+            // RFC 2409 §5.5: who answered has the third message before it may send; of who asked nobody says whether that came.
+            // Until the peer uses the new child, what leaves goes through the old one.
+            peer_ready: !self.ours || self.rekeys.is_none(),
             bytes_max: self.lifespan.bytes_max(),
         };
         child.reveal(core.route, env.cx.trace);

@@ -44,9 +44,13 @@ const REFUSALS_MAX: usize = 8;
 /// All message ids of an SA are remembered, that no exchange can be played again: so many may it have, then it ends.
 const SEEN_MAX: usize = 65_536;
 
-/// How long IPsec SAs that were replaced still receive: time for the last message of quick mode to arrive, or to be
-/// repeated.
+/// How long IPsec SAs that were replaced still receive when both sides know that they are: time for what is under way to
+/// arrive.
 const OVERLAP: Duration = Duration::from_secs(5);
+
+/// How long they are kept by who sent the last message of quick mode, if the peer neither uses the new ones nor asks for that
+/// message again: by then it would have done so three times.
+const UNHEARD: Duration = Duration::from_secs(30);
 
 /// How long a responder waits beyond the lifetime before it closes the SA itself: time for the initiator to do so.
 const LIFETIME_GRACE: Duration = Duration::from_secs(30);
@@ -129,8 +133,8 @@ enum Wait {
     Withdrawn(Time, Box<Offer>),
     /// Message 3 of quick mode.
     Answer(Box<Answer>),
-    /// Nothing: message 3 is repeated until then, if message 2 is.
-    Confirmed(Time),
+    /// Nothing: message 3, about the child that receives on this SPI, is repeated until then, if message 2 is.
+    Confirmed(Time, u32),
     /// CONNECTED, for which the peer has asked us to wait; until then at the longest, for nobody repeats it.
     Connected(Time, Box<Answer>),
     /// Nothing: the offer was refused, and is again until then, if it is repeated.
@@ -146,6 +150,7 @@ pub(super) enum Task {
     RekeyChild(u32),
     RekeyIke,
     DeleteChild(u32),
+    ChildHeard(u32),
     Delete(Reason),
     Probe,
 }
@@ -352,9 +357,12 @@ impl Established {
     ) -> State {
         let id = step.header.message_id;
         if let Some(at) = self.exchanges.iter().position(|exchange| exchange.id == id) {
-            let sent = &mut self.exchanges[at].sent;
+            let Exchange { sent, wait, .. } = &mut self.exchanges[at];
             if sent.answers(step.fingerprint) {
                 repeat(sent, core, env);
+                if let Wait::Confirmed(_, spi) = *wait {
+                    self.predecessors(spi).for_each(|child| child.is_in_use(env.now()));
+                }
                 return State::Established(self);
             }
             self.on_next(at, step, core, env);
@@ -408,7 +416,7 @@ impl Established {
         match wait {
             Wait::Offer(_) | Wait::Withdrawn(..) => self.on_answer(at, step, core, env),
             Wait::Answer(_) => self.on_confirmation(at, step, core, env),
-            Wait::Confirmed(_) | Wait::Connected(..) | Wait::Refused(_) | Wait::Probe => {
+            Wait::Confirmed(..) | Wait::Connected(..) | Wait::Refused(_) | Wait::Probe => {
                 env.discard("unexpected message");
             }
         }
@@ -435,6 +443,7 @@ impl Established {
             Task::RekeyChild(spi) => self.rekey_child(spi, core, env),
             Task::RekeyIke => self.reauthenticate(core, env),
             Task::DeleteChild(spi) => self.delete_child(spi, core, env),
+            Task::ChildHeard(spi) => self.predecessors(spi).for_each(|child| child.is_out_of_use(env.now())),
             Task::Delete(reason) => return self.delete(reason, core, env),
             Task::Probe => self.probe(core, env),
         }
@@ -448,9 +457,9 @@ impl Established {
 
     /// Once: either half of a pair may ask for it, and so may its lifetime and the peer.
     fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
-        let wanted = |child: &&Child| child.inbound_spi() == spi && !child.is_replaced();
-        let Some(child) = self.children.iter().find(wanted) else { return env.discard("no such child SA") };
-        if self.is_being_replaced(child.traffic()) {
+        let named = |child: &&Child| child.inbound_spi() == spi;
+        let Some(child) = self.children.iter().find(named) else { return env.discard("no such child SA") };
+        if child.is_replaced() || self.is_being_replaced(child.traffic()) {
             env.discard("the child is being replaced");
         } else {
             self.offer(Some(spi), core, env);
@@ -651,7 +660,7 @@ impl Wait {
     /// Whether nothing more can come of it.
     fn is_over(&self, now: Time) -> bool {
         match *self {
-            Self::Confirmed(until) | Self::Refused(until) | Self::Withdrawn(until, _) => until <= now,
+            Self::Confirmed(until, _) | Self::Refused(until) | Self::Withdrawn(until, _) => until <= now,
             _ => false,
         }
     }
@@ -661,7 +670,7 @@ impl Exchange {
     fn deadline(&self) -> Option<Deadline> {
         match self.wait {
             Wait::Connected(at, _) => Some(Deadline { at, why: "CONNECTED" }),
-            Wait::Confirmed(at) | Wait::Refused(at) | Wait::Withdrawn(at, _) => {
+            Wait::Confirmed(at, _) | Wait::Refused(at) | Wait::Withdrawn(at, _) => {
                 Some(Deadline { at, why: "quick mode is forgotten" })
             }
             _ => self.sent.deadline().map(|at| Deadline { at, why: "ike retransmission" }),

@@ -293,7 +293,7 @@ impl Established {
         env.transmit(core.route, &packet, false);
         let until = env.now() + env.shared.config.retransmission.total();
         let sent = Sent::on_demand(packet, step.fingerprint);
-        let next = Exchange { id, iv, sent, wait: Wait::Confirmed(until) };
+        let next = Exchange { id, iv, sent, wait: Wait::Confirmed(until, settled.agreed.inbound_spi) };
         let (Wait::Offer(offer) | Wait::Withdrawn(_, offer)) =
             std::mem::replace(&mut self.exchanges[at], next).wait
         else {
@@ -336,8 +336,9 @@ impl Established {
     /// What waited for CONNECTED is up; who confirmed may have to repeat its last message.
     pub(super) fn connected(&mut self, at: usize, core: &Core, env: &mut Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.total();
-        let wait = std::mem::replace(&mut self.exchanges[at].wait, Wait::Confirmed(until));
-        if let Wait::Connected(_, answer) = wait {
+        let Wait::Connected(_, answer) = &self.exchanges[at].wait else { return };
+        let next = Wait::Confirmed(until, answer.agreed.inbound_spi);
+        if let Wait::Connected(_, answer) = std::mem::replace(&mut self.exchanges[at].wait, next) {
             self.answer_up(&answer, at, core, env);
         }
     }

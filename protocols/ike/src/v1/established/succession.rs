@@ -53,6 +53,14 @@ impl Established {
         self.children.iter().position(named).or_else(|| self.current(&new.traffic))
     }
 
+    /// What took the same traffic before the child that receives on this SPI.
+    pub(super) fn predecessors(&mut self, spi: u32) -> impl Iterator<Item = &mut Child> {
+        let traffic =
+            self.children.iter().find(|child| child.inbound_spi() == spi).map(|child| *child.traffic());
+        let replaced = self.children.iter_mut().filter(|child| child.is_replaced());
+        replaced.filter(move |child| traffic == Some(*child.traffic()))
+    }
+
     /// What we have asked for came from the peer: it is not asked for again. The peer may have answered.
     pub(super) fn withdraw(&mut self, traffic: &Traffic, env: &Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.total();
