@@ -615,6 +615,8 @@ fn cookies_of_others_and_of_yesterday_are_not_accepted() {
         Datagram { from: Addr::new(Ipv4Addr::new(10, 0, 0, 1).into(), 500), ..with_cookie.clone() },
         forged(&with_cookie, 1, Ipv4Addr::new(192, 0, 2, 10)),
         mutated(&with_cookie, 40),
+        // The number of the secret, which comes first in the notification: two later, and the secret would be the same.
+        altered(&with_cookie, 36, |number| number.wrapping_add(2)),
     ] {
         strike(&mut bench, Side::R, &changed, &changed.bytes);
         assert_eq!(bench.r.endpoint.half_open_count(), 0);
@@ -629,9 +631,13 @@ fn cookies_of_others_and_of_yesterday_are_not_accepted() {
 }
 
 fn mutated(datagram: &Datagram, byte: usize) -> Datagram {
-    let mut mutated = datagram.clone();
-    mutated.bytes[byte] ^= 1;
-    mutated
+    altered(datagram, byte, |value| value ^ 1)
+}
+
+fn altered(datagram: &Datagram, byte: usize, change: fn(u8) -> u8) -> Datagram {
+    let mut altered = datagram.clone();
+    altered.bytes[byte] = change(altered.bytes[byte]);
+    altered
 }
 
 /// A message for another major version is told ours, once, and changes nothing.

@@ -423,6 +423,22 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn payloads_without_a_body_in_front_are_few_too() {
+        let (sender, responder) = ends(SUITES[0]);
+        let header = Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5);
+        let mut bytes = sender.begin(&header).into_parts().0.finish()[..Header::LEN].to_vec();
+        bytes[16] = 200;
+        bytes.extend([200, 0, 0, 4].repeat(PAYLOADS_MAX + 1));
+        let length = u32::try_from(bytes.len()).unwrap();
+        bytes[24..28].copy_from_slice(&length.to_be_bytes());
+        let error = responder.open(&mut bytes, &mut Real::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("payload count at offset 284: length {} does not fit", PAYLOADS_MAX + 1)
+        );
+    }
+
+    #[test]
     fn ivs_never_repeat() {
         for suite in &SUITES[..6] {
             let (mut initiator, _) = ends(suite);

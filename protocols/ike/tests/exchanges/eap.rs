@@ -3,12 +3,13 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::Time;
 use keytoll_engine::crypto::Secret;
+use keytoll_engine::{Datagram, Time};
 use keytoll_ike::v2::config::{Believe, Config, Connection, Pool, Prove};
 use keytoll_ike::v2::{Command, Eap, Event, Reason, SaId};
 
-use crate::support::lab::{DEVICE, Pki, only, psk, seconds, secret};
+use crate::support::bench::Fault;
+use crate::support::lab::{DEVICE, Pki, ike, only, psk, seconds, secret};
 use crate::support::{Bench, Side, check};
 
 /// EAP codes, RFC 3748 §4.
@@ -16,6 +17,9 @@ const REQUEST: u8 = 1;
 const RESPONSE: u8 = 2;
 const SUCCESS: u8 = 3;
 const FAILURE: u8 = 4;
+
+/// The exchange type, RFC 7296 §3.1.
+const IKE_AUTH: u8 = 35;
 
 /// An EAP packet with nothing but a header and one byte.
 fn packet(code: u8, identifier: u8) -> Vec<u8> {
@@ -264,8 +268,27 @@ fn a_failure_ends_it_on_both_sides() {
     let mut bench = play(Bench::new(eap()), &script);
     assert_eq!(bench.failures(Side::R), ["EAP failure"]);
     assert_eq!(bench.failures(Side::I), ["EAP failure"]);
+    let is_last = |(side, datagram): &(Side, Datagram)| *side == Side::R && datagram.bytes[18] == IKE_AUTH;
+    assert!(bench.sent.last().is_some_and(is_last), "who was refused has nothing to add\n{}", bench.ladder);
     bench.run_out(std::time::Duration::from_secs(400));
     bench.assert_nothing_remains();
+}
+
+/// RFC 7296 §2.16: the responder's last message proves that it has the key that EAP made, whether it has proved itself before
+/// or not. Null cryptography takes any ICV, so that this proof alone is wrong.
+#[test]
+fn the_responder_s_last_proof_is_judged() {
+    for configs in [eap, nothing_but_eap] {
+        let script = Script::success(Some("an MSK"));
+        let genuine = play(Bench::null(configs(), 1), &script);
+        genuine.assert_agreement();
+        let n = genuine.sent.iter().rposition(|(side, _)| *side == Side::R).unwrap();
+        // Behind the IKE header, that of SK, the IV, and what comes before the data of AUTH.
+        let bits_from_end = 8 * (genuine.sent[n].1.bytes.len() - 1 - (28 + 4 + 8 + 8));
+        let mut bench = play(Bench::null(configs(), 1).fault(n + 1, Fault::Corrupt(bits_from_end)), &script);
+        assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"], "{}", bench.ladder);
+        assert_eq!(bench.i.books.sa_count(), 0);
+    }
 }
 
 /// A peer that does not want the server, whether it is asked for the first time or is to prove itself at the end: the
@@ -378,6 +401,30 @@ fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
     let script = Script { proved: Some(b"ue@lab".to_vec()), ..Script::success(Some("an MSK")) };
     let mut bench = play(Bench::new((i, r)), &script);
     assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
+}
+
+/// The connection of whom EAP has proved must be one for EAP, for the responder that was asked for, for what was agreed, and
+/// one with the very proof that the initiator has heard.
+#[test]
+fn a_connection_that_the_initiator_did_not_agree_to_is_not_taken() {
+    let changes: [(&str, fn(&mut Connection)); 4] = [
+        ("another responder", |it| it.local_id = "other.example.org".parse().unwrap()),
+        ("another proof", |it| it.local = Prove::Psk(secret("another"))),
+        ("another suite", |it| it.suites = ike("aes256gcm16-prfsha256-x25519")),
+        ("without EAP", |it| it.remote = Believe::psk(secret("a key"))),
+    ];
+    for asks in [false, true] {
+        for (what, change) in changes {
+            let (mut i, mut r) = expecting(&[Some("boss@lab"), Some("ue@lab")]);
+            if !asks {
+                only(&mut i).remote_id = None;
+            }
+            change(&mut r.connections[1]);
+            let script = Script { proved: Some(b"ue@lab".to_vec()), ..Script::success(Some("an MSK")) };
+            let mut bench = play(Bench::new((i, r)), &script);
+            assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{what}, asked for: {asks}");
+        }
+    }
 }
 
 /// RFC 8019 §4.1: whoever falls silent in the middle of EAP has its place no longer than who never went on; who repeats

@@ -257,3 +257,88 @@ fn a_connection_that_does_not_exist() {
     );
     bench.assert_nothing_remains();
 }
+
+/// A child that one side does not want: the IKE SA comes up without.
+#[test]
+fn a_responder_without_a_child_says_so() {
+    let (i, mut r) = psk();
+    only(&mut r).child = None;
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!(bench.refusals(Side::I), ["NO_PROPOSAL_CHOSEN"], "{}", bench.ladder);
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1));
+}
+
+/// An authentication whose `n`th message is changed on its way. Null cryptography: whoever changes it has the keys.
+fn with_changed(n: usize, change: fn(&mut Vec<u8>)) -> Bench {
+    let mut bench = Bench::null(psk(), 1);
+    bench.initiate();
+    let mut count = 0;
+    while let Some((to, mut datagram)) = bench.intercept() {
+        count += 1;
+        if count == n {
+            change(&mut datagram.bytes);
+        }
+        bench.deliver(to, &datagram);
+    }
+    bench
+}
+
+/// Where the first payload inside of SK begins: behind the IKE header, that of SK, and the IV.
+const INNER: usize = 28 + 4 + 8;
+
+/// RFC 7296 §2.21.2: who cannot read what authentic peers say tells them what is wrong with it.
+#[test]
+fn an_authentic_message_that_makes_no_sense_is_refused_by_name() {
+    // A length beyond the message.
+    let mut syntax = with_changed(3, |bytes| bytes[INNER + 2] = 0x7f);
+    assert_eq!(syntax.failures(Side::I), ["INVALID_SYNTAX"], "{}", syntax.ladder);
+    // A critical payload of a type that nobody knows.
+    let mut critical = with_changed(3, |bytes| {
+        bytes[28] = 200;
+        bytes[INNER + 1] = 0x80;
+    });
+    assert_eq!(critical.failures(Side::I), ["UNSUPPORTED_CRITICAL_PAYLOAD"], "{}", critical.ladder);
+    // The initiator tells it in an exchange of its own.
+    let mut at_initiator = with_changed(4, |bytes| bytes[INNER + 2] = 0x7f);
+    assert_eq!(at_initiator.closures(Side::R), ["INVALID_SYNTAX"], "{}", at_initiator.ladder);
+    assert_eq!(at_initiator.i.books.sa_count(), 0);
+}
+
+/// RFC 7296 §1.2: another group, or a public value that is none of the group's, is answered with the group that is wanted.
+#[test]
+fn a_public_value_that_does_not_fit_is_answered_with_the_group() {
+    let changes: [fn(&mut Vec<u8>); 2] = [
+        // Of two groups whose public values have the same length, the other.
+        |bytes| replace(bytes, &KE_OF_X25519, &[0, 40, 0, 32]),
+        |bytes| {
+            let at = position(bytes, &KE_OF_X25519);
+            bytes.remove(at + 8);
+            bytes[at..at + 2].copy_from_slice(&39_u16.to_be_bytes());
+            let length = u32::try_from(bytes.len()).unwrap();
+            bytes[24..28].copy_from_slice(&length.to_be_bytes());
+        },
+    ];
+    for change in changes {
+        let mut bench = Bench::new(psk());
+        bench.initiate();
+        let (_, mut request) = bench.intercept().unwrap();
+        change(&mut request.bytes);
+        bench.deliver(Side::R, &request);
+        let (_, answer) = bench.intercept().unwrap();
+        let notify = [0, 0, 0, 10, 0, 0, 0, 17, 0, 31];
+        assert!(answer.bytes.ends_with(&notify), "INVALID_KE_PAYLOAD: {:02x?}", answer.bytes);
+        assert_eq!(bench.r.endpoint.half_open_count(), 0);
+    }
+}
+
+/// Length and group of a KE payload with 32 bytes.
+const KE_OF_X25519: [u8; 4] = [0, 40, 0, 31];
+
+fn position(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).position(|window| window == what).unwrap()
+}
+
+fn replace(bytes: &mut [u8], what: &[u8], by: &[u8]) {
+    let at = position(bytes, what);
+    bytes[at..at + by.len()].copy_from_slice(by);
+}

@@ -229,6 +229,8 @@ fn another_authoritys_certificate_is_refused() {
         bench.initiate();
         bench.run_for(seconds(10));
         assert_eq!(bench.failures(Side::R), ["certificate of unknown issuer"], "{}", bench.ladder);
+        let told: Vec<_> = [bench.failures(Side::I), bench.closures(Side::I)].concat();
+        assert_eq!(told, ["INVALID_CERTIFICATE"], "{phase1:?}\n{}", bench.ladder);
         assert_eq!(bench.i.books.sa_count(), 0, "{}", bench.ladder);
     }
 }
@@ -856,5 +858,109 @@ fn damaged_messages_do_no_harm() {
             }
         }
         assert!(refused > 4 * taken, "{phase1:?}: {refused} refused, {taken} taken");
+    }
+}
+
+/// A handshake whose `n`th message is changed on its way.
+fn with_changed(mut bench: Bench, n: usize, change: impl Fn(&mut Vec<u8>)) -> Bench {
+    bench.initiate();
+    let mut count = 0;
+    while let Some((to, mut datagram)) = bench.intercept() {
+        count += 1;
+        if count == n {
+            change(&mut datagram.bytes);
+        }
+        bench.deliver(to, &datagram);
+    }
+    bench
+}
+
+fn position(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).position(|window| window == what).unwrap()
+}
+
+/// RFC 3947 §3.1: who does not say that it can traverse NATs is not asked whether there is one.
+#[test]
+fn vendor_ids_are_those_that_are_known() {
+    let bench = with_changed(Bench::new(psk(Phase1::Main)), 1, |bytes| {
+        let at = position(bytes, &[0x4a, 0x13, 0x1c, 0x81]);
+        bytes[at] ^= 1;
+    });
+    let drawn = bench.ladder.to_string();
+    assert!(drawn.contains("r -> i  IDENTITY_PROTECTION response  KE NONCE\n"), "{drawn}");
+    bench.assert_agreement();
+}
+
+#[test]
+fn a_public_value_of_another_length_is_no_message_3() {
+    let bench = with_changed(Bench::new(psk(Phase1::Main)), 3, |bytes| {
+        // KE comes first: its last byte goes.
+        bytes.remove(28 + 4 + 255);
+        bytes[30..32].copy_from_slice(&259_u16.to_be_bytes());
+        let length = u32::try_from(bytes.len()).unwrap();
+        bytes[24..28].copy_from_slice(&length.to_be_bytes());
+    });
+    let answers = bench.sent.iter().filter(|(side, _)| *side == Side::R).count();
+    assert_eq!(answers, 1, "message 3 has no answer\n{}", bench.ladder);
+}
+
+/// Who has another key for encryption than the suite demands: nothing opens, and an empty message is no exception.
+#[test]
+fn an_encrypted_message_without_a_body_is_discarded() {
+    let bench = with_changed(Bench::new(psk(Phase1::Main)), 5, |bytes| {
+        bytes.truncate(28);
+        bytes[24..28].copy_from_slice(&28_u32.to_be_bytes());
+    });
+    assert!(bench.ladder.to_string().contains("r  discards: not decryptable"), "{}", bench.ladder);
+    assert_eq!(bench.r.books.sa_count(), 0);
+}
+
+/// RFC 2408 §5.1: what authentic peers say and nobody can read is refused by name.
+#[test]
+fn an_authentic_message_that_lacks_something_is_refused_by_name() {
+    // Without the HASH payload behind the identity.
+    let mut bench = with_changed(Bench::null(psk(Phase1::Main), 1), 5, |bytes| bytes[28] = 200);
+    bench.cut.insert(Side::I, true);
+    bench.run_for(seconds(30));
+    let told: Vec<_> = [bench.failures(Side::I), bench.closures(Side::I)].concat();
+    assert_eq!(told, ["PAYLOAD_MALFORMED"], "{}", bench.ladder);
+    assert_eq!(bench.r.books.sa_count(), 0);
+}
+
+/// A responder that chooses what was not offered is told so.
+#[test]
+fn a_choice_that_was_not_offered_is_refused_by_name() {
+    let mut bench = with_changed(Bench::new(psk(Phase1::Aggressive)), 2, |bytes| {
+        // ENCRYPTION_ALGORITHM, from AES to CAST.
+        let at = position(bytes, &[0x80, 1, 0, 7]);
+        bytes[at + 3] = 6;
+    });
+    bench.cut.insert(Side::R, true);
+    bench.run_for(seconds(30));
+    assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "{}", bench.ladder);
+    let (_, last) = bench.sent.iter().rfind(|(side, _)| *side == Side::I).unwrap();
+    assert_eq!((last.bytes[18], &last.bytes[38..40]), (5, &14_u16.to_be_bytes()[..]), "{}", bench.ladder);
+}
+
+/// The connection of an identity is one for the same phase 1, the same kind of proof and the suite that was agreed.
+#[test]
+fn a_connection_for_something_else_is_not_taken() {
+    let changes: [(&str, fn(&mut keytoll_ike::config::Connection)); 3] = [
+        ("aggressive mode", |it| it.version = Version::V1(V1::new(Phase1::Aggressive))),
+        ("another suite", |it| it.suites = ike("aes256-sha1-modp1024")),
+        ("another identity", |it| it.remote_id = Some(lab::id("nobody.example.org"))),
+    ];
+    for (what, change) in changes {
+        let (i, mut r) = psk(Phase1::Main);
+        let mut other = only(&mut r).clone();
+        change(&mut other);
+        r.connections.insert(0, other);
+        let bench = Bench::new((i, r)).established();
+        bench.assert_agreement();
+        let taken = bench.r.events.iter().find_map(|event| match event {
+            Event::Established(up) => Some(up.connection),
+            _ => None,
+        });
+        assert_eq!(taken, Some(1), "{what}");
     }
 }

@@ -55,12 +55,9 @@ impl Introduced {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        let inbound = match step.read() {
-            Ok(inbound) if step.header.responder_spi != 0 => inbound,
-            _ => {
-                env.discard("malformed");
-                return State::Introduced(self);
-            }
+        let Ok(inbound) = step.read() else {
+            env.discard("malformed");
+            return State::Introduced(self);
         };
         let connection = core.connection(env);
         let before = (core.peer_cookie, core.route, core.nat);

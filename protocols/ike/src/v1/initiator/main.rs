@@ -63,10 +63,7 @@ impl Offered {
         env: &mut Env<'_, '_>,
     ) -> State {
         let connection = core.connection(env);
-        let inbound = match step.read() {
-            Ok(inbound) if step.header.responder_spi != 0 => inbound,
-            _ => return self.ignore(env),
-        };
+        let Ok(inbound) = step.read() else { return self.ignore(env) };
         let terms = match self.offer.chosen(&connection, &inbound) {
             Ok(terms) => terms,
             Err(reason) => {
