@@ -476,6 +476,31 @@ fn only_authentic_packets_move_the_peer() {
     assert_eq!(from(&mut b, &later, 0), 4502, "not in UDP, and no port to answer to");
 }
 
+/// The same where the packet brings its headers: address and port are those that it came from.
+#[test]
+fn a_packet_with_its_headers_tells_where_the_peer_is() {
+    let [mut a, mut b] = hosts(GCM, |end, pair| {
+        pair.follows_peer = true;
+        pair.path = Path {
+            transport: Transport::Udp,
+            local: Addr::new(ip(OUTER[end]), 4500),
+            remote: Addr::new(ip(OUTER[1 - end]), 4500),
+            headers: Headers::Here(OuterHeader::default()),
+        };
+    });
+    let outside = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
+    let mut moved = translated(&outside, 12, "198.51.100.7");
+    moved[20..22].copy_from_slice(&40_001_u16.to_be_bytes());
+    b.receive_packet(&moved).unwrap();
+    let Sent::Protected(path) = b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 else { panic!() };
+    assert_eq!(path.remote, Addr::new(ip("198.51.100.7"), 40_001));
+    // On IP itself there is no port to read, whatever the first bytes of ESP are.
+    let [mut a, mut b] = with_headers(Mode::Tunnel, Transport::Ip, INNER, OUTER);
+    b.receive_packet(&a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1).unwrap();
+    let Sent::Protected(path) = b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 else { panic!() };
+    assert_eq!(path.remote, Addr::new(ip(OUTER[0]), 0));
+}
+
 /// RFC 3948 §3.1.2: the checksum inside counts addresses that a NAT has changed outside.
 #[test]
 fn transport_mode_behind_a_nat_leaves_right_checksums() {

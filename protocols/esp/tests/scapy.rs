@@ -165,8 +165,11 @@ fn check_opened(line: &Line) {
         let why = open(&damaged).expect_err("it was changed");
         assert!(matches!(why, Dropped::Integrity | Dropped::Replay), "{} at {at}: {why}", line.name());
     }
+    check_cut(line);
     let mut packet = open(&hopped).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
     assert_eq!(open(&hopped), Err(Dropped::Replay));
+    let used = inbound.used();
+    assert_eq!((used.packets, used.bytes), (1, packet.len() as u64), "{}", line.name());
     let inner = if line.is_tunnel() { header(&packet).header_len } else { 0 };
     if inner == 0 {
         // The hop is in the packet, and in its checksum.
@@ -176,6 +179,20 @@ fn check_opened(line: &Line) {
         }
     }
     assert_eq!(packet[inner..], line.before, "{}", line.name());
+}
+
+/// A packet that ends inside AH, by the length in its header, is malformed.
+fn check_cut(line: &Line) {
+    let header_len = header(&line.after).header_len;
+    let ah_len = 4 * (usize::from(line.after[header_len + 1]) + 2);
+    for len in header_len..header_len + ah_len {
+        let mut packet = line.after[..len].to_vec();
+        let (at, value) = if packet[0] >> 4 == 4 { (2, len) } else { (4, len - 40) };
+        packet[at..at + 2].copy_from_slice(&(value as u16).to_be_bytes());
+        let mut inbound = ah::Inbound::new(0x222, line.key.clone(), line.high.is_some(), Window::default());
+        let why = inbound.open(&mut Frame::whole(&mut packet), &mut Real::default());
+        assert!(matches!(why, Err(Dropped::Malformed(_))), "{} cut at {len}: {why:?}", line.name());
+    }
 }
 
 /// A packet whose destination changes on its way.

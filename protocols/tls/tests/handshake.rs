@@ -342,6 +342,27 @@ fn dates_matter() {
     }
 }
 
+/// A session that goes on for long is judged by the date of the day.
+#[test]
+fn a_certificate_is_judged_once_more() {
+    let now = NOW_UNIX_SECONDS;
+    let world = World::valid(KeyKind::EcdsaP256, 2, now - 10, now + 10);
+    for version in VERSIONS {
+        let (mut client, mut server) = established(&world.client(version), &world.server(version));
+        for end in [&mut client, &mut server] {
+            let mut judge = |after| {
+                end.now = Time::ZERO + Duration::from_secs(after);
+                end.with(|session, cx, _| session.judge(cx))
+            };
+            assert_eq!((judge(5), judge(15)), (Ok(()), Err(Failure::Expired)), "{version:?}");
+        }
+        // Who did not ask for a certificate cannot judge one.
+        let anonymous = Config { trust: None, ..world.server(version) };
+        let (_, mut server) = established(&world.client(version), &anonymous);
+        assert_eq!(server.with(|session, cx, _| session.judge(cx)), Err(Failure::NoCertificate));
+    }
+}
+
 #[test]
 fn a_wrong_key_under_a_good_certificate_is_a_bad_signature() {
     let world = World::new(KeyKind::EcdsaP256, 2);

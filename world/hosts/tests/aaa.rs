@@ -82,11 +82,15 @@ struct Answer {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(hss_access())
+    }
+
+    fn with(access: HssAccess) -> Self {
         let radius = server::Config::new(BTreeMap::from([(NAS, server::Client { secret: secret() })]));
         let settings = Settings { pseudonyms: false, reauthentications_max: 0, ..Settings::default() };
         let method = aka::server(settings, Book::new(BookLimits::default()));
         let eap = Arc::new(ServerConfig { methods: vec![method], limits: Limits::default() });
-        let config = AaaConfig { radius, eap, address: AAA, subscribers: Subscribers::Hss(hss_access()) };
+        let config = AaaConfig { radius, eap, address: AAA, subscribers: Subscribers::Hss(access) };
         assert_eq!(format!("{config:?}"), "AaaConfig { address: 198.51.100.2, .. }");
         let diameter = hss_server::Config::new(Addr::new(HSS, DIAMETER), name("hss"));
         Self {
@@ -169,6 +173,9 @@ impl Answer {
 
 const CHALLENGE: u8 = 11;
 const REJECT: u8 = 3;
+/// Subtypes, RFC 4187 §11.
+const AKA_CHALLENGE: u8 = 1;
+const AKA_NOTIFICATION: u8 = 12;
 
 /// TS 29.273 §8.1.2.1: a challenge waits for the HSS, a second one is made of what the HSS gave with the first, and none of
 /// that is left when it is thrown away.
@@ -223,6 +230,22 @@ fn a_question_survives_its_stream() {
         "{code:?} after {after:?}: sooner than the question would be asked again"
     );
     assert!(code.is_some(), "the device has its answer");
+}
+
+/// RFC 6733 §13: over TLS an HSS is believed by a name that it has proved, and its stream is closed where it has not.
+#[test]
+fn a_secured_hss_is_believed_by_its_proved_name() {
+    for (proved, is_believed) in [("hss", true), ("somebody", false)] {
+        let mut access = hss_access();
+        access.diameter.secured = true;
+        let mut bench = Bench::with(access);
+        let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
+        let mut cx = Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace };
+        bench.aaa.secured(peer, local, &[proved.to_owned()], &mut cx);
+        let eap = bench.begin().unwrap().eap;
+        assert_eq!(eap[5], if is_believed { AKA_CHALLENGE } else { AKA_NOTIFICATION }, "{proved}");
+        assert_eq!(bench.aaa.poll_close(), (!is_believed).then_some((local, peer)), "{proved}");
+    }
 }
 
 /// RFC 3579 §2.2: what cannot be used ends nothing at once, for somebody else may have sent it; the request is repeated, but

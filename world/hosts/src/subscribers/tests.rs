@@ -313,6 +313,15 @@ fn who_came_first_is_forgotten_first() {
 }
 
 #[test]
+fn one_subscriber_s_vectors_are_forgotten_and_no_others() {
+    let mut shelf = shelf(8);
+    [1, 2].into_iter().for_each(|imsi| shelf.put(key(imsi), vectors(0..2)));
+    shelf.forget(&key(1).0);
+    assert_eq!((shelf.vectors.len(), shelf.order.len()), (1, 1));
+    assert!(shelf.order.contains(&key(2)) && shelf.take(&key(2), 1).is_some());
+}
+
+#[test]
 fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
     let addr = |port| Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
     let name = Name { host: "aaa".into(), realm: "lab".into() };
