@@ -9,7 +9,7 @@ use keytoll_ike::v2::config::{Believe, Config, Connection, Pool, Prove};
 use keytoll_ike::v2::{Command, Eap, Event, Reason, SaId};
 
 use crate::support::bench::Fault;
-use crate::support::lab::{DEVICE, Pki, ike, only, psk, seconds, secret};
+use crate::support::lab::{Change, DEVICE, Pki, ike, only, psk, seconds, secret};
 use crate::support::{Bench, Side, check};
 
 /// EAP codes, RFC 3748 §4.
@@ -407,7 +407,7 @@ fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
 /// one with the very proof that the initiator has heard.
 #[test]
 fn a_connection_that_the_initiator_did_not_agree_to_is_not_taken() {
-    let changes: [(&str, fn(&mut Connection)); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("another responder", |it| it.local_id = "other.example.org".parse().unwrap()),
         ("another proof", |it| it.local = Prove::Psk(secret("another"))),
         ("another suite", |it| it.suites = ike("aes256gcm16-prfsha256-x25519")),

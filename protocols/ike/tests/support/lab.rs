@@ -90,6 +90,9 @@ pub(crate) fn only_child(config: &mut Config) -> &mut ChildConfig {
     only(config).child.as_mut().unwrap()
 }
 
+/// What a test changes in a connection.
+pub(crate) type Change = fn(&mut Connection);
+
 /// The same change on both sides.
 pub(crate) fn both((mut i, mut r): (Config, Config), change: impl Fn(&mut Connection)) -> (Config, Config) {
     change(only(&mut i));

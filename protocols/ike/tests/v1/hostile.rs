@@ -945,7 +945,7 @@ fn a_choice_that_was_not_offered_is_refused_by_name() {
 /// The connection of an identity is one for the same phase 1, the same kind of proof and the suite that was agreed.
 #[test]
 fn a_connection_for_something_else_is_not_taken() {
-    let changes: [(&str, fn(&mut keytoll_ike::config::Connection)); 3] = [
+    let changes: [(&str, lab::Change); 3] = [
         ("aggressive mode", |it| it.version = Version::V1(V1::new(Phase1::Aggressive))),
         ("another suite", |it| it.suites = ike("aes256-sha1-modp1024")),
         ("another identity", |it| it.remote_id = Some(lab::id("nobody.example.org"))),
