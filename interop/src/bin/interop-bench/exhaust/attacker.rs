@@ -66,7 +66,10 @@ impl Case {
     const fn kept(self) -> Duration {
         match self {
             Self::Cookies | Self::Refused => Duration::from_secs(30),
-            Self::Children | Self::Identifiers | Self::Connections => Duration::MAX,
+            // An identifier is free when the AAA server, which gives the HSS up after six seconds, has answered, whether the
+            // attacker hears of that or its own socket was full.
+            Self::Identifiers => Duration::from_secs(7),
+            Self::Children | Self::Connections => Duration::MAX,
         }
     }
 }
