@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use keytoll_analysis::metrics;
 use keytoll_analysis::summary::CAPTURED;
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_capture::conversation::Conversation;
+use keytoll_capture::conversation::{Conversation, Kind};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::facts::{self, Method};
 use keytoll_lab::{Directory, Published};
@@ -22,17 +22,19 @@ use crate::args::MeasureArgs;
 use crate::decode::{read, whole};
 use crate::run::{begin, note_place, show, told};
 
-/// What ended before it showed its method counts with the others, if these have one method and suite: a device that gets
-/// no answer is the same device.
+/// What ended before it showed its method counts with those that began as it did, if these have one method and suite: a
+/// device that gets no answer is the same device.
 fn gather(rows: &mut BTreeMap<Method, Vec<&Conversation>>) {
-    let mut known = rows.keys().filter(|method| method.is_known && method.name.starts_with("ikev2"));
-    let (Some(only), None) = (known.next().cloned(), known.next()) else { return };
     let unknown: Vec<Method> = rows.keys().filter(|method| !method.is_known).cloned().collect();
-    let others: Vec<&Conversation> =
-        unknown.iter().flat_map(|method| rows.remove(method)).flatten().collect();
-    let row = rows.entry(only).or_default();
-    row.extend(others);
-    row.sort_by_key(|conversation| conversation.entries.first().map(|entry| entry.first_ns));
+    for begun in unknown {
+        let is_one = |method: &&Method| method.is_known && method.name.starts_with(&begun.name);
+        let mut known = rows.keys().filter(is_one);
+        let (Some(only), None) = (known.next().cloned(), known.next()) else { continue };
+        let others = rows.remove(&begun).unwrap_or_default();
+        let row = rows.entry(only).or_default();
+        row.extend(others);
+        row.sort_by_key(|conversation| conversation.entries.first().map(|entry| entry.first_ns));
+    }
 }
 
 /// Exit code when nothing succeeded.
@@ -169,6 +171,20 @@ fn row(index: u32, method: &Method, conversations: &[&Conversation]) -> Manifest
     }
 }
 
+/// How what cannot be opened is judged, by IKE's version.
+const SEALED_NOTES: [(u8, &str); 2] = [
+    (
+        1,
+        "authentications without keys are taken to have succeeded if quick mode has all its messages; that somebody refuses is \
+         told by whose turn it was",
+    ),
+    (
+        2,
+        "authentications without keys are taken to have succeeded if their last IKE_AUTH response does not begin with a \
+         notification",
+    ),
+];
+
 /// What a reader of a captured row should know.
 fn notes(conversations: &[&Conversation]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -180,13 +196,15 @@ fn notes(conversations: &[&Conversation]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let sealed = conversations.iter().filter(|conversation| conversation.about.sealed).count();
-    if sealed > 0 {
-        notes.push(format!(
-            "authentications without keys are taken to have succeeded if their last IKE_AUTH response does not begin with \
-             a notification: {sealed} of {}",
-            conversations.len()
-        ));
+    for (major, how) in SEALED_NOTES {
+        let is_sealed = |conversation: &&&Conversation| {
+            let is_of = matches!(conversation.kind, Kind::Ike { major: of, .. } if of == major);
+            is_of && conversation.about.sealed
+        };
+        let sealed = conversations.iter().filter(is_sealed).count();
+        if sealed > 0 {
+            notes.push(format!("{how}: {sealed} of {}", conversations.len()));
+        }
     }
     notes
 }

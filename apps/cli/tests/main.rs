@@ -4,6 +4,7 @@ mod captures;
 mod crypto;
 mod data;
 mod decode;
+mod ikev1_captures;
 mod live;
 mod readme;
 mod study;

@@ -30,6 +30,7 @@ use crate::remarks;
 use crate::tables::Keys;
 
 pub use outcome::Outcome;
+pub use outcome::ikev1::{Ends, Exchanges};
 
 /// More conversations are not told apart; what would begin another is counted.
 const CONVERSATIONS_MAX: usize = 100_000;
@@ -122,7 +123,7 @@ impl Entry {
 
     /// Whether it arrives as it was sent, as far as the capture says.
     pub const fn arrives(&self) -> bool {
-        matches!(self.fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
+        remarks::arrives(self.fate)
     }
 
     /// Replaces the part that stands for an EAP packet by its words.
@@ -171,6 +172,8 @@ pub struct Conversation {
     pub about: About,
     /// What it came to.
     pub outcome: Outcome,
+    /// What became of each exchange, in IKEv1.
+    pub exchanges: Option<Exchanges>,
 }
 
 /// What is known of a conversation, gathered from its messages.
@@ -376,6 +379,8 @@ impl Building {
         self.entries.sort_by_key(|entry| (entry.at_ns, entry.frame));
         let about = outcome::about(&self.entries);
         let outcome = outcome::of(self.kind, &self.entries);
+        let is_ikev1 = matches!(self.kind, Kind::Ike { major: 1, .. });
+        let exchanges = is_ikev1.then(|| outcome::ikev1::exchanges(&self.entries));
         let mut hosts: BTreeMap<Node, Vec<Addr>> = BTreeMap::new();
         for entry in &self.entries {
             for (node, addr) in [(entry.ends.0, entry.addrs.0), (entry.ends.1, entry.addrs.1)] {
@@ -385,7 +390,7 @@ impl Building {
                 }
             }
         }
-        Conversation { kind: self.kind, entries: self.entries, hosts, about, outcome }
+        Conversation { kind: self.kind, entries: self.entries, hosts, about, outcome, exchanges }
     }
 }
 

@@ -27,7 +27,7 @@ pub use diameter::Diameter;
 pub use esp::Esp;
 pub use icmp::Icmp;
 pub use ike::{Ike, Inside};
-pub use payloads::Meaning;
+pub use payloads::{Deleted, Meaning};
 pub use radius::Radius;
 
 use crate::observe;

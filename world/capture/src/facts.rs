@@ -51,7 +51,9 @@ pub fn method(conversation: &Conversation) -> Option<Method> {
         _ => return None,
     };
     let suite = about.ike_suite.clone().unwrap_or_default();
-    let is_known = named.is_some();
+    // Until the responder of IKEv1 has chosen, nobody knows how the two will prove themselves.
+    let is_undecided = matches!(conversation.kind, Kind::Ike { major: 1, .. }) && about.auth_method.is_none();
+    let is_known = named.is_some() && !is_undecided;
     Some(Method { name: named.unwrap_or_else(|| "ikev2".to_owned()), suite, is_known })
 }
 
@@ -192,7 +194,9 @@ fn arrives_ns(entry: &Entry) -> u64 {
 /// that moment.
 fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
     let answer = &conversation.entries[at];
-    let arrived_ns = arrives_ns(answer);
+    // RFC 2409 §5.5: the device says the last word of quick mode, and waits for nothing.
+    let is_own = answer.ends.0 == Node::Ue;
+    let arrived_ns = if is_own { answer.first_ns } else { arrives_ns(answer) };
     let left_ns = answer.fate.and_then(|_| {
         let later = conversation.entries[at..].iter();
         let mut esp = later.filter(|entry| entry.protocol == Protocol::Esp && entry.ends.0 == Node::Ue);

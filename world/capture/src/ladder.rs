@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use keytoll_engine::trace::{Fate, Node};
 
-use crate::conversation::{Conversation, Entry, Kind, Outcome};
+use crate::conversation::{Conversation, Entry, Exchanges, Kind, Outcome};
 use crate::dissect::{Content, Part};
 
 /// Columns that a ladder takes at least, whatever is asked.
@@ -52,7 +52,7 @@ impl Ladder {
             before_ns = Some(entry.at_ns);
         }
         writeln!(out)?;
-        for line in traffic(conversation) {
+        for line in exchanges(conversation).into_iter().chain(traffic(conversation)) {
             writeln!(out, "  {line}")?;
         }
         Ok(())
@@ -330,6 +330,17 @@ fn host(conversation: &Conversation, node: Node, addrs: &[keytoll_engine::Addr])
     text.push_str(&name.map(|name| format!("; {name}")).unwrap_or_default());
     text.push_str(&about.vendors.get(&node).map(|vendor| format!("; {vendor}")).unwrap_or_default());
     text
+}
+
+/// What became of the exchanges of IKEv1: `phase 1: 2 established; quick mode: 3 established, 1 refused`.
+fn exchanges(conversation: &Conversation) -> Option<String> {
+    let Exchanges { phase1, quick_mode } = conversation.exchanges?;
+    let told = [("phase 1", phase1), ("quick mode", quick_mode)].map(|(name, ends)| {
+        let ends = ends.named().into_iter().filter(|(_, count)| *count > 0);
+        let ends: Vec<String> = ends.map(|(end, count)| format!("{count} {end}")).collect();
+        (!ends.is_empty()).then(|| format!("{name}: {}", ends.join(", ")))
+    });
+    Some(told.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 /// What went over each link.

@@ -112,6 +112,11 @@ pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
     timed.or_else(|| comment.contains(DROPPED).then_some((Fate::QueueFull, Duration::ZERO)))
 }
 
+/// Whether a packet arrives as it was sent, as far as the capture says: a copy does, whatever becomes of the other one.
+pub const fn arrives(fate: Option<(Fate, Duration)>) -> bool {
+    matches!(fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
+}
+
 /// A duration as `Debug` writes it: `1.25ms`.
 fn duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|char: char| !char.is_ascii_digit() && char != '.')?;

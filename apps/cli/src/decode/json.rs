@@ -3,10 +3,11 @@
 //! ```text
 //! { "format": 1, "frames": n, "begins_s": seconds since 1970, "not_looked_into": { what: packets },
 //!   "conversations": [ { "number", "kind", "spi_i", "spi_r", "title", "outcome": { "name", "by", "why", "message", "after_ms" },
-//!       "hosts": { role: [address] }, "about": { … }, "links": [ … ], "messages": [ … ] } ] }
+//!       "hosts": { role: [address] }, "about": { … }, "links": [ … ], "messages": [ … ],
+//!       "exchanges": { "phase_1": { "established", "refused", "unanswered", "unseen" }, "quick_mode": { … } } } ] }
 //! ```
 
-use keytoll_capture::conversation::{Conversation, Entry, Kind, Outcome};
+use keytoll_capture::conversation::{Conversation, Ends, Entry, Exchanges, Kind, Outcome};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::{counts, ladder};
 use keytoll_trace::{Link, Protocol};
@@ -112,6 +113,9 @@ fn conversation(number: usize, conversation: &Conversation) -> Map<String, Value
         "links": links(conversation),
         MESSAGES: [],
     });
+    if let Some(ends) = conversation.exchanges {
+        value["exchanges"] = exchanges(ends);
+    }
     match conversation.kind {
         Kind::Ike { spi_i, spi_r, major } => {
             value["kind"] = json!(format!("ikev{major}"));
@@ -138,6 +142,14 @@ fn outcome(conversation: &Conversation, start_ns: u64) -> Value {
         value["after_ms"] = json!(ms(conversation.entries[at].at_ns.saturating_sub(start_ns)));
     }
     value
+}
+
+/// What became of the exchanges of IKEv1.
+fn exchanges(exchanges: Exchanges) -> Value {
+    let counts = |ends: Ends| -> Map<String, Value> {
+        ends.named().into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+    };
+    json!({ "phase_1": counts(exchanges.phase1), "quick_mode": counts(exchanges.quick_mode) })
 }
 
 fn about(conversation: &Conversation) -> Value {

@@ -7,7 +7,8 @@ use keytoll_engine::Addr;
 use keytoll_engine::trace::{Node, Protocol};
 use keytoll_ike::number::ExchangeType;
 
-use super::{ESP_SHOWN, Entry, Kind, Outcome, Place, Tracker, outcome};
+use super::outcome::ikev1::{Alive, Life};
+use super::{ESP_SHOWN, Entry, Kind, Place, Tracker};
 use crate::dissect::{Content, Dissected, Ike};
 use crate::packets::Passed;
 
@@ -85,16 +86,37 @@ impl Sa {
     }
 }
 
-/// Whether a message ends its IKE SA, as far as it can be read.
-fn closes(entry: &Entry) -> bool {
-    matches!(&entry.content, Content::Ike(ike) if ike.meaning.deletes.iter().any(|what| what == "IKE SA"))
+/// The two ends of a message, whoever sent it.
+fn pair_of(entry: &Entry) -> (Addr, Addr) {
+    let (from, to) = entry.addrs;
+    (from.min(to), from.max(to))
+}
+
+/// Whether the latest of these ISAKMP SAs, each of which replaced the one before, is replaced by one that began then.
+fn is_replaced_by(line: &[Life], newer: &Life, begins_ns: u64) -> bool {
+    let has_child = line.first().and_then(|life| life.established_ns).is_some_and(|ns| ns < begins_ns);
+    let asks_at_once = newer.asks_after_ns().is_some_and(|ns| ns <= AT_ONCE_NS);
+    has_child
+        && !asks_at_once
+        && match line.iter().map(|life| life.is_alive_at(begins_ns)).max() {
+            Some(Alive::Certainly) => true,
+            // Somebody who has forgotten everything asks for a child once phase 1 is over, as long as anybody repeats anything.
+            Some(Alive::Perhaps) => {
+                newer.whole_ns.is_some() && newer.asks_after_ns().is_none_or(|ns| ns > REPEATED_NS)
+            }
+            Some(Alive::No) | None => false,
+        }
 }
 
 /// A first quick mode later than this after phase 1 is not what the phase 1 was for: RFC 2409 §5.5 is asked for as soon as
 /// both sides are proved, or repeated after some seconds.
 const AT_ONCE_NS: u64 = 10_000_000_000;
+/// Nobody repeats a message for longer than this: 165 s are strongSwan's, and ours.
+const REPEATED_NS: u64 = 200_000_000_000;
 /// More ports of one host are not remembered.
 const PORTS_MAX: usize = 16;
+/// More SPIs of ESP are not remembered.
+const CHILDREN_MAX: usize = 65_536;
 /// More EAP packets are not remembered.
 const EAP_MAX: usize = 65_536;
 /// A longer EAP packet is told apart by its beginning.
@@ -183,14 +205,16 @@ impl Tracker {
             self.ike.sas.insert(spi_i, sa);
         }
         let sa = self.ike.sas.get_mut(&spi_i)?;
-        sa.begun |= !is_first && ike.exchange != IKE_SA_INIT;
+        let from_initiator = if ike.major == 2 { ike.from_initiator } else { sa.is_from_initiator(from, to) };
+        // RFC 2408 §4.1.1: whoever says something new has its answer, and will not ask again.
+        sa.begun |= !is_first && ike.exchange != IKE_SA_INIT && (ike.major == 2 || from_initiator);
         if ike.spis.1 != 0
             && let Kind::Ike { spi_i: first, spi_r, .. } = &mut self.conversations[sa.conversation].kind
             && (*first, *spi_r) == (spi_i, 0)
         {
             *spi_r = ike.spis.1;
         }
-        Some(if ike.major == 2 { ike.from_initiator } else { sa.is_from_initiator(from, to) })
+        Some(from_initiator)
     }
 
     /// Whether a first request like this one waits for an answer: then it is another try, not another SA.
@@ -220,7 +244,7 @@ impl Tracker {
                 }
             }
         }
-        if let Some(spi) = ike.meaning.child_spi {
+        if let Some(spi) = ike.meaning.child_spi.filter(|_| self.ike.children.len() < CHILDREN_MAX) {
             self.ike.children.insert((passed.datagram.from.ip, spi), place.0);
         }
         // RFC 7296 §2.18: the new IKE SA's initiator is who asks for it.
@@ -233,30 +257,24 @@ impl Tracker {
     /// RFC 2409 §5.5: an ISAKMP SA that replaces another has a phase 1 of its own, and no child to ask for: those of the old
     /// one are still there. It belongs to the authentication that the old one was for.
     pub(super) fn join_rekeyed(&mut self) {
-        let mut latest: BTreeMap<(IpAddr, IpAddr), usize> = BTreeMap::new();
+        let mut lines: BTreeMap<usize, Vec<Life>> = BTreeMap::new();
+        let mut latest: BTreeMap<(Addr, Addr), usize> = BTreeMap::new();
         for number in 0..self.conversations.len() {
             let building = &self.conversations[number];
             let (Kind::Ike { major: 1, .. }, Some(first)) = (building.kind, building.entries.first()) else {
                 continue;
             };
-            let (from, to) = (first.addrs.0.ip, first.addrs.1.ip);
-            let pair = (from.min(to), from.max(to));
-            let older = latest.get(&pair).copied().filter(|older| self.is_rekeyed_by(*older, number));
-            match older {
-                Some(older) => self.join_to(older, number, from),
-                None => _ = latest.insert(pair, number),
+            let life = Life::of(&building.entries);
+            let older = latest.get(&pair_of(first)).copied();
+            let older = older.filter(|older| is_replaced_by(&lines[older], &life, first.first_ns));
+            let line = older.unwrap_or(number);
+            latest.extend(building.entries.iter().map(|entry| (pair_of(entry), line)));
+            lines.entry(line).or_default().push(life);
+            if older.is_some() {
+                let from = first.addrs.0.ip;
+                self.join_to(line, number, from);
             }
         }
-    }
-
-    fn is_rekeyed_by(&self, older: usize, newer: usize) -> bool {
-        let [older, newer] = [older, newer].map(|number| &self.conversations[number]);
-        let Some(first_ns) = newer.entries.first().map(|first| first.first_ns) else { return false };
-        let Some(quick_after_ns) = outcome::ikev1::first_quick_mode_ns(&newer.entries) else { return false };
-        let Outcome::Established(at) = outcome::of(older.kind, &older.entries) else { return false };
-        let is_closed = older.entries.iter().any(|entry| entry.at_ns < first_ns && closes(entry));
-        // Who wants a child asks for it at once.
-        quick_after_ns.is_none_or(|ns| ns > AT_ONCE_NS) && older.entries[at].at_ns < first_ns && !is_closed
     }
 
     /// The newer SA's first message came from `initiator`, who may be the gateway.
@@ -274,6 +292,10 @@ impl Tracker {
         let (from, to) = (passed.datagram.from.ip, passed.datagram.to.ip);
         let known = self.ike.children.get(&(to, esp.spi)).copied().or_else(|| self.ike.between(from, to));
         let Some(conversation) = known.or_else(|| self.begin(Kind::Esp)) else { return };
+        // Without keys nobody says whose an SPI is; the SA that is there when it is first seen is there before its successors.
+        if self.ike.children.len() < CHILDREN_MAX {
+            self.ike.children.entry((to, esp.spi)).or_insert(conversation);
+        }
         if known.is_none() {
             self.ike.pairs.insert((from.min(to), from.max(to)), conversation);
             self.ike.gateways.insert(conversation, to);

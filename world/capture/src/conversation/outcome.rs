@@ -47,7 +47,7 @@ pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
     let entries = &entries[..entries.len().min(DECIDING_MAX)];
     match kind {
         Kind::Ike { major: 2, .. } => ike(entries),
-        Kind::Ike { .. } => ikev1::outcome(entries),
+        Kind::Ike { spi_i, .. } => ikev1::outcome(spi_i, entries),
         Kind::Radius => radius(entries),
         Kind::Diameter | Kind::Esp | Kind::Unreadable => Outcome::Unknown,
     }

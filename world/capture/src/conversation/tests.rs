@@ -5,6 +5,7 @@ use keytoll_ike::number::{ExchangeType, NotifyType, PayloadType};
 use keytoll_ike::wire::{Encrypted, Flags, Header, MessageBuilder, Nonce, Notify, Payload};
 
 use super::*;
+use crate::remarks::Remarks;
 
 const UE: &str = "10.0.0.1";
 const GW: &str = "10.0.0.2";
@@ -17,6 +18,8 @@ struct Wire {
     tracker: Tracker,
     at_ms: u64,
     frame: u64,
+    /// What the file says of the next packets.
+    comment: Option<String>,
 }
 
 impl Wire {
@@ -37,7 +40,7 @@ impl Wire {
             wire_bytes,
             datagram,
             cut: None,
-            comment: None,
+            comment: self.comment.clone(),
         });
         self
     }
@@ -256,40 +259,68 @@ fn ports_tell_two_nodes_of_one_address_apart() {
     assert_eq!(senders, [Node::Ue, Node::Gw].repeat(3));
 }
 
-/// Messages of IKEv1 as `I:main`, `R:quick/7`, `I:info`, `again` for the one before once more.
+/// Messages of IKEv1 as `I:main`, `R:quick/7`, `I:info`; `again` for the one before once more, `#3` for the fourth;
+/// `I:main!` is lost, and everything in such a script says what becomes of it; `later` lets time pass, `I:esp/9` is a packet
+/// of a child.
 fn isakmp(wire: &mut Wire, cookie: u8, script: &str) {
-    let mut last = None;
-    for (number, word) in (0_u8..).zip(script.split_whitespace()) {
-        if word != "again" {
-            let (side, exchange) = word.split_once(':').unwrap();
-            let (exchange, id) = exchange.split_once('/').unwrap_or((exchange, "0"));
-            let exchange = match exchange {
-                "main" => 2,
-                "aggressive" => 4,
-                "info" => 5,
-                "quick" => 32,
-                other => panic!("{other}"),
-            };
-            let id = if exchange == 5 { 1000 + u32::from(number) } else { id.parse().unwrap() };
-            let mut message = ikev1(if last.is_none() && exchange != 5 { 0 } else { 8 }, exchange, id);
-            message[7] = cookie;
-            // What is encrypted differs, and is not opened.
-            let is_sealed = exchange == 5 || exchange == 32;
-            message[19] = u8::from(is_sealed);
-            message.extend_from_slice(&[number; 16]);
-            message[27] += 16;
-            last = Some((side == "I", message));
+    let says_fates = script.contains('!');
+    let mut said: Vec<(bool, Vec<u8>)> = Vec::new();
+    for word in script.split_whitespace() {
+        let (word, fate) = word.strip_suffix('!').map_or((word, Fate::Delivered), |word| (word, Fate::Lost));
+        if word == "later" {
+            wire.at_ms += 5000;
+            continue;
         }
-        let (is_initiator, message) = last.clone().unwrap();
+        let repeated = match word.strip_prefix('#') {
+            Some(number) => Some(number.parse().unwrap()),
+            None => (word == "again").then(|| said.len() - 1),
+        };
+        let number = repeated.unwrap_or(said.len());
+        if repeated.is_none() {
+            said.push(ikev1_of(word, cookie, said.len() as u8));
+        }
+        let (is_initiator, message) = said[number].clone();
         let ends = if is_initiator { (UE, GW) } else { (GW, UE) };
-        wire.pass(Protocol::Ike, (ends.0, 500), (ends.1, 500), message);
+        let transit = Duration::from_millis(5);
+        let remark = || Remarks::default().remark(Node::Ue, 0, Protocol::Ike, fate, transit);
+        wire.comment = says_fates.then(remark);
+        let (protocol, port) = if word.contains("esp") { (Protocol::Esp, 0) } else { (Protocol::Ike, 500) };
+        wire.pass(protocol, (ends.0, port), (ends.1, port), message);
     }
 }
 
-fn isakmp_outcome(script: &str) -> Outcome {
+/// Who sends a message, and the message.
+fn ikev1_of(word: &str, cookie: u8, number: u8) -> (bool, Vec<u8>) {
+    let (side, exchange) = word.split_once(':').unwrap();
+    let (exchange, id) = exchange.split_once('/').unwrap_or((exchange, "0"));
+    let id: u32 = id.parse().unwrap();
+    let exchange = match exchange {
+        "main" => 2,
+        "aggressive" => 4,
+        "info" => 5,
+        "quick" => 32,
+        "esp" => return (side == "I", [id.to_be_bytes(), [0, 0, 0, number]].concat()),
+        other => panic!("{other}"),
+    };
+    let id = if exchange == 5 { 1000 + u32::from(number) } else { id };
+    let mut message = ikev1(if number == 0 && exchange != 5 { 0 } else { 8 }, exchange, id);
+    message[7] = cookie;
+    // What is encrypted differs, and is not opened.
+    let is_sealed = exchange == 5 || exchange == 32;
+    message[19] = u8::from(is_sealed);
+    message.extend_from_slice(&[number; 16]);
+    message[27] += 16;
+    (side == "I", message)
+}
+
+fn isakmp_conversations(script: &str) -> Vec<Conversation> {
     let mut wire = Wire::default();
     isakmp(&mut wire, 1, script);
-    let mut conversations = wire.tracker.finish();
+    wire.tracker.finish()
+}
+
+fn isakmp_outcome(script: &str) -> Outcome {
+    let mut conversations = isakmp_conversations(script);
     assert_eq!(conversations.len(), 1, "{script}");
     conversations.remove(0).outcome
 }
@@ -318,6 +349,90 @@ fn ikev1_is_judged_by_whose_turn_it_was() {
         isakmp_outcome("I:aggressive R:aggressive I:aggressive I:quick/1 R:quick/1 I:quick/1"),
         Outcome::Established(5)
     );
+}
+
+#[test]
+fn messages_of_ikev1_come_again_and_are_lost() {
+    let check = |script: &str, wanted: Outcome| assert_eq!(isakmp_outcome(script), wanted, "{script}");
+    let children = "I:quick/1 R:quick/1 I:quick/1";
+    // RFC 2408 §4.1.1: the first message is asked again after its answer has passed, until its sender goes on.
+    check(
+        &format!("I:main R:main #0 #1 #0 #1 I:main R:main I:main R:main {children}"),
+        Outcome::Established(12),
+    );
+    check(&format!("I:aggressive R:aggressive #0 #1 I:aggressive {children}"), Outcome::Established(7));
+    // The device is satisfied once it has said the last message; the other side may never hear it.
+    check(&format!("{MAIN} I:quick/1 R:quick/1 I:quick/1! #7 #8! I:info"), Outcome::Established(8));
+    // A message that is lost is no turn, and neither are its repetitions.
+    check("I:main! again again!", Outcome::Unanswered(2));
+    check("I:main R:main! #0 #1! #0", Outcome::Unanswered(4));
+    check(&format!("I:main R:main! #0 #1 I:main R:main I:main R:main {children}"), Outcome::Established(10));
+    // The answer to the fifth message passes, and is asked for again and again.
+    check(&format!("{MAIN} #4 #5 #4"), Outcome::Unanswered(8));
+    check(&format!("{MAIN} #4 #5 {children}"), Outcome::Established(10));
+}
+
+/// Somebody who captures at the gateway does not see what is lost on its way there.
+#[test]
+fn what_a_capture_lacks_is_not_held_against_anybody() {
+    let check = |rest: &str, wanted: Outcome| {
+        assert_eq!(isakmp_outcome(&format!("{MAIN} I:quick/1 R:quick/1 {rest}")), wanted, "{rest}");
+    };
+    let sealed = Outcome::Failed { by: Node::Ue, why: outcome::ikev1::SEALED.to_owned(), at: 8 };
+    check("I:info", sealed.clone());
+    // It may have said the last message long ago, and this may be a DELETE.
+    check("later I:info", Outcome::Unanswered(7));
+    // What goes through the child shows that it is there.
+    check("I:esp/77 later I:info", Outcome::Established(8));
+    check("R:esp/77 I:info", Outcome::Failed { by: Node::Ue, why: outcome::ikev1::SEALED.to_owned(), at: 9 });
+}
+
+#[test]
+fn exchanges_of_ikev1_are_counted_by_what_became_of_them() {
+    let check = |script: &str, phase1: [u32; 4], quick_mode: [u32; 4]| {
+        let exchanges = isakmp_conversations(script)[0].exchanges.unwrap();
+        let counts = |ends: Ends| ends.named().map(|(_, count)| count);
+        assert_eq!(
+            (counts(exchanges.phase1), counts(exchanges.quick_mode)),
+            (phase1, quick_mode),
+            "{script}"
+        );
+    };
+    let child = "I:quick/1 R:quick/1 I:quick/1";
+    check(&format!("{MAIN} {child} I:quick/2 R:quick/2 I:quick/2 I:info"), [1, 0, 0, 0], [2, 0, 0, 0]);
+    // Without keys nobody knows what an informational message says.
+    check(&format!("{MAIN} I:quick/1 R:info {}", child.replace('1', "2")), [1, 0, 0, 0], [1, 0, 0, 1]);
+    check(&format!("{MAIN} I:quick/1 again"), [1, 0, 0, 0], [0, 0, 1, 0]);
+    check("I:main again", [0, 0, 1, 0], [0; 4]);
+    check("I:main R:main", [0, 0, 0, 1], [0; 4]);
+    // RFC 2409 §5.4: what refuses quick mode may refuse the last message of aggressive mode.
+    let aggressive = "I:aggressive R:aggressive I:aggressive";
+    check(&format!("{aggressive} I:quick/1 R:info"), [0, 0, 0, 1], [0, 0, 0, 1]);
+    check(&format!("{aggressive} I:quick/1 R:quick/1 I:info"), [1, 0, 0, 0], [0, 0, 0, 1]);
+}
+
+/// The old SA is still there, as what comes of it afterwards shows.
+#[test]
+fn an_isakmp_sa_that_should_replace_another_and_never_does_is_no_authentication() {
+    let conversations = |last: &str| {
+        let mut wire = Wire::default();
+        isakmp(&mut wire, 1, &format!("{MAIN} I:quick/1 R:quick/1 I:quick/1 I:esp/9"));
+        isakmp(&mut wire, 2, "later I:main again R:main later #0");
+        if !last.is_empty() {
+            isakmp(&mut wire, 1, last);
+        }
+        wire.tracker.finish()
+    };
+    for last in ["I:info", "I:esp/9"] {
+        let found = conversations(last);
+        assert_eq!(found.len(), 1, "{last}");
+        assert_eq!(found[0].outcome, Outcome::Established(8));
+        let exchanges = found[0].exchanges.unwrap();
+        assert_eq!((exchanges.phase1.established, exchanges.phase1.unanswered), (1, 1));
+    }
+    let found = conversations("");
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1].outcome, Outcome::Unanswered(3));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! IKEv2 messages: RFC 7296 §3.1 and §3.14, RFC 7383 §2.5. With keys the Encrypted payload is opened, fragments put together.
 
-use keytoll_engine::trace::{Fate, Protocol, names};
+use keytoll_engine::trace::{Protocol, names};
 use keytoll_engine::wire::Reader;
 use keytoll_ike::number::{NotifyType, PayloadType};
 use keytoll_ike::v2::fragment::Progress;
@@ -101,8 +101,7 @@ impl Dissector {
                 ike.fragment = Some((part.number, part.total));
             }
             // What never arrives completes nothing.
-            let fate = passed.comment.as_deref().and_then(remarks::fate);
-            let arrives = matches!(fate, None | Some((Fate::Delivered, _)));
+            let arrives = remarks::arrives(passed.comment.as_deref().and_then(remarks::fate));
             if arrives || ike.fragment.is_none() {
                 self.open(bytes, &seen, ike, dissected);
             } else {

@@ -1,6 +1,6 @@
 //! IKEv1 messages: RFC 2408 §3, RFC 2409 §5, RFC 2407 §4.6. With the key of the ISAKMP SA the encrypted ones are opened.
 
-use keytoll_engine::trace::{Fate, names};
+use keytoll_engine::trace::names;
 use keytoll_ike::number::{IdKind, ProtocolId};
 use keytoll_ike::v1::overheard::{NotOpened, Overheard};
 use keytoll_ike::v1::proposal::{Phase1Transform, Phase2Transform};
@@ -8,7 +8,7 @@ use keytoll_ike::v1::wire::{Delete, Identification, Message, Payload, SecurityAs
 use keytoll_ike::wire::Header;
 
 use super::ike::{Ike, Inside};
-use super::payloads::{Meaning, identity, vendor};
+use super::payloads::{Deleted, Meaning, identity, vendor};
 use super::{Dissected, Dissector, OPEN_MAX, Part, short_hex};
 use crate::packets::Passed;
 use crate::remarks;
@@ -63,8 +63,7 @@ impl Dissector {
             return;
         };
         // What never arrives moves nobody's IV.
-        let fate = passed.comment.as_deref().and_then(remarks::fate);
-        let arrives = matches!(fate, None | Some((Fate::Delivered, _)));
+        let arrives = remarks::arrives(passed.comment.as_deref().and_then(remarks::fate));
         let mut overheard = std::mem::take(self.overheard(ike.spis));
         match overheard.open(message, &key, arrives, &mut self.crypto) {
             Ok(opened) => {
@@ -115,7 +114,10 @@ impl Meaning {
             Payload::Certificate(_) => self.certificates += 1,
             Payload::Hash(_) | Payload::Signature(_) => self.has_auth = true,
             Payload::Notify(notify) => self.notifies.push(notify.kind),
-            Payload::Delete(delete) => self.deletes.extend(deleted(delete)),
+            Payload::Delete(delete) => {
+                self.deletes.extend(delete.cookies().map(|_| Deleted::IkeSa));
+                self.deletes.extend(delete.child_spis().map(Deleted::Child));
+            }
             Payload::VendorId(id) => self.vendor = vendor(id).or(self.vendor),
             _ => {}
         }

@@ -36,8 +36,8 @@ pub struct Meaning {
     pub new_ike_spi: Option<u64>,
     /// The sender's ESP SPI.
     pub child_spi: Option<u32>,
-    /// What SAs end: `IKE SA`, `ESP 0x01020304`.
-    pub deletes: Vec<String>,
+    /// What SAs end.
+    pub deletes: Vec<Deleted>,
     /// The device's inner address.
     pub address: Option<IpAddr>,
     /// The certificate chain, DER.
@@ -48,6 +48,15 @@ pub struct Meaning {
     pub proof: Option<AuthenticationMethod>,
     /// The payload types in the order they were read, those inside encryption included.
     pub kinds: Payloads,
+}
+
+/// What a DELETE ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// The IKE SA that it is protected by, or the ISAKMP SA with some cookies.
+    IkeSa,
+    /// The SA that its sender receives on with this SPI.
+    Child(u32),
 }
 
 impl Meaning {
@@ -66,11 +75,9 @@ impl Meaning {
             Payload::Authentication(_) => self.has_auth = true,
             Payload::Notify(notify) => self.notifies.push(notify.kind),
             Payload::Delete(delete) if delete.protocol == ProtocolId::IKE => {
-                self.deletes.push("IKE SA".to_owned());
+                self.deletes.push(Deleted::IkeSa);
             }
-            Payload::Delete(delete) => {
-                self.deletes.extend(delete.spis().map(|spi| format!("{} {spi:#010x}", delete.protocol)));
-            }
+            Payload::Delete(delete) => self.deletes.extend(delete.spis().map(Deleted::Child)),
             Payload::Configuration(config) => self.address = inner_address(config).or(self.address),
             Payload::Eap(eap) => self.eap = Some(eap.message.to_vec()),
             Payload::VendorId(id) => self.vendor = vendor(id.data).or(self.vendor),
