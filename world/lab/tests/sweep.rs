@@ -342,7 +342,7 @@ impl Excuses {
         let predecessor = self.predecessors.get(&spi);
         // Who has answered a rekey takes the new child for good when the old one is deleted.
         let sa = child.or_else(|| self.children.get(predecessor?));
-        let is_unconfirmed = is_v1 && child.is_none() && (self.unconfirmed || predecessor.is_some());
+        let is_unconfirmed = is_v1 && child.is_none() && self.unconfirmed;
         is_unconfirmed || sa.is_some_and(|sa| self.silent.contains(sa))
     }
 }

@@ -469,7 +469,7 @@ fn a_child_is_replaced_once_however_often_that_is_asked_for() {
                 bench.command(side, Command::RekeyChild(sa, child));
                 bench.run_for(Duration::from_millis(5));
             }
-            bench.run_for(seconds(50));
+            bench.run_for(seconds(80));
             bench.assert_agreement();
             let up = |event: &&Event| matches!(event, Event::ChildRekeyed { .. });
             assert_eq!(bench.i.events.iter().filter(up).count(), 1, "{lost} lost\n{}", bench.ladder);
@@ -535,7 +535,7 @@ fn both_replace_a_child_at_once_in_bad_weather_and_one_is_left() {
                         bench.command(side, Command::RekeyChild(sa, child));
                         bench.run_for(Duration::from_millis(pause_ms));
                     }
-                    bench.run_for(seconds(40));
+                    bench.run_for(seconds(80));
                     let told = (fault, first, pause_ms, nth);
                     assert_eq!(bench.disagreement(), None, "{told:?}\n{}", bench.ladder);
                     assert_eq!(bench.i.books.all_children().len(), 1, "{told:?}\n{}", bench.ladder);

@@ -26,6 +26,8 @@ const LIFETIME: Duration = seconds(900);
 const CHILD_LIFETIME: Duration = seconds(500);
 /// Both lifetimes, the responder's grace, and the last repetitions.
 const CALM: Duration = seconds(2000);
+/// Longer than one of them is kept.
+const REPLACED: Duration = seconds(70);
 
 /// A message is sent once, repeated by its timer, and said again to who asks again.
 const SENDINGS_MAX: usize = 1 + 5 + 16;
@@ -161,7 +163,15 @@ fn conversation(
         }
     });
     storm::calm(&mut bench, CALM);
-    assert_eq!(bench.disagreement_of_books(), None, "after the storm");
+    // A child that was replaced is kept for a minute by who cannot know that the other side has closed it.
+    let agree = |bench: &mut Bench| bench.disagreement_of_books().is_none();
+    let in_the_end = (0..REPLACED.as_secs()).any(|_| {
+        agree(&mut bench) || {
+            bench.run_for(seconds(1));
+            false
+        }
+    });
+    assert!(in_the_end, "after the storm: {:?}", bench.disagreement_of_books());
     storm::assert_named(&mut bench, &FAILURES);
     assert_repetitions_end(&bench);
     storm::close(&mut bench);

@@ -49,8 +49,8 @@ const SEEN_MAX: usize = 65_536;
 const OVERLAP: Duration = Duration::from_secs(5);
 
 /// How long they are kept by who sent the last message of quick mode, if the peer neither uses the new ones nor asks for that
-/// message again: by then it would have done so three times.
-const UNHEARD: Duration = Duration::from_secs(30);
+/// message again: by then it would have done so four times.
+const UNHEARD: Duration = Duration::from_secs(60);
 
 /// How long a responder waits beyond the lifetime before it closes the SA itself: time for the initiator to do so.
 const LIFETIME_GRACE: Duration = Duration::from_secs(30);
