@@ -26,7 +26,7 @@ pub struct Config {
     /// A peer gets no more children under one IKE SA. Those that are being replaced do not count, up to as many again; in IKEv1
     /// they do.
     pub children_max: usize,
-    /// An initiator that proved who it is has no more IKE SAs; of more the oldest is closed. Two are needed to authenticate
+    /// An initiator that proved who it is has no more IKE SAs under one connection; of more the oldest is closed. Two are needed to authenticate
     /// again before the first one ends.
     pub ike_sas_max: usize,
     /// RFC 7383, if at all.

@@ -161,7 +161,7 @@ impl HalfOpenTable {
 
 /// Of whom an address is one of many.
 // RFC 8019 §4.2: whoever has one IPv6 address has a whole prefix of them, so that limits are for prefixes.
-fn origin(ip: IpAddr) -> IpAddr {
+pub(crate) fn origin(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.into(),
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),

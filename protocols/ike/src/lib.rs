@@ -16,6 +16,7 @@ mod half_open;
 mod lent;
 mod nat;
 pub mod number;
+mod peers;
 mod peers_spis;
 mod reveal;
 mod role;

@@ -22,9 +22,10 @@ use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
+use crate::peers::{Parting, Peer, Peers};
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
-use crate::wire::{Header, Identity};
+use crate::wire::Header;
 
 /// An IKEv1 endpoint, initiator and responder at once.
 #[derive(Debug)]
@@ -58,23 +59,27 @@ pub(super) struct Shared {
     pub(super) deeds: VecDeque<Deed>,
     /// Established SAs by their peer's address.
     peers: BTreeSet<(IpAddr, u64)>,
+    /// Those of each peer that it has begun.
+    counts: Peers,
 }
 
 /// What one SA wants done to others.
 #[derive(Debug)]
 pub(super) enum Deed {
     /// It is established in place of this one: children move over, and the old one is closed.
-    TakeOver { old: u64, new: u64, identity: Identity },
+    TakeOver { old: u64, new: u64, peer: Peer },
     /// What was to replace this one has ended before it did.
     KeepOn { old: u64 },
     /// It is established; whether in place of another one, what comes next tells.
-    Announce { new: u64, identity: Identity },
+    Announce { new: u64, peer: Peer },
     /// It stands beside another one with this peer, and nothing came next.
-    Succeed { new: u64, identity: Identity },
+    Succeed { new: u64, peer: Peer },
     /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
-    InitialContact { new: u64, identity: Identity },
+    InitialContact { new: u64, peer: Peer },
     /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
-    Inherit { old: u64, identity: Identity, ip: IpAddr, estate: Estate },
+    Inherit { old: u64, peer: Peer, ip: IpAddr, estate: Estate },
+    /// Its peer has too many, and it is the oldest.
+    Part(u64),
 }
 
 /// What an SA works with while it handles one input.
@@ -116,6 +121,7 @@ impl Shared {
             born: Vec::new(),
             deeds: VecDeque::new(),
             peers: BTreeSet::new(),
+            counts: Peers::default(),
         }
     }
 
@@ -365,26 +371,29 @@ impl Endpoint {
 
     fn act(&mut self, deed: Deed, cx: &mut Ctx<'_>) {
         match deed {
-            Deed::TakeOver { old, new, identity } => self.take_over(old, new, &identity, cx),
+            Deed::TakeOver { old, new, peer } => self.take_over(old, new, &peer, cx),
             Deed::KeepOn { old } => {
                 self.with_sa(old, cx, Sa::is_not_replaced);
             }
-            Deed::Announce { new, identity } => self.announce(new, &identity, cx),
-            Deed::Succeed { new, identity } => self.succeed(new, &identity, cx),
-            Deed::InitialContact { new, identity } => self.forget_others(new, &identity, cx),
-            Deed::Inherit { old, identity, ip, estate } => self.inherit(old, (ip, &identity), estate, cx),
+            Deed::Announce { new, peer } => self.announce(new, &peer, cx),
+            Deed::Succeed { new, peer } => self.succeed(new, &peer, cx),
+            Deed::InitialContact { new, peer } => self.forget_others(new, &peer, cx),
+            Deed::Inherit { old, peer, ip, estate } => self.inherit(old, (ip, &peer), estate, cx),
+            Deed::Part(oldest) => {
+                self.with_sa(oldest, cx, |sa, env| sa.on_task(Task::Delete(Reason::Replaced), env));
+            }
         }
     }
 
     /// The peer has closed an SA that had children.
-    fn inherit(&mut self, old: u64, peer: (IpAddr, &Identity), estate: Estate, cx: &mut Ctx<'_>) {
+    fn inherit(&mut self, old: u64, peer: (IpAddr, &Peer), estate: Estate, cx: &mut Ctx<'_>) {
         match self.heir(old, peer, cx.now) {
             Some(new) => self.move_in(old, new, estate, cx),
             None => estate.close(SaId(old), Reason::Deleted, &mut Env { shared: &mut self.shared, cx }),
         }
     }
 
-    fn take_over(&mut self, old: u64, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+    fn take_over(&mut self, old: u64, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(Core { route, begun, .. }) = self.sas.get_mut(&new).map(|sa| {
             sa.core.replaces = None;
             &sa.core
@@ -396,7 +405,7 @@ impl Endpoint {
         let (ip, begun) = (route.remote.ip, *begun);
         let mut others = self.shared.others(ip, new);
         others.retain(|it| *it != old);
-        let rival = others.iter().copied().find(|it| self.is_rival(*it, identity, begun));
+        let rival = others.iter().copied().find(|it| self.is_rival(*it, peer, begun));
         if self.sas.contains_key(&old) {
             let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
             let estate = self.retire(old, cx);
@@ -423,15 +432,15 @@ impl Endpoint {
         stays
     }
 
-    fn is_rival(&self, cookie: u64, identity: &Identity, begun: Time) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(identity, self.wants_children(sa), begun))
+    fn is_rival(&self, cookie: u64, peer: &Peer, begun: Time) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(peer, self.wants_children(sa), begun))
     }
 
     /// Who has the children of an SA that the peer has closed.
-    fn heir(&self, old: u64, (ip, identity): (IpAddr, &Identity), now: Time) -> Option<u64> {
+    fn heir(&self, old: u64, (ip, peer): (IpAddr, &Peer), now: Time) -> Option<u64> {
         let claim = |cookie: u64| {
             let sa = self.sas.get(&cookie)?;
-            Some((sa.claim(old, identity, self.wants_children(sa), now)?, cookie))
+            Some((sa.claim(old, peer, self.wants_children(sa), now)?, cookie))
         };
         self.shared.others(ip, old).into_iter().filter_map(claim).max().map(|(_, cookie)| cookie)
     }
@@ -444,21 +453,21 @@ impl Endpoint {
         self.sas.get(&cookie).is_some_and(|sa| sa.is_heir_of(old))
     }
 
-    fn is_with(&self, cookie: u64, identity: &Identity) -> bool {
-        self.sas.get(&cookie).and_then(|sa| sa.peer()) == Some(identity)
+    fn is_with(&self, cookie: u64, peer: &Peer) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| sa.is_with(peer))
     }
 
-    fn announce(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+    fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
-        let alone = !self.shared.others(ip, new).into_iter().any(|it| self.is_with(it, identity));
+        let alone = !self.shared.others(ip, new).into_iter().any(|it| self.is_with(it, peer));
         self.with_sa(new, cx, |sa, env| sa.announce(alone, env));
     }
 
-    fn succeed(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+    fn succeed(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
         for old in self.shared.others(ip, new) {
             let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
-            if is_known && self.is_with(old, identity) {
+            if is_known && self.is_with(old, peer) {
                 let estate = self.retire(old, cx);
                 self.move_in(old, new, estate, cx);
             }
@@ -483,10 +492,10 @@ impl Endpoint {
         self.keep(heir);
     }
 
-    fn forget_others(&mut self, new: u64, identity: &Identity, cx: &mut Ctx<'_>) {
+    fn forget_others(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
         for old in self.shared.others(ip, new) {
-            if self.is_with(old, identity) {
+            if self.is_with(old, peer) {
                 self.with_sa(old, cx, Sa::forget);
             }
         }
@@ -515,6 +524,7 @@ impl Endpoint {
             }
         }
         self.list(&mut sa);
+        self.count_for_peer(&mut sa);
         if matches!(sa.state, State::Gone) {
             // However it ended, it has replaced nobody.
             return self.shared.deeds.extend(sa.core.replaces.map(|old| Deed::KeepOn { old }));
@@ -526,6 +536,26 @@ impl Endpoint {
         }
         self.count += 1;
         self.sas.insert(sa.cookie(), sa);
+    }
+
+    /// Keeps how many established SAs each peer has that it has begun, but for those that may take the place of another one.
+    // RFC 8019 §5: no peer has more than its share.
+    fn count_for_peer(&mut self, sa: &mut Sa) {
+        let (cookie, Shared { counts, deeds, config, .. }) = (sa.cookie(), &mut self.shared);
+        match (sa.peer().cloned(), sa.core.counted.take()) {
+            (None, Some(peer)) => drop(counts.leaves(&peer, cookie)),
+            (Some(identity), None) if sa.core.is_of_peer && !sa.is_unannounced() => {
+                let peer = Arc::new(Peer::named(sa.core.connection, identity));
+                for parting in counts.arrives(&peer, cookie, config.ike_sas_max, false) {
+                    // A DELETE is not answered: whoever had to go before is gone.
+                    if let Parting::Delete(oldest) = parting {
+                        deeds.push_back(Deed::Part(oldest));
+                    }
+                }
+                sa.core.counted = Some(peer);
+            }
+            (_, counted) => sa.core.counted = counted,
+        }
     }
 
     /// Keeps the list of established SAs by address.
@@ -552,6 +582,7 @@ impl Endpoint {
             self.shared.deeds.extend(self.lent.1.take().map(|old| Deed::KeepOn { old }));
             // Rare enough to look through the whole list.
             self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
+            self.shared.counts.lost(sa.0);
         }
         self.shared.born.clear();
         let env = &mut Env { shared: &mut self.shared, cx };

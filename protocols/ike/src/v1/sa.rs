@@ -21,6 +21,7 @@ use crate::event::{Reason, SaId};
 use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::nat::Nat;
+use crate::peers::Peer;
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Header, Identity};
@@ -59,6 +60,10 @@ pub(super) struct Core {
     /// Where the peer was when phase 1 began; behind a NAT its route may change later.
     pub(super) met_at: IpAddr,
     pub(super) connection: usize,
+    /// The peer has begun it, or the first of those whose place it has taken.
+    pub(super) is_of_peer: bool,
+    /// The peer that it is counted for.
+    pub(super) counted: Option<Arc<Peer>>,
     pub(super) nat: Nat,
     /// Our last message of phase 1.
     pub(super) last: Option<Sent>,
@@ -145,6 +150,11 @@ impl Core {
         }
     }
 
+    /// Whoever has proved this identity.
+    pub(super) fn peer_named(&self, identity: &Identity) -> Peer {
+        Peer::named(self.connection, identity.clone())
+    }
+
     /// The same as the SPI of notifications.
     pub(super) fn cookie_bytes(&self) -> [u8; 16] {
         let (initiator, responder) = self.cookies();
@@ -205,6 +215,11 @@ impl Sa {
             State::Established(sa) => Some(sa.peer()),
             _ => None,
         }
+    }
+
+    /// Whether it is established with this peer.
+    pub(super) fn is_with(&self, peer: &Peer) -> bool {
+        self.peer().is_some_and(|identity| peer.is(self.core.connection, identity))
     }
 
     /// Whether it is a responder's of which nothing has come that shows that the initiator receives.
@@ -333,15 +348,15 @@ impl Sa {
 
     /// Whether the peer may have begun it in the place of another SA between us, which we have been replacing since
     /// `begun`; `childless`: without children it serves for nothing else, if it is not older.
-    pub(super) fn is_rival(&self, identity: &Identity, childless: bool, begun: Time) -> bool {
+    pub(super) fn is_rival(&self, peer: &Peer, childless: bool, begun: Time) -> bool {
         let State::Established(sa) = &self.state else { return false };
         let is_idle = sa.is_unannounced() || childless && sa.is_childless() && sa.since() >= begun;
-        !self.core.role.is_initiator() && is_idle && sa.peer() == identity
+        !self.core.role.is_initiator() && is_idle && self.is_with(peer)
     }
 
     /// Whether it may have the children of an `old` SA that the peer has closed, and how well: best the newest of the peer's.
     /// `childless`: without children it serves for nothing else.
-    pub(super) fn claim(&self, old: u64, identity: &Identity, childless: bool, now: Time) -> Option<Claim> {
+    pub(super) fn claim(&self, old: u64, peer: &Peer, childless: bool, now: Time) -> Option<Claim> {
         let State::Established(sa) = &self.state else { return None };
         let may = match self.core.role {
             Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
@@ -352,7 +367,7 @@ impl Sa {
             }
         };
         let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
-        (may && sa.peer() == identity).then_some(claim)
+        (may && self.is_with(peer)).then_some(claim)
     }
 
     /// Whether it has the children that this one had.

@@ -24,7 +24,6 @@ mod initiator;
 pub mod keys;
 mod nat;
 mod outbound;
-mod peers;
 mod pool;
 pub mod proposal;
 pub mod protect;

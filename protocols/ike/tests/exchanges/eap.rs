@@ -456,3 +456,24 @@ fn an_initiator_that_falls_silent_in_eap_is_forgotten_soon() {
     patient.run_for(seconds(80));
     assert_eq!(patient.r.endpoint.half_open_count(), 0, "not for ever");
 }
+
+/// An AAA server that names nobody (RFC 2865 §5.1 lets it): whoever comes from one place has no more IKE SAs, and addresses of the
+/// pool, than one with a name.
+#[test]
+fn whom_nobody_has_named_is_counted_where_it_is() {
+    let (mut i, mut r) = eap();
+    only(&mut i).request_address = true;
+    only(&mut r).remote_id = None;
+    only(&mut r).pool = Some(Pool { first: "10.0.0.1".parse().unwrap(), size: 10 });
+    let script = Script { proved: None, ..Script::success(Some("an MSK")) };
+    let mut bench = Bench::new((i, r));
+    bench.ladder.silent = true;
+    for n in 1..=14 {
+        bench.i.events.clear();
+        bench.r.events.clear();
+        bench = play(bench, &script);
+        let failed = |event: &Event| matches!(event, Event::ChildFailed(..));
+        assert!(!bench.r.events.iter().any(failed), "log-in {n} has an address");
+        assert_eq!(bench.r.books.sa_count(), n.min(4), "log-in {n}");
+    }
+}

@@ -1,9 +1,10 @@
 //! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, repetitions, children or none, addresses.
 
-use keytoll_ike::v2::config::Mode;
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_ike::v2::config::{Believe, Mode, Prove};
 use keytoll_ike::v2::{Command, Event};
 
-use crate::support::lab::{self, both, esp, ike, net, only, only_child, psk};
+use crate::support::lab::{self, Pki, both, esp, ike, net, only, only_child, psk, secret};
 use crate::support::{Bench, Side, check};
 
 #[test]
@@ -443,14 +444,14 @@ fn one_gateway_many_devices_each_with_a_key_of_its_own() {
     let names = ["a.example.org", "b.example.org"];
     let devices = names.map(|name| {
         let mut connection = lab::connection(name, lab::GATEWAY);
-        connection.local = keytoll_ike::v2::config::Prove::Psk(lab::secret(name));
-        connection.remote = keytoll_ike::v2::config::Believe::psk(lab::secret(name));
+        connection.local = Prove::Psk(secret(name));
+        connection.remote = Believe::psk(secret(name));
         connection
     });
     let (_, mut r) = psk();
     only(&mut r).remote_id = None;
     only(&mut r).remote = lab::keys_by_identity(&[(names[0], names[0]), (names[1], "somebody else's")]);
-    only(&mut r).local = keytoll_ike::v2::config::Prove::Psk(lab::secret(names[0]));
+    only(&mut r).local = Prove::Psk(secret(names[0]));
     let mut bench = Bench::new((keytoll_ike::v2::Config::new(devices.to_vec()), r));
     bench.initiate_from(Side::I, 0);
     bench.settle();
@@ -459,4 +460,24 @@ fn one_gateway_many_devices_each_with_a_key_of_its_own() {
     bench.settle();
     assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
     assert_eq!(bench.r.books.sa_count(), 1);
+}
+
+/// Whoever has the key that guests share may say that it is anybody. The IKE SA of somebody who has proved it with a certificate is
+/// none of its own, however often it comes and whatever it says of others (INITIAL_CONTACT).
+#[test]
+fn a_name_under_another_connection_is_somebody_else() {
+    let (mut i, mut r) = Pki::new(KeyKind::EcdsaP256, 2).configs();
+    let (mut guests, mut guest) = (only(&mut r).clone(), only(&mut i).clone());
+    (guests.remote_id, guests.remote) = (None, Believe::psk(secret("on the wall")));
+    guest.local = Prove::Psk(secret("on the wall"));
+    r.connections.push(guests);
+    i.connections.push(guest);
+    let mut bench = Bench::new((i, r)).established();
+    let boss = bench.r.books.only_sa();
+    for n in 1..=6 {
+        bench.initiate_from(Side::I, 1);
+        bench.settle();
+        assert!(bench.r.books.sas().contains(&boss), "after {n}\n{}", bench.ladder);
+    }
+    assert_eq!(bench.r.books.sa_count(), 1 + 4, "of the guest's own the oldest go");
 }

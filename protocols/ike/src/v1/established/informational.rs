@@ -70,8 +70,8 @@ impl Established {
                 NotifyType::R_U_THERE => self.on_probe(&notify, step, core, env),
                 NotifyType::R_U_THERE_ACK => self.on_probe_answer(&notify, env),
                 NotifyType::IPSEC_INITIAL_CONTACT => {
-                    let identity = self.peer.clone();
-                    env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, identity });
+                    let peer = core.peer_named(&self.peer);
+                    env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, peer });
                 }
                 NotifyType::RESPONDER_LIFETIME => {
                     if let Some(lifetime) = super::told_lifetime(inbound) {
@@ -90,9 +90,9 @@ impl Established {
         if self.children.is_empty() {
             return self.lost(Reason::Deleted, core, env);
         }
-        let (identity, ip) = (self.peer.clone(), core.route.remote.ip);
+        let (peer, ip) = (core.peer_named(&self.peer), core.route.remote.ip);
         let estate = Estate::of(*self);
-        env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, identity, ip, estate });
+        env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, peer, ip, estate });
         State::Gone
     }
 

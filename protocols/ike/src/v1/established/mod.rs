@@ -227,8 +227,8 @@ impl Established {
             Some(_) => sa.is_agreed(core, env),
             None if initiator => sa.stand_alone(core, env),
             None => {
-                let identity = sa.peer.clone();
-                env.shared.deeds.push_back(Deed::Announce { new: core.cookie, identity });
+                let peer = core.peer_named(&sa.peer);
+                env.shared.deeds.push_back(Deed::Announce { new: core.cookie, peer });
             }
         }
         State::Established(sa)
@@ -274,15 +274,15 @@ impl Established {
         if core.role.is_initiator() || self.is_taking_over || !self.is_childless() {
             return self.announce_now(core, env);
         }
-        let identity = self.peer.clone();
-        env.shared.deeds.push_back(Deed::Succeed { new: core.cookie, identity });
+        let peer = core.peer_named(&self.peer);
+        env.shared.deeds.push_back(Deed::Succeed { new: core.cookie, peer });
     }
 
     /// Tells the owner of it, if nobody has: if it takes the place of another one, by doing so.
     fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         if self.is_taking_over {
-            let (new, identity) = (core.cookie, self.peer.clone());
-            return env.shared.deeds.extend(core.replaces.map(|old| Deed::TakeOver { old, new, identity }));
+            let (new, peer) = (core.cookie, core.peer_named(&self.peer));
+            return env.shared.deeds.extend(core.replaces.map(|old| Deed::TakeOver { old, new, peer }));
         }
         if self.announced_at.take().is_none() {
             return;

@@ -356,8 +356,8 @@ impl Established {
     pub(super) fn on_offer(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
         env.cx.crypto.enter(Phase::CreateChild);
         let id = step.header.message_id;
-        let begun = self.exchanges.iter().filter(|exchange| matches!(exchange.wait, Wait::Answer(_))).count();
-        if begun >= ANSWERS_MAX {
+        let is_begun = |it: &&Exchange| matches!(it.wait, Wait::Answer(_) | Wait::Connected(..));
+        if self.exchanges.iter().filter(is_begun).count() >= ANSWERS_MAX {
             return env.discard("too many quick modes");
         }
         let iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);

@@ -46,18 +46,18 @@ pub(super) fn start(
 // RFC 3947 §4: where there is a NAT, all goes on at port 4500, and to the port that the NAT has given the peer.
 pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
     if old.nat.found() {
-        return begin(old.connection, old.route, Some(old.cookie), env);
+        return begin(old.connection, old.route, Some(old), env);
     }
     let config = &env.shared.config;
     let local = old.route.local.at_port(config.port);
     let remote = old.route.remote.at_port(config.responder_ports().0);
-    begin(old.connection, Route { local, remote, marked: false }, Some(old.cookie), env)
+    begin(old.connection, Route { local, remote, marked: false }, Some(old), env)
 }
 
 fn begin(
     connection: usize,
     route: Route,
-    replaces: Option<u64>,
+    old: Option<&Core>,
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
@@ -72,16 +72,18 @@ fn begin(
         route,
         met_at: route.remote.ip,
         connection,
+        is_of_peer: old.is_some_and(|old| old.is_of_peer),
+        counted: None,
         nat: Nat::default(),
         last: None,
         refusal: None,
-        replaces,
+        replaces: old.map(|old| old.cookie),
         begun: env.now(),
         reflection: Reflection::default(),
     };
     let wanted = core.connection(env);
     // Children of an SA that is replaced move over as they are; none is offered.
-    if replaces.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
+    if old.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
         env.emit(Event::Failed(core.id(), Reason::TrafficSelectors));
         return Err(Some(core.id()));
     }

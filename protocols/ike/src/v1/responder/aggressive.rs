@@ -140,6 +140,11 @@ impl AwaitingProof {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
+        // RFC 3947 §4: at another port perhaps, but not at another address, which may be somebody else's.
+        if step.route.remote.ip != core.met_at {
+            env.discard("message 3 from another address");
+            return State::AwaitingProof(self);
+        }
         env.cx.crypto.enter(Phase::Auth);
         let mut next_iv = self.keyed.iv;
         let opened: Opened;

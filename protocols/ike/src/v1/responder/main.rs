@@ -163,6 +163,11 @@ impl AwaitingIdentity {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
+        // RFC 3947 §4: at another port perhaps, but not at another address, which may be somebody else's.
+        if step.route.remote.ip != core.met_at {
+            env.discard("message 5 from another address");
+            return State::AwaitingIdentity(self);
+        }
         let Some(keyed) = self.keyed(core, env) else {
             return fail(core, Reason::Syntax("public value"), env);
         };

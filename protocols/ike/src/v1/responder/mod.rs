@@ -60,6 +60,8 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         route: step.route,
         met_at: step.route.remote.ip,
         connection: 0,
+        is_of_peer: true,
+        counted: None,
         nat: Nat::default(),
         last: None,
         refusal: None,
@@ -130,6 +132,6 @@ impl Chosen<'_> {
 /// RFC 2407 §4.6.3.3: the initiator knows of no other SA with us; ours with it can go.
 fn initial_contact(peer: &Identity, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) {
     if inbound.notify(NotifyType::IPSEC_INITIAL_CONTACT).is_some() {
-        env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, identity: peer.clone() });
+        env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, peer: core.peer_named(peer) });
     }
 }

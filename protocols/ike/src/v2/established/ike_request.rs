@@ -7,7 +7,6 @@ use super::super::endpoint::{Env, Move};
 use super::super::event::{Event, Reason, SaId};
 use super::super::inbound::Inbound;
 use super::super::keys::{IkeKeys, Nonces, Role};
-use super::super::peers::Parting;
 use super::super::proposal;
 use super::super::protect::Protection;
 use super::super::sa::{Core, Sa, State};
@@ -16,6 +15,7 @@ use super::child_request::agree;
 use super::collision::LowestNonce;
 use super::{Established, Pending, Task, Turn, ask_again_at, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::peers::Parting;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
 /// An IKE SA we asked for in place of this one.
@@ -216,8 +216,8 @@ impl Established {
         tasks.retain(|task| *task != Task::RekeyIke);
         // Whoever replaces keys again and again closes nothing that it has replaced: of a line there are two.
         env.shared.parting.extend(self.predecessor.take().map(Parting::Forget));
-        if let Some(names) = &peer.names {
-            env.shared.peers.renamed(names, core.local_spi, spi);
+        if let Some(counted) = &peer.counted {
+            env.shared.peers.renamed(counted, core.local_spi, spi);
         }
         env.shared.moves.push(Move {
             from: core.local_spi,

@@ -23,11 +23,11 @@ use super::config::{ChildConfig, Reauthenticate};
 use super::endpoint::{Env, Move};
 use super::event::{ChildSa, Event, Reason, SaId};
 use super::inbound::Inbound;
-use super::peers::Names;
 use super::pool::Lease;
 use super::protect::Protection;
 use super::sa::{Core, Sa, State};
 use crate::number::{ExchangeType, NotifyType};
+use crate::peers;
 use crate::wire::{Identity, Notify, Payload};
 
 pub(super) use closing::Closing;
@@ -86,7 +86,7 @@ pub(in crate::v2) struct Who {
 #[derive(Debug, Clone)]
 pub(in crate::v2) struct Peer {
     /// Between whom it is, if we know that and are the original responder.
-    pub(in crate::v2) names: Option<Arc<Names>>,
+    pub(in crate::v2) counted: Option<Arc<peers::Peer>>,
     /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
     pub(in crate::v2) initiated: bool,
     pub(in crate::v2) auth_lifetime: Option<Duration>,
@@ -436,7 +436,7 @@ impl Sa {
 impl Peer {
     /// Its IKE SA is not in use any more.
     fn leaves(&self, sa: SaId, env: &mut Env<'_, '_>) {
-        let parting = self.names.as_ref().and_then(|names| env.shared.peers.leaves(names, sa.0));
+        let parting = self.counted.as_ref().and_then(|peer| env.shared.peers.leaves(peer, sa.0));
         env.shared.parting.extend(parting);
     }
 }

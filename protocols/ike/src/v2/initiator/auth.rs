@@ -189,7 +189,7 @@ impl AuthSent {
         // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
         let proved = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
         let who = Who { proved, claimed };
-        let peer = Peer { names: None, initiated: true, auth_lifetime, address, lease: None };
+        let peer = Peer { counted: None, initiated: true, auth_lifetime, address, lease: None };
         let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, who, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {

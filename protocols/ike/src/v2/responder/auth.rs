@@ -24,7 +24,9 @@ use super::super::protect::Protection;
 use super::super::sa::{Core, State};
 use super::super::schemes::PeerHashes;
 use super::eap::{Applicant, Relay};
+use crate::half_open::origin;
 use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
+use crate::peers;
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
 /// Waits for the IKE_AUTH request.
@@ -332,16 +334,18 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
-        let names = identity.clone().map(|theirs| Arc::new((connection.local_id.clone(), theirs)));
-        if let Some(names) = &names {
-            // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps.
-            let is_alone = wish.says(NotifyType::INITIAL_CONTACT);
-            let max = env.shared.config.ike_sas_max;
-            let parting = env.shared.peers.arrives(names, core.local_spi, max, is_alone);
-            env.shared.parting.extend(parting);
-        }
+        let counted = Arc::new(match identity.clone() {
+            Some(theirs) => peers::Peer::named(core.connection, theirs),
+            None => peers::Peer::at(core.connection, origin(core.route.remote.ip)),
+        });
+        // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps. Behind a NAT that is nothing
+        // to those whom nobody has named.
+        let is_alone = identity.is_some() && wish.says(NotifyType::INITIAL_CONTACT);
+        let max = env.shared.config.ike_sas_max;
+        let parting = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
+        env.shared.parting.extend(parting);
         let who = Who { proved: identity, claimed };
-        let peer = Peer { names, initiated: false, auth_lifetime, address, lease };
+        let peer = Peer { counted: Some(counted), initiated: false, auth_lifetime, address, lease };
         let mut sa = Established::new(protection, who, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {

@@ -1,0 +1,150 @@
+//! Which IKE SAs each initiator has that proved who it is, for both versions. Read RFC 7296 §2.4 (INITIAL_CONTACT) and
+//! RFC 8019 §5 first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::wire::Identity;
+
+/// Whom an IKE SA is with. The same name under another connection is somebody else: that one may have asked for less.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Peer {
+    connection: usize,
+    whom: Whom,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    /// The identity that was proved.
+    Named(Identity),
+    /// Somebody was proved, and nobody said who: where it was met, in IPv6 its /64.
+    At(IpAddr),
+}
+
+impl Peer {
+    /// Who has proved this identity under this connection.
+    pub(crate) const fn named(connection: usize, identity: Identity) -> Self {
+        Self { connection, whom: Whom::Named(identity) }
+    }
+
+    /// Whom nobody has named, from this origin ([`crate::half_open::origin`]).
+    pub(crate) const fn at(connection: usize, origin: IpAddr) -> Self {
+        Self { connection, whom: Whom::At(origin) }
+    }
+
+    /// Whether it is this one.
+    pub(crate) fn is(&self, connection: usize, identity: &Identity) -> bool {
+        self.connection == connection && self.is_named() == Some(identity)
+    }
+
+    /// Its identity, if it is known.
+    pub(crate) const fn is_named(&self) -> Option<&Identity> {
+        match &self.whom {
+            Whom::Named(identity) => Some(identity),
+            Whom::At(_) => None,
+        }
+    }
+}
+
+/// The IKE SAs of all initiators, by the SPIs that we chose.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    lines: BTreeMap<Arc<Peer>, Line>,
+}
+
+/// Those of one initiator.
+#[derive(Debug, Default)]
+struct Line {
+    /// In use, the oldest first.
+    up: VecDeque<u64>,
+    /// That one had to go, and the peer may not have said yet that it knows.
+    leaving: Option<u64>,
+}
+
+/// What is to be done to an IKE SA that had to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parting {
+    /// The peer is told.
+    Delete(u64),
+    /// The peer knows nothing of it any more, or has had its time to say that it does not.
+    Forget(u64),
+}
+
+impl Peers {
+    /// An initiator has one more; it has no more than `max`, and only this one if it says so. Gives which others must go.
+    pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Parting> {
+        let line = self.lines.entry(Arc::clone(peer)).or_default();
+        let mut parting = Vec::new();
+        if is_alone {
+            parting.extend(line.up.drain(..).chain(line.leaving.take()).map(Parting::Forget));
+        }
+        while line.up.len() >= max.max(1)
+            && let Some(oldest) = line.up.pop_front()
+        {
+            parting.extend(line.leaving.replace(oldest).map(Parting::Forget));
+            parting.push(Parting::Delete(oldest));
+        }
+        line.up.push_back(spi);
+        parting
+    }
+
+    /// An IKE SA has a new name.
+    pub(crate) fn renamed(&mut self, peer: &Peer, old: u64, new: u64) {
+        let line = self.lines.get_mut(peer);
+        let place = line.and_then(|line| line.up.iter_mut().find(|spi| **spi == old));
+        place.into_iter().for_each(|spi| *spi = new);
+    }
+
+    /// One is over. With the last in use that goes, too, which was leaving.
+    pub(crate) fn leaves(&mut self, peer: &Peer, spi: u64) -> Option<Parting> {
+        let line = self.lines.get_mut(peer)?;
+        line.up.retain(|own| *own != spi);
+        if !line.up.is_empty() {
+            return None;
+        }
+        self.lines.remove(peer)?.leaving.filter(|leaving| *leaving != spi).map(Parting::Forget)
+    }
+}
+
+impl Peers {
+    /// An IKE SA is gone, and nobody can say whose it was. Rare enough to look through all.
+    pub(crate) fn lost(&mut self, spi: u64) {
+        self.lines.values_mut().for_each(|line| line.up.retain(|own| *own != spi));
+        self.lines.retain(|_, line| !line.up.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(name: &str) -> Arc<Peer> {
+        Arc::new(Peer::named(0, name.parse().unwrap()))
+    }
+
+    #[test]
+    fn of_too_many_the_oldest_goes_and_one_at_a_time_is_leaving() {
+        let (mut peers, one) = (Peers::default(), peer("one@lab"));
+        assert_eq!(peers.arrives(&one, 1, 2, false), []);
+        assert_eq!(peers.arrives(&one, 2, 2, false), []);
+        assert_eq!(peers.arrives(&peer("other@lab"), 9, 2, false), []);
+        assert_eq!(peers.arrives(&one, 3, 2, false), [Parting::Delete(1)]);
+        peers.renamed(&one, 2, 20);
+        assert_eq!(peers.arrives(&one, 4, 2, false), [Parting::Forget(1), Parting::Delete(20)]);
+        assert_eq!(peers.leaves(&one, 20), None, "it is not in use any more");
+        assert_eq!(peers.leaves(&one, 3), None);
+        assert_eq!(peers.leaves(&one, 4), Some(Parting::Forget(20)));
+        assert_eq!(peers.lines.len(), 1);
+    }
+
+    #[test]
+    fn whoever_says_that_it_has_no_other_has_no_other() {
+        let (mut peers, one) = (Peers::default(), peer("one@lab"));
+        (1..=3).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
+        let all = [2, 3, 1].map(Parting::Forget);
+        assert_eq!(peers.arrives(&one, 4, 2, true), all);
+        assert_eq!(peers.leaves(&one, 4), None);
+        assert!(peers.lines.is_empty());
+    }
+}
