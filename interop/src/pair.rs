@@ -191,8 +191,11 @@ impl<'a> Pair<'a> {
             self.charon().rekey(false)?;
         }
         self.keytoll().expect("child-rekeyed")?;
-        // Whoever replaced the old one deletes it.
-        self.expect_one_child(0)
+        let is_new = |child: &ChildSa| child.state == "INSTALLED" && child.bytes_in + child.bytes_out == 0;
+        self.charon().await_sas("a new child", |sas| sas.iter().flat_map(|sa| &sa.children).any(is_new))?;
+        // keytoll deletes the old one that it has replaced only when the peer was heard on the new one.
+        self.traffic()?;
+        self.await_child("one child, used by strongSwan", |child| child.bytes_out == ECHO_BYTES)
     }
 
     /// One side wants a new ISAKMP SA; afterwards the child is under it. What strongSwan has replaced itself it keeps for a
