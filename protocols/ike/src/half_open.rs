@@ -7,9 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
 
 use keytoll_engine::map::FastMap;
 use keytoll_engine::{Addr, Time};
+
+/// Whoever has said nothing for so long may lose its place in a full table.
+// RFC 8019 §4.2 limits addresses and prefixes; whoever has thousands of prefixes takes a place with each. A peer that is
+// there answers in less than that, mostly, and keeps its place for longer unless all others were heard later.
+pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 
 /// The place of one initiator.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +44,9 @@ pub(crate) struct HalfOpenTable {
     there: BTreeMap<IpAddr, Vec<u64>>,
     crowds: BTreeSet<(usize, IpAddr)>,
     count: usize,
+    /// When each of them was last heard, as far as anybody has asked, and their order by it.
+    heard: FastMap<u64, Time>,
+    silent: BTreeSet<(Time, u64)>,
     /// Places of those that are forgotten, by the end of their time, and by the SPI that was ours.
     held: BTreeSet<(Time, u64, IpAddr)>,
     held_max: usize,
@@ -52,6 +61,8 @@ impl HalfOpenTable {
             there: BTreeMap::new(),
             crowds: BTreeSet::new(),
             count: 0,
+            heard: FastMap::default(),
+            silent: BTreeSet::new(),
             held: BTreeSet::new(),
             held_max,
         }
@@ -78,8 +89,8 @@ impl HalfOpenTable {
         self.by_origin.get(&origin(ip)).copied().unwrap_or(0)
     }
 
-    /// A new one.
-    pub(crate) fn insert(&mut self, place: Place, spi: u64) {
+    /// A new one, of which something was heard now.
+    pub(crate) fn insert(&mut self, place: Place, spi: u64, now: Time) {
         match self.by_initiator.get_mut(&place.key) {
             Some(spis) => spis.push(spi),
             None => drop(self.by_initiator.insert(place.key, vec![spi])),
@@ -88,6 +99,14 @@ impl HalfOpenTable {
         *self.by_origin.entry(origin).or_default() += 1;
         self.count += 1;
         self.crowd(origin, |spis| spis.push(spi));
+        self.hear(spi, now);
+    }
+
+    fn hear(&mut self, spi: u64, now: Time) {
+        if let Some(before) = self.heard.insert(spi, now) {
+            self.silent.remove(&(before, spi));
+        }
+        self.silent.insert((now, spi));
     }
 
     /// Who is there from an origin changes.
@@ -108,6 +127,22 @@ impl HalfOpenTable {
         let own = self.of_origin(newcomer).len();
         let crowd = self.crowds.last().filter(|(count, _)| *count > own + 1);
         crowd.map_or(&[], |(_, origin)| &self.there[origin])
+    }
+
+    /// Our SPI for whoever has been silent longest and at least for so long; `heard` knows when each was last heard, which
+    /// is never earlier than what it said before.
+    pub(crate) fn most_silent(
+        &mut self,
+        (now, silence): (Time, Duration),
+        heard: impl Fn(u64) -> Option<Time>,
+    ) -> Option<u64> {
+        loop {
+            let (known, spi) = *self.silent.first().filter(|(at, _)| now.since(*at) >= silence)?;
+            match heard(spi).filter(|at| *at > known) {
+                Some(later) => self.hear(spi, later),
+                None => return Some(spi),
+            }
+        }
     }
 
     /// Our SPIs for the origin of an address, the oldest first.
@@ -146,6 +181,9 @@ impl HalfOpenTable {
         }
         self.count -= 1;
         self.crowd(origin(place.key.0.ip), |spis| spis.retain(|known| *known != spi));
+        if let Some(heard) = self.heard.remove(&spi) {
+            self.silent.remove(&(heard, spi));
+        }
         true
     }
 
@@ -170,8 +208,6 @@ pub(crate) fn origin(ip: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn place(ip: u32, seconds: u64) -> Place {
@@ -187,7 +223,7 @@ mod tests {
     #[test]
     fn a_place_is_free_when_its_initiator_is_proved_or_its_time_is_over() {
         let mut table = HalfOpenTable::new(8);
-        (1..=3).for_each(|spi| table.insert(place(7, 30), spi));
+        (1..=3).for_each(|spi| table.insert(place(7, 30), spi, Time::ZERO));
         table.remove(place(7, 30), 1);
         table.forget(place(7, 30), 2);
         table.forget(place(7, 30), 2);
@@ -202,8 +238,8 @@ mod tests {
     #[test]
     fn the_most_crowded_origin_makes_room_for_whoever_has_less() {
         let mut table = HalfOpenTable::new(8);
-        (1..=3).for_each(|spi| table.insert(place(7, 30), spi));
-        (4..=5).for_each(|spi| table.insert(place(8, 30), spi));
+        (1..=3).for_each(|spi| table.insert(place(7, 30), spi, Time::ZERO));
+        (4..=5).for_each(|spi| table.insert(place(8, 30), spi, Time::ZERO));
         let ip = |n| place(n, 0).key.0.ip;
         assert_eq!(table.most_crowded(ip(9)), [1, 2, 3]);
         assert_eq!(table.most_crowded(ip(8)), [0; 0], "as many as it would have itself");
@@ -215,10 +251,33 @@ mod tests {
     }
 
     #[test]
+    fn whoever_is_silent_longest_makes_room_if_nobody_is_crowded() {
+        let mut table = HalfOpenTable::new(8);
+        let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        (1..=4_u32).for_each(|n| table.insert(place(n, 30), n.into(), at(n.into())));
+        assert_eq!(table.most_crowded(place(9, 0).key.0.ip), [0; 0]);
+        let silent = |table: &mut HalfOpenTable, now, last: [u64; 4]| {
+            table.most_silent((at(now), Duration::from_secs(3)), |spi| {
+                last.get(spi as usize - 1).map(|last| at(*last))
+            })
+        };
+        assert_eq!(silent(&mut table, 3, [1, 2, 3, 4]), None, "two seconds");
+        assert_eq!(silent(&mut table, 4, [1, 2, 3, 4]), Some(1));
+        assert_eq!(silent(&mut table, 6, [5, 2, 3, 4]), Some(2), "the first has gone on");
+        table.remove(place(2, 30), 2);
+        table.forget(place(3, 30), 3);
+        assert_eq!(silent(&mut table, 7, [5, 2, 3, 6]), None);
+        assert_eq!(silent(&mut table, 8, [5, 2, 3, 6]), Some(1));
+        table.remove(place(1, 30), 1);
+        table.remove(place(4, 30), 4);
+        assert!(table.heard.is_empty() && table.silent.is_empty());
+    }
+
+    #[test]
     fn of_too_many_places_that_are_held_the_oldest_is_free() {
         let mut table = HalfOpenTable::new(8);
         for n in 0..1000 {
-            table.insert(place(n, 30 + u64::from(n)), 1);
+            table.insert(place(n, 30 + u64::from(n)), 1, Time::ZERO);
             table.forget(place(n, 30 + u64::from(n)), 1);
         }
         assert_eq!((table.held.len(), table.by_origin.len(), table.count()), (8, 8, 0));
@@ -237,7 +296,7 @@ mod tests {
         let (one, neighbour, other) =
             (initiator("2001:db8::1"), initiator("2001:db8::2"), initiator("192.0.2.1"));
         for (place, spi) in [(one, 10), (one, 11), (neighbour, 12), (other, 13)] {
-            table.insert(place, spi);
+            table.insert(place, spi, Time::ZERO);
         }
         let figures = |table: &mut HalfOpenTable| {
             let [here, there] = [one, other].map(|place| table.taken(place.key.0.ip, Time::ZERO));

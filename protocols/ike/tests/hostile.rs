@@ -433,6 +433,30 @@ fn knock(bench: &mut Bench, request: &Datagram) {
     bench.handle(Side::R, Input::Packet { from, to, bytes: &with_cookie });
 }
 
+/// One half-open SA for each of a thousand prefixes, all of which receive: nobody is crowded, and there is no place left.
+#[test]
+fn a_flood_from_many_prefixes_keeps_nobody_out() {
+    let template = template();
+    let (i, mut r) = psk();
+    r.half_open = of_a_thousand(r.half_open);
+    let mut bench = Bench::new((i, r));
+    let mut sources = (0x0a00_0000..).map(Ipv4Addr::from);
+    let mut flood = |bench: &mut Bench, count| {
+        for (n, source) in sources.by_ref().take(count).enumerate() {
+            knock(bench, &forged(&template, n as u32, source));
+        }
+    };
+    flood(&mut bench, 1000);
+    assert_eq!(bench.r.endpoint.half_open_count(), 1000);
+    bench.initiate();
+    for _ in 0..10 {
+        bench.run_for(seconds(1));
+        flood(&mut bench, 300);
+    }
+    assert_eq!(bench.disagreement_of_books(), None, "{}", bench.ladder);
+    assert_eq!((bench.r.books.sa_count(), bench.r.endpoint.half_open_count()), (1, 1000));
+}
+
 /// One address, or one IPv6 prefix with all its addresses, knocks as often as it can and never goes on: others get in.
 #[test]
 fn nobody_is_locked_out_from_elsewhere() {

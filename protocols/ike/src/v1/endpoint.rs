@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::map::FastMap;
@@ -19,13 +20,16 @@ use super::transmission::{Fingerprint, Packet};
 use super::{initiator, responder};
 use crate::config::{Config, Connection, Responds};
 use crate::event::{Command, Event, Reason, SaId};
-use crate::half_open::{HalfOpenTable, Place};
+use crate::half_open::{HalfOpenTable, Place, SILENCE};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::peers::{Parting, Peer, Peers};
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
 use crate::wire::Header;
+
+/// As [`SILENCE`], where a newcomer wants an exchange of keys at once: that many of them are begun at the most in that time.
+const SILENCE_IN_AGGRESSIVE_MODE: Duration = Duration::from_secs(4);
 
 /// An IKEv1 endpoint, initiator and responder at once.
 #[derive(Debug)]
@@ -263,14 +267,14 @@ impl Endpoint {
         if self.shared.config.responds == Responds::ToPeers && !self.shared.knows(step.route.remote.ip) {
             return cx.discard(Protocol::Ike, "not a responder");
         }
-        if !self.has_room(step.route.remote.ip, cx) {
+        if !self.has_room(step, cx) {
             return cx.discard(Protocol::Ike, "too many half-open SAs");
         }
         let limits = self.shared.config.half_open;
         let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
         if let Some(sa) = answered {
             let place = Place::new(key, cx.now + limits.lifetime);
-            self.half_open.insert(place, sa.cookie());
+            self.half_open.insert(place, sa.cookie(), cx.now);
             self.keep(sa.half_open(place));
         }
     }
@@ -278,16 +282,34 @@ impl Endpoint {
     /// Whether one more may begin there.
     // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses only pushes out those
     // that have shown nothing yet, its own mostly.
-    fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
-        let limits = self.shared.config.half_open;
+    fn has_room(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) -> bool {
+        let (limits, newcomer) = (self.shared.config.half_open, step.route.remote.ip);
         let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;
-        let crowd = match self.half_open.count() >= limits.max {
-            _ if is_crowded => self.half_open.of_origin(newcomer),
-            true => self.half_open.most_crowded(newcomer),
-            false => return true,
-        };
-        let oldest = crowd.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.is_unproved()));
-        oldest.is_some_and(|cookie| self.push_out(cookie, cx))
+        if !is_crowded && self.half_open.count() < limits.max {
+            return true;
+        }
+        let silent = if is_crowded { self.oldest_of(step, cx.now) } else { self.most_silent(step, cx.now) };
+        silent.is_some_and(|cookie| self.push_out(cookie, cx))
+    }
+
+    /// Whose place of its own a newcomer takes that has no other.
+    fn oldest_of(&self, newcomer: &Step<'_>, now: Time) -> Option<u64> {
+        let oldest = self.unproved(self.half_open.of_origin(newcomer.route.remote.ip))?;
+        let silent = self.sas.get(&oldest).map(|sa| now.since(sa.went_on()));
+        (!is_dear(newcomer) || silent >= Some(SILENCE_IN_AGGRESSIVE_MODE)).then_some(oldest)
+    }
+
+    /// Whose place a newcomer takes when there is no other.
+    fn most_silent(&mut self, newcomer: &Step<'_>, now: Time) -> Option<u64> {
+        let silence = if is_dear(newcomer) { SILENCE_IN_AGGRESSIVE_MODE } else { SILENCE };
+        let of_crowd = self.unproved(self.half_open.most_crowded(newcomer.route.remote.ip));
+        let heard = |cookie| self.sas.get(&cookie).map(|sa| sa.went_on());
+        of_crowd.or_else(|| self.half_open.most_silent((now, silence), heard))
+    }
+
+    /// The first of which nothing has come that shows that the initiator receives.
+    fn unproved(&self, cookies: &[u64]) -> Option<u64> {
+        cookies.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.is_unproved()))
     }
 
     /// Gives the place of a half-open SA to another.
@@ -591,6 +613,12 @@ impl Endpoint {
             self.act(deed, cx);
         }
     }
+}
+
+// RFC 2409 §5.4: an answer in aggressive mode takes an exchange of keys, whoever asks; what makes room limits their rate.
+/// Whether an answer costs an exchange of keys.
+fn is_dear(first: &Step<'_>) -> bool {
+    first.header.exchange == AGGRESSIVE
 }
 
 fn is_phase1(header: &Header) -> bool {

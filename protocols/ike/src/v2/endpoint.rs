@@ -20,7 +20,7 @@ use super::pool::{Lease, Pools};
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
-use crate::half_open::{HalfOpenTable, Place};
+use crate::half_open::{HalfOpenTable, Place, SILENCE};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
@@ -386,12 +386,13 @@ impl Endpoint {
         has_room
     }
 
-    /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest.
+    /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest;
+    /// otherwise that one of all, if its peer should have answered by now.
     fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
-        let crowd = self.half_open.most_crowded(newcomer).iter();
-        let heard = |spi: &&u64| self.sas.get(spi).map(|sa| sa.core.heard);
-        let Some(silent) = crowd.min_by_key(heard).copied() else { return false };
-        self.with_sa(silent, cx, Sa::make_room)
+        let heard = |spi| self.sas.get(&spi).map(|sa| sa.core.heard);
+        let of_crowd = self.half_open.most_crowded(newcomer).iter().copied().min_by_key(|spi| heard(*spi));
+        let silent = of_crowd.or_else(|| self.half_open.most_silent((cx.now, SILENCE), heard));
+        silent.is_some_and(|spi| self.with_sa(spi, cx, Sa::make_room))
     }
 
     fn welcome(
@@ -405,7 +406,7 @@ impl Endpoint {
             Ok(sa) => {
                 let limits = &self.shared.config.half_open;
                 let place = Place::new((route.remote, header.initiator_spi), cx.now + limits.lifetime);
-                self.half_open.insert(place, sa.spi());
+                self.half_open.insert(place, sa.spi(), cx.now);
                 self.keep(sa.half_open(place));
             }
             Err(refusal) => {

@@ -513,6 +513,59 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
     }
 }
 
+/// First messages of as many origins as there are places, from this one on.
+fn flood(bench: &mut Bench, first: &Datagram, origins: std::ops::Range<u32>) {
+    for n in origins {
+        let from = Addr::new(std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), 500);
+        let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
+        bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+    }
+}
+
+/// Where no origin is crowded, whoever has been silent longest makes room.
+#[test]
+fn a_flood_from_everywhere_keeps_nobody_out() {
+    for (phase1, each_second) in [(Phase1::Main, 30), (Phase1::Aggressive, 10)] {
+        let (i, mut r) = psk(phase1);
+        (r.half_open.max, r.half_open.per_address_max) = (100, 10);
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        let (_, first) = bench.sent[0].clone();
+        flood(&mut bench, &first, 0..100);
+        assert_eq!(bench.r.endpoint.half_open_count(), 100);
+        for n in 1..=10 {
+            bench.run_for(seconds(1));
+            flood(&mut bench, &first, 100 * n..100 * n + each_second);
+        }
+        assert_eq!(bench.disagreement_of_books(), None, "{phase1:?}\n{}", bench.ladder);
+        assert_eq!((bench.r.books.sa_count(), bench.r.endpoint.half_open_count()), (1, 100), "{phase1:?}");
+    }
+}
+
+/// RFC 2409 §5.4: an answer in aggressive mode costs an exchange of keys, and whoever asks need not receive it.
+#[test]
+fn aggressive_mode_is_answered_no_more_often_than_there_are_places() {
+    let (i, mut r) = psk(Phase1::Aggressive);
+    (r.half_open.max, r.half_open.per_address_max) = (100, 10);
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    let (_, first) = bench.sent[0].clone();
+    bench.run_for(seconds(1));
+    let mut answered = |from: &dyn Fn(u32) -> u32| {
+        let begins = 0..1000_u32;
+        let answers = begins.map(|n| {
+            let from = Addr::new(std::net::Ipv4Addr::from(from(n)).into(), 500);
+            let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
+            let (_, outputs) = bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+            outputs.iter().filter(|output| matches!(output, Output::Packet(_))).count()
+        });
+        answers.sum::<usize>()
+    };
+    assert_eq!(answered(&|_| 0xcb00_7101), 10, "one address");
+    assert_eq!(answered(&|n| 0x0a00_0000 + n), 99, "any: nine of the ten make room");
+    assert_eq!(answered(&|n| 0x0b00_0000 + n), 0);
+}
+
 /// Whoever is refused has a place until its time is over, though nothing is kept of its SA.
 #[test]
 fn refused_initiators_keep_their_places_and_no_more() {
