@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use keytoll_engine::crypto::Phase;
+use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time, Transport};
 use keytoll_esp::lifetime::Lifetime;
@@ -42,8 +43,9 @@ pub(crate) struct SaTable {
     replaced: VecDeque<(Time, u32)>,
     /// What every pair may.
     limits: SaLimits,
-    /// Under which IKE SA each pair is, by the SPI that it receives on.
-    owners: BTreeSet<(SaId, u32)>,
+    /// Under which IKE SA each pair is, and the pairs of each IKE SA, by the SPI that they receive on.
+    owners: FastMap<u32, SaId>,
+    pairs: BTreeSet<(SaId, u32)>,
 }
 
 /// How long what was sent before a rekeying may be on its way: strongSwan's `delete_rekeyed_delay`.
@@ -95,7 +97,8 @@ impl SaTable {
 
     /// Installs a pair of SAs of an IKE SA between two outer addresses.
     pub(crate) fn install(&mut self, sa: SaId, child: ChildSa, local: IpAddr, remote: IpAddr) {
-        self.owners.insert((sa, child.inbound_spi));
+        self.owners.insert(child.inbound_spi, sa);
+        self.pairs.insert((sa, child.inbound_spi));
         // One that was replaced makes way, and must not take this one along when its time has come.
         self.replaced.retain(|&(_, spi)| spi != child.inbound_spi);
         let key = |keys: ChildKeys| {
@@ -131,7 +134,8 @@ impl SaTable {
     /// The pair of an IKE SA that receives on this SPI is closed.
     // RFC 7296 §2.8: what was sent through the old SA may arrive after what was sent through the new one.
     pub(crate) fn remove(&mut self, sa: SaId, inbound_spi: u32, now: Time) {
-        self.owners.remove(&(sa, inbound_spi));
+        self.owners.remove(&inbound_spi);
+        self.pairs.remove(&(sa, inbound_spi));
         if self.ipsec.is_replaced(inbound_spi) {
             self.ipsec.retire(inbound_spi);
             self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
@@ -158,18 +162,19 @@ impl SaTable {
 
     /// The children of an IKE SA are under the one that took its place.
     pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
-        let moved: Vec<_> = self.owners.range((old, 0)..=(old, u32::MAX)).copied().collect();
+        let moved: Vec<_> = self.pairs.range((old, 0)..=(old, u32::MAX)).copied().collect();
         for (_, spi) in moved {
-            self.owners.remove(&(old, spi));
-            self.owners.insert((new, spi));
+            self.pairs.remove(&(old, spi));
+            self.pairs.insert((new, spi));
+            self.owners.insert(spi, new);
         }
     }
 
-    /// What IKE should do about a pair that has served long enough. Rare, so that its owner may be searched for.
+    /// What IKE should do about a pair that has served long enough, or whose peer was heard.
     pub(crate) fn poll(&mut self) -> Option<v2::Command> {
         while let Some(event) = self.ipsec.poll_event() {
             let (Event::RekeyWanted(spi) | Event::Expired(spi) | Event::Heard(spi)) = event;
-            let Some(&(sa, _)) = self.owners.iter().find(|(_, owned)| *owned == spi) else { continue };
+            let Some(&sa) = self.owners.get(&spi) else { continue };
             return Some(match event {
                 Event::RekeyWanted(_) => v2::Command::RekeyChild(sa, spi),
                 Event::Expired(_) => v2::Command::DeleteChild(sa, spi),

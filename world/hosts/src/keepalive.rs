@@ -1,7 +1,7 @@
 //! NAT keepalives: a host behind a NAT that has said nothing to a peer for a while sends one octet, so that the NAT does not
 //! forget it and the peer can reach it. Read RFC 3948 §2.3 and §4.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
@@ -16,21 +16,33 @@ fn datagram(from: Addr, to: Addr) -> Datagram {
     Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes: KEEPALIVE.to_vec() }
 }
 
+/// From where to where an IKE SA sends, and its ESP.
+type Path = (Addr, Addr);
+
 /// The peers that a NAT before us must not forget.
 #[derive(Debug)]
 pub(crate) struct Keepalives {
     after: Option<Duration>,
     now: Time,
-    /// From where to where each IKE SA sends, and its ESP.
-    paths: BTreeMap<SaId, (Addr, Addr)>,
-    /// When something was last sent there.
-    sent: BTreeMap<(Addr, Addr), Time>,
+    /// The path of each IKE SA, and the IKE SAs of each path.
+    paths: BTreeMap<SaId, Path>,
+    sas: BTreeSet<(Path, SaId)>,
+    /// When something was last sent there, and the paths in the order of it.
+    sent: BTreeMap<Path, Time>,
+    order: BTreeSet<(Time, Path)>,
 }
 
 impl Keepalives {
     /// One after so much silence; none: never.
     pub(crate) const fn new(after: Option<Duration>) -> Self {
-        Self { after, now: Time::ZERO, paths: BTreeMap::new(), sent: BTreeMap::new() }
+        Self {
+            after,
+            now: Time::ZERO,
+            paths: BTreeMap::new(),
+            sas: BTreeSet::new(),
+            sent: BTreeMap::new(),
+            order: BTreeSet::new(),
+        }
     }
 
     /// Which SAs there are follows from what IKE tells.
@@ -48,16 +60,29 @@ impl Keepalives {
 
     fn keep(&mut self, sa: SaId, ike: &Endpoint) {
         let path = self.after.and_then(|_| ike.path_to_keep(sa));
-        if let Some(path) = path {
-            self.paths.insert(sa, path);
-            self.sent.entry(path).or_insert(self.now);
-        }
+        path.into_iter().for_each(|path| self.insert(sa, path, self.now));
+    }
+
+    /// An SA sends there, where something was last sent then, if nobody knows better.
+    fn insert(&mut self, sa: SaId, path: Path, last: Time) {
+        self.paths.insert(sa, path);
+        self.sas.insert((path, sa));
+        let at = *self.sent.entry(path).or_insert(last);
+        self.order.insert((at, path));
     }
 
     fn forget(&mut self, sa: SaId) {
-        self.paths.remove(&sa);
-        let paths = &self.paths;
-        self.sent.retain(|path, _| paths.values().any(|kept| kept == path));
+        let Some(path) = self.paths.remove(&sa) else { return };
+        self.sas.remove(&(path, sa));
+        if self.sas_of(path).next().is_none()
+            && let Some(at) = self.sent.remove(&path)
+        {
+            self.order.remove(&(at, path));
+        }
+    }
+
+    fn sas_of(&self, path: Path) -> impl Iterator<Item = SaId> {
+        self.sas.range((path, SaId(0))..=(path, SaId(u64::MAX))).map(|(_, sa)| *sa)
     }
 
     /// What time it is.
@@ -68,43 +93,146 @@ impl Keepalives {
     // RFC 3948 §4: a keepalive is sent only if nothing else was sent to that peer for so long.
     /// Notes a datagram that leaves.
     pub(crate) fn sent(&mut self, datagram: &Datagram) {
-        if let Some(at) = self.sent.get_mut(&(datagram.from, datagram.to)) {
+        let path = (datagram.from, datagram.to);
+        if let Some(at) = self.sent.get_mut(&path).filter(|at| **at != self.now) {
+            self.order.remove(&(*at, path));
             *at = self.now;
+            self.order.insert((self.now, path));
         }
     }
 
     /// Those that are due. A peer may be at another address by now.
     pub(crate) fn due(&mut self, ike: &Endpoint) -> Vec<Datagram> {
-        let Some(after) = self.after else { return Vec::new() };
-        let now = self.now;
-        let is_due = |at: &Time| now.since(*at) >= after;
-        if !self.sent.values().any(is_due) {
-            return Vec::new();
-        }
-        for sa in self.paths.keys().copied().collect::<Vec<_>>() {
-            self.forget_moved(sa, ike);
-        }
-        let due = self.sent.iter().filter(|(_, at)| is_due(at));
-        due.map(|((from, to), _)| datagram(*from, *to)).collect()
+        let paths = self.due_now(|sa| ike.path_to_keep(sa));
+        paths.into_iter().map(|(from, to)| datagram(from, to)).collect()
     }
 
-    fn forget_moved(&mut self, sa: SaId, ike: &Endpoint) {
-        let (kept, path) = (self.paths.get(&sa).copied(), ike.path_to_keep(sa));
+    fn due_now(&mut self, path_of: impl Fn(SaId) -> Option<Path>) -> Vec<Path> {
+        let asked = self.silent();
+        let sas: BTreeSet<SaId> = asked.iter().flat_map(|path| self.sas_of(*path)).collect();
+        sas.into_iter().for_each(|sa| self.follow(sa, path_of(sa)));
+        if asked.is_empty() { asked } else { self.silent() }
+    }
+
+    /// Where nothing was sent for so long.
+    fn silent(&self) -> Vec<Path> {
+        let Some(after) = self.after else { return Vec::new() };
+        let is_due = |(at, _): &&(Time, Path)| self.now.since(*at) >= after;
+        self.order.iter().take_while(is_due).map(|(_, path)| *path).collect()
+    }
+
+    fn follow(&mut self, sa: SaId, path: Option<Path>) {
+        let kept = self.paths.get(&sa).copied();
         if kept != path {
             // What was sent to the old place counts for the new one, too.
             let last = kept.and_then(|kept| self.sent.get(&kept).copied()).unwrap_or(self.now);
             self.forget(sa);
-            if let Some(path) = path {
-                self.paths.insert(sa, path);
-                self.sent.entry(path).or_insert(last);
-            }
+            path.into_iter().for_each(|path| self.insert(sa, path, last));
         }
     }
 
     /// When the next one is due, unless something else is sent.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
-        let after = self.after?;
-        let first = self.sent.values().min()?;
-        Some(Deadline { at: *first + after, why: "NAT keepalive" })
+        let (first, _) = self.order.first()?;
+        Some(Deadline { at: *first + self.after?, why: "NAT keepalive" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_engine::Rng;
+
+    use super::*;
+
+    fn path(n: u64) -> Path {
+        let addr =
+            |port: u64| Addr::new(std::net::Ipv4Addr::LOCALHOST.into(), u16::try_from(port).unwrap_or(0));
+        (addr(4500), addr(50_000 + n))
+    }
+
+    /// The same without order or index.
+    #[derive(Default)]
+    struct Model {
+        paths: BTreeMap<SaId, Path>,
+        sent: BTreeMap<Path, Time>,
+    }
+
+    impl Model {
+        fn insert(&mut self, sa: SaId, path: Path, last: Time) {
+            self.paths.insert(sa, path);
+            self.sent.entry(path).or_insert(last);
+        }
+
+        fn forget(&mut self, sa: SaId) {
+            self.paths.remove(&sa);
+            self.sent.retain(|path, _| self.paths.values().any(|kept| kept == path));
+        }
+
+        fn due(&mut self, now: Time, path_of: impl Fn(SaId) -> Option<Path>) -> Vec<Path> {
+            let is_due = |at: Time| now.since(at) >= AFTER;
+            let due: Vec<Path> =
+                self.sent.iter().filter(|(_, at)| is_due(**at)).map(|(path, _)| *path).collect();
+            let known: Vec<_> = self.paths.iter().map(|(sa, path)| (*sa, *path)).collect();
+            for (sa, kept) in known.into_iter().filter(|(_, path)| due.contains(path)) {
+                let path = path_of(sa);
+                if path != Some(kept) {
+                    let last = self.sent.get(&kept).copied().unwrap_or(now);
+                    self.forget(sa);
+                    path.into_iter().for_each(|path| self.insert(sa, path, last));
+                }
+            }
+            let mut due: Vec<(Time, Path)> =
+                self.sent.iter().filter(|(_, at)| is_due(**at)).map(|(path, at)| (*at, *path)).collect();
+            due.sort_unstable();
+            due.into_iter().map(|(_, path)| path).collect()
+        }
+    }
+
+    const AFTER: Duration = Duration::from_secs(20);
+
+    /// Whatever comes, goes, moves and sends: the same keepalives, at the same times, as of a list that is searched.
+    #[test]
+    fn due_are_those_that_a_search_through_all_finds() {
+        let mut rng = Rng::named(7, "keepalives");
+        let (mut keepalives, mut model) = (Keepalives::new(Some(AFTER)), Model::default());
+        let mut places: BTreeMap<SaId, Path> = BTreeMap::new();
+        let (mut now, mut found) = (Time::ZERO, 0);
+        for _ in 0..20_000 {
+            now = now + Duration::from_millis(rng.below(700));
+            keepalives.at(now);
+            let (sa, at) = (SaId(1 + rng.below(40)), path(rng.below(30)));
+            match rng.below(8) {
+                0 if !model.paths.contains_key(&sa) => {
+                    keepalives.insert(sa, at, now);
+                    model.insert(sa, at, now);
+                    places.insert(sa, at);
+                }
+                1 => {
+                    keepalives.forget(sa);
+                    model.forget(sa);
+                    places.remove(&sa);
+                }
+                2 => places.get_mut(&sa).into_iter().for_each(|place| *place = at),
+                3 => drop(places.remove(&sa)),
+                4..=6 => {
+                    keepalives.sent(&datagram(at.0, at.1));
+                    model.sent.get_mut(&at).into_iter().for_each(|last| *last = now);
+                }
+                _ => {
+                    let due = keepalives.due_now(|sa| places.get(&sa).copied());
+                    assert_eq!(due, model.due(now, |sa| places.get(&sa).copied()));
+                    for (from, to) in due {
+                        found += 1;
+                        keepalives.sent(&datagram(from, to));
+                        model.sent.insert((from, to), now);
+                    }
+                }
+            }
+            let first = model.sent.values().min().map(|at| *at + AFTER);
+            assert_eq!(keepalives.deadline().map(|deadline| deadline.at), first);
+            let kept = (keepalives.sas.len(), keepalives.order.len());
+            assert_eq!(kept, (model.paths.len(), model.sent.len()));
+        }
+        assert!(found > 1000, "{found}");
     }
 }

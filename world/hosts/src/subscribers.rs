@@ -292,14 +292,16 @@ type Key = (String, Wanted);
 #[derive(Default)]
 struct Shelf {
     most: usize,
-    vectors: BTreeMap<Key, VecDeque<Vector>>,
+    /// With the number of its coming.
+    vectors: BTreeMap<Key, (u64, VecDeque<Vector>)>,
     /// Keys in the order they came.
-    order: VecDeque<Key>,
+    order: BTreeMap<u64, Key>,
+    came: u64,
 }
 
 impl Shelf {
     fn take(&mut self, key: &Key, count: usize) -> Option<Vec<Vector>> {
-        let kept = self.vectors.get_mut(key).filter(|kept| kept.len() >= count)?;
+        let (_, kept) = self.vectors.get_mut(key).filter(|(_, kept)| kept.len() >= count)?;
         let taken = kept.drain(..count).collect();
         if kept.is_empty() {
             self.remove(key);
@@ -313,21 +315,25 @@ impl Shelf {
             return;
         }
         while self.order.len() >= self.most {
-            let Some(oldest) = self.order.pop_front() else { break };
+            let Some((_, oldest)) = self.order.pop_first() else { break };
             self.vectors.remove(&oldest);
         }
-        self.order.push_back(key.clone());
-        self.vectors.insert(key, vectors);
+        self.came += 1;
+        self.order.insert(self.came, key.clone());
+        self.vectors.insert(key, (self.came, vectors));
     }
 
     fn remove(&mut self, key: &Key) {
-        self.vectors.remove(key);
-        self.order.retain(|kept| kept != key);
+        if let Some((came, _)) = self.vectors.remove(key) {
+            self.order.remove(&came);
+        }
     }
 
     fn forget(&mut self, imsi: &str) {
-        self.vectors.retain(|(whose, _), _| whose != imsi);
-        self.order.retain(|(whose, _)| whose != imsi);
+        let of_imsi = self.vectors.range((imsi.to_owned(), Wanted::Sim)..);
+        let keys: Vec<Key> =
+            of_imsi.map(|(key, _)| key.clone()).take_while(|(whose, _)| whose == imsi).collect();
+        keys.iter().for_each(|key| self.remove(key));
     }
 }
 

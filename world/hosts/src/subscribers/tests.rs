@@ -318,7 +318,7 @@ fn one_subscriber_s_vectors_are_forgotten_and_no_others() {
     [1, 2].into_iter().for_each(|imsi| shelf.put(key(imsi), vectors(0..2)));
     shelf.forget(&key(1).0);
     assert_eq!((shelf.vectors.len(), shelf.order.len()), (1, 1));
-    assert!(shelf.order.contains(&key(2)) && shelf.take(&key(2), 1).is_some());
+    assert!(shelf.order.values().any(|kept| *kept == key(2)) && shelf.take(&key(2), 1).is_some());
 }
 
 #[test]
