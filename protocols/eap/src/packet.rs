@@ -246,6 +246,22 @@ mod tests {
         assert_eq!((message.data, message.packet), (&[][..], &[1, 9, 0, 5, 4][..]));
     }
 
+    /// RFC 3748 §5: Identity, Notification and Nak are no methods, and what is expanded is not told by this number.
+    #[test]
+    fn methods_are_numbers_above_three() {
+        let methods: Vec<u8> = (0..=255).filter(|kind| MethodType(*kind).is_method()).collect();
+        assert_eq!(methods, (4..=253).chain([255]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_packet_has_its_identifier() {
+        for bytes in
+            [request(9, MethodType::MD5, &[]), response(9, MethodType::MD5, &[]), success(9), failure(9)]
+        {
+            assert_eq!(Packet::read(&bytes).unwrap().identifier(), 9);
+        }
+    }
+
     #[test]
     fn naks_are_laid_out_as_rfc_3748_draws_them() {
         let types = || [MethodType::MD5, MethodType::AKA].into_iter();

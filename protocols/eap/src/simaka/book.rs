@@ -159,6 +159,7 @@ impl<V> Page<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simaka::testing::real;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -187,5 +188,37 @@ mod tests {
         assert_eq!(book.pseudonym(Flavour::Sim, b"37", Time::ZERO), Some(imsi(7)));
         book.remember_pseudonym(Flavour::Sim, b"3x", imsi(11), Time::ZERO + SECOND);
         assert_eq!(book.len(), (1, 0), "what is over goes with the next entry");
+    }
+
+    fn known(n: u32) -> Known {
+        let (keys, _) = Keys::aka(b"0", &[1; 16], &[2; 16], &mut real());
+        Known { imsi: imsi(n), keys, counter: 1 }
+    }
+
+    #[test]
+    fn a_fast_identity_is_taken_once_and_not_after_its_time() {
+        let book = Book::new(Limits { entries_max: 3, lifetime: SECOND });
+        for (name, asked_at, expected) in
+            [(b"4a", Time::ZERO, Some(known(1))), (b"4b", Time::ZERO + SECOND, None)]
+        {
+            book.remember(Flavour::Aka, name, known(1), Time::ZERO);
+            assert_eq!(book.take(Flavour::Aka, name, asked_at), expected);
+            assert_eq!(book.take(Flavour::Aka, name, Time::ZERO), None, "it is gone");
+        }
+        assert!(book.is_empty());
+    }
+
+    #[test]
+    fn who_is_forgotten_is_unknown_and_the_limits_stay() {
+        let book = Book::new(Limits { entries_max: 3, lifetime: SECOND });
+        book.remember_pseudonym(Flavour::Sim, b"3a", imsi(1), Time::ZERO);
+        assert!(!book.is_empty());
+        book.forget();
+        assert!(book.is_empty());
+        for n in 0..10 {
+            book.remember(Flavour::Aka, format!("4{n}").as_bytes(), known(n), Time::ZERO);
+        }
+        assert_eq!(book.len(), (0, 3));
+        assert_eq!(book.take(Flavour::Aka, b"49", Time::ZERO + SECOND), None);
     }
 }

@@ -300,4 +300,54 @@ mod tests {
             assert_eq!(card(Sqn::new(0)).umts(&vector.rand, &autn, &mut real()), Err(Refused::Mac));
         }
     }
+
+    /// Keeps what it is told, or does not.
+    #[derive(Debug)]
+    struct Flash(bool);
+
+    impl Memory for Flash {
+        fn keep(&self, _: &Window) -> bool {
+            self.0
+        }
+    }
+
+    /// What was not kept could be answered again after the next start.
+    #[test]
+    fn what_its_memory_does_not_keep_is_not_answered() {
+        for works in [true, false] {
+            let window = Window::starting_at(Sqn::new(32));
+            let mut card = card(Sqn::new(0)).remembering(window, Arc::new(Flash(works)));
+            let vector = vector(Sqn::new(32).next());
+            for _ in 0..2 {
+                let answer = card.umts(&vector.rand, &vector.autn, &mut real());
+                match works {
+                    true if card.window.highest() == Sqn::new(32).next() && answer.is_ok() => break,
+                    true => panic!("{answer:?}"),
+                    false => assert_eq!(answer, Err(Refused::Memory), "as often as it is asked"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_that_was_elsewhere_is_ahead() {
+        let mut card = card(Sqn::new(32));
+        card.advance(5);
+        assert_eq!(card.window.highest(), Window::starting_at(Sqn::new(32).advanced(5)).highest());
+        let old = vector(Sqn::new(32).next());
+        assert!(matches!(card.umts(&old.rand, &old.autn, &mut real()), Err(Refused::Synchronise(_))));
+    }
+
+    #[test]
+    fn a_card_forgets_what_it_is_told_to() {
+        let (keys, _) = Keys::aka(b"0", &[1; 16], &[2; 16], &mut real());
+        let again = Reauthentication { identity: b"4again".to_vec(), keys, counter: 1 };
+        let mut card = card(Sqn::new(0));
+        card.keep(Flavour::Aka, Some(b"2pseudonym".to_vec()), Some(again));
+        assert_eq!(card.identity(Flavour::Aka), b"4again");
+        card.forget_reauthentication(Flavour::Aka);
+        assert_eq!(card.identity(Flavour::Aka), b"2pseudonym", "RFC 4187 §5.3: it was good for once");
+        card.forget();
+        assert_eq!(card.identity(Flavour::Aka), card.permanent_identity(Flavour::Aka));
+    }
 }

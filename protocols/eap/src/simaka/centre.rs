@@ -290,4 +290,21 @@ mod tests {
         let text = format!("{:?}", centre(Algorithm::comp128(Version::V1, &[0xab; 16]), 0));
         assert!(text.contains("Secret(16 bytes)") && !text.contains("171"), "{text}");
     }
+
+    /// A card takes no number further ahead than TS 33.102 §C.2.1 lets it; half of that leaves room for those to come.
+    #[test]
+    fn a_centre_is_moved_only_if_the_card_would_refuse_what_comes_next() {
+        let card = Sqn::new(0x20_0000);
+        let ahead = |steps| card.advanced(steps);
+        for (ours, expected) in [
+            (Sqn::new(0x10_0000), card),
+            (card, card),
+            (ahead(5), ahead(5)),
+            (ahead(1 << 27), ahead(1 << 27)),
+            (ahead((1 << 27) + 1), card),
+        ] {
+            let subscriber = Subscriber { algorithm: algorithm(), amf: [0, 0], sqn: ours };
+            assert_eq!(subscriber.resynchronised(card), expected, "{ours:?}");
+        }
+    }
 }

@@ -144,6 +144,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_is_restored_as_it_was_unless_it_cannot_have_been() {
+        let mut seqs: [u64; INDS] = std::array::from_fn(|ind| 100 + ind as u64);
+        seqs[7] = SEQ_MAX;
+        let window = Window::restored(seqs).unwrap();
+        assert_eq!(window.seqs(), &seqs);
+        seqs[31] = SEQ_MAX + 1;
+        assert_eq!(Window::restored(seqs), None);
+    }
+
+    #[test]
     fn a_jump_is_bounded() {
         let mut window = Window::starting_at(Sqn::new(32));
         assert!(!window.accept(Sqn::new(32).advanced(JUMP_MAX + 1)));

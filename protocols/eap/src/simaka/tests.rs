@@ -108,6 +108,9 @@ impl Lab {
                 ServerOutput::Send(packet) => packet.clone(),
                 ServerOutput::Success(accepted) => accepted.packet.clone(),
                 ServerOutput::Failure { packet, .. } => packet.clone(),
+                ServerOutput::Ignored => {
+                    return Ended { ladder: ladder.text, peer: PeerOutput::Ignored, server: said };
+                }
                 other => panic!("{other:?} after\n{}", ladder.text),
             };
             ladder.draw("->", &packet);

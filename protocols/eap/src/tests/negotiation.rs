@@ -5,7 +5,10 @@ use crate::method::{PeerMethod, ServerMethod};
 use crate::packet::{self, Packet};
 use crate::question::{Answer, Question, Wanted};
 use crate::testing::{World, check, converse, peer, server};
-use crate::{Keys, Message, MethodType, PeerOutput, PeerStep, Reason, ServerOutput, ServerStep, Turn};
+use crate::{
+    Keys, Limits, Message, MethodType, Peer, PeerConfig, PeerOutput, PeerStep, Reason, Server, ServerConfig,
+    ServerOutput, ServerStep, Turn,
+};
 
 #[test]
 fn a_peer_refuses_and_the_server_takes_what_it_prefers_of_the_rest() {
@@ -334,4 +337,125 @@ impl PeerMethod for Mutual {
     fn on_request(&mut self, _: &Message<'_>, turn: &mut Turn<'_, '_>) -> PeerStep {
         PeerStep::Continue(turn.identity.to_vec())
     }
+}
+
+#[test]
+fn the_longest_packet_is_taken_and_no_longer_one() {
+    let question = packet::request(1, MethodType::IDENTITY, b"who are you?");
+    let identity = packet::response(1, MethodType::IDENTITY, USER.as_bytes());
+    for (less, taken) in [(0, true), (1, false)] {
+        let mut world = World::real();
+        let limits = |packet: &[u8]| Limits { packet_bytes_max: packet.len() - less, ..Limits::default() };
+        let config = PeerConfig { methods: vec![md5_peer("x")], limits: limits(&question) };
+        let output = world.give_peer(&mut Peer::new(Arc::new(config), USER.into()), &question);
+        assert_eq!(output, if taken { PeerOutput::Send(identity.clone()) } else { PeerOutput::Ignored });
+        let config = ServerConfig { methods: vec![md5_server()], limits: limits(&identity) };
+        let output = world.give_server(&mut Server::new(Arc::new(config)), &identity);
+        assert_eq!(matches!(output, ServerOutput::Send(_)), taken, "{output:?}");
+    }
+}
+
+/// RFC 3748 §2.1: after the first response of its type a method is not refused any more, whatever the server asked elsewhere
+/// meanwhile, and nothing is taken while it asks.
+#[test]
+fn a_method_is_not_refused_after_its_first_response() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Hesitant), md5_server()]);
+    let began = world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
+    assert!(matches!(began, ServerOutput::Ask(_)), "{began:?}");
+    let ServerOutput::Send(request) = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx))
+    else {
+        panic!("a request");
+    };
+    let response = packet::response(request[1], MethodType::SIM, &[]);
+    assert!(matches!(world.give_server(&mut server, &response), ServerOutput::Ask(_)));
+    assert_eq!(world.give_server(&mut server, &response), ServerOutput::Ignored);
+    assert_eq!(world.last_discard(), "EAP response while the server asks elsewhere");
+    let ServerOutput::Send(request) = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx))
+    else {
+        panic!("a request");
+    };
+    let nak = packet::response(request[1], MethodType::NAK, &[MethodType::MD5.0]);
+    assert_eq!(world.give_server(&mut server, &nak), ServerOutput::Ignored);
+}
+
+/// An answer that a method has no use for changes nothing: what could be refused before still can.
+#[test]
+fn an_answer_of_no_use_changes_nothing() {
+    let mut world = World::real();
+    let mut server = server(vec![Arc::new(Hesitant), md5_server()]);
+    world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
+    for _ in 0..3 {
+        let output = world.lend(|rng, cx| server.answer(Answer::UnknownSubscriber, rng, cx));
+        assert_eq!(output, ServerOutput::Ignored);
+    }
+    let early = packet::response(0, MethodType::SIM, &[]);
+    assert_eq!(world.give_server(&mut server, &early), ServerOutput::Ignored, "it still asks");
+    let output = world.lend(|rng, cx| server.answer(Answer::Unavailable, rng, cx));
+    assert!(matches!(output, ServerOutput::Send(_)), "{output:?}");
+}
+
+/// Asks elsewhere before every request.
+struct Hesitant;
+
+impl ServerOffer for Hesitant {
+    fn method(&self) -> MethodType {
+        MethodType::SIM
+    }
+
+    fn begin(&self) -> Box<dyn ServerMethod> {
+        Box::new(Self)
+    }
+}
+
+impl ServerMethod for Hesitant {
+    fn begin(&mut self, turn: &mut Turn<'_, '_>) -> ServerStep {
+        ServerStep::Ask(Question { identity: turn.identity.to_vec(), wanted: Wanted::Triplets(2) })
+    }
+
+    fn on_response(&mut self, _: &Message<'_>, turn: &mut Turn<'_, '_>) -> ServerStep {
+        self.begin(turn)
+    }
+
+    fn on_answer(&mut self, answer: Answer, _: &mut Turn<'_, '_>) -> ServerStep {
+        match answer {
+            Answer::UnknownSubscriber => ServerStep::Ignore("no use"),
+            _ => ServerStep::Request(vec![1]),
+        }
+    }
+}
+
+/// RFC 5998 §4: these prove the server, so that a device may use them with a gateway that has proved nothing.
+#[test]
+fn mutual_methods_are_told_from_the_others() {
+    use crate::methods::{aka, aka_prime, sim};
+    use crate::simaka::{card, milenage, peer, sqn};
+    let key = milenage::Milenage::with_opc(&[1; 16], &[2; 16]);
+    let imsi = crate::simaka::identity::Imsi::parse("001010000000001").unwrap();
+    let card = card::Card::new(imsi, "", card::Algorithm::Milenage(key), sqn::Sqn::new(0));
+    let (card, settings) = (peer::SharedCard::new(card), peer::Settings::default);
+    let mutual = [
+        sim::peer(card.clone(), settings()),
+        aka::peer(card.clone(), settings()),
+        aka_prime::peer(card, settings()),
+    ];
+    assert!(mutual.iter().all(|offer| offer.proves_server()));
+    let others = [md5_peer("x"), gtc_peer("x"), mschapv2_peer("x")];
+    assert!(!others.iter().any(|offer| offer.proves_server()));
+}
+
+#[test]
+fn a_conversation_shows_where_it_is_and_nothing_else() {
+    let mut world = World::real();
+    let (mut peer, mut server) = (peer(vec![md5_peer("hush")], USER), server(vec![md5_server()]));
+    assert_eq!(format!("{peer:?}"), "Peer { state: \"open\", rounds: 0, .. }");
+    assert_eq!(format!("{server:?}"), "Server { state: \"fresh\", rounds: 0, .. }");
+    let ServerOutput::Send(request) = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx))
+    else {
+        panic!("a request");
+    };
+    world.give_peer(&mut peer, &request);
+    assert_eq!(format!("{peer:?}"), "Peer { state: \"MD5-Challenge\", rounds: 1, .. }");
+    assert!(format!("{server:?}").contains("MD5-Challenge"));
+    assert_eq!(format!("{:>12}", Reason::REFUSED), " EAP Failure");
 }

@@ -302,6 +302,20 @@ fn freeradius_asks_for_the_identity_with_a_whole_packet() {
     assert_eq!(peer.hear(&[1, 8, 0, 5, 1]), PeerStep::Continue(answer));
 }
 
+/// Only what is a whole packet and nothing else is taken for one: inside PEAPv0 a type comes first, and 1 is Identity's.
+#[test]
+fn what_only_begins_like_a_packet_is_none() {
+    for longer in [&[1, 8, 0, 5, 1, 9][..], &[1, 8, 0, 6, 1, 9]] {
+        let answer = [&[0, 1][..], USER.as_bytes()].concat();
+        let step = peer(&Plain::default(), Binding::Optional).hear(longer);
+        assert_eq!(step, PeerStep::Continue(answer), "the type is Identity, and the rest its text");
+    }
+    let (mut server, _) = server(&Plain::default(), Binding::Optional);
+    // A response of type 4 in a whole packet: type 2, Notification, which nobody has asked for.
+    let step = server.hear(&[2, IDENTIFIER, 0, 6, 4, 9]);
+    assert_ne!(step, ServerStep::Failed(Reason("EAP-PEAP malformed message")), "not read as extensions");
+}
+
 /// A success with a whole packet around it.
 fn success(binding: Option<CryptoBinding>) -> Vec<u8> {
     extensions(1, &Extensions::verdict(Verdict::Success, binding).write())

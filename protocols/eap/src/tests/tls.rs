@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::USER;
 use super::peap::Seat;
 use super::plain::Plain;
+use crate::methods::peap::{Binding, PeapPeer};
 use crate::methods::tls::{TlsPeer, TlsServer};
+use crate::methods::ttls::{TtlsInside, TtlsPeer};
 use crate::packet::{self, MethodType};
 use crate::testing::{self, World};
 use crate::tunnel::Framing;
@@ -81,4 +83,29 @@ fn a_success_without_the_indication_of_tls_13_fails_at_once_by_name() {
 #[test]
 fn a_success_in_the_middle_of_the_handshake_fails_at_once() {
     assert_eq!(early_success(false, true), PeerOutput::Failed(Reason::EARLY_SUCCESS));
+}
+
+/// The name is the certificate's or that of the tunnel it continues; inside nothing is said of it.
+#[test]
+fn the_server_knows_whom_the_tunnel_vouches_for() {
+    let mut server = server();
+    assert!(matches!(server.hear(&[]), ServerStep::Done(_)));
+    assert_eq!(server.method.identity(), Some(&b"alice@lab"[..]));
+}
+
+/// RFC 5998 §4: in each of them the tunnel proves the server.
+#[test]
+fn methods_with_a_tunnel_prove_the_server() {
+    let (tunnels, framing, user) = (TLS13.client(), Framing::default(), USER.as_bytes().to_vec());
+    let inside = super::mschapv2_peer("x");
+    let peap = PeapPeer {
+        tunnels: tunnels.clone(),
+        framing,
+        user: user.clone(),
+        inside,
+        binding: Binding::Optional,
+    };
+    let pap = TtlsInside::Pap(super::secret("x"));
+    let ttls = TtlsPeer { tunnels: tunnels.clone(), framing, user, inside: pap };
+    assert!(peap.proves_server() && ttls.proves_server() && TlsPeer { tunnels, framing }.proves_server());
 }

@@ -139,6 +139,15 @@ mod tests {
     }
 
     #[test]
+    fn a_length_has_three_bytes() {
+        for len in [0x100, 0x1_0203] {
+            let data = vec![7; len];
+            let avps = [Avp::new(AvpCode::USER_NAME, &data), Avp::new(AvpCode::EAP_MESSAGE, &[1])];
+            assert_eq!(read_avps(&write_avps(&avps)).unwrap(), avps);
+        }
+    }
+
+    #[test]
     fn cut_short_the_field_is_named() {
         // Within the last attribute: code, flags, length, then vendor and data together.
         for (len, field) in

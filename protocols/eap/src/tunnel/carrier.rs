@@ -237,6 +237,14 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_message_for_one_packet_is_whole_and_one_more_byte_makes_two() {
+        for len in 40..80 {
+            let (whole, packets) = carry(&vec![7; len], 64);
+            assert_eq!((whole.len(), packets), (len, if len <= 64 - OVERHEAD { 1 } else { 2 }));
+        }
+    }
+
+    #[test]
     fn a_packet_cut_short_is_ignored() {
         let packet = [0xc0, 0, 0, 7, 0xff];
         for len in 0..5 {

@@ -1,8 +1,9 @@
 //! Somebody in between who changes bits, and messages that do not belong where they come.
 
 use super::super::attribute::{Attribute, kind};
-use super::super::message::Builder;
+use super::super::message::{Builder, Message, PACKET_BYTES_MAX};
 use super::super::reason;
+use super::super::vector::Quintuplet;
 use super::*;
 
 /// Packets after the two of the Identity exchange.
@@ -196,5 +197,226 @@ fn a_notification_of_another_counter_is_not_believed() {
             packet
         });
         assert_eq!(ended.peer, PeerOutput::Failed(crate::Reason(reason::MALFORMED)), "{flavour:?}");
+    }
+}
+
+/// RFC 4186 §10.2: whole version numbers, at least one.
+#[test]
+fn a_list_of_versions_is_not_empty_and_not_cut() {
+    let list = |list: &[u8]| {
+        let length = u16::try_from(list.len()).unwrap().to_be_bytes();
+        let padding = vec![0; list.len().next_multiple_of(4) - list.len()];
+        let words = u8::try_from((4 + list.len()).div_ceil(4)).unwrap();
+        let body = [&[kind::VERSION_LIST, words], &length[..], list, &padding].concat();
+        let total = u16::try_from(8 + body.len()).unwrap().to_be_bytes();
+        [&[1, 7], &total[..], &[Flavour::Sim.method_type(), subtype::SIM_START, 0, 0], &body].concat()
+    };
+    let read = |versions: &[u8]| {
+        let packet = list(versions);
+        Message::read_request(Flavour::Sim, &packet).map(|message| message.attributes.versions().is_some())
+    };
+    assert_eq!(read(&[0, 1]), Ok(true));
+    assert_eq!(read(&[0, 1, 0, 2]), Ok(true));
+    for wrong in [&[][..], &[0], &[0, 1, 0]] {
+        assert_eq!(read(wrong).unwrap_err().field, "AT_VERSION_LIST", "{wrong:?}");
+    }
+}
+
+/// RFC 4186 §8.1: attributes from 128 on may be skipped by whoever does not know them, those below not.
+#[test]
+fn what_may_be_skipped_is_skipped() {
+    for (kind, gets_in) in [(127, false), (128, true), (200, true)] {
+        let mut lab = Lab::new(Flavour::Aka);
+        lab.server.ask_identity = true;
+        // Nothing says what the messages were, so that the checkcode does not tell of the change.
+        lab.world = World::null();
+        let identity = lab.card.identity(Flavour::Aka);
+        let ended = lab.run_through(identity, |n, mut packet| {
+            if n == 3 {
+                packet.extend([kind, 1, 0, 0]);
+                packet[3] += 4;
+            }
+            packet
+        });
+        assert_eq!(matches!(ended.peer, PeerOutput::Success(_)), gets_in, "{kind}\n{}", ended.ladder);
+    }
+}
+
+/// A packet longer than any that RADIUS carries is refused by its length.
+#[test]
+fn the_longest_packet_is_read_and_no_longer_one() {
+    let packet = |len: usize| {
+        let length = u16::try_from(len).unwrap().to_be_bytes();
+        let mut packet =
+            [&[1, 7], &length[..], &[Flavour::Aka.method_type(), subtype::NOTIFICATION, 0, 0]].concat();
+        while packet.len() < len {
+            let words = ((len - packet.len()) / 4).min(255);
+            packet.extend([200, u8::try_from(words).unwrap()]);
+            packet.resize(packet.len() - 2 + 4 * words, 0);
+        }
+        packet
+    };
+    let read = |len| Message::read_request(Flavour::Aka, &packet(len)).map(drop).map_err(|error| error.field);
+    assert_eq!(read(PACKET_BYTES_MAX - 4), Ok(()));
+    assert_eq!(read(PACKET_BYTES_MAX), Ok(()));
+    assert_eq!(read(PACKET_BYTES_MAX + 4), Err("Length"));
+}
+
+/// A conversation in which packet number n is another one.
+fn replaced(lab: &mut Lab, number: usize, by: impl Fn(Vec<u8>) -> Vec<u8>) -> Ended {
+    let identity = lab.card.identity(lab.flavour);
+    lab.run_through(identity, |n, packet| if n == number { by(packet) } else { packet })
+}
+
+/// TS 33.402 §6.1: a vector without the separation bit was made for another access.
+#[test]
+fn a_vector_for_another_access_is_rejected() {
+    let mut lab = Lab::new(Flavour::AkaPrime);
+    lab.world = World::null();
+    let ended = replaced(&mut lab, 3, |mut packet| {
+        value(&mut packet, kind::AUTN)[6] &= 0x7f;
+        packet
+    });
+    assert_eq!(ended.failed(), (reason::NETWORK_REJECTED, reason::NETWORK_REJECTED));
+    assert!(ended.ladder.contains("<- Authentication-Reject"), "{}", ended.ladder);
+}
+
+/// RFC 9048 §3.1, §3.2: a list without repetitions; a wish only for what was offered, not for what comes first anyway, and
+/// only once.
+#[test]
+fn key_derivations_are_not_negotiated_twice_or_out_of_the_blue() {
+    let challenge = |kdfs: Vec<u16>, number, by: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+        let mut lab = Lab::new(Flavour::AkaPrime);
+        lab.world = World::null();
+        lab.server.kdfs = kdfs;
+        replaced(&mut lab, number, by)
+    };
+    let wish = |packet: Vec<u8>| {
+        let response = Builder::response(Flavour::AkaPrime, packet[1], subtype::AKA_CHALLENGE);
+        response.with(&Attribute::Kdf(1)).finish()
+    };
+    for (offered, number, challenges) in [(vec![1, 7], 4, 1), (vec![7, 9], 4, 1), (vec![7, 1, 9], 6, 2)] {
+        let ladder = challenge(offered.clone(), number, &wish).ladder;
+        assert_eq!(ladder.matches("-> Challenge").count(), challenges, "{offered:?}\n{ladder}");
+        assert!(ladder.contains("-> Notification"), "{offered:?}\n{ladder}");
+    }
+    for repeated in [vec![1, 1], vec![7, 1, 7], vec![1, 7, 7]] {
+        let ended = challenge(repeated.clone(), usize::MAX, &wish);
+        assert_eq!(ended.failed().0, reason::NO_KDF, "{repeated:?}\n{}", ended.ladder);
+    }
+}
+
+/// RFC 4187 §6.3.1: a database that is out of step after one AUTS is not one that a second helps, but the peer allows for it.
+#[test]
+fn the_peer_sends_auts_twice_and_no_more() {
+    let mut lab = Lab::new(Flavour::Aka);
+    let mut card = Card::new(imsi(), "", milenage(0x11), Sqn::new(0x77_0000));
+    let crypto = &mut crate::simaka::testing::real();
+    let Algorithm::Milenage(key) = milenage(0x11) else { panic!("Milenage") };
+    let challenge = |identifier| {
+        let vector = Quintuplet::generate(
+            &key,
+            [identifier; 16],
+            Sqn::new(64),
+            [0, 0],
+            &mut crate::simaka::testing::real(),
+        );
+        Builder::request(Flavour::Aka, identifier, subtype::AKA_CHALLENGE)
+            .with(&Attribute::Rand(&vector.rand))
+            .with(&Attribute::Autn(vector.autn))
+            .with(&Attribute::Mac([0; 16]))
+            .finish()
+    };
+    assert!(card.umts(&[1; 16], &[0; 16], crypto).is_err());
+    lab.card = SharedCard::new(card);
+    let settings = Arc::new(peer::Settings::default());
+    let mut peer = peer::Peer::new(Flavour::Aka, settings, lab.card.clone(), vec![], Rng::named(1, "peer"));
+    let mut take = |identifier| {
+        let packet = challenge(identifier);
+        lab.world.lend(|_, cx| peer.on_request(&packet, identifier, cx))
+    };
+    for identifier in [1, 2] {
+        let step = take(identifier);
+        let peer::Step::Continue(packet) = step else { panic!("{step:?}") };
+        assert_eq!(packet[5], subtype::AKA_SYNCHRONIZATION_FAILURE);
+    }
+    let step = take(3);
+    assert!(matches!(step, peer::Step::Failed(_, reason::RESYNCHRONISATION)), "{step:?}");
+}
+
+/// RFC 4186 §6.2: success may only be indicated if both sides wanted that.
+#[test]
+fn success_is_not_notified_to_who_did_not_ask() {
+    for (notified, wanted, answer) in
+        [(0x8000, false, "Client-Error"), (0x8000, true, "Notification"), (0x0000, false, "Notification")]
+    {
+        let mut lab = Lab::new(Flavour::Aka);
+        lab.world = World::null();
+        (lab.peer.result_indications, lab.server.result_indications) = (wanted, wanted);
+        let ended = replaced(&mut lab, 5, |packet| {
+            Builder::request(Flavour::Aka, packet[1].wrapping_add(1), subtype::NOTIFICATION)
+                .with(&Attribute::Notification(notified))
+                .with(&Attribute::Mac([0; 16]))
+                .finish()
+        });
+        let lines: Vec<&str> = ended.ladder.lines().collect();
+        assert_eq!(lines.get(6), Some(&format!("<- {answer}").as_str()), "{}", ended.ladder);
+    }
+}
+
+/// What the server says of a proof that is wrong, and of messages that were not what it saw.
+#[test]
+fn the_server_names_what_was_wrong_in_the_answer() {
+    for flavour in Flavour::ALL {
+        let mut lab = Lab::new(flavour);
+        let ended = replaced(&mut lab, packets(flavour), |mut packet| {
+            *packet.last_mut().unwrap() ^= 1;
+            packet
+        });
+        assert_eq!(ended.failed().1, reason::WRONG_RESPONSE, "{flavour:?}");
+    }
+    let mut lab = Lab::new(Flavour::Aka);
+    lab.world = World::null();
+    lab.server.ask_identity = true;
+    let ended = replaced(&mut lab, 6, |mut packet| {
+        value(&mut packet, kind::CHECKCODE)[0] ^= 1;
+        packet
+    });
+    assert_eq!(ended.failed().1, reason::CHECKCODE, "{}", ended.ladder);
+}
+
+#[test]
+fn the_peer_names_a_message_that_does_not_belong_there() {
+    let mut lab = Lab::new(Flavour::Aka);
+    let ended = replaced(&mut lab, 3, |packet| {
+        Builder::request(Flavour::Aka, packet[1], subtype::AKA_SYNCHRONIZATION_FAILURE).finish()
+    });
+    assert_eq!(ended.failed().0, reason::UNEXPECTED);
+}
+
+/// RFC 9048 §4: the bid is for EAP-AKA alone, and only of servers that would rather have EAP-AKA′. RFC 4187 §10.13: the
+/// checkcode is in EAP-AKA and EAP-AKA′.
+#[test]
+fn bids_and_checkcodes_are_where_they_belong() {
+    for flavour in Flavour::ALL {
+        for prefers_prime in [false, true] {
+            let mut lab = Lab::new(flavour);
+            lab.server.prefers_prime = prefers_prime;
+            for first in [true, false] {
+                let (number, seen) =
+                    (if first { packets(flavour) - 1 } else { 3 }, std::cell::Cell::new((false, false)));
+                replaced(&mut lab, number, |packet| {
+                    let message = Message::read_request(flavour, &packet).unwrap();
+                    seen.set((
+                        message.attributes.has(kind::BIDDING),
+                        message.attributes.has(kind::CHECKCODE),
+                    ));
+                    packet
+                })
+                .agreed();
+                let expected = (first && flavour == Flavour::Aka && prefers_prime, flavour != Flavour::Sim);
+                assert_eq!(seen.get(), expected, "{flavour:?}, {prefers_prime}, {first}");
+            }
+        }
     }
 }
