@@ -331,6 +331,19 @@ pub enum Believe {
 }
 
 impl Believe {
+    /// Whether what one takes for proved the other would have taken, too, and nothing else.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Psk { any, by_identity }, Self::Psk { any: their_any, by_identity: their_own }) => {
+                any == their_any && by_identity == their_own
+            }
+            (Self::Certificate(ours), Self::Certificate(theirs)) => Arc::ptr_eq(ours, theirs),
+            (Self::RawKey(ours), Self::RawKey(theirs)) => ours == theirs,
+            (Self::Eap, Self::Eap) => true,
+            _ => false,
+        }
+    }
+
     /// One shared key for everybody.
     pub const fn psk(secret: Secret) -> Self {
         Self::Psk { any: Some(secret), by_identity: BTreeMap::new() }

@@ -13,7 +13,7 @@ use keytoll_engine::map::FastMap;
 use keytoll_engine::{Addr, Time};
 
 /// Whoever has said nothing for so long may lose its place in a full table.
-// RFC 8019 §4.2 limits addresses and prefixes; whoever has thousands of prefixes takes a place with each. A peer that is
+// RFC 8019 §4.2: limits are for addresses and prefixes; whoever has thousands of prefixes takes a place with each. A peer that is
 // there answers in less than that, mostly, and keeps its place for longer unless all others were heard later.
 pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 
@@ -137,7 +137,7 @@ impl HalfOpenTable {
         heard: impl Fn(u64) -> Option<Time>,
     ) -> Option<u64> {
         loop {
-            let (known, spi) = *self.silent.first().filter(|(at, _)| now.since(*at) >= silence)?;
+            let (known, spi) = *self.silent.first().filter(|(at, _)| *at + silence <= now)?;
             match heard(spi).filter(|at| *at > known) {
                 Some(later) => self.hear(spi, later),
                 None => return Some(spi),

@@ -5,13 +5,41 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::config::Connection;
 use crate::wire::Identity;
 
-/// Whom an IKE SA is with. The same name under another connection is somebody else: that one may have asked for less.
+/// Nobody has said who they are, and they have one address.
+const PEOPLE_AT_ONE_PLACE: usize = 64;
+
+/// Whom an IKE SA is with. The same name under a connection that believes something else is somebody else: that one may
+/// have asked for less.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Peer {
-    connection: usize,
+    belief: Belief,
     whom: Whom,
+}
+
+/// What convinced us: the first connection that believes the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Belief(usize);
+
+/// What each connection believes.
+#[derive(Debug)]
+pub(crate) struct Beliefs(Vec<Belief>);
+
+impl Beliefs {
+    pub(crate) fn of(connections: &[Arc<Connection>]) -> Self {
+        let first = |at: usize| {
+            let (before, [ours, ..]) = connections.split_at(at) else { return at };
+            before.iter().position(|other| other.remote.is_same(&ours.remote)).unwrap_or(at)
+        };
+        Self((0..connections.len()).map(first).map(Belief).collect())
+    }
+
+    /// That of a connection, by its index.
+    pub(crate) fn get(&self, connection: usize) -> Belief {
+        self.0.get(connection).copied().unwrap_or(Belief(connection))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,26 +51,22 @@ enum Whom {
 }
 
 impl Peer {
-    /// Who has proved this identity under this connection.
-    pub(crate) const fn named(connection: usize, identity: Identity) -> Self {
-        Self { connection, whom: Whom::Named(identity) }
+    /// Who has proved this identity.
+    // RFC 4945 §3.1: a certificate speaks for a name in any spelling, and each of them is the same peer's.
+    pub(crate) fn named(belief: Belief, identity: &Identity) -> Self {
+        Self { belief, whom: Whom::Named(identity.in_lower_case()) }
     }
 
     /// Whom nobody has named, from this origin ([`crate::half_open::origin`]).
-    pub(crate) const fn at(connection: usize, origin: IpAddr) -> Self {
-        Self { connection, whom: Whom::At(origin) }
+    pub(crate) const fn at(belief: Belief, origin: IpAddr) -> Self {
+        Self { belief, whom: Whom::At(origin) }
     }
 
-    /// Whether it is this one.
-    pub(crate) fn is(&self, connection: usize, identity: &Identity) -> bool {
-        self.connection == connection && self.is_named() == Some(identity)
-    }
-
-    /// Its identity, if it is known.
-    pub(crate) const fn is_named(&self) -> Option<&Identity> {
-        match &self.whom {
-            Whom::Named(identity) => Some(identity),
-            Whom::At(_) => None,
+    /// How many IKE SAs it may have, if each that is named may have so many: behind a NAT, or in a /64, there are others.
+    pub(crate) const fn share(&self, of_one: usize) -> usize {
+        match self.whom {
+            Whom::Named(_) => of_one,
+            Whom::At(_) => of_one.saturating_mul(PEOPLE_AT_ONE_PLACE),
         }
     }
 }
@@ -120,7 +144,7 @@ mod tests {
     use super::*;
 
     fn peer(name: &str) -> Arc<Peer> {
-        Arc::new(Peer::named(0, name.parse().unwrap()))
+        Arc::new(Peer::named(Belief(0), &name.parse().unwrap()))
     }
 
     #[test]

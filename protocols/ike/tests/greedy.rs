@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use keytoll_engine::Datagram;
-use keytoll_ike::config::{Believe, Phase1, Responds};
+use keytoll_ike::config::{Believe, Phase1, Prove, Responds};
 use keytoll_ike::v2::config::HalfOpen;
 use keytoll_ike::v2::{Command, Config, Event, SaId};
 
@@ -341,4 +341,30 @@ fn an_initiator_that_is_not_let_in_is_brief() {
     bench.deliver(side, &genuine);
     bench.settle();
     bench.assert_agreement();
+}
+
+/// While the owner asks an AAA server, it is not the device that is silent: newcomers do not push it out, unless that takes
+/// very long.
+#[test]
+fn who_waits_for_our_answer_keeps_its_place() {
+    let (mut i, mut r) = psk();
+    only(&mut i).local = Prove::Eap;
+    only(&mut r).remote = Believe::Eap;
+    r.half_open.max = 3;
+    let mut bench = Bench::null((i, r), 1);
+    let come = |bench: &mut Bench, host: u8| {
+        bench.nat = Some(Rewriter { outside: IpAddr::from([198, 51, 100, host]), port_offset: 0 });
+        bench.initiate();
+        bench.settle();
+    };
+    (1..=3).for_each(|host| come(&mut bench, host));
+    let starts =
+        |bench: &Bench| bench.r.events.iter().filter(|event| matches!(event, Event::EapStart { .. })).count();
+    assert_eq!((starts(&bench), bench.r.endpoint.half_open_count()), (3, 3));
+    bench.now += seconds(5);
+    come(&mut bench, 4);
+    assert_eq!((starts(&bench), bench.failures(Side::R).len()), (3, 0), "{}", bench.ladder);
+    bench.now += seconds(6);
+    come(&mut bench, 5);
+    assert_eq!((starts(&bench), bench.failures(Side::R).len()), (4, 1), "{}", bench.ladder);
 }

@@ -65,6 +65,9 @@ impl Keepalives {
 
     /// An SA sends there, where something was last sent then, if nobody knows better.
     fn insert(&mut self, sa: SaId, path: Path, last: Time) {
+        if self.paths.get(&sa).is_some_and(|kept| *kept != path) {
+            self.forget(sa);
+        }
         self.paths.insert(sa, path);
         self.sas.insert((path, sa));
         let at = *self.sent.entry(path).or_insert(last);
@@ -150,6 +153,18 @@ mod tests {
         (addr(4500), addr(50_000 + n))
     }
 
+    /// An IKEv1 SA that is heir to another one is told of twice; its peer may have moved meanwhile.
+    #[test]
+    fn one_that_is_told_of_twice_leaves_nothing() {
+        let mut keepalives = Keepalives::new(Some(AFTER));
+        keepalives.insert(SaId(1), path(0), Time::ZERO);
+        keepalives.insert(SaId(1), path(1), Time::ZERO);
+        keepalives.forget(SaId(1));
+        keepalives.at(Time::ZERO + AFTER);
+        assert_eq!(keepalives.due_now(|_| None), []);
+        assert!(keepalives.sas.is_empty() && keepalives.sent.is_empty() && keepalives.order.is_empty());
+    }
+
     /// The same without order or index.
     #[derive(Default)]
     struct Model {
@@ -159,6 +174,7 @@ mod tests {
 
     impl Model {
         fn insert(&mut self, sa: SaId, path: Path, last: Time) {
+            self.forget(sa);
             self.paths.insert(sa, path);
             self.sent.entry(path).or_insert(last);
         }
@@ -198,7 +214,7 @@ mod tests {
         let mut places: BTreeMap<SaId, Path> = BTreeMap::new();
         let (mut now, mut found) = (Time::ZERO, 0);
         for _ in 0..20_000 {
-            now = now + Duration::from_millis(rng.below(700));
+            now += Duration::from_millis(rng.below(700));
             keepalives.at(now);
             let (sa, at) = (SaId(1 + rng.below(40)), path(rng.below(30)));
             match rng.below(8) {

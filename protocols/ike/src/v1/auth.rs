@@ -48,6 +48,12 @@ pub(super) fn shared_key<'a>(
     named.or_else(|| by_identity.get(&Identity::from(ip))).or(any.as_ref())
 }
 
+/// Whether the key that a peer of this name and address has is the address's and not the name's.
+pub(super) fn is_key_of_address(connection: &Connection, identity: &Identity, ip: IpAddr) -> bool {
+    let Believe::Psk { by_identity, .. } = &connection.remote else { return false };
+    !by_identity.contains_key(identity) && by_identity.contains_key(&Identity::from(ip))
+}
+
 /// Whether a connection says of this address whose it is.
 pub(super) fn names_address(connection: &Connection, ip: IpAddr) -> bool {
     let identity = Identity::from(ip);

@@ -15,21 +15,18 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 use super::established::{Child, Estate, Task};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 use super::phase1::Step;
-use super::sa::{Core, Sa, State};
+use super::sa::{Core, Counted, Sa, State};
 use super::transmission::{Fingerprint, Packet};
-use super::{initiator, responder};
+use super::{auth, initiator, responder};
 use crate::config::{Config, Connection, Responds};
 use crate::event::{Command, Event, Reason, SaId};
-use crate::half_open::{HalfOpenTable, Place, SILENCE};
+use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
-use crate::peers::{Parting, Peer, Peers};
+use crate::peers::{Beliefs, Parting, Peer, Peers};
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
-use crate::wire::Header;
-
-/// As [`SILENCE`], where a newcomer wants an exchange of keys at once: that many of them are begun at the most in that time.
-const SILENCE_IN_AGGRESSIVE_MODE: Duration = Duration::from_secs(4);
+use crate::wire::{Header, Identity};
 
 /// An IKEv1 endpoint, initiator and responder at once.
 #[derive(Debug)]
@@ -65,6 +62,10 @@ pub(super) struct Shared {
     peers: BTreeSet<(IpAddr, u64)>,
     /// Those of each peer that it has begun.
     counts: Peers,
+    /// Those that nobody has heard of yet.
+    counts_unannounced: Peers,
+    /// Under which connections the same is proved.
+    beliefs: Beliefs,
 }
 
 /// What one SA wants done to others.
@@ -115,8 +116,10 @@ impl Env<'_, '_> {
 
 impl Shared {
     fn new(config: Config, mut rng: Rng, spis: Spis) -> Self {
+        let connections: Vec<_> = config.connections.iter().cloned().map(Arc::new).collect();
         Self {
-            connections: config.connections.iter().cloned().map(Arc::new).collect(),
+            beliefs: Beliefs::of(&connections),
+            connections,
             config: Arc::new(config),
             decoy: Secret::from(&rng.bytes::<32>()[..]),
             rng,
@@ -126,7 +129,19 @@ impl Shared {
             deeds: VecDeque::new(),
             peers: BTreeSet::new(),
             counts: Peers::default(),
+            counts_unannounced: Peers::default(),
         }
+    }
+
+    /// Whoever has proved this identity.
+    pub(super) fn peer(&self, core: &Core, identity: &Identity) -> Peer {
+        let belief = self.beliefs.get(core.connection);
+        let connection = &self.connections[core.connection];
+        // RFC 2409 §5.4: the key was found by the address, and anybody who has it may call itself what it likes.
+        if auth::is_key_of_address(connection, identity, core.met_at) {
+            return Peer::named(belief, &Identity::from(core.met_at));
+        }
+        Peer::named(belief, identity)
     }
 
     /// A connection by its index.
@@ -267,14 +282,14 @@ impl Endpoint {
         if self.shared.config.responds == Responds::ToPeers && !self.shared.knows(step.route.remote.ip) {
             return cx.discard(Protocol::Ike, "not a responder");
         }
-        if !self.has_room(step, cx) {
+        if !self.has_room(step.route.remote.ip, cx) {
             return cx.discard(Protocol::Ike, "too many half-open SAs");
         }
         let limits = self.shared.config.half_open;
         let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
         if let Some(sa) = answered {
             let place = Place::new(key, cx.now + limits.lifetime);
-            self.half_open.insert(place, sa.cookie(), cx.now);
+            self.half_open.insert(place, sa.cookie(), sa.yields_from());
             self.keep(sa.half_open(place));
         }
     }
@@ -282,34 +297,31 @@ impl Endpoint {
     /// Whether one more may begin there.
     // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses only pushes out those
     // that have shown nothing yet, its own mostly.
-    fn has_room(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) -> bool {
-        let (limits, newcomer) = (self.shared.config.half_open, step.route.remote.ip);
+    fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
+        let limits = self.shared.config.half_open;
         let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;
         if !is_crowded && self.half_open.count() < limits.max {
             return true;
         }
-        let silent = if is_crowded { self.oldest_of(step, cx.now) } else { self.most_silent(step, cx.now) };
-        silent.is_some_and(|cookie| self.push_out(cookie, cx))
+        let yields =
+            if is_crowded { self.of_its_own(newcomer, cx.now) } else { self.of_others(newcomer, cx.now) };
+        yields.is_some_and(|cookie| self.push_out(cookie, cx))
     }
 
-    /// Whose place of its own a newcomer takes that has no other.
-    fn oldest_of(&self, newcomer: &Step<'_>, now: Time) -> Option<u64> {
-        let oldest = self.unproved(self.half_open.of_origin(newcomer.route.remote.ip))?;
-        let silent = self.sas.get(&oldest).map(|sa| now.since(sa.went_on()));
-        (!is_dear(newcomer) || silent >= Some(SILENCE_IN_AGGRESSIVE_MODE)).then_some(oldest)
+    /// Whose place a newcomer takes whose address has no more.
+    fn of_its_own(&self, newcomer: IpAddr, now: Time) -> Option<u64> {
+        self.first_to_yield(self.half_open.of_origin(newcomer), now)
     }
 
-    /// Whose place a newcomer takes when there is no other.
-    fn most_silent(&mut self, newcomer: &Step<'_>, now: Time) -> Option<u64> {
-        let silence = if is_dear(newcomer) { SILENCE_IN_AGGRESSIVE_MODE } else { SILENCE };
-        let of_crowd = self.unproved(self.half_open.most_crowded(newcomer.route.remote.ip));
-        let heard = |cookie| self.sas.get(&cookie).map(|sa| sa.went_on());
-        of_crowd.or_else(|| self.half_open.most_silent((now, silence), heard))
+    /// Whose place a newcomer takes when all are taken.
+    fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
+        let of_crowd = self.first_to_yield(self.half_open.most_crowded(newcomer), now);
+        let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
+        of_crowd.or_else(|| self.half_open.most_silent((now, Duration::ZERO), from))
     }
 
-    /// The first of which nothing has come that shows that the initiator receives.
-    fn unproved(&self, cookies: &[u64]) -> Option<u64> {
-        cookies.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.is_unproved()))
+    fn first_to_yield(&self, cookies: &[u64], now: Time) -> Option<u64> {
+        cookies.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.yields_to_own(now)))
     }
 
     /// Gives the place of a half-open SA to another.
@@ -455,16 +467,18 @@ impl Endpoint {
     }
 
     fn is_rival(&self, cookie: u64, peer: &Peer, begun: Time) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(peer, self.wants_children(sa), begun))
+        let is_idle = self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(self.wants_children(sa), begun));
+        is_idle && self.is_with(cookie, peer)
     }
 
     /// Who has the children of an SA that the peer has closed.
     fn heir(&self, old: u64, (ip, peer): (IpAddr, &Peer), now: Time) -> Option<u64> {
         let claim = |cookie: u64| {
             let sa = self.sas.get(&cookie)?;
-            Some((sa.claim(old, peer, self.wants_children(sa), now)?, cookie))
+            Some((sa.claim(old, self.wants_children(sa), now)?, cookie))
         };
-        self.shared.others(ip, old).into_iter().filter_map(claim).max().map(|(_, cookie)| cookie)
+        let theirs = self.shared.others(ip, old).into_iter().filter(|cookie| self.is_with(*cookie, peer));
+        theirs.filter_map(claim).max().map(|(_, cookie)| cookie)
     }
 
     fn wants_children(&self, sa: &Sa) -> bool {
@@ -476,7 +490,8 @@ impl Endpoint {
     }
 
     fn is_with(&self, cookie: u64, peer: &Peer) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| sa.is_with(peer))
+        let sa = self.sas.get(&cookie).and_then(|sa| Some((&sa.core, sa.peer()?)));
+        sa.is_some_and(|(core, identity)| self.shared.peer(core, identity) == *peer)
     }
 
     fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
@@ -560,24 +575,33 @@ impl Endpoint {
         self.sas.insert(sa.cookie(), sa);
     }
 
-    /// Keeps how many established SAs each peer has that it has begun, but for those that may take the place of another one.
+    /// Keeps how many established SAs each peer has that it has begun; those that may take the place of another one are
+    /// counted for themselves.
     // RFC 8019 §5: no peer has more than its share.
     fn count_for_peer(&mut self, sa: &mut Sa) {
-        let (cookie, Shared { counts, deeds, config, .. }) = (sa.cookie(), &mut self.shared);
-        match (sa.peer().cloned(), sa.core.counted.take()) {
-            (None, Some(peer)) => drop(counts.leaves(&peer, cookie)),
-            (Some(identity), None) if sa.core.is_of_peer && !sa.is_unannounced() => {
-                let peer = Arc::new(Peer::named(sa.core.connection, identity));
-                for parting in counts.arrives(&peer, cookie, config.ike_sas_max, false) {
-                    // A DELETE is not answered: whoever had to go before is gone.
-                    if let Parting::Delete(oldest) = parting {
-                        deeds.push_back(Deed::Part(oldest));
-                    }
-                }
-                sa.core.counted = Some(peer);
-            }
-            (_, counted) => sa.core.counted = counted,
+        let cookie = sa.cookie();
+        let state = sa.peer().filter(|_| sa.core.is_of_peer).map(|_| sa.is_unannounced());
+        if state == sa.core.counted.as_ref().map(|counted| counted.is_unannounced) {
+            return;
         }
+        let arrived =
+            sa.peer().zip(state).map(|(identity, state)| (self.shared.peer(&sa.core, identity), state));
+        let Shared { counts, counts_unannounced, deeds, config, .. } = &mut self.shared;
+        match sa.core.counted.take() {
+            Some(Counted { peer, is_unannounced: true }) => drop(counts_unannounced.leaves(&peer, cookie)),
+            Some(Counted { peer, .. }) => drop(counts.leaves(&peer, cookie)),
+            None => {}
+        }
+        let Some((peer, is_unannounced)) = arrived else { return };
+        let peer = Arc::new(peer);
+        let counts = if is_unannounced { counts_unannounced } else { counts };
+        for parting in counts.arrives(&peer, cookie, config.ike_sas_max, false) {
+            // A DELETE is not answered: whoever had to go before is gone.
+            if let Parting::Delete(oldest) = parting {
+                deeds.push_back(Deed::Part(oldest));
+            }
+        }
+        sa.core.counted = Some(Counted { peer, is_unannounced });
     }
 
     /// Keeps the list of established SAs by address.
@@ -605,6 +629,7 @@ impl Endpoint {
             // Rare enough to look through the whole list.
             self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
             self.shared.counts.lost(sa.0);
+            self.shared.counts_unannounced.lost(sa.0);
         }
         self.shared.born.clear();
         let env = &mut Env { shared: &mut self.shared, cx };
@@ -613,12 +638,6 @@ impl Endpoint {
             self.act(deed, cx);
         }
     }
-}
-
-// RFC 2409 §5.4: an answer in aggressive mode takes an exchange of keys, whoever asks; what makes room limits their rate.
-/// Whether an answer costs an exchange of keys.
-fn is_dear(first: &Step<'_>) -> bool {
-    first.header.exchange == AGGRESSIVE
 }
 
 fn is_phase1(header: &Header) -> bool {

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_engine::{Deadline, Time};
 
@@ -18,13 +19,16 @@ use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Reflection, Sent};
 use crate::config::Connection;
 use crate::event::{Reason, SaId};
-use crate::half_open::Place;
+use crate::half_open::{Place, SILENCE};
 use crate::lent::Lent;
 use crate::nat::Nat;
 use crate::peers::Peer;
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Header, Identity};
+
+/// How long the place of a half-open SA is kept that has cost us an exchange of keys, or whose initiator has gone on.
+const KEPT: Duration = Duration::from_secs(4);
 
 /// So often a responder repeats itself unasked to an address that has not shown that it receives.
 const UNASKED_MAX: u32 = 2;
@@ -49,6 +53,13 @@ pub(super) struct Claim {
     since: Time,
 }
 
+/// The peer that an SA is counted for, and among which of its SAs.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) peer: Arc<Peer>,
+    pub(super) is_unannounced: bool,
+}
+
 /// What does not change from state to state.
 #[derive(Debug)]
 pub(super) struct Core {
@@ -62,8 +73,7 @@ pub(super) struct Core {
     pub(super) connection: usize,
     /// The peer has begun it, or the first of those whose place it has taken.
     pub(super) is_of_peer: bool,
-    /// The peer that it is counted for.
-    pub(super) counted: Option<Arc<Peer>>,
+    pub(super) counted: Option<Counted>,
     pub(super) nat: Nat,
     /// Our last message of phase 1.
     pub(super) last: Option<Sent>,
@@ -72,6 +82,10 @@ pub(super) struct Core {
     /// The SA whose place it takes.
     pub(super) replaces: Option<u64>,
     pub(super) begun: Time,
+    /// When something came that shows that the initiator receives at its address.
+    pub(super) receives_since: Option<Time>,
+    /// Whose place it takes must be the same peer's.
+    pub(super) expects: Option<Identity>,
     /// While nothing shows that the initiator receives at its address.
     pub(super) reflection: Reflection,
 }
@@ -93,6 +107,8 @@ pub(super) enum State {
     AwaitingIdentity(Box<AwaitingIdentity>),
     /// Responder, aggressive mode: the initiator's proof.
     AwaitingProof(Box<AwaitingProof>),
+    /// Responder, aggressive mode: nothing, until then; the initiator's public value was none, which took a key pair to see.
+    Unusable(Time),
     /// Both: anything.
     Established(Box<Established>),
     /// To be forgotten.
@@ -115,7 +131,13 @@ impl State {
 
     /// Whether nothing has come that only somebody can say who has received our answer.
     const fn is_unproved(&self) -> bool {
-        matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_))
+        matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_) | Self::Unusable(_))
+    }
+
+    /// Whether our answer took an exchange of keys, though nothing was proved.
+    // RFC 2409 §5.4: in aggressive mode whoever asks gets that; how long such an SA stays limits how often.
+    const fn is_dear(&self) -> bool {
+        matches!(self, Self::AwaitingProof(_) | Self::Unusable(_))
     }
 
     /// When an established SA last heard of its peer.
@@ -132,6 +154,7 @@ impl State {
             Self::AwaitingKeys(wait) => Some(wait.expires),
             Self::AwaitingIdentity(wait) => Some(wait.expires),
             Self::AwaitingProof(wait) => Some(wait.expires),
+            Self::Unusable(expires) => Some(*expires),
             _ => None,
         }
     }
@@ -148,11 +171,6 @@ impl Core {
             Role::Initiator => (self.cookie, self.peer_cookie),
             Role::Responder => (self.peer_cookie, self.cookie),
         }
-    }
-
-    /// Whoever has proved this identity.
-    pub(super) fn peer_named(&self, identity: &Identity) -> Peer {
-        Peer::named(self.connection, identity.clone())
     }
 
     /// The same as the SPI of notifications.
@@ -196,7 +214,7 @@ impl Sa {
     }
 
     pub(super) const fn is_half_open(&self) -> bool {
-        matches!(self.state, State::AwaitingKeys(_) | State::AwaitingIdentity(_) | State::AwaitingProof(_))
+        self.state.is_unproved() || matches!(self.state, State::AwaitingIdentity(_))
     }
 
     /// Says what must be let go of if it does not come back into the tables.
@@ -217,20 +235,24 @@ impl Sa {
         }
     }
 
-    /// Whether it is established with this peer.
-    pub(super) fn is_with(&self, peer: &Peer) -> bool {
-        self.peer().is_some_and(|identity| peer.is(self.core.connection, identity))
-    }
-
-    /// Whether it is a responder's of which nothing has come that shows that the initiator receives.
-    pub(super) const fn is_unproved(&self) -> bool {
-        self.state.is_unproved()
-    }
-
     /// When its peer last said something that it takes, or was asked something new.
     pub(super) fn went_on(&self) -> Time {
         let asked = self.core.last.as_ref().and_then(Sent::since);
-        [asked, self.state.heard()].into_iter().flatten().fold(self.core.begun, Time::max)
+        [asked, self.core.receives_since, self.state.heard()]
+            .into_iter()
+            .flatten()
+            .fold(self.core.begun, Time::max)
+    }
+
+    /// From when on somebody else may have its place, unless it goes on.
+    pub(super) fn yields_from(&self) -> Time {
+        let is_kept = self.state.is_dear() || !self.state.is_unproved();
+        self.went_on() + if is_kept { KEPT } else { SILENCE }
+    }
+
+    /// Whether it may be pushed out by whoever has fewer than its own address, or none.
+    pub(super) fn yields_to_own(&self, now: Time) -> bool {
+        self.state.is_unproved() && (!self.state.is_dear() || self.yields_from() <= now)
     }
 
     /// Whether the first message with this fingerprint began it, and nothing has come since.
@@ -346,17 +368,17 @@ impl Sa {
         }
     }
 
-    /// Whether the peer may have begun it in the place of another SA between us, which we have been replacing since
+    /// Whether its peer may have begun it in the place of another SA between us, which we have been replacing since
     /// `begun`; `childless`: without children it serves for nothing else, if it is not older.
-    pub(super) fn is_rival(&self, peer: &Peer, childless: bool, begun: Time) -> bool {
+    pub(super) fn is_rival(&self, childless: bool, begun: Time) -> bool {
         let State::Established(sa) = &self.state else { return false };
         let is_idle = sa.is_unannounced() || childless && sa.is_childless() && sa.since() >= begun;
-        !self.core.role.is_initiator() && is_idle && self.is_with(peer)
+        !self.core.role.is_initiator() && is_idle
     }
 
     /// Whether it may have the children of an `old` SA that the peer has closed, and how well: best the newest of the peer's.
     /// `childless`: without children it serves for nothing else.
-    pub(super) fn claim(&self, old: u64, peer: &Peer, childless: bool, now: Time) -> Option<Claim> {
+    pub(super) fn claim(&self, old: u64, childless: bool, now: Time) -> Option<Claim> {
         let State::Established(sa) = &self.state else { return None };
         let may = match self.core.role {
             Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
@@ -367,7 +389,7 @@ impl Sa {
             }
         };
         let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
-        (may && self.is_with(peer)).then_some(claim)
+        may.then_some(claim)
     }
 
     /// Whether it has the children that this one had.

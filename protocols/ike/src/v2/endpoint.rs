@@ -24,7 +24,7 @@ use crate::half_open::{HalfOpenTable, Place, SILENCE};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
-use crate::peers::{Parting, Peers};
+use crate::peers::{Beliefs, Parting, Peers};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Flags, Header, Notify, Payload, TrafficSelector};
@@ -66,8 +66,9 @@ pub(super) struct Shared {
     /// SAs that came out of another one: rekeyed IKE SAs.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) born: Vec<Box<Sa>>,
-    /// The IKE SAs of those that proved who they are.
+    /// The IKE SAs of those that proved who they are, and under which connections that is the same.
     pub(super) peers: Peers,
+    pub(super) beliefs: Beliefs,
     /// IKE SAs that others have pushed out.
     pub(super) parting: Vec<Parting>,
     /// Children on their way from one IKE SA to the one that replaced it.
@@ -146,8 +147,10 @@ impl Shared {
                 suites.push(*suite);
             }
         }
+        let connections: Vec<_> = config.connections.iter().map(held_to_its_address).map(Arc::new).collect();
         Self {
-            connections: config.connections.iter().map(held_to_its_address).map(Arc::new).collect(),
+            beliefs: Beliefs::of(&connections),
+            connections,
             suites,
             authorities: authorities(&config).into_iter().collect(),
             pools: Pools::new(&config),
@@ -389,7 +392,7 @@ impl Endpoint {
     /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest;
     /// otherwise that one of all, if its peer should have answered by now.
     fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
-        let heard = |spi| self.sas.get(&spi).map(|sa| sa.core.heard);
+        let heard = |spi| self.sas.get(&spi).map(|sa| sa.went_on(cx.now));
         let of_crowd = self.half_open.most_crowded(newcomer).iter().copied().min_by_key(|spi| heard(*spi));
         let silent = of_crowd.or_else(|| self.half_open.most_silent((cx.now, SILENCE), heard));
         silent.is_some_and(|spi| self.with_sa(spi, cx, Sa::make_room))
@@ -571,8 +574,9 @@ impl Endpoint {
 impl Endpoint {
     /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
-        if let Some((sa, Some(place))) = self.lent.0.missing() {
-            self.half_open.forget(place, sa.0);
+        if let Some((sa, half_open)) = self.lent.0.missing() {
+            half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
+            self.shared.peers.lost(sa.0);
         }
         self.shared.born.clear();
         let moves = std::mem::take(&mut self.shared.moves);

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_engine::{Deadline, Time};
 
@@ -60,8 +61,11 @@ pub(super) struct Core {
     /// When the peer last proved that it lives.
     pub(super) heard: Time,
     /// After how much silence it is asked to.
-    pub(super) liveness_after: Option<std::time::Duration>,
+    pub(super) liveness_after: Option<Duration>,
 }
+
+/// How long an owner may take to answer an EAP packet before that counts as the peer's silence.
+const OWNER_MAX: Duration = Duration::from_secs(10);
 
 /// What the SA waits for.
 #[derive(Debug)]
@@ -441,6 +445,15 @@ impl Sa {
                 state
             }
         };
+    }
+
+    /// Since when it has been silent, at most until now.
+    pub(super) fn went_on(&self, now: Time) -> Time {
+        match self.state {
+            // It is for the owner, who asks others, to say something.
+            State::RelayAwaitsOwner(_) => now.min(self.core.heard + OWNER_MAX),
+            _ => self.core.heard,
+        }
     }
 
     /// It is half open, and its place is needed.

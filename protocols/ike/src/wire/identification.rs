@@ -83,6 +83,16 @@ impl Identity {
         Self { kind, data: data.to_vec() }
     }
 
+    /// The same with names and addresses of mail in lower case, in which they do not differ (RFC 4945 §3.1).
+    #[must_use]
+    pub fn in_lower_case(&self) -> Self {
+        let mut folded = self.clone();
+        if matches!(self.kind, IdKind::ID_FQDN | IdKind::ID_RFC822_ADDR) {
+            folded.data.make_ascii_lowercase();
+        }
+        folded
+    }
+
     /// A DER Name, as certificates carry it.
     pub fn distinguished_name(der: &[u8]) -> Self {
         Self::new(IdKind::ID_DER_ASN1_DN, der)

@@ -8,6 +8,7 @@
 )]
 
 pub(crate) mod configs;
+mod crowds;
 mod hostile;
 mod lossy;
 mod phase1;

@@ -24,6 +24,8 @@ pub(in crate::v1) struct Child {
     expires_at: Time,
     /// When it is closed because another child has taken over.
     closes_at: Option<Time>,
+    /// The peer was heard on what has taken over.
+    is_out_of_use: bool,
 }
 
 /// The two sides of the traffic.
@@ -62,6 +64,7 @@ impl Child {
             rekey_at: Some(now + rekey_after),
             expires_at: now + agreed.lifespan.time,
             closes_at: None,
+            is_out_of_use: false,
         }
     }
 
@@ -90,12 +93,15 @@ impl Child {
 
     /// The peer uses what has taken over.
     pub(super) fn is_out_of_use(&mut self, now: Time) {
+        self.is_out_of_use = true;
         self.closes_at = self.closes_at.map(|at| at.min(now + OVERLAP));
     }
 
     /// The peer does not know yet that another child has taken over.
     pub(super) fn is_in_use(&mut self, now: Time) {
-        self.closes_at = self.closes_at.map(|at| at.max(now + UNHEARD));
+        if !self.is_out_of_use {
+            self.closes_at = self.closes_at.map(|at| at.max(now + UNHEARD));
+        }
     }
 
     /// Somebody is about to replace it: until then we do not.

@@ -70,7 +70,7 @@ impl Established {
                 NotifyType::R_U_THERE => self.on_probe(&notify, step, core, env),
                 NotifyType::R_U_THERE_ACK => self.on_probe_answer(&notify, env),
                 NotifyType::IPSEC_INITIAL_CONTACT => {
-                    let peer = core.peer_named(&self.peer);
+                    let peer = env.shared.peer(core, &self.peer);
                     env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, peer });
                 }
                 NotifyType::RESPONDER_LIFETIME => {
@@ -90,7 +90,7 @@ impl Established {
         if self.children.is_empty() {
             return self.lost(Reason::Deleted, core, env);
         }
-        let (peer, ip) = (core.peer_named(&self.peer), core.route.remote.ip);
+        let (peer, ip) = (env.shared.peer(core, &self.peer), core.route.remote.ip);
         let estate = Estate::of(*self);
         env.shared.deeds.push_back(Deed::Inherit { old: core.cookie, peer, ip, estate });
         State::Gone

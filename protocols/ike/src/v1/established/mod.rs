@@ -227,7 +227,7 @@ impl Established {
             Some(_) => sa.is_agreed(core, env),
             None if initiator => sa.stand_alone(core, env),
             None => {
-                let peer = core.peer_named(&sa.peer);
+                let peer = env.shared.peer(core, &sa.peer);
                 env.shared.deeds.push_back(Deed::Announce { new: core.cookie, peer });
             }
         }
@@ -274,14 +274,14 @@ impl Established {
         if core.role.is_initiator() || self.is_taking_over || !self.is_childless() {
             return self.announce_now(core, env);
         }
-        let peer = core.peer_named(&self.peer);
+        let peer = env.shared.peer(core, &self.peer);
         env.shared.deeds.push_back(Deed::Succeed { new: core.cookie, peer });
     }
 
     /// Tells the owner of it, if nobody has: if it takes the place of another one, by doing so.
     fn announce_now(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         if self.is_taking_over {
-            let (new, peer) = (core.cookie, core.peer_named(&self.peer));
+            let (new, peer) = (core.cookie, env.shared.peer(core, &self.peer));
             return env.shared.deeds.extend(core.replaces.map(|old| Deed::TakeOver { old, new, peer }));
         }
         if self.announced_at.take().is_none() {
@@ -359,8 +359,10 @@ impl Established {
         if let Some(at) = self.exchanges.iter().position(|exchange| exchange.id == id) {
             let Exchange { sent, wait, .. } = &mut self.exchanges[at];
             if sent.answers(step.fingerprint) {
-                repeat(sent, core, env);
-                if let Wait::Confirmed(_, spi) = *wait {
+                let is_repeated = repeat(sent, core, env);
+                if let Wait::Confirmed(_, spi) = *wait
+                    && is_repeated
+                {
                     self.predecessors(spi).for_each(|child| child.is_in_use(env.now()));
                 }
                 return State::Established(self);
@@ -387,7 +389,7 @@ impl Established {
     /// A message of an exchange that is over: only R-U-THERE is answered again, and nothing else comes of it.
     fn on_used_id(&mut self, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
         match &mut self.acknowledged {
-            Some(sent) if sent.answers(step.fingerprint) => repeat(sent, core, env),
+            Some(sent) if sent.answers(step.fingerprint) => drop(repeat(sent, core, env)),
             _ => env.discard("message id used before"),
         }
     }
@@ -468,7 +470,7 @@ impl Established {
 
     /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
     fn reauthenticate(&mut self, core: &Core, env: &mut Env<'_, '_>) {
-        match initiator::replace(core, env) {
+        match initiator::replace(core, &self.peer, env) {
             Ok(born) => env.shared.born.push(born),
             Err(_) => self.is_not_replaced(env),
         }
@@ -647,13 +649,15 @@ impl Established {
     }
 }
 
-/// What it answers came again.
-fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) {
-    if sent.demand() {
+/// What it answers came again: whether it goes out again.
+fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) -> bool {
+    let is_due = sent.demand();
+    if is_due {
         env.transmit(core.route, &sent.packet, true);
     } else {
         env.discard("answered often enough");
     }
+    is_due
 }
 
 impl Wait {

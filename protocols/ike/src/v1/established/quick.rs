@@ -200,6 +200,9 @@ struct Settled {
 impl Established {
     /// Sends message 1, for a new child or one that takes the place of another.
     pub(super) fn offer(&mut self, rekeys: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
+        if self.has_too_many(rekeys, env) {
+            return;
+        }
         env.cx.crypto.enter(Phase::CreateChild);
         let connection = core.connection(env);
         let rekeyed = self.children.iter().find(|child| Some(child.inbound_spi()) == rekeys);
@@ -435,16 +438,6 @@ impl Established {
                 _spi: spi,
             },
         }))
-    }
-
-    /// Children that nobody replaces, and those that the peer has only to confirm.
-    fn children_to_be(&self) -> usize {
-        let is_new = |exchange: &&Exchange| match &exchange.wait {
-            Wait::Answer(answer) | Wait::Connected(_, answer) => answer.agreed.rekeys.is_none(),
-            _ => false,
-        };
-        let current = self.children.iter().filter(|child| !child.is_replaced()).count();
-        current + self.exchanges.iter().filter(is_new).count()
     }
 
     /// Sends message 2.

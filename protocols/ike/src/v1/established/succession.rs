@@ -61,6 +61,29 @@ impl Established {
         replaced.filter(move |child| traffic == Some(*child.traffic()))
     }
 
+    /// Children that nobody replaces, and those that the peer has only to confirm.
+    pub(super) fn children_to_be(&self) -> usize {
+        let is_new = |exchange: &&Exchange| match &exchange.wait {
+            Wait::Answer(answer) | Wait::Connected(_, answer) => answer.agreed.rekeys.is_none(),
+            _ => false,
+        };
+        let current = self.children.iter().filter(|child| !child.is_replaced()).count();
+        current + self.exchanges.iter().filter(is_new).count()
+    }
+
+    /// Whether there are so many that we ask for no more now, not even in another one's place.
+    // Whoever makes us ask again and again, by small lifetimes say, has no more of them than by asking itself.
+    pub(super) fn has_too_many(&mut self, rekeys: Option<u32>, env: &mut Env<'_, '_>) -> bool {
+        if self.children.len() < env.shared.config.children_max.saturating_mul(2) {
+            return false;
+        }
+        env.discard("too many child SAs");
+        if let Some(child) = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == rekeys) {
+            child.is_not_replaced(env.now());
+        }
+        true
+    }
+
     /// What we have asked for came from the peer: it is not asked for again. The peer may have answered.
     pub(super) fn withdraw(&mut self, traffic: &Traffic, env: &Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.total();

@@ -209,6 +209,10 @@ pub(super) fn judge(
     if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
         return Err(Reason::WrongIdentity);
     }
+    // What the one before was allowed is not another's, who may have its address by now.
+    if core.expects.as_ref().is_some_and(|expected| *expected != identity) {
+        return Err(Reason::WrongIdentity);
+    }
     if !keyed.is_key_of(&identity, connection, core.route.remote.ip) {
         return Err(Reason::WrongIdentity);
     }

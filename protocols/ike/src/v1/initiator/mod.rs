@@ -25,6 +25,7 @@ use crate::nat::Nat;
 use crate::number::ProtocolId;
 use crate::role::Role;
 use crate::route::Route;
+use crate::wire::Identity;
 
 pub(super) use aggressive::Introduced;
 pub(super) use main::{IdentitySent, KeysSent, Offered};
@@ -44,20 +45,20 @@ pub(super) fn start(
 
 /// Begins an ISAKMP SA in the place of another one, with the peer of that one; an error as for [`start`].
 // RFC 3947 §4: where there is a NAT, all goes on at port 4500, and to the port that the NAT has given the peer.
-pub(super) fn replace(old: &Core, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
+pub(super) fn replace(old: &Core, peer: &Identity, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
     if old.nat.found() {
-        return begin(old.connection, old.route, Some(old), env);
+        return begin(old.connection, old.route, Some((old, peer)), env);
     }
     let config = &env.shared.config;
     let local = old.route.local.at_port(config.port);
     let remote = old.route.remote.at_port(config.responder_ports().0);
-    begin(old.connection, Route { local, remote, marked: false }, Some(old), env)
+    begin(old.connection, Route { local, remote, marked: false }, Some((old, peer)), env)
 }
 
 fn begin(
     connection: usize,
     route: Route,
-    old: Option<&Core>,
+    old: Option<(&Core, &Identity)>,
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
@@ -72,13 +73,15 @@ fn begin(
         route,
         met_at: route.remote.ip,
         connection,
-        is_of_peer: old.is_some_and(|old| old.is_of_peer),
+        is_of_peer: old.is_some_and(|(old, _)| old.is_of_peer),
         counted: None,
         nat: Nat::default(),
         last: None,
         refusal: None,
-        replaces: old.map(|old| old.cookie),
+        replaces: old.map(|(old, _)| old.cookie),
         begun: env.now(),
+        receives_since: None,
+        expects: old.map(|(_, peer)| peer.clone()),
         reflection: Reflection::default(),
     };
     let wanted = core.connection(env);

@@ -55,7 +55,11 @@ pub(super) fn begin(
     env.cx.crypto.enter(Phase::SaInit);
     let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
     let own_nonce: [u8; 32] = env.shared.rng.bytes();
-    let shared = env.cx.crypto.agree(&pair.private, public).map_err(|_| Reason::Syntax("public value"))?;
+    let expires = env.now() + env.shared.config.half_open.lifetime;
+    let Ok(shared) = env.cx.crypto.agree(&pair.private, public) else {
+        env.discard(Reason::Syntax("public value").name());
+        return Ok(State::Unusable(expires));
+    };
     let sa_body = chosen.sa_body();
     let Chosen { terms, connection, .. } = chosen;
     let key = match stranger {
@@ -70,7 +74,6 @@ pub(super) fn begin(
     let keyed = Keyed::derive(terms, values, &shared, root, core.cookies(), env);
     let answer = Answer { sa_body, public: pair.public, nonce: own_nonce };
     answer.send(&keyed, &connection, step, core, env);
-    let expires = env.now() + env.shared.config.half_open.lifetime;
     Ok(State::AwaitingProof(Box::new(AwaitingProof {
         expires,
         keyed,

@@ -120,6 +120,7 @@ impl AwaitingKeys {
         let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
         let own_nonce: [u8; 32] = env.shared.rng.bytes();
         core.route = step.route;
+        core.receives_since = Some(env.now());
         phase1::settle_nat(&self.terms, step.route, &inbound, core, env);
         let connection = core.connection(env);
         let mut m = phase1::begin(core, IDENTITY_PROTECTION, false);

@@ -67,6 +67,8 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         refusal: None,
         replaces: None,
         begun: env.now(),
+        receives_since: None,
+        expects: None,
         reflection,
     }
 }
@@ -132,6 +134,8 @@ impl Chosen<'_> {
 /// RFC 2407 §4.6.3.3: the initiator knows of no other SA with us; ours with it can go.
 fn initial_contact(peer: &Identity, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) {
     if inbound.notify(NotifyType::IPSEC_INITIAL_CONTACT).is_some() {
-        env.shared.deeds.push_back(Deed::InitialContact { new: core.cookie, peer: core.peer_named(peer) });
+        env.shared
+            .deeds
+            .push_back(Deed::InitialContact { new: core.cookie, peer: env.shared.peer(core, peer) });
     }
 }

@@ -334,14 +334,15 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let auth_lifetime = connection.auth_lifetime;
-        let counted = Arc::new(match identity.clone() {
-            Some(theirs) => peers::Peer::named(core.connection, theirs),
-            None => peers::Peer::at(core.connection, origin(core.route.remote.ip)),
+        let belief = env.shared.beliefs.get(core.connection);
+        let counted = Arc::new(match &identity {
+            Some(theirs) => peers::Peer::named(belief, theirs),
+            None => peers::Peer::at(belief, origin(core.route.remote.ip)),
         });
         // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps. Behind a NAT that is nothing
         // to those whom nobody has named.
         let is_alone = identity.is_some() && wish.says(NotifyType::INITIAL_CONTACT);
-        let max = env.shared.config.ike_sas_max;
+        let max = counted.share(env.shared.config.ike_sas_max);
         let parting = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
         env.shared.parting.extend(parting);
         let who = Who { proved: identity, claimed };

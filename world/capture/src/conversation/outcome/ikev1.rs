@@ -145,7 +145,7 @@ impl Life {
                 deleted_ns.get_or_insert(entry.first_ns);
             }
         }
-        let ended_ns = tail.ended_ns().filter(|ns| ns + Self::SLACK_NS >= life.last_ns);
+        let ended_ns = tail.ended_ns().filter(|ns| ns.saturating_add(Self::SLACK_NS) >= life.last_ns);
         life.closed_ns = deleted_ns.or(ended_ns);
         life
     }

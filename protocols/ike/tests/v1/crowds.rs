@@ -1,0 +1,344 @@
+//! Many at once: floods against the table of half-open SAs, and peers with more names, SAs, children or connections than one.
+//! What each may cost us, and that nobody pays for it but who asks. Read RFC 8019 §4 and §5 first.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use keytoll_engine::algorithm::KeyKind;
+use keytoll_engine::credentials::AlternativeName;
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Addr, Datagram, Input, Output};
+use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
+use keytoll_ike::event::{Command, Event};
+use keytoll_ike::wire::Identity;
+use keytoll_pki::Request;
+
+use super::configs::{psk, v1};
+use crate::support::bench::Rewriter;
+use crate::support::lab::{self, only, seconds, secret};
+use crate::support::{Bench, Side};
+
+const TENTH: Duration = Duration::from_millis(100);
+
+/// A gateway with both modes, a hundred places, and ten for each address.
+fn both_modes() -> (Config, Config) {
+    let (i, mut r) = psk(Phase1::Aggressive);
+    let mut main = only(&mut r).clone();
+    main.version = Version::V1(V1::new(Phase1::Main));
+    r.connections.push(main);
+    (r.half_open.max, r.half_open.per_address_max) = (100, 10);
+    (i, r)
+}
+
+fn first_message(phase1: Phase1) -> Datagram {
+    let mut bench = Bench::new(psk(phase1));
+    bench.initiate();
+    bench.sent[0].1.clone()
+}
+
+/// Gives R the first message of initiator number `n` from this address: whether it answers, and why it did not.
+fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> (bool, Vec<String>) {
+    let from = Addr::new(Ipv4Addr::from(from).into(), 500);
+    let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
+    let (facts, outputs) = bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+    let why = facts.iter().filter_map(|fact| match fact {
+        Fact::Discarded { why, .. } => Some(why.to_string()),
+        _ => None,
+    });
+    (outputs.iter().any(|output| matches!(output, Output::Packet(_))), why.collect())
+}
+
+fn quiet((i, r): (Config, Config)) -> Bench {
+    let mut bench = Bench::null((i, r), 1);
+    bench.ladder.silent = true;
+    bench
+}
+
+fn address_of_i() -> u32 {
+    match Side::I.ip() {
+        IpAddr::V4(ip) => ip.into(),
+        IpAddr::V6(_) => unreachable!("the bench has IPv4"),
+    }
+}
+
+/// RFC 2409 §5.4: to see that a public value is none takes a key pair, so that whoever sends one has a place, too.
+#[test]
+fn unusable_public_values_cost_places_like_others() {
+    let mut first = first_message(Phase1::Aggressive);
+    // KE of 2048 bits: next payload, zero, length 260, the value.
+    let value = first.bytes.windows(2).position(|length| length == [1, 4]).unwrap() + 2;
+    first.bytes[value..value + 256].fill(0);
+    let mut bench = Bench::new(both_modes());
+    let refused =
+        |bench: &mut Bench, n| knock(bench, &first, n, 0xcb00_7101).1.contains(&"INVALID_SYNTAX".to_owned());
+    assert_eq!((0..200).filter(|n| refused(&mut bench, *n)).count(), 10);
+    bench.run_for(seconds(5));
+    assert_eq!((200..400).filter(|n| refused(&mut bench, *n)).count(), 10, "after a while others may");
+    bench.run_for(seconds(60));
+    assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
+}
+
+/// Somebody behind the same NAT, or who forges its address: 3 small messages a second of 10 places.
+#[test]
+fn a_device_in_aggressive_mode_gets_in_beside_a_flood_at_its_own_address() {
+    for flood in [Phase1::Main, Phase1::Aggressive] {
+        let mut bench = quiet(both_modes());
+        let first = first_message(flood);
+        let mut numbers = 0xff00_0000_u32..;
+        let mut blow = |bench: &mut Bench, times| {
+            for n in numbers.by_ref().take(times) {
+                knock(bench, &first, n, address_of_i());
+            }
+        };
+        blow(&mut bench, 10);
+        for tenth in 0..600 {
+            if tenth % 200 == 0 {
+                bench.initiate();
+            }
+            blow(&mut bench, usize::from(tenth % 3 == 0));
+            bench.run_for(TENTH);
+        }
+        assert!(bench.r.books.sa_count() > 0, "{flood:?}");
+    }
+}
+
+/// Forged messages of main mode that would fill the table four times before an answer of aggressive mode may be forgotten.
+#[test]
+fn a_device_in_aggressive_mode_gets_in_beside_a_flood_from_everywhere() {
+    let mut bench = quiet(both_modes());
+    let first = first_message(Phase1::Main);
+    let mut numbers = 0x0a00_0000_u32..;
+    let mut blow = |bench: &mut Bench, times| {
+        for n in numbers.by_ref().take(times) {
+            knock(bench, &first, n, n);
+        }
+    };
+    blow(&mut bench, 100);
+    bench.initiate();
+    for _ in 0..100 {
+        blow(&mut bench, 4);
+        bench.run_for(TENTH);
+    }
+    assert_eq!(bench.r.books.sa_count(), 1);
+}
+
+/// A crowd of cheap half-open SAs makes room for dear ones once, not again and again.
+#[test]
+fn answers_of_aggressive_mode_are_no_more_than_places_whoever_makes_room() {
+    let (i, mut r) = both_modes();
+    (r.half_open.max, r.half_open.per_address_max) = (1000, 50);
+    let mut bench = quiet((i, r));
+    let (cheap, dear) = (first_message(Phase1::Main), first_message(Phase1::Aggressive));
+    let mut answers = 0;
+    for round in 0..8_u32 {
+        for n in 0..1000 {
+            knock(&mut bench, &cheap, round << 16 | n, 0x0b00_0000 + (round << 8) + n / 50);
+        }
+        for n in 0..2000 {
+            let number = round << 16 | n | 0x8000;
+            answers += u32::from(knock(&mut bench, &dear, number, 0x0c00_0000 + number).0);
+        }
+        bench.run_for(Duration::from_millis(500));
+    }
+    assert!(answers <= 1000, "{answers} answers in four seconds");
+}
+
+/// Who has shown that it receives at its address does not lose its place to a forged message.
+#[test]
+fn an_initiator_that_has_gone_on_is_not_pushed_out() {
+    let (i, mut r) = psk(Phase1::Main);
+    (r.half_open.max, r.half_open.per_address_max) = (100, 10);
+    let mut bench = Bench::new((i, r));
+    bench.initiate();
+    let first = bench.sent[0].1.clone();
+    let next = |bench: &mut Bench| {
+        let (side, message) = bench.intercept().unwrap();
+        bench.deliver(side, &message);
+    };
+    next(&mut bench);
+    let begun = bench.now + Duration::from_millis(1);
+    bench.now = begun;
+    (1..100).for_each(|n| drop(knock(&mut bench, &first, n, 0x0a00_0000 + n)));
+    next(&mut bench);
+    bench.now = begun + Duration::from_millis(950);
+    next(&mut bench);
+    bench.now = begun + seconds(1);
+    let (_, why) = knock(&mut bench, &first, 100, 0x0a00_0064);
+    assert_eq!(why, ["half-open SA made room"], "of somebody");
+    bench.run_for(seconds(1));
+    assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1), "{}", bench.ladder);
+}
+
+fn keys_by_address(keys: &[(&str, &str)]) -> Believe {
+    let by_identity =
+        keys.iter().map(|(ip, key)| (Identity::from(ip.parse::<IpAddr>().unwrap()), secret(key)));
+    Believe::Psk { any: None, by_identity: by_identity.collect() }
+}
+
+/// RFC 2409 §5.4: in main mode a shared key is found by the address; a name that somebody else's key is proved with is
+/// nobody's.
+#[test]
+fn whose_key_is_found_by_its_address_has_no_part_in_another_s_count() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    only(&mut r).remote_id = None;
+    only(&mut r).remote = keys_by_address(&[("192.0.2.10", "key of one"), ("203.0.113.9", "key of two")]);
+    only(&mut i).remote = Believe::psk(secret("key of one"));
+    let mut two = only(&mut i).clone();
+    two.remote = Believe::psk(secret("key of two"));
+    i.connections.push(two);
+    let mut bench = Bench::new((i, r)).established();
+    let genuine = bench.r.books.only_sa();
+    bench.nat = Some(Rewriter { outside: "203.0.113.9".parse().unwrap(), port_offset: 0 });
+    for _ in 0..5 {
+        bench.initiate_from(Side::I, 1);
+        bench.settle();
+    }
+    assert!(bench.r.books.sas().contains(&genuine));
+    assert_eq!(bench.r.books.sa_count(), 1 + 4, "its own are limited");
+}
+
+/// RFC 4945 §3.1: a certificate speaks for its name however that is spelt, and all of it is one peer.
+#[test]
+fn a_name_in_other_letters_is_the_same_peer_s() {
+    let (mut i, mut r) = lab::Pki::new(KeyKind::EcdsaP256, 2).configs();
+    only(&mut r).remote_id = None;
+    let template = only(&mut i).clone();
+    i.connections = (0..8_usize)
+        .map(|upper| {
+            let letter = |(at, letter): (usize, char)| match upper >> at & 1 {
+                1 if at < 3 => letter.to_ascii_uppercase(),
+                _ => letter,
+            };
+            let name: String = lab::DEVICE.chars().enumerate().map(letter).collect();
+            keytoll_ike::config::Connection { local_id: lab::id(&name), ..template.clone() }
+        })
+        .collect();
+    let mut bench = Bench::new((i, r));
+    bench.ladder.silent = true;
+    for connection in 0..8 {
+        bench.initiate_from(Side::I, connection);
+        bench.settle();
+    }
+    assert_eq!(bench.r.books.sa_count(), 4);
+}
+
+/// Phase 1 again and again, and nothing after it: no more of them wait for what comes next than may be up.
+#[test]
+fn sas_that_wait_for_their_first_exchange_are_limited_too() {
+    let mut bench = quiet(psk(Phase1::Main)).established();
+    for _ in 0..50 {
+        bench.initiate();
+        let now = bench.now;
+        while let Some((side, datagram)) = bench.intercept() {
+            // INFORMATIONAL and quick mode are lost.
+            if ![5, 32].contains(&datagram.bytes[18]) {
+                bench.deliver(side, &datagram);
+            }
+        }
+        bench.now = now + Duration::from_millis(10);
+    }
+    assert_eq!((bench.r.endpoint.sa_count(), bench.r.books.sa_count()), (1 + 4, 1));
+}
+
+fn newest_child(bench: &Bench) -> u32 {
+    let newest = bench.r.events.iter().rev().find_map(|event| match event {
+        Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => Some(new.inbound_spi),
+        _ => None,
+    });
+    newest.unwrap()
+}
+
+/// Whoever makes us rekey again and again has no more children than whoever asks itself.
+#[test]
+fn children_that_we_ask_for_are_limited_too() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    (i.children_max, r.children_max) = (1000, 8);
+    let mut bench = quiet((i, r)).established();
+    let sa = bench.r.books.only_sa();
+    for _ in 0..40 {
+        let child = newest_child(&bench);
+        bench.command(Side::R, Command::RekeyChild(sa, child));
+        bench.settle();
+    }
+    assert_eq!(bench.r.books.all_children().len(), 16);
+    bench.run_for(seconds(600));
+    assert_eq!(bench.disagreement_of_books(), None);
+    assert_eq!(bench.r.books.all_children().len(), 1, "and the last one lives on");
+}
+
+/// A repeated message 2 says that the peer lacks message 3; not any more once it was heard on the new child.
+#[test]
+fn old_children_end_however_often_message_2_is_repeated() {
+    let mut bench = quiet(psk(Phase1::Main)).established();
+    let sa = bench.r.books.only_sa();
+    for _ in 0..30 {
+        let child = newest_child(&bench);
+        bench.command(Side::R, Command::RekeyChild(sa, child));
+        let mut second = None;
+        while let Some((side, datagram)) = bench.intercept() {
+            if datagram.bytes[18] == 32 {
+                second = if side == Side::R { Some(datagram.clone()) } else { second };
+                bench.deliver(side, &datagram);
+            }
+        }
+        let child = newest_child(&bench);
+        bench.command(Side::R, Command::ChildHeard(sa, child));
+        for _ in 0..10 {
+            bench.now += seconds(1);
+            bench.feed(Side::R, Input::Tick);
+            while bench.intercept().is_some() {}
+            bench.deliver(Side::R, second.as_ref().unwrap());
+        }
+    }
+    let children = bench.r.books.all_children().len();
+    assert!(children <= 2, "{children}");
+}
+
+/// Two connections with one gateway, as for two networks behind it, prove the same: the gateway may authenticate again with
+/// either.
+#[test]
+fn a_gateway_that_authenticates_again_is_the_same_under_either_connection() {
+    for used in [0, 1] {
+        let (mut i, r) = psk(Phase1::Main);
+        let second = only(&mut i).clone();
+        i.connections.push(second);
+        let mut bench = Bench::new((i, r));
+        bench.initiate_from(Side::I, used);
+        bench.run_for(seconds(1));
+        let sa = bench.r.books.only_sa();
+        bench.command(Side::R, Command::RekeyIke(sa));
+        bench.run_for(seconds(20));
+        assert_eq!(bench.disagreement(), None, "connection {used}\n{}", bench.ladder);
+        assert_eq!(bench.r.books.all_children().len(), 1);
+    }
+}
+
+/// The gateway authenticates again with Alice, and Bob answers at her address, which may be his by now, with a certificate of
+/// his own under the same connection.
+#[test]
+fn who_answers_in_another_s_place_does_not_get_what_it_had() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        let mut pki = lab::Pki::new(KeyKind::Rsa2048, 2);
+        let name = "bob.example.org";
+        let alternatives = [AlternativeName::Dns(name.to_owned())];
+        let request = Request { name, alternatives: &alternatives, kind: KeyKind::Rsa2048, chain_length: 2 };
+        let crypto = &mut keytoll_crypto::Real::default();
+        let bob = pki.authority.issue(&request, &mut keytoll_crypto::keys::generate, crypto);
+        let (i, mut r) = v1(pki.configs(), phase1);
+        only(&mut r).remote_id = None;
+        let mut of_bob = i.clone();
+        only(&mut of_bob).local_id = lab::id(name);
+        only(&mut of_bob).local = Prove::Certificate(bob);
+        let mut bench = Bench::new((i, r)).established();
+        bench.run_for(seconds(10));
+        let alice = bench.r.books.only_sa();
+        bench.r.events.clear();
+        bench.restart(Side::I, of_bob, 5);
+        bench.command(Side::R, Command::RekeyIke(alice));
+        bench.run_for(seconds(20));
+        assert_eq!(bench.failures(Side::R), ["unexpected identity"], "{phase1:?}\n{}", bench.ladder);
+        let is_moved = |event: &Event| matches!(event, Event::Rekeyed { .. } | Event::ChildRekeyed { .. });
+        assert!(!bench.r.events.iter().any(is_moved), "{phase1:?}");
+        assert!(bench.r.books.sas().contains(&alice));
+    }
+}
