@@ -25,6 +25,8 @@ pub struct Trusts(Vec<Trusted>);
 #[derive(Debug, Clone)]
 struct Trusted {
     anchors: Arc<Anchors>,
+    /// What makes it the same as another: the certificates, and what they vouch for.
+    roots: (Vec<Vec<u8>>, Purpose),
     lists: Vec<Placed<PathBuf>>,
     /// What the files of the lists were when they were read.
     seen: Vec<Option<Stamp>>,
@@ -38,9 +40,13 @@ type Stamp = (u64, u64, u64, i64, i64);
 pub(super) struct Drawn(RefCell<Trusts>);
 
 impl Drawn {
-    /// Whoever has a path to the certificates of a file and is on none of the lists.
+    /// Whoever has a path to the certificates of a file and is on none of the lists. What is believed twice is the same, so
+    /// that a peer is one under all connections that believe it.
     pub(super) fn trust(&self, plan: &RootsPlan, purpose: Purpose) -> Result<Arc<dyn Trust>, ScenarioError> {
         let roots = files::certificates(&plan.roots)?;
+        if let Some(known) = self.0.borrow().known(&roots, purpose, &plan.lists) {
+            return Ok(known);
+        }
         let seen = plan.lists.iter().map(|path| stamp(&path.value)).collect();
         let lists = read(&plan.lists)?;
         let anchors = Anchors::new(roots.iter().map(Vec::as_slice), unix_seconds(), &mut Real::default());
@@ -50,7 +56,8 @@ impl Drawn {
         })?;
         let anchors = Arc::new(anchors.for_purpose(purpose));
         anchors.renew_lists(lists);
-        let trusted = Trusted { anchors: Arc::clone(&anchors), lists: plan.lists.clone(), seen };
+        let (lists, roots) = (plan.lists.clone(), (roots, purpose));
+        let trusted = Trusted { anchors: Arc::clone(&anchors), roots, lists, seen };
         self.0.borrow_mut().0.push(trusted);
         Ok(anchors)
     }
@@ -61,6 +68,14 @@ impl Drawn {
 }
 
 impl Trusts {
+    fn known(&self, roots: &[Vec<u8>], purpose: Purpose, lists: &[Placed<PathBuf>]) -> Option<Arc<Anchors>> {
+        let paths =
+            |lists: &[Placed<PathBuf>]| lists.iter().map(|path| path.value.clone()).collect::<Vec<_>>();
+        let is_same =
+            |it: &&Trusted| it.roots.0 == roots && it.roots.1 == purpose && paths(&it.lists) == paths(lists);
+        self.0.iter().find(is_same).map(|known| Arc::clone(&known.anchors))
+    }
+
     /// Sets the calendar by this machine's, and reads revocation lists again whose files have changed. What was read, or
     /// why it was not: then the lists before stay, until they expire.
     pub fn renew(&mut self, now: Time) -> Vec<Result<String, String>> {
@@ -99,4 +114,38 @@ fn read(paths: &[Placed<PathBuf>]) -> Result<Vec<RevocationList>, ScenarioError>
         read.map_err(|error| path.error(format!("cannot {error}"), "this file"))
     };
     Ok(paths.iter().map(of_file).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::keys;
+    use keytoll_engine::Seed;
+    use keytoll_engine::algorithm::KeyKind;
+    use keytoll_pki::{Authority, Validity};
+
+    use super::*;
+
+    /// A peer is one under all connections that believe the same, which `Believe` tells by what they share.
+    #[test]
+    fn the_same_certificates_for_the_same_purpose_are_one_trust() {
+        let crypto = &mut Real::default();
+        let validity = Validity { from_unix_seconds: 0, until_unix_seconds: 4_000_000_000 };
+        let authority =
+            Authority::new(KeyKind::EcdsaP256, validity, &Seed::from(1), &mut keys::generate, crypto);
+        let roots = vec![authority.anchor()];
+        let anchors =
+            Anchors::new(roots.iter().map(Vec::as_slice), 1, crypto).unwrap().for_purpose(Purpose::Ike);
+        let anchors = Arc::new(anchors);
+        let trusted = Trusted {
+            anchors: anchors.clone(),
+            roots: (roots.clone(), Purpose::Ike),
+            lists: vec![],
+            seen: vec![],
+        };
+        let trusts = Trusts(vec![trusted]);
+        let known = trusts.known(&roots, Purpose::Ike, &[]);
+        assert!(known.is_some_and(|known| Arc::ptr_eq(&known, &anchors)));
+        assert!(trusts.known(&roots, Purpose::TlsServer, &[]).is_none());
+        assert!(trusts.known(&[vec![1]], Purpose::Ike, &[]).is_none());
+    }
 }
