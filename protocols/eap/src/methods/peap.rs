@@ -131,12 +131,7 @@ impl<'a> Arrived<'a> {
             Ok(Packet::Request(message)) if message.kind == MethodType::EXTENSIONS => {
                 Self::extensions(&message)
             }
-            // FreeRADIUS asks for the identity with a whole packet.
-            Ok(Packet::Request(Message { kind: MethodType::IDENTITY, data: [], packet, .. }))
-                if packet.len() == data.len() =>
-            {
-                Ok(Self::Inner(MethodType::IDENTITY, &[]))
-            }
+            // FreeRADIUS asks for the identity with a whole packet: its code is Identity's number.
             _ => Self::compressed(data),
         }
     }

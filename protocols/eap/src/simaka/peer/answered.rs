@@ -165,3 +165,36 @@ fn with_realm(mut name: Vec<u8>, realm: &str) -> Vec<u8> {
     }
     name
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_an_identity_is_not_kept() {
+        let longest = [b'2'; IDENTITY_BYTES_MAX];
+        let too_long = [b'2'; IDENTITY_BYTES_MAX + 1];
+        for (name, is_kept) in [(&b""[..], false), (b"2a", true), (&longest, true), (&too_long, false)] {
+            let packet = Builder::request(crate::simaka::flavour::Flavour::Aka, 1, subtype::AKA_CHALLENGE)
+                .with(&Attribute::NextPseudonym(name))
+                .with(&Attribute::NextReauthId(name))
+                .finish();
+            let given = Given::of(&Attributes::read_nested(&packet[8..]).unwrap());
+            let expected = is_kept.then(|| name.to_vec());
+            assert_eq!(
+                (given.pseudonym, given.reauthentication),
+                (expected.clone(), expected),
+                "{}",
+                name.len()
+            );
+        }
+    }
+
+    #[test]
+    fn a_pseudonym_gets_the_realm_of_the_card_unless_it_has_one() {
+        let named = |name: &[u8], realm| with_realm(name.to_vec(), realm);
+        assert_eq!(named(b"2a", "home"), b"2a@home");
+        assert_eq!(named(b"2a@away", "home"), b"2a@away");
+        assert_eq!(named(b"2a", ""), b"2a");
+    }
+}

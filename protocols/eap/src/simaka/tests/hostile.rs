@@ -271,14 +271,27 @@ fn replaced(lab: &mut Lab, number: usize, by: impl Fn(Vec<u8>) -> Vec<u8>) -> En
 /// TS 33.402 §6.1: a vector without the separation bit was made for another access.
 #[test]
 fn a_vector_for_another_access_is_rejected() {
-    let mut lab = Lab::new(Flavour::AkaPrime);
-    lab.world = World::null();
-    let ended = replaced(&mut lab, 3, |mut packet| {
-        value(&mut packet, kind::AUTN)[6] &= 0x7f;
-        packet
-    });
-    assert_eq!(ended.failed(), (reason::NETWORK_REJECTED, reason::NETWORK_REJECTED));
-    assert!(ended.ladder.contains("<- Authentication-Reject"), "{}", ended.ladder);
+    let Algorithm::Milenage(key) = milenage(0x11) else { panic!("Milenage") };
+    let step = |amf| {
+        let crypto = &mut crate::simaka::testing::real();
+        let vector = Quintuplet::generate(&key, [7; 16], Sqn::new(32).next(), [amf, 0], crypto);
+        let challenge = Builder::request(Flavour::AkaPrime, 1, subtype::AKA_CHALLENGE)
+            .with(&Attribute::Rand(&vector.rand))
+            .with(&Attribute::Autn(vector.autn))
+            .with(&Attribute::KdfInput(b"WLAN"))
+            .with(&Attribute::Kdf(1))
+            .with(&Attribute::Mac([0; 16]))
+            .finish();
+        let mut lab = Lab::new(Flavour::AkaPrime);
+        let (settings, rng) = (Arc::new(peer::Settings::default()), Rng::named(1, "peer"));
+        let mut peer = peer::Peer::new(Flavour::AkaPrime, settings, lab.card.clone(), vec![], rng);
+        match lab.world.lend(|_, cx| peer.on_request(&challenge, 1, cx)) {
+            peer::Step::Failed(packet, why) => (packet[5], why),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(step(0), (subtype::AKA_AUTHENTICATION_REJECT, reason::NETWORK_REJECTED));
+    assert_eq!(step(0x80), (subtype::CLIENT_ERROR, reason::NETWORK_REJECTED), "only its MAC is wrong");
 }
 
 /// RFC 9048 §3.1, §3.2: a list without repetitions; a wish only for what was offered, not for what comes first anyway, and

@@ -1,5 +1,8 @@
 //! Who the peer says it is: permanent identities, pseudonyms, fast re-authentication, and being asked again.
 
+use super::super::attribute::kind;
+use super::super::identity::IDENTITY_BYTES_MAX;
+use super::super::message::Message;
 use super::*;
 
 #[test]
@@ -94,5 +97,71 @@ fn results_are_indicated_if_both_want_it() {
                 lab.run().drew(if wanted { &notified } else { ladder }).agreed();
             }
         }
+    }
+}
+
+/// RFC 4186 §9.2: who means to authenticate fast says neither nonce nor version.
+#[test]
+fn a_fast_identity_comes_without_a_nonce() {
+    let mut lab = Lab::new(Flavour::Sim);
+    lab.server.ask_identity = true;
+    for has_nonce in [true, false] {
+        let identity = lab.card.identity(Flavour::Sim);
+        let found = std::cell::Cell::new(None);
+        lab.run_through(identity, |n, packet| {
+            if n == 4 {
+                let message = Message::read_response(Flavour::Sim, &packet).unwrap();
+                found.set(Some(message.attributes.has(kind::NONCE_MT)));
+            }
+            packet
+        })
+        .agreed();
+        assert_eq!(found.get(), Some(has_nonce));
+    }
+}
+
+#[test]
+fn an_identity_may_be_as_long_as_it_may_be_and_no_longer() {
+    for (len, gets_in) in [(IDENTITY_BYTES_MAX, true), (IDENTITY_BYTES_MAX + 1, false)] {
+        let mut lab = Lab::new(Flavour::Aka);
+        lab.server.ask_identity = true;
+        let realm = "r".repeat(len - "0001010000000001@".len());
+        lab.card = SharedCard::new(Card::new(imsi(), &realm, milenage(0x11), Sqn::new(32)));
+        let ended = lab.run_as(b"0001010000000001@short".to_vec());
+        assert_eq!(matches!(ended.server, ServerOutput::Success(_)), gets_in, "{len}\n{}", ended.ladder);
+    }
+}
+
+#[test]
+fn a_card_forgets_and_moves_on_as_it_is_told() {
+    let mut lab = Lab::new(Flavour::Aka);
+    lab.run().drew(AKA_FULL).agreed();
+    lab.card.forget();
+    lab.run().drew(AKA_FULL).agreed();
+    lab.card.forget();
+    lab.card.used_elsewhere(1000);
+    let ended = lab.run();
+    assert!(ended.ladder.contains("Synchronization-Failure"), "{}", ended.ladder);
+    ended.agreed();
+}
+
+/// Where several methods would do, the first letter of the identity says which card it is.
+#[test]
+fn a_method_is_proposed_to_its_own_identities() {
+    use crate::methods::{aka, aka_prime, sim};
+    let (book, settings) = (Book::new(Limits::default()), server::Settings::default);
+    let offers = [
+        sim::server(settings(), book.clone()),
+        aka::server(settings(), book.clone()),
+        aka_prime::server(settings(), book),
+    ];
+    for (identity, expected) in [
+        ("1001010000000001", [true, false, false]),
+        ("0001010000000001", [false, true, false]),
+        ("6001010000000001", [false, false, true]),
+        ("alice", [false; 3]),
+        ("", [false; 3]),
+    ] {
+        assert_eq!(offers.each_ref().map(|offer| offer.suits(identity.as_bytes())), expected, "{identity}");
     }
 }
