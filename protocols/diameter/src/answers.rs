@@ -3,8 +3,9 @@
 //! There are keys of subscribers in them. So an answer is for whoever asked: the same address, whose peer called itself the
 //! same, in the same session and word for word; it is kept for a short time, and no address keeps more than its share.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::Time;
@@ -13,7 +14,7 @@ use keytoll_engine::crypto::Secret;
 use crate::wire::Message;
 
 /// Who asked what.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asked {
     address: IpAddr,
     /// Origin-Host of the peer's capabilities.
@@ -32,52 +33,123 @@ impl Asked {
 }
 
 struct Kept {
-    asked: Asked,
+    asked: Arc<Asked>,
     /// Wiped when it goes.
     answer: Secret,
     until: Time,
 }
 
-/// The answers, the oldest first.
+/// The answers.
 pub(crate) struct Answers {
-    kept: VecDeque<Kept>,
+    /// By the number of their coming, the oldest first.
+    kept: BTreeMap<u64, Kept>,
+    /// The number of each, and those of each address.
+    numbers: BTreeMap<Arc<Asked>, u64>,
+    of_address: BTreeMap<IpAddr, BTreeSet<u64>>,
+    given: u64,
     count_max: usize,
     lifetime: Duration,
 }
 
 impl Answers {
     pub(crate) const fn new(count_max: usize, lifetime: Duration) -> Self {
-        Self { kept: VecDeque::new(), count_max, lifetime }
+        Self {
+            kept: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            of_address: BTreeMap::new(),
+            given: 0,
+            count_max,
+            lifetime,
+        }
     }
 
     /// The answer that was given, if it is still kept.
     pub(crate) fn get(&self, asked: &Asked, now: Time) -> Option<Vec<u8>> {
-        let kept = self.kept.iter().find(|kept| kept.asked == *asked && now < kept.until)?;
+        let kept = self.kept.get(self.numbers.get(asked)?).filter(|kept| now < kept.until)?;
         Some(kept.answer.to_vec())
     }
 
     /// Keeps an answer. An address that has its share loses the oldest of its own.
     pub(crate) fn put(&mut self, asked: Asked, answer: Secret, now: Time) {
-        let of_address = |kept: &Kept| kept.asked.address == asked.address;
-        let own = self.kept.iter().filter(|kept| of_address(kept)).count();
-        if own >= (self.count_max / 4).max(1) {
-            let oldest = self.kept.iter().position(of_address);
-            oldest.map(|oldest| self.kept.remove(oldest));
+        self.numbers.get(&asked).copied().into_iter().for_each(|before| self.forget(before));
+        let own = self.of_address.get(&asked.address);
+        let makes_room = if own.is_some_and(|own| own.len() >= (self.count_max / 4).max(1)) {
+            own.and_then(BTreeSet::first)
         } else if self.kept.len() >= self.count_max.max(1) {
-            self.kept.pop_front();
+            self.kept.keys().next()
+        } else {
+            None
+        };
+        makes_room.copied().into_iter().for_each(|oldest| self.forget(oldest));
+        self.given += 1;
+        let asked = Arc::new(asked);
+        self.of_address.entry(asked.address).or_default().insert(self.given);
+        self.numbers.insert(Arc::clone(&asked), self.given);
+        self.kept.insert(self.given, Kept { asked, answer, until: now + self.lifetime });
+    }
+
+    fn forget(&mut self, number: u64) {
+        let Some(Kept { asked, .. }) = self.kept.remove(&number) else { return };
+        self.numbers.remove(&asked);
+        if let Some(own) = self.of_address.get_mut(&asked.address) {
+            own.remove(&number);
+            if own.is_empty() {
+                self.of_address.remove(&asked.address);
+            }
         }
-        self.kept.push_back(Kept { asked, answer, until: now + self.lifetime });
     }
 
     /// Wipes what is too old.
     pub(crate) fn expire(&mut self, now: Time) {
-        while self.kept.front().is_some_and(|kept| kept.until <= now) {
-            self.kept.pop_front();
+        while let Some((&oldest, _)) = self.kept.first_key_value().filter(|(_, kept)| kept.until <= now) {
+            self.forget(oldest);
         }
     }
 
     /// When the next becomes too old.
     pub(crate) fn expiry(&self) -> Option<Time> {
-        self.kept.front().map(|kept| kept.until)
+        self.kept.first_key_value().map(|(_, kept)| kept.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(host: u8, end_to_end: u32) -> Asked {
+        let address = IpAddr::from([192, 0, 2, host]);
+        Asked { address, host: b"aaa".to_vec(), end_to_end, command: 303, avps: Box::from(&b"who"[..]) }
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_address_has_its_share_and_the_oldest_of_it_goes() {
+        let mut answers = Answers::new(8, Duration::from_secs(10));
+        let put = |answers: &mut Answers, host, n: u32| {
+            answers.put(asked(host, n), Secret::from(&n.to_be_bytes()[..]), at(0));
+        };
+        (1..=3).for_each(|n| put(&mut answers, 1, n));
+        assert_eq!(answers.get(&asked(1, 1), at(0)), None);
+        assert_eq!(answers.get(&asked(1, 2), at(0)), Some(vec![0, 0, 0, 2]));
+        assert_eq!(answers.get(&asked(2, 2), at(0)), None, "another's");
+        (2..=5).for_each(|host| (1..=2).for_each(|n| put(&mut answers, host, n)));
+        assert_eq!((answers.kept.len(), answers.numbers.len()), (8, 8));
+        assert_eq!(answers.get(&asked(1, 3), at(0)), None, "the oldest of all");
+        assert_eq!(answers.of_address.len(), 4);
+    }
+
+    #[test]
+    fn what_is_too_old_is_gone_and_can_be_given_anew() {
+        let mut answers = Answers::new(8, Duration::from_secs(10));
+        answers.put(asked(1, 1), Secret::from(&b"old"[..]), at(0));
+        assert_eq!((answers.get(&asked(1, 1), at(10)), answers.expiry()), (None, Some(at(10))));
+        answers.put(asked(1, 1), Secret::from(&b"new"[..]), at(10));
+        answers.expire(at(19));
+        assert_eq!(answers.get(&asked(1, 1), at(19)).as_deref(), Some(&b"new"[..]));
+        answers.expire(at(20));
+        assert!(answers.kept.is_empty() && answers.numbers.is_empty() && answers.of_address.is_empty());
     }
 }
