@@ -16,6 +16,7 @@ mod log;
 mod node;
 mod open;
 mod outcome;
+mod refusals;
 mod steps;
 mod tun;
 

@@ -10,6 +10,8 @@ use keytoll_engine::suite::Suite;
 
 use crate::config::Mode;
 use crate::number::NotifyType;
+use crate::refused::RefusedProposal;
+use crate::unproved::Unproved;
 use crate::v2::schemes::Clash;
 use crate::wire::{Identity, TrafficSelector};
 
@@ -90,6 +92,8 @@ pub enum Event {
     ChildDown(SaId, u32),
     /// A child was asked for and refused; the IKE SA stays.
     ChildFailed(SaId, Reason),
+    /// As responder: nothing that a peer offered was acceptable, for an IKE SA or for a child. It may be anybody.
+    ProposalRefused(Box<RefusedProposal>),
     /// An IKE SA got new keys and a new name; its children moved over.
     Rekeyed {
         /// The SA that is being closed.
@@ -114,8 +118,8 @@ pub enum Event {
     ReauthenticationDue(SaId),
     /// An established IKE SA is gone, with all children.
     Closed(SaId, Reason),
-    /// An IKE SA did not come up.
-    Failed(SaId, Reason),
+    /// An IKE SA did not come up; with whom, unless a mistake of ours has lost that, too.
+    Failed(SaId, Reason, Option<Box<Unproved>>),
 }
 
 /// An IKE SA that came up.

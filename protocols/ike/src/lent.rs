@@ -68,14 +68,15 @@ impl Lent {
                 Event::ChildDown(_, spi) => {
                     left.remove(spi);
                 }
-                Event::Closed(sa, _) | Event::Failed(sa, _) => is_told |= *sa == lost,
+                Event::Closed(sa, _) | Event::Failed(sa, ..) => is_told |= *sa == lost,
                 Event::Rekeyed { old, .. } => is_told |= *old == lost,
                 _ => {}
             }
         }
-        let end = if is_up { Event::Closed } else { Event::Failed };
+        let why = Reason::Internal;
+        let end = if is_up { Event::Closed(lost, why) } else { Event::Failed(lost, why, None) };
         let children = left.into_iter().map(|spi| Event::ChildDown(lost, spi));
-        children.chain((!is_told).then(|| end(lost, Reason::Internal))).collect()
+        children.chain((!is_told).then_some(end)).collect()
     }
 }
 
@@ -98,7 +99,7 @@ mod tests {
             prepare(&mut lent);
             lent.obituary(&VecDeque::new())
         };
-        assert_eq!(ends(|_| {}), [Event::Failed(sa, Reason::Internal)]);
+        assert_eq!(ends(|_| {}), [Event::Failed(sa, Reason::Internal, None)]);
         assert_eq!(ends(Lent::is_nameless), []);
         let inherits = |lent: &mut Lent| {
             lent.is_nameless();

@@ -18,12 +18,16 @@ mod nat;
 pub mod number;
 mod peers;
 mod peers_spis;
+mod refused;
 mod reveal;
 mod role;
 mod route;
 mod spis;
+mod unproved;
 pub mod v1;
 pub mod v2;
 pub mod wire;
 
 pub use endpoint::Endpoint;
+pub use refused::{Acceptable, Offered, RefusedProposal};
+pub use unproved::{Likely, Unproved};

@@ -66,8 +66,9 @@ fn strike(bench: &mut Bench, side: Side, datagram: &Datagram, bytes: &[u8]) -> (
     let (facts, outputs) = bench.handle(side, Input::Packet { from, to, bytes });
     let discarded = facts.iter().filter(|fact| matches!(fact, Fact::Discarded { .. })).count();
     let event = |output| match output {
+        // Of what a stranger has offered the owner is told, and of nothing else.
+        Output::Event(Event::ProposalRefused(_)) | Output::Packet(_) => None,
         Output::Event(event) => Some(event),
-        Output::Packet(_) => None,
     };
     (discarded, outputs.into_iter().filter_map(event).collect())
 }

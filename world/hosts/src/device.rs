@@ -257,9 +257,9 @@ impl Device {
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
-            v2::Event::Failed(sa, why) if self.is_about(sa) => {
+            v2::Event::Failed(sa, why, peer) if self.is_about(sa) => {
                 self.failed(why, cx);
-                self.tell(v2::Event::Failed(sa, why));
+                self.tell(v2::Event::Failed(sa, why, peer));
             }
             v2::Event::ChildFailed(sa, why) if self.is_about(sa) || self.is_idle_under(sa) => {
                 self.failed(why, cx);
@@ -338,7 +338,7 @@ impl Device {
 
     fn give_up(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
         self.failed(why, cx);
-        self.out.push_back(Output::Event(Event::GaveUp(why)));
+        self.out.push_back(Output::Event(Event::GaveUp(why, self.config.gateway)));
     }
 
     fn failed(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
@@ -488,7 +488,7 @@ mod tests {
         assert_eq!(events(&mut device), []);
         assert_eq!(device.deadline().map(|deadline| deadline.at), Some(own));
         at(own, &mut device, Input::Tick);
-        assert_eq!(events(&mut device), [Event::GaveUp(v2::Reason::Timeout)]);
+        assert_eq!(events(&mut device), [Event::GaveUp(v2::Reason::Timeout, device.config.gateway)]);
         assert_eq!(device.deadline(), None, "it waits for nothing any more");
     }
 
@@ -500,6 +500,6 @@ mod tests {
         let sa = device.set_up.as_ref().and_then(SetUp::sa).expect("it asks for an SA");
         device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
         assert!(device.set_up.is_none());
-        assert!(events(&mut device).contains(&Event::GaveUp(v2::Reason::Deleted)));
+        assert!(events(&mut device).contains(&Event::GaveUp(v2::Reason::Deleted, device.config.gateway)));
     }
 }

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_ike::Endpoint;
 use keytoll_ike::v2::{self, SaId};
+use keytoll_ike::{Endpoint, Unproved};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
@@ -214,7 +214,7 @@ impl Gateway {
                     self.act(wanted, cx);
                 }
             }
-            v2::Event::Failed(sa, why) => self.failed(sa, why, cx),
+            v2::Event::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
             v2::Event::Rekeyed { old, new } => {
                 self.sas.rekeyed(old, new);
                 if let Some(peer) = self.peers.remove(&old) {
@@ -238,14 +238,14 @@ impl Gateway {
     }
 
     /// A device did not get in. That it went silent is its own to say.
-    fn failed(&mut self, sa: SaId, why: v2::Reason, cx: &mut Ctx<'_>) {
+    fn failed(&mut self, sa: SaId, why: v2::Reason, peer: Option<Box<Unproved>>, cx: &mut Ctx<'_>) {
         if let Some(authenticator) = &mut self.authenticator {
             authenticator.forget(sa, cx);
         }
         if !why.is_hearsay() && why != v2::Reason::Timeout {
             cx.trace.record(Fact::Failed { why: why.name().into() });
         }
-        self.tell(v2::Event::Failed(sa, why));
+        self.tell(v2::Event::Failed(sa, why, peer));
     }
 
     fn install(&mut self, sa: SaId, child: v2::ChildSa, cx: &mut Ctx<'_>) {

@@ -1,5 +1,7 @@
 //! What all hosts have in common, and the enum that lets one world hold different ones.
 
+use std::net::IpAddr;
+
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
@@ -30,8 +32,8 @@ pub enum Command {
 pub enum Event {
     /// Device: an SA can be used.
     Usable,
-    /// Device: its attempt to get an SA is over, though IKE has said nothing of a failure.
-    GaveUp(v2::Reason),
+    /// Device: its attempt to get an SA with the gateway there is over, though IKE has said nothing of a failure.
+    GaveUp(v2::Reason, IpAddr),
     /// Device: the answer to an echo request came back.
     EchoReply,
     /// Device and gateway: traffic of users has ended and was told.

@@ -342,7 +342,7 @@ impl Row {
                 Event::Usable if self.childless => return End::Done,
                 // A lost echo is not repeated.
                 Event::Usable => (until, silent) = (self.world.now() + ECHO_PATIENCE, End::Done),
-                Event::GaveUp(_) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => {
+                Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => {
                     return End::Failed;
                 }
                 _ => {}
@@ -405,7 +405,7 @@ impl Row {
         use v2::Event::{ChildFailed, Closed, Failed};
         match event {
             Event::Usable => (self.open, self.under_way) = (true, false),
-            Event::GaveUp(_) | Event::Ike(Failed(..) | ChildFailed(..)) => self.under_way = false,
+            Event::GaveUp(..) | Event::Ike(Failed(..) | ChildFailed(..)) => self.under_way = false,
             Event::Ike(Closed(..)) => self.open = false,
             _ => {}
         }

@@ -367,7 +367,7 @@ impl Books {
         match (node, event) {
             (Node::Ue, Event::Usable) => (self.usable, self.gateway.unconfirmed) = (Some(at), false),
             // It gives up by itself where IKE has said nothing, which IKE never may.
-            (Node::Ue, Event::GaveUp(why)) => {
+            (Node::Ue, Event::GaveUp(why, _)) => {
                 self.complaints.push(format!("at {at:?} ue had to give up by itself: {}", why.name()));
             }
             // It has said why it has it no more.

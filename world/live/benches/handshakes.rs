@@ -212,7 +212,7 @@ fn visit<C: Crypto>(mut crowd: Driver<Endpoint, C>, count: u32) -> u64 {
         match crowd.next_event(LIMIT, &mut NoTrace).expect("the gateway answers") {
             Event::ChildUp(sa, _) => crowd.command(Command::Delete(sa), &mut NoTrace),
             Event::Closed(..) => over += 1,
-            Event::Failed(_, why) | Event::ChildFailed(_, why) => panic!("failed: {why}"),
+            Event::Failed(_, why, _) | Event::ChildFailed(_, why) => panic!("failed: {why}"),
             _ => {}
         }
     }

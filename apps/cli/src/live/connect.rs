@@ -143,8 +143,10 @@ impl Caller<'_> {
                 *end = self.node.now() + ECHO_PATIENCE;
             }
             Event::EchoReply => attempt.done = true,
-            Event::GaveUp(why) | Event::Ike(v2::Event::Failed(_, why)) => {
+            Event::GaveUp(why, _) => attempt.trouble = Some(self.failure(why, false)),
+            Event::Ike(v2::Event::Failed(_, why, peer)) => {
                 attempt.trouble = Some(self.failure(why, false));
+                attempt.likely = peer.and_then(|peer| peer.likely);
             }
             Event::Ike(v2::Event::ChildFailed(_, why)) => attempt.trouble = Some(self.failure(why, true)),
             Event::Ike(v2::Event::Rekeyed { old, new }) => attempt.renamed(old, new),

@@ -4,9 +4,10 @@ use std::fmt;
 
 use keytoll_engine::{Addr, Time};
 use keytoll_hosts::{Child, Event};
+use keytoll_ike::Unproved;
 use keytoll_ike::v2::event::Established;
 use keytoll_ike::v2::{self, SaId};
-use keytoll_ike::wire::TrafficSelector;
+use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_scenario::node::Role;
 use serde_json::{Map, Value, json};
 
@@ -30,12 +31,19 @@ impl Happening {
         self
     }
 
+    /// One or more refused proposals.
+    pub(crate) fn of_refused_proposal() -> Self {
+        Self::new("proposal-refused").with("why", shown(v2::Reason::NoProposalChosen))
+    }
+
     /// What a host tells; none if it is its own affair.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         Some(match event {
             Event::Usable => Self::new("usable"),
             Event::EchoReply => Self::new("echo-reply"),
-            Event::GaveUp(why) => Self::new("failed").with("why", shown(why)),
+            Event::GaveUp(why, gateway) => {
+                Self::new("failed").with("why", shown(why)).with("remote", shown(gateway))
+            }
             Event::ChildUp(child) => of_child("child-up", child),
             Event::ChildRekeyed { old, new } => {
                 of_child("child-rekeyed", new).with("old_spi", child_spi(*old))
@@ -60,13 +68,18 @@ impl Happening {
 
     /// Whether an event is one that somebody should look into.
     pub(crate) fn is_bad_news(event: &Event) -> bool {
-        use v2::Event::{ChildFailed, Failed};
-        matches!(event, Event::Rejected { .. } | Event::GaveUp(_) | Event::Ike(Failed(..) | ChildFailed(..)))
+        use v2::Event::{ChildFailed, Failed, ProposalRefused};
+        matches!(
+            event,
+            Event::Rejected { .. }
+                | Event::GaveUp(..)
+                | Event::Ike(Failed(..) | ChildFailed(..) | ProposalRefused(_))
+        )
     }
 
     /// Whether somebody should look into it.
     pub(crate) fn is_bad(&self) -> bool {
-        matches!(self.name, "failed" | "child-failed" | "rejected" | "refused")
+        matches!(self.name, "failed" | "child-failed" | "proposal-refused" | "rejected" | "refused")
     }
 
     /// As a line of JSON.
@@ -120,6 +133,17 @@ pub(crate) fn shown(value: impl fmt::Display) -> Value {
     Value::from(value.to_string())
 }
 
+/// A stranger may call itself anything, and at any length.
+fn claimed(identity: &Identity) -> Value {
+    const CHARS_MAX: usize = 256;
+    let mut text = identity.to_string();
+    if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    Value::from(text)
+}
+
 fn of_child(name: &'static str, child: &Child) -> Happening {
     let traffic = |selector: Option<TrafficSelector>| selector.map(shown);
     Happening::new(name)
@@ -142,10 +166,23 @@ fn of_ike(event: &v2::Event) -> Option<Happening> {
             Happening::new("rekeyed").with("spi", spi(new.0)).with("old_spi", spi(old.0))
         }
         v2::Event::Closed(sa, why) => ended("closed", sa, why),
-        v2::Event::Failed(sa, why) => ended("failed", sa, why),
+        v2::Event::Failed(sa, why, peer) => of_unproved(ended("failed", sa, why), peer.as_deref()),
         v2::Event::ChildFailed(sa, why) => ended("child-failed", sa, why),
+        v2::Event::ProposalRefused(refused) => Happening::of_refused_proposal()
+            .with("remote", address(refused.remote))
+            .with("offered", shown(&refused.offered))
+            .with("acceptable", shown(&refused.acceptable)),
         _ => return None,
     })
+}
+
+/// With the peer, of whom nothing is proved: where it is, who it says it is, and what is most likely wrong.
+fn of_unproved(happening: Happening, peer: Option<&Unproved>) -> Happening {
+    let Some(peer) = peer else { return happening };
+    happening
+        .with("remote", address(peer.remote))
+        .with("claimed", peer.claimed.as_ref().map(claimed))
+        .with("likely", peer.likely.map(shown))
 }
 
 fn of_established(established: &Established) -> Happening {
@@ -163,6 +200,9 @@ fn of_established(established: &Established) -> Happening {
 
 #[cfg(test)]
 mod tests {
+    use keytoll_ike::Likely;
+    use keytoll_ike::number::IdKind;
+
     use super::*;
 
     /// A user may be called anything, and programs read the log.
@@ -176,6 +216,34 @@ mod tests {
         assert_eq!(line(r#"x" peer="boss"#), r#"accepted user="x\" peer=\"boss""#);
         assert_eq!(line(r"x\"), r#"accepted user="x\\""#);
         assert_eq!(line(""), r#"accepted user="""#);
+    }
+
+    /// Who is not let in may call itself anything, too.
+    #[test]
+    fn whoever_is_not_let_in_is_named_in_words_of_ours() {
+        let name = Identity::new(IdKind::ID_FQDN, b"x\n2026 INFO keytoll: accepted user=boss");
+        let remote = Addr::new([192, 0, 2, 7].into(), 500);
+        let peer = Unproved { remote, claimed: Some(name), likely: Some(Likely::KeysDiffer) };
+        let why = v2::Reason::AuthenticationFailed;
+        let failed = Event::Ike(v2::Event::Failed(SaId(1), why, Some(Box::new(peer))));
+        assert!(Happening::is_bad_news(&failed));
+        let happening = Happening::of(&failed).unwrap();
+        let known = "remote=192.0.2.7:500 claimed=fqdn:#780a";
+        let line = happening.to_string();
+        assert!(
+            line.starts_with(&format!("failed spi=0000000000000001 why=AUTHENTICATION_FAILED {known}")),
+            "{line}"
+        );
+        assert!(line.ends_with(" likely=\"the pre-shared keys differ\""), "{line}");
+        let json = happening.json(Role::Gateway, Time::ZERO);
+        assert_eq!(json["likely"], "the pre-shared keys differ");
+        let long = claimed(&Identity::new(IdKind::ID_FQDN, "é".repeat(5000).as_bytes()));
+        assert_eq!(long.as_str().unwrap().chars().count(), 257);
+        let lost = Event::Ike(v2::Event::Failed(SaId(1), v2::Reason::Internal, None));
+        assert_eq!(
+            Happening::of(&lost).unwrap().to_string(),
+            "failed spi=0000000000000001 why=\"internal error\""
+        );
     }
 
     /// What an HSS, an AAA server and a gateway are told by others, and log.

@@ -24,6 +24,7 @@ use super::control::{self, Order};
 use super::happening::{Happening, address};
 use super::log::Facts;
 use super::open;
+use super::refusals::Refusals;
 use super::tun::Tun;
 use crate::args::NodeArgs;
 use crate::{capture, interrupt, printable, screen};
@@ -42,6 +43,7 @@ pub(crate) struct Node {
     pub(crate) driver: Driver<Host, Real>,
     pub(crate) facts: Facts,
     pub(crate) books: Books,
+    refusals: Refusals,
     role: Role,
     /// Whether every event is a line on stdout.
     tells: bool,
@@ -86,6 +88,7 @@ impl Node {
             facts: Facts::new(clock, capture.clone()),
             capture: capture.zip(args.pcap.clone()),
             books: Books::new(args.control),
+            refusals: Refusals::default(),
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
@@ -119,6 +122,8 @@ impl Node {
         self.renew_trusts();
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
+        let now = self.now();
+        self.refusals.flush(now).iter().for_each(|happening| self.tell(happening));
         if let Some(panics) = self.driver.take_panics() {
             mistaken(&panics);
         }
@@ -140,10 +145,21 @@ impl Node {
         let is_heard = self.tells
             || tracing::enabled!(target: "keytoll", tracing::Level::INFO)
             || Happening::is_bad_news(&event);
-        if let Some(happening) = is_heard.then(|| Happening::of(&event)).flatten() {
+        if let Some(happening) = is_heard.then(|| self.happening(&event)).flatten() {
             self.tell(&happening);
         }
         Some(event)
+    }
+
+    /// What is told of an event, if anything is.
+    fn happening(&mut self, event: &Event) -> Option<Happening> {
+        match event {
+            Event::Ike(v2::Event::ProposalRefused(refused)) => {
+                let (now, from) = (self.driver.now(), refused.remote.ip);
+                self.refusals.note(now, from, || Happening::of(event))
+            }
+            other => Happening::of(other),
+        }
     }
 
     /// Sets the calendar of certificates by this machine's clock, and reads revocation lists again that have changed.
@@ -191,6 +207,7 @@ impl Node {
         self.ask(Command::Drain);
         self.close_all();
         self.facts.flush();
+        self.refusals.rest().iter().for_each(|happening| self.tell(happening));
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
 

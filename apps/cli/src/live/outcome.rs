@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::Time;
 use keytoll_hosts::Child;
+use keytoll_ike::Likely;
 use keytoll_ike::v2::SaId;
 use keytoll_ike::v2::event::Established;
 use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
@@ -64,6 +65,8 @@ pub(crate) struct Attempt {
     pub(crate) steps: Vec<Step>,
     pub(crate) done: bool,
     pub(crate) trouble: Option<Trouble>,
+    /// What is most likely wrong.
+    pub(crate) likely: Option<Likely>,
 }
 
 impl Attempt {
@@ -75,6 +78,12 @@ impl Attempt {
     /// An IKE SA has another name now.
     pub(crate) fn renamed(&mut self, old: SaId, new: SaId) {
         self.established.iter_mut().filter(|own| own.sa == old).for_each(|own| own.sa = new);
+    }
+
+    /// What went wrong, and what that most likely is about.
+    fn sentence(&self) -> Option<String> {
+        let trouble = self.trouble.as_ref()?.sentence();
+        Some(self.likely.map_or(trouble.clone(), |likely| format!("{trouble} (most likely {likely})")))
     }
 
     fn delay_ms(&self, until: Option<Time>) -> Option<f64> {
@@ -261,7 +270,7 @@ fn end_of(attempt: &Attempt) -> String {
     );
     let usable = attempt.usable_ms().map(|ms| format!("usable after {ms:.3} ms"));
     let packet = attempt.first_packet_ms().map(|ms| format!("first echo reply after {ms:.3} ms"));
-    let trouble = attempt.trouble.as_ref().map(Trouble::sentence);
+    let trouble = attempt.sentence();
     let parts = [trouble, usable, packet].into_iter().flatten().collect::<Vec<_>>();
     format!("{}; {counts}", parts.join(", "))
 }
@@ -273,7 +282,8 @@ fn object(attempt: &Attempt) -> Value {
     };
     put("outcome", Some(if attempt.done { "connected" } else { "failed" }.into()));
     put("failure", attempt.trouble.as_ref().map(|trouble| trouble.why().into()));
-    put("sentence", attempt.trouble.as_ref().map(|trouble| trouble.sentence().into()));
+    put("likely", attempt.likely.map(shown));
+    put("sentence", attempt.sentence().map(Value::from));
     if let Some(established) = &attempt.established {
         put("peer", established.peer.as_ref().map(shown));
         put("remote", Some(shown(established.remote)));

@@ -135,8 +135,54 @@ fn a_wrong_key_fails_and_is_named() {
     let refused = keytoll(&["connect", &dir.write("ue.toml", &device(&gw, "another key"))]);
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
     let told = text(&refused.stdout);
-    assert!(told.contains("the gateway refused us: AUTHENTICATION_FAILED"), "{told}");
-    assert_eq!(gw.expect("failed")["why"], "AUTHENTICATION_FAILED");
+    let likely = "(most likely the pre-shared keys differ, or the peer has none for our identity)";
+    let sentence = format!("the gateway refused us: AUTHENTICATION_FAILED {likely}");
+    assert!(told.contains(&sentence), "{told}");
+    let failed = gw.expect("failed");
+    assert_eq!((&failed["why"], &failed["claimed"]), (&"AUTHENTICATION_FAILED".into(), &"ue@test".into()));
+    assert_eq!(failed["likely"], "the pre-shared keys differ");
+    assert!(failed["remote"].as_str().unwrap().starts_with("127.0.0.1:"), "{failed}");
+    assert!(gw.log().contains(" claimed=ue@test likely=\"the pre-shared keys differ\""), "{}", gw.log());
+}
+
+/// The key opens messages of main mode, so that nobody reads who it was; the device is told in the clear.
+#[test]
+fn a_wrong_key_of_ikev1_is_named_though_nobody_can_read_anything() {
+    let dir = Dir::new();
+    let old = |text: String| text.replace("[connection]\n", "[connection]\nversion = 1\n");
+    let gateway = old(gateway()).replace("pool = \"10.98.3.0/24\"\n", "");
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway)]);
+    let device = old(device(&gw, "another key")).replace("virtual_address = true\n", "");
+    let refused = keytoll(&["connect", &dir.write("ue.toml", &device), "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    let attempt = &told["attempts"][0];
+    assert_eq!(attempt["likely"], "the pre-shared keys differ", "{told}\n{}", text(&refused.stderr));
+    let sentence = attempt["sentence"].as_str().unwrap();
+    assert!(sentence.ends_with("PAYLOAD_MALFORMED (most likely the pre-shared keys differ)"), "{sentence}");
+}
+
+/// As often as it may be asked for, it stands in the log once, with what to do about it.
+#[test]
+fn a_refused_proposal_is_told_once_with_what_would_do() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let suites = "[connection]\nsuites = [\"aes256gcm16-prfsha384-ecp384\"]\n";
+    let file = device(&gw, PSK).replace("[connection]\n", suites);
+    let file = dir.write("ue.toml", &file);
+    for _ in 0..2 {
+        assert_eq!(keytoll(&["connect", &file, "--within", "100ms"]).status.code(), Some(1));
+    }
+    let refused = gw.expect("proposal-refused");
+    assert_eq!(refused["offered"], "aes256gcm16-prfsha384-ecp384");
+    assert_eq!(refused["acceptable"], "aes128gcm16-prfsha256-x25519");
+    assert!(refused["remote"].as_str().unwrap().starts_with("127.0.0.1:"), "{refused}");
+    let more = gw.expect("proposal-refused");
+    assert_eq!((&more["remote"], &more["more"]), (&"127.0.0.1".into(), &1.into()));
+    assert!(
+        gw.log().contains("WARN keytoll: proposal-refused why=NO_PROPOSAL_CHOSEN remote="),
+        "{}",
+        gw.log()
+    );
 }
 
 #[test]

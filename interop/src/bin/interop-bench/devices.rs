@@ -135,7 +135,7 @@ impl Crowd {
                 self.driver.command(Command::Delete(sa), &mut self.seen);
             }
             Event::Closed(..) => self.closed += 1,
-            Event::Failed(_, why) => self.outcome.fail(why.name()),
+            Event::Failed(_, why, _) => self.outcome.fail(why.name()),
             Event::ChildFailed(sa, why) => {
                 // Its end counts when it is closed.
                 self.outcome.why = Some(why.name().to_owned());

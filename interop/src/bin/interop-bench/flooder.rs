@@ -196,7 +196,7 @@ impl Handshake {
                     self.good.push(datagram.bytes);
                 }
                 Output::Event(Event::ChildUp(_, child)) => self.child = Some(child.outbound_spi),
-                Output::Event(Event::Failed(_, why)) => return Err(why.name().into()),
+                Output::Event(Event::Failed(_, why, _)) => return Err(why.name().into()),
                 Output::Event(_) => {}
             }
         }

@@ -16,6 +16,7 @@
 //! ```
 
 mod auth;
+mod doubt;
 mod endpoint;
 mod established;
 mod inbound;
@@ -32,5 +33,6 @@ mod sa;
 mod selectors;
 mod transmission;
 pub mod wire;
+pub mod words;
 
 pub use endpoint::Endpoint;

@@ -13,13 +13,13 @@ use super::inbound::Inbound;
 use super::keys::{self, Keys, ProofInput, Seeds};
 use super::number::{AuthenticationMethod, INFORMATIONAL, hash_number};
 use super::protect::{self, Iv};
-use super::sa::{Core, State};
+use super::sa::Core;
 use super::transmission::{Fingerprint, Packet, Sent};
 use super::wire::message::{finish, push, read_plain};
 use super::wire::{CertificateRequest, Identification, Notify, Payload};
 use super::{auth, nat};
 use crate::config::{Believe, Connection, V1, Version};
-use crate::event::{Event, Reason};
+use crate::event::Reason;
 use crate::number::{ExchangeType, NotifyType};
 use crate::role::Role;
 use crate::route::Route;
@@ -314,25 +314,12 @@ impl Core {
     }
 }
 
-/// A message that fails us may be somebody else's: the genuine one has a while to come, then there will be no SA.
-pub(super) fn doubt(core: &mut Core, reason: Reason, env: &mut Env<'_, '_>) {
-    env.discard(reason.name());
-    let until = env.now() + env.shared.config.retransmission.first;
-    core.refusal.get_or_insert((until, reason));
-}
-
 // RFC 2407 §4.6.3: in phase 1 the SPI of a notification is the two cookies. No hash covers notifications, so that somebody may
 // have changed the last block of a genuine message, with which the IV of the next one is made.
 /// Whether all notifications of a message are about this SA.
 pub(super) fn speaks_of(core: &Core, inbound: &Inbound<'_>) -> bool {
     let cookies = core.cookie_bytes();
     inbound.notifies().all(|notify| notify.spi.len() != cookies.len() || notify.spi == cookies)
-}
-
-/// The end of an SA that never came up.
-pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
-    env.emit(Event::Failed(core.id(), reason));
-    State::Gone
 }
 
 /// Tells the peer why, in the clear: it has no keys yet, or other ones.

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use keytoll_engine::{Deadline, Time};
 
+use super::doubt::{self, Refusal};
 use super::endpoint::Env;
 use super::established::{Established, Estate, Task};
 use super::inbound::Inbound;
 use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
 use super::keys::{self, Keys};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION, INFORMATIONAL, QUICK_MODE};
-use super::phase1::{Step, fail, notify_of, tell_in_clear};
+use super::phase1::{Step, notify_of, tell_in_clear};
 use super::protect::{self, Iv};
 use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Reflection, Sent};
@@ -78,7 +79,7 @@ pub(super) struct Core {
     /// Our last message of phase 1.
     pub(super) last: Option<Sent>,
     /// Somebody refused us in the clear, perhaps not the peer: until when we wait for a better answer.
-    pub(super) refusal: Option<(Time, Reason)>,
+    pub(super) refusal: Option<Box<Refusal>>,
     /// The SA whose place it takes.
     pub(super) replaces: Option<u64>,
     pub(super) begun: Time,
@@ -144,6 +145,14 @@ impl State {
     fn heard(&self) -> Option<Time> {
         match self {
             Self::Established(sa) => Some(sa.heard()),
+            _ => None,
+        }
+    }
+
+    /// Who the peer says it is, while nothing has proved that.
+    pub(super) fn claimed(&self) -> Option<&Identity> {
+        match self {
+            Self::AwaitingProof(wait) => Some(&wait.identity),
             _ => None,
         }
     }
@@ -315,8 +324,7 @@ impl Sa {
         let error = step.read().ok().and_then(|inbound| inbound.error());
         match error {
             Some(error) if !matches!(self.state, State::Established(_)) => {
-                let until = env.now() + env.shared.config.retransmission.first;
-                self.core.refusal.get_or_insert((until, Reason::Refused(error.0)));
+                self.core.refuse_later(Reason::Refused(error.0), None, env);
             }
             _ => env.discard("not encrypted"),
         }
@@ -327,7 +335,7 @@ impl Sa {
         self.state = match self.state.take() {
             State::Established(sa) => sa.on_message(step, core, env),
             state => match refusal(&state, step, env) {
-                Some(reason) => fail(core, reason, env),
+                Some(reason) => doubt::end_as_told(core, reason, state.claimed().cloned(), env),
                 None => {
                     env.discard("no keys");
                     state
@@ -434,7 +442,7 @@ impl Sa {
         if let State::Established(sa) = &self.state {
             return sa.deadline();
         }
-        let refused = at(self.core.refusal.map(|(at, _)| at), "phase 1 was refused");
+        let refused = at(self.core.refusal.as_ref().map(|refusal| refusal.until), "phase 1 was refused");
         let again = self.core.last.as_ref().and_then(Sent::deadline).filter(|_| refused.is_none());
         let own = at(self.state.expires(), "half-open SA expires");
         [refused, at(again, "ike retransmission"), own].into_iter().fold(None, Deadline::earlier)
@@ -448,9 +456,10 @@ impl Sa {
             self.state = sa.on_tick(&mut self.core, env);
             return;
         }
-        if let Some((_, reason)) = self.core.refusal.filter(|(at, _)| *at <= now) {
+        let refusal = self.core.refusal.as_ref().filter(|refusal| refusal.until <= now);
+        if let Some(reason) = refusal.map(|refusal| refusal.reason) {
             self.tell(reason, env);
-            self.state = fail(&self.core, reason, env);
+            self.state = doubt::end(&self.state, &self.core, reason, env);
         } else if self.state.expires().is_some_and(|at| at <= now) {
             self.expire(env);
         } else if self.core.refusal.is_none() {
@@ -460,14 +469,16 @@ impl Sa {
 
     /// The initiator has not gone on in time, or not in a way that we understand.
     fn expire(&mut self, env: &mut Env<'_, '_>) {
-        self.state = match &self.state {
-            State::AwaitingIdentity(wait) if wait.garbled => {
-                fail(&self.core, Reason::AuthenticationFailed, env)
-            }
-            _ => {
-                env.discard("half-open SA expired");
-                State::Gone
-            }
+        let is_garbled = match &self.state {
+            State::AwaitingIdentity(wait) => wait.garbled,
+            State::AwaitingProof(wait) => wait.garbled,
+            _ => false,
+        };
+        self.state = if is_garbled {
+            doubt::end(&self.state, &self.core, Reason::AuthenticationFailed, env)
+        } else {
+            env.discard("half-open SA expired");
+            State::Gone
         };
     }
 
@@ -499,7 +510,7 @@ impl Sa {
             Due::Again => env.transmit(self.core.route, &last.packet, true),
             // A responder waits for as long as half-open SAs live.
             Due::GiveUp if half_open => last.settle(),
-            Due::GiveUp => self.state = fail(&self.core, Reason::Timeout, env),
+            Due::GiveUp => self.state = doubt::end(&self.state, &self.core, Reason::Timeout, env),
         }
     }
 }

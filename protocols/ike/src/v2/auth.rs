@@ -13,6 +13,7 @@ use super::schemes::{self, PeerHashes};
 use super::signature::{self, DigitalSignature};
 use crate::certificates::owns;
 use crate::number::{AuthMethod, CertEncoding, HashId};
+use crate::unproved::Likely;
 use crate::wire::{Authentication, Identification};
 
 /// Our proof, ready for the wire.
@@ -133,6 +134,27 @@ pub(super) fn verify(
             let verdict = cx.crypto.verify(&peer.spki, scheme, &octets.parts(), signature);
             verdict.map_err(|_| Reason::AuthenticationFailed)
         }
+    }
+}
+
+/// What is most likely wrong with an AUTH that [`verify`] has refused.
+pub(super) fn likely(
+    reason: Reason,
+    believe: &Believe,
+    id: &Identification<'_>,
+    inbound: &Inbound<'_>,
+) -> Option<Likely> {
+    let auth = inbound.auth().filter(|_| reason == Reason::AuthenticationFailed)?;
+    let by_key = auth.method == AuthMethod::SHARED_KEY_MIC;
+    match believe {
+        Believe::Eap => None,
+        Believe::Psk { .. } if !by_key => Some(Likely::OtherMethod),
+        Believe::Psk { any: None, by_identity } if !by_identity.contains_key(&id.to_identity()) => {
+            Some(Likely::NoKey)
+        }
+        Believe::Psk { .. } => Some(Likely::KeysDiffer),
+        Believe::RawKey(_) | Believe::Certificate(_) if by_key => Some(Likely::OtherMethod),
+        Believe::RawKey(_) | Believe::Certificate(_) => signature_of(auth).map(|_| Likely::OtherKey),
     }
 }
 

@@ -16,6 +16,7 @@ use super::keys::{self, IkeKeys, Nonces, Role};
 use super::proposal::{self, Chosen, Preference, without_groups};
 use super::sa::Core;
 use crate::number::{NotifyType, Numbered, ProtocolId};
+use crate::refused::Acceptable;
 use crate::spis::ProposedSpi;
 use crate::wire::traffic_selector::SELECTORS_MAX;
 use crate::wire::{
@@ -231,12 +232,14 @@ impl Answer {
         inbound: &Inbound<'_>,
         suites: &[Suite],
         config: &ChildConfig,
-        addresses: Addresses,
+        (addresses, from): (Addresses, Addr),
         env: &mut Env<'_, '_>,
     ) -> Result<Self, Refusal> {
-        let spi = env.shared.fresh_child_spi();
-        let chosen = proposal::select(&inbound.need_sa()?, ProtocolId::ESP, suites, Preference::Initiator);
-        let chosen = chosen.ok_or(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN))?;
+        let (spi, sa) = (env.shared.fresh_child_spi(), inbound.need_sa()?);
+        let Some(chosen) = proposal::select(&sa, ProtocolId::ESP, suites, Preference::Initiator) else {
+            env.refuse_proposal(from, &sa, Acceptable::suites(suites));
+            return Err(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN));
+        };
         let Spi::Child(outbound_spi) = chosen.spi else { return Err(Refusal::Syntax("child SPI")) };
         // The peer is the exchange's initiator: TSi is its side.
         let remote = narrow(&inbound.need_ts_initiator()?, &config.remote, addresses.theirs);

@@ -25,9 +25,10 @@ use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
 use crate::peers::{Beliefs, Parting, Peers};
+use crate::refused::{Acceptable, Offered, RefusedProposal};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
-use crate::wire::{Flags, Header, Notify, Payload, TrafficSelector};
+use crate::wire::{Flags, Header, Notify, Payload, SecurityAssociation, TrafficSelector};
 
 /// An IKEv2 endpoint, initiator and responder at once.
 #[derive(Debug)]
@@ -103,6 +104,17 @@ impl Env<'_, '_> {
     pub(super) fn emit(&mut self, event: Event) {
         self.shared.spis.note(&event);
         self.shared.out.push_back(Output::Event(event));
+    }
+
+    /// Tells the owner that of these proposals none will do.
+    pub(super) fn refuse_proposal(
+        &mut self,
+        remote: Addr,
+        sa: &SecurityAssociation<'_>,
+        acceptable: Acceptable,
+    ) {
+        let offered = Offered::v2(sa);
+        self.emit(Event::ProposalRefused(Box::new(RefusedProposal { remote, offered, acceptable })));
     }
 
     pub(super) fn discard(&mut self, why: &'static str) {

@@ -32,6 +32,7 @@ mod sa;
 pub mod schemes;
 pub mod signature;
 mod window;
+pub mod words;
 
 pub use crate::{config, event};
 pub use config::{Config, Mode};

@@ -19,12 +19,13 @@ use super::nat::Nat;
 use super::outbound::{self, Kind, Plain};
 use super::pool::Lease;
 use super::protect::Protection;
-use super::responder::{AwaitingAuth, FinalAuth, Relay, refuse_in};
+use super::responder::{AwaitingAuth, FinalAuth, Relay};
 use super::window::{Due, Received, Requests, Responses};
 use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::number::{ExchangeType, NotifyType};
-use crate::wire::{Header, MessageBuilder, Notify, Payload};
+use crate::unproved::Unproved;
+use crate::wire::{Header, Identity, MessageBuilder, Notify, Payload};
 
 /// The longest message of an initiator that has not proved who it is, in fragments or not: a chain of certificates has room.
 const UNPROVED_BYTES_MAX: usize = 16_384;
@@ -103,6 +104,24 @@ impl State {
         std::mem::replace(self, Self::Gone)
     }
 
+    /// The conversation of EAP that a responder carries.
+    fn relay(&self) -> Option<&Relay> {
+        match self {
+            Self::RelayAwaitsOwner(wait) | Self::RelayAwaitsPeer(wait) => Some(wait),
+            Self::AwaitingFinalAuth(wait) => Some(&wait.relay),
+            _ => None,
+        }
+    }
+
+    /// Who the peer says it is, while nothing has proved that.
+    pub(super) fn claimed(&self) -> Option<&Identity> {
+        match self {
+            Self::EapAwaitsOwner(wait) | Self::EapAwaitsPeer(wait) => Some(wait.responder()),
+            Self::EapFinalSent(wait) => Some(wait.responder()),
+            _ => self.relay().map(Relay::claimed),
+        }
+    }
+
     /// The keys that protect messages now; a responder computes them when the first protected message comes.
     fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         match self {
@@ -122,6 +141,16 @@ impl State {
 impl Core {
     pub(super) const fn id(&self) -> SaId {
         SaId(self.local_spi)
+    }
+
+    /// The peer while nothing has proved who it is.
+    pub(super) const fn unproved(&self) -> Unproved {
+        Unproved::at(self.route.remote)
+    }
+
+    /// Tells the owner that it does not come up.
+    pub(super) fn fails(&self, reason: Reason, peer: Unproved, env: &mut Env<'_, '_>) {
+        env.emit(Event::Failed(self.id(), reason, Some(Box::new(peer))));
     }
 
     /// SPIs as the header has them: the initiator's first.
@@ -288,7 +317,10 @@ impl Sa {
         let core = &mut self.core;
         let next = match (self.state.take(), parse(&plain)) {
             (State::AuthSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
-            (State::AuthSent(wait), Err(reason)) => wait.give_up(reason, core, env),
+            (State::AuthSent(wait), Err(reason)) => {
+                let peer = core.unproved();
+                wait.give_up(reason, peer, core, env)
+            }
             (State::EapAwaitsPeer(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
             (State::EapAwaitsPeer(wait), Err(reason)) => wait.give_up(reason, core, env),
             (State::EapFinalSent(wait), Ok(inbound)) => wait.on_response(&inbound, core, env),
@@ -334,12 +366,10 @@ impl Sa {
             }
             (State::AwaitingAuth(wait), Err(reason)) => wait.refuse_in(exchange, reason, core, env),
             (State::RelayAwaitsPeer(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
-            (State::RelayAwaitsPeer(wait), Err(reason)) => {
-                refuse_in(exchange, wait.protection, reason, core, env)
-            }
+            (State::RelayAwaitsPeer(wait), Err(reason)) => wait.refuse_in(exchange, reason, core, env),
             (State::AwaitingFinalAuth(wait), Ok(inbound)) => wait.on_request(exchange, &inbound, core, env),
             (State::AwaitingFinalAuth(wait), Err(reason)) => {
-                refuse_in(exchange, wait.relay.protection, reason, core, env)
+                wait.relay.refuse_in(exchange, reason, core, env)
             }
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
@@ -460,11 +490,8 @@ impl Sa {
     pub(super) fn make_room(&mut self, env: &mut Env<'_, '_>) {
         env.discard("half-open SA made room");
         // The owner knows of it if it has asked for EAP.
-        if matches!(
-            self.state,
-            State::RelayAwaitsOwner(_) | State::RelayAwaitsPeer(_) | State::AwaitingFinalAuth(_)
-        ) {
-            env.emit(Event::Failed(self.core.id(), Reason::Timeout));
+        if self.state.relay().is_some() {
+            self.times_out(env);
         }
         self.state = State::Gone;
     }
@@ -485,12 +512,6 @@ impl Sa {
             State::EapAwaitsOwner(wait) => {
                 Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
             }
-            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) => {
-                Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
-            }
-            State::AwaitingFinalAuth(wait) => {
-                Some(Deadline { at: wait.relay.expires, why: "EAP conversation expires" })
-            }
             State::Established(sa) => sa.deadline(&self.core),
             State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
             State::SaInitSent(wait) => wait.deadline(),
@@ -499,6 +520,10 @@ impl Sa {
             | State::EapFinalSent(_)
             | State::Closing(_)
             | State::Gone => None,
+            State::RelayAwaitsOwner(_) | State::RelayAwaitsPeer(_) | State::AwaitingFinalAuth(_) => {
+                let relay = self.state.relay();
+                relay.map(|relay| Deadline { at: relay.expires, why: "EAP conversation expires" })
+            }
         };
         Deadline::earlier(again, own)
     }
@@ -520,18 +545,29 @@ impl Sa {
     /// RFC 7296 §2.4: a peer that never answers is dead.
     fn give_up(&mut self, env: &mut Env<'_, '_>) {
         self.core.requests.settle();
-        let id = self.core.id();
+        if matches!(
+            self.state,
+            State::SaInitSent(_) | State::AuthSent(_) | State::EapAwaitsPeer(_) | State::EapFinalSent(_)
+        ) {
+            return self.times_out(env);
+        }
         self.state = match self.state.take() {
-            State::SaInitSent(_) | State::AuthSent(_) | State::EapAwaitsPeer(_) | State::EapFinalSent(_) => {
-                env.emit(Event::Failed(id, Reason::Timeout));
-                State::Gone
-            }
             State::Established(sa) => sa.lost(Reason::Timeout, &self.core, env),
             _ => State::Gone,
         };
     }
 
+    /// The peer, or the owner, has been silent for too long.
+    fn times_out(&mut self, env: &mut Env<'_, '_>) {
+        let peer = self.core.unproved().claiming(self.state.claimed().cloned());
+        self.core.fails(Reason::Timeout, peer, env);
+        self.state = State::Gone;
+    }
+
     fn on_own_deadline(&mut self, env: &mut Env<'_, '_>) {
+        if self.state.relay().is_some_and(|relay| relay.expires <= env.now()) {
+            return self.times_out(env);
+        }
         self.state = match self.state.take() {
             State::AwaitingAuth(wait) if wait.expires <= env.now() => {
                 env.discard("half-open SA expired");
@@ -539,14 +575,6 @@ impl Sa {
             }
             State::EapAwaitsOwner(wait) if wait.expires <= env.now() => {
                 wait.give_up(Reason::Timeout, &mut self.core, env)
-            }
-            State::RelayAwaitsOwner(wait) | State::RelayAwaitsPeer(wait) if wait.expires <= env.now() => {
-                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
-                State::Gone
-            }
-            State::AwaitingFinalAuth(wait) if wait.relay.expires <= env.now() => {
-                env.emit(Event::Failed(self.core.id(), Reason::Timeout));
-                State::Gone
             }
             State::Established(sa) => sa.on_tick(&mut self.core, env),
             State::Lingering(until) if until <= env.now() => State::Gone,

@@ -23,7 +23,12 @@ impl<'a> SecurityAssociation<'a> {
         std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
     }
 
-    pub(super) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    /// The payload's body.
+    pub(crate) const fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         check_proposals(*r, |r| ProposalRef::read(r).map(drop))?;
         Ok(Self { body: r.rest() })
     }

@@ -118,6 +118,7 @@ fn a_refused_rekey_leaves_the_old_child() {
         &bench,
         "
         i -> r  CREATE_CHILD_SA request  SK N SA Nonce KE TSi TSr
+        r  proposal refused
         r -> i  CREATE_CHILD_SA response  SK N
         i  discards: the peer does not rekey the child
     ",

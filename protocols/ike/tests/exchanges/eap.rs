@@ -448,7 +448,11 @@ fn an_initiator_that_falls_silent_in_eap_is_forgotten_soon() {
     assert_eq!(silent.r.endpoint.half_open_count(), 1);
     silent.run_for(seconds(2));
     assert_eq!(silent.r.endpoint.half_open_count(), 0);
-    assert!(matches!(silent.r.events.last(), Some(Event::Failed(_, Reason::Timeout))), "{}", silent.ladder);
+    assert!(
+        matches!(silent.r.events.last(), Some(Event::Failed(_, Reason::Timeout, _))),
+        "{}",
+        silent.ladder
+    );
 
     let mut patient = begun();
     patient.run_for(seconds(45));

@@ -15,3 +15,4 @@ mod initial;
 mod nat;
 mod refusals;
 mod rekeying;
+mod unproved;

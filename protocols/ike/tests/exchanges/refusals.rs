@@ -97,6 +97,7 @@ fn no_common_suite() {
         "
         i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
         r  discards: NO_PROPOSAL_CHOSEN
+        r  proposal refused
         r -> i  IKE_SA_INIT response  N
         i  failed: NO_PROPOSAL_CHOSEN
     ",

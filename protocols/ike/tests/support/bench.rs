@@ -7,8 +7,8 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_ike::Endpoint;
 use keytoll_ike::v2::{ChildSa, Command, Config, Event, SaId};
+use keytoll_ike::{Endpoint, Likely};
 
 use super::books::Books;
 use super::ladder::Ladder;
@@ -449,10 +449,32 @@ impl Bench {
     /// The reasons for which authentications failed at a side.
     pub(crate) fn failures(&mut self, side: Side) -> Vec<&'static str> {
         let failed = |event: &Event| match event {
-            Event::Failed(_, reason) => Some(reason.name()),
+            Event::Failed(_, reason, _) => Some(reason.name()),
             _ => None,
         };
         self.seat(side).events.iter().filter_map(failed).collect()
+    }
+
+    /// With whom authentications failed at a side: where it was, who it said it was, and what was most likely wrong.
+    pub(crate) fn unproved(&mut self, side: Side) -> Vec<(String, Option<String>, Option<Likely>)> {
+        let failed = |event: &Event| match event {
+            Event::Failed(_, _, Some(peer)) => {
+                Some((peer.remote.to_string(), peer.claimed.as_ref().map(ToString::to_string), peer.likely))
+            }
+            _ => None,
+        };
+        self.seat(side).events.iter().filter_map(failed).collect()
+    }
+
+    /// What a side has refused to negotiate: where it came from, what was offered, what would have done.
+    pub(crate) fn refused_proposals(&mut self, side: Side) -> Vec<[String; 3]> {
+        let refused = |event: &Event| match event {
+            Event::ProposalRefused(it) => {
+                Some([it.remote.to_string(), it.offered.to_string(), it.acceptable.to_string()])
+            }
+            _ => None,
+        };
+        self.seat(side).events.iter().filter_map(refused).collect()
     }
 
     /// The reasons for which SAs were closed at a side.

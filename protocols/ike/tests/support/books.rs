@@ -35,8 +35,9 @@ impl Books {
                 let children = self.sas.remove(sa).unwrap_or_else(|| panic!("{sa:?} is there to be closed"));
                 assert!(children.is_empty(), "the children of {sa:?} went down before: {children:?}");
             }
-            Event::Failed(sa, _) => assert!(!self.sas.contains_key(sa), "{sa:?} did not come up"),
+            Event::Failed(sa, ..) => assert!(!self.sas.contains_key(sa), "{sa:?} did not come up"),
             Event::ChildFailed(..)
+            | Event::ProposalRefused(_)
             | Event::EapStart { .. }
             | Event::EapPacket(..)
             | Event::ReauthenticationDue(_) => {}

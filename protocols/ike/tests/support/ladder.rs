@@ -103,7 +103,8 @@ fn describe(event: &Event) -> String {
         Event::EapPacket(..) => "EAP packet".to_owned(),
         Event::ReauthenticationDue(_) => "reauthentication due".to_owned(),
         Event::Closed(_, reason) => format!("closed: {reason}"),
-        Event::Failed(_, reason) => format!("failed: {reason}"),
+        Event::ProposalRefused(_) => "proposal refused".to_owned(),
+        Event::Failed(_, reason, _) => format!("failed: {reason}"),
     }
 }
 

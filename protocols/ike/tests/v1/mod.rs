@@ -14,3 +14,4 @@ mod lossy;
 mod phase1;
 mod quick;
 mod storm;
+mod unproved;

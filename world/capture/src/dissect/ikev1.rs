@@ -3,8 +3,9 @@
 use keytoll_engine::trace::names;
 use keytoll_ike::number::{IdKind, ProtocolId};
 use keytoll_ike::v1::overheard::{NotOpened, Overheard};
-use keytoll_ike::v1::proposal::{Phase1Transform, Phase2Transform};
+use keytoll_ike::v1::proposal::Phase1Transform;
 use keytoll_ike::v1::wire::{Delete, Identification, Message, Payload, SecurityAssociation};
+use keytoll_ike::v1::words;
 use keytoll_ike::wire::Header;
 
 use super::ike::{Ike, Inside};
@@ -12,9 +13,6 @@ use super::payloads::{Deleted, Meaning, identity, vendor};
 use super::{Dissected, Dissector, OPEN_MAX, Part, short_hex};
 use crate::packets::Passed;
 use crate::remarks;
-
-/// Transforms beyond these are only counted.
-const TRANSFORMS_SHOWN: usize = 3;
 
 pub(super) fn name(header: &Header) -> String {
     match header.exchange.0 {
@@ -124,7 +122,7 @@ impl Meaning {
     }
 
     fn add_sa1(&mut self, sa: &SecurityAssociation<'_>) {
-        let words = Some(transforms(sa));
+        let words = Some(words::transforms(sa));
         let Some(proposal) = sa.proposals().next() else { return };
         if proposal.protocol == ProtocolId::IKE {
             let mut methods = proposal.transforms().filter_map(|one| Phase1Transform::read(&one));
@@ -140,7 +138,7 @@ impl Meaning {
 fn part(payload: &Payload<'_>) -> Part {
     let name = payload_name(payload.kind().0);
     match payload {
-        Payload::SecurityAssociation(sa) => Part::new(name, transforms(sa)),
+        Payload::SecurityAssociation(sa) => Part::new(name, words::transforms(sa)),
         Payload::Identification(id) => Part::new(name, of_identity(id)),
         Payload::Certificate(certificate) => {
             Part::new(name, format!("{} {} bytes", certificate.encoding.name(), certificate.data.len()))
@@ -156,30 +154,6 @@ fn part(payload: &Payload<'_>) -> Part {
         | Payload::Nonce(_)
         | Payload::NatDetection(_)
         | Payload::Unknown(..) => Part::bare(name),
-    }
-}
-
-/// The suites of an SA payload: `aes128-prfsha1-modp1024 or …`, `ESP aes128-sha1 SPI 0x…`.
-fn transforms(sa: &SecurityAssociation<'_>) -> String {
-    let suites = sa.proposals().flat_map(|proposal| {
-        let is_ike = proposal.protocol == ProtocolId::IKE;
-        proposal.transforms().map(move |transform| {
-            let suite = if is_ike {
-                Phase1Transform::read(&transform).map(|transform| transform.to_suite())
-            } else {
-                Phase2Transform::read(&transform).map(|transform| transform.to_suite())
-            };
-            suite.map_or_else(|| format!("transform {}", transform.id), |suite| suite.to_string())
-        })
-    });
-    let mut words = suites.clone().take(TRANSFORMS_SHOWN).collect::<Vec<_>>().join(" or ");
-    let more = suites.count().saturating_sub(TRANSFORMS_SHOWN);
-    if more > 0 {
-        words += &format!(" or {more} more");
-    }
-    match sa.proposals().next().and_then(|first| Some((first.protocol, first.child_spi()?))) {
-        Some((protocol, spi)) if protocol != ProtocolId::IKE => format!("{protocol} {words} SPI {spi:#010x}"),
-        _ => words,
     }
 }
 

@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{Group, Hash, Integrity, Prf};
+use keytoll_engine::algorithm::Hash;
 use keytoll_engine::trace::Payloads;
 use keytoll_engine::{Addr, Crypto};
-use keytoll_ike::number::{HashId, IdKind, NotifyType, Numbered, ProtocolId, TransformType};
+use keytoll_ike::number::{HashId, IdKind, NotifyType, ProtocolId};
 use keytoll_ike::v1::number::AuthenticationMethod;
+use keytoll_ike::v2::words;
 use keytoll_ike::wire::{
-    Attribute, Configuration, Identification, KeyExchange, Notify, Payload, ProposalRef, SecurityAssociation,
-    Spi, TrafficSelectors, Transform,
+    Configuration, Identification, KeyExchange, Notify, Payload, SecurityAssociation, Spi, TrafficSelectors,
 };
 
 use super::{Part, printable};
@@ -86,7 +86,7 @@ impl Meaning {
     }
 
     fn add_sa(&mut self, sa: &SecurityAssociation<'_>) {
-        let words = Some(proposals(sa));
+        let words = Some(words::proposals(sa));
         for proposal in sa.proposals() {
             match proposal.spi {
                 Spi::Ike(spi) => self.new_ike_spi = Some(spi),
@@ -114,7 +114,7 @@ pub(super) struct Seen {
 pub(super) fn part(payload: &Payload<'_>, seen: &Seen, crypto: &mut Real) -> Part {
     let name = payload.kind().abbreviation();
     match payload {
-        Payload::SecurityAssociation(sa) => Part::new(name, proposals(sa)),
+        Payload::SecurityAssociation(sa) => Part::new(name, words::proposals(sa)),
         Payload::KeyExchange(ke) => Part::new(name, group(ke)),
         Payload::IdInitiator(id) | Payload::IdResponder(id) => Part::new(name, identity(id)),
         Payload::Certificate(certificate) => {
@@ -150,72 +150,8 @@ fn authorities(count: usize) -> String {
     if count == 1 { "1 authority".to_owned() } else { format!("{count} authorities") }
 }
 
-/// Proposals beyond these are only counted.
-const PROPOSALS_SHOWN: usize = 3;
-
-/// The proposals in the words of strongSwan: `aes128|aes256-sha256-x25519`, alternatives of one kind with a bar.
-pub(super) fn proposals(sa: &SecurityAssociation<'_>) -> String {
-    let shown = sa.proposals().take(PROPOSALS_SHOWN).map(|proposal| self::proposal(&proposal));
-    let words = shown.collect::<Vec<_>>().join(" or ");
-    match sa.proposals().count().saturating_sub(PROPOSALS_SHOWN) {
-        0 => words,
-        more => format!("{words} or {more} more"),
-    }
-}
-
-fn proposal(proposal: &ProposalRef<'_>) -> String {
-    const KINDS: [TransformType; 5] = [
-        TransformType::ENCR,
-        TransformType::INTEG,
-        TransformType::PRF,
-        TransformType::KE,
-        TransformType::ESN,
-    ];
-    let of = |kind: TransformType| {
-        let transforms = proposal.transforms().filter(|transform| transform.kind == kind);
-        transforms.filter_map(|transform| self::transform(&transform)).collect::<Vec<_>>().join("|")
-    };
-    let mut words: Vec<String> = KINDS.into_iter().map(of).filter(|words| !words.is_empty()).collect();
-    let others = proposal.transforms().filter(|transform| !KINDS.contains(&transform.kind));
-    words.extend(others.map(|transform| format!("{}={}", transform.kind, transform.id)));
-    let words = words.join("-");
-    match proposal.spi {
-        Spi::None => words,
-        Spi::Child(spi) => format!("{} {words} SPI {spi:#010x}", proposal.protocol),
-        Spi::Ike(spi) => format!("{words} SPI {spi:016x}"),
-        Spi::Foreign => format!("{} {words}", proposal.protocol),
-    }
-}
-
-/// None for what goes without saying: no integrity with an AEAD, no group, no extended sequence numbers.
-fn transform(transform: &Transform) -> Option<String> {
-    let number = |name: &str| format!("{name}_{}", transform.id);
-    Some(match transform.kind {
-        TransformType::ENCR => transform.as_encryption().map_or_else(
-            || match transform.attribute {
-                Attribute::KeyLength(bits) => format!("ENCR_{}/{bits}", transform.id),
-                _ => number("ENCR"),
-            },
-            |algorithm| algorithm.name().to_owned(),
-        ),
-        TransformType::INTEG | TransformType::KE | TransformType::ESN if transform.id == 0 => return None,
-        TransformType::INTEG => {
-            transform.algorithm::<Integrity>().map_or_else(|| number("INTEG"), |it| it.name().to_owned())
-        }
-        TransformType::PRF => {
-            transform.algorithm::<Prf>().map_or_else(|| number("PRF"), |it| it.name().to_owned())
-        }
-        TransformType::KE => group_name(transform.id),
-        _ => "esn".to_owned(),
-    })
-}
-
-fn group_name(number: u16) -> String {
-    Group::from_number(number).map_or_else(|| format!("group {number}"), |group| group.name().to_owned())
-}
-
 fn group(ke: &KeyExchange<'_>) -> String {
-    group_name(ke.group)
+    words::group(ke.group)
 }
 
 /// An identity as people write it; of a distinguished name its length.
@@ -244,7 +180,7 @@ fn notify(notify: &Notify<'_>, seen: &Seen, crypto: &mut Real) -> String {
             .data
             .try_into()
             .ok()
-            .map(|number| format!("wants {}", group_name(u16::from_be_bytes(number)))),
+            .map(|number| format!("wants {}", words::group(u16::from_be_bytes(number)))),
         NotifyType::REKEY_SA | NotifyType::CHILD_SA_NOT_FOUND | NotifyType::INVALID_SPI => {
             notify.spi.try_into().ok().map(|spi| format!("{:#010x}", u32::from_be_bytes(spi)))
         }

@@ -262,7 +262,7 @@ impl Chain {
                     let entry = self.peers.entry(sa);
                     entry.or_insert_with(|| (fresh().over_reliable_layer(), None)).1 = Some(request);
                 }
-                Output::Event(v2::Event::Failed(sa, _) | v2::Event::Closed(sa, _)) => {
+                Output::Event(v2::Event::Failed(sa, ..) | v2::Event::Closed(sa, _)) => {
                     self.peers.remove(&sa);
                 }
                 Output::Event(_) => {}

@@ -360,7 +360,7 @@ impl Stand {
             }
             (
                 Wait::Authentication { .. },
-                Event::GaveUp(_) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)),
+                Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)),
             ) => self.done(&Tell::Failed),
             _ => Ok(()),
         }

@@ -82,7 +82,7 @@ impl Knocker {
             Event::ChildUp(_, child) => tally.take(child.inbound_spi.into()),
             Event::ChildFailed(_, why) => tally.refuse(why.name()),
             Event::EapPacket(sa, eap) => return Some(Command::Eap(sa, self.answer(sa, &eap, tally))),
-            Event::Failed(sa, why) => {
+            Event::Failed(sa, why, _) => {
                 tally.lose(sa.0);
                 tally.refuse(why.name());
             }

@@ -5,6 +5,7 @@ mod child;
 mod estate;
 mod informational;
 mod quick;
+mod refused;
 mod succession;
 
 use std::collections::BTreeSet;
@@ -13,12 +14,13 @@ use std::time::Duration;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::{Deadline, Time};
 
+use super::doubt::end_as_told;
 use super::endpoint::{Deed, Env};
 use super::inbound::Inbound;
 use super::initiator;
 use super::keys::Keys;
 use super::number::{INFORMATIONAL, Phase1Attribute, QUICK_MODE};
-use super::phase1::{Extensions, Step, fail};
+use super::phase1::{Extensions, Step};
 use super::proposal;
 use super::protect::{self, Iv};
 use super::sa::{Core, State};
@@ -524,7 +526,7 @@ impl Established {
     /// The peer is dead or closed it: nothing more is said.
     pub(super) fn lost(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
         if core.is_unconfirmed() && self.is_unannounced() {
-            return fail(core, reason, env);
+            return end_as_told(core, reason, Some(self.peer), env);
         }
         if self.is_taking_over {
             env.discard("closed before it took a place");

@@ -26,6 +26,7 @@ use super::super::transmission::{Packet, Sent};
 use super::super::wire::message::push;
 use super::super::wire::{Delete, Identification, Notify, OriginalAddress, Payload};
 use super::child::{Agreed, Child, Traffic};
+use super::refused::refuse;
 use super::{ANSWERS_MAX, Established, Exchange, REFUSALS_MAX, Wait};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
@@ -401,11 +402,11 @@ impl Established {
         }
         let connection = core.connection(env);
         let config = connection.child.as_ref().ok_or(Reason::NoProposalChosen)?;
-        let (sa, _) = inbound.need_sa()?;
+        let (sa, sa_body) = inbound.need_sa()?;
         let chosen = proposal::choices(&sa, ProtocolId::ESP).find_map(|choice| {
             acceptable(&choice, config, core).map(|(transform, suite)| (choice, transform, suite))
         });
-        let (choice, transform, suite) = chosen.ok_or(Reason::NoProposalChosen)?;
+        let (choice, transform, suite) = chosen.ok_or_else(|| refuse((&sa, sa_body), config, core, env))?;
         let outbound_spi = choice.0.child_spi().ok_or(Reason::Syntax("child SPI"))?;
         let ids: Vec<Identification<'_>> = inbound.identities().collect();
         let traffic = covered(&ids, config, core)?;

@@ -9,6 +9,7 @@
 use keytoll_engine::crypto::{KeyPair, Phase};
 
 use super::super::auth;
+use super::super::doubt::{claimed, doubt};
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
@@ -67,7 +68,7 @@ impl Introduced {
             Err(reason) => {
                 (core.peer_cookie, core.route, core.nat) = before;
                 self.doubted = step.header.responder_spi;
-                phase1::doubt(core, reason, env);
+                doubt(core, reason, claimed(&inbound), env);
                 State::Introduced(self)
             }
         }

@@ -12,11 +12,12 @@
 use keytoll_engine::crypto::{KeyPair, Phase};
 
 use super::super::auth;
+use super::super::doubt::{claimed, doubt};
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established, told_lifetime};
 use super::super::inbound::Inbound;
 use super::super::number::IDENTITY_PROTECTION;
-use super::super::phase1::{self, Extensions, Keyed, Root, Step, Terms, Values, fail};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Terms, Values};
 use super::super::protect;
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -25,6 +26,7 @@ use super::{Offer, generate};
 use crate::config::Connection;
 use crate::event::Reason;
 use crate::number::NotifyType;
+use crate::unproved::Likely;
 
 /// Waits for message 2.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl Offered {
         let terms = match self.offer.chosen(&connection, &inbound) {
             Ok(terms) => terms,
             Err(reason) => {
-                phase1::doubt(core, reason, env);
+                doubt(core, reason, None, env);
                 return State::Offered(self);
             }
         };
@@ -118,12 +120,12 @@ impl KeysSent {
         };
         let connection = core.connection(env);
         let Ok(shared) = env.cx.crypto.agree(&self.pair.private, &public) else {
-            phase1::doubt(core, Reason::Syntax("public value"), env);
+            doubt(core, Reason::Syntax("public value"), None, env);
             return State::KeysSent(self);
         };
         let key = auth::shared_key(&connection, None, core.route.remote.ip);
         let Some(root) = Root::of(self.terms.method, key) else {
-            return fail(core, Reason::AuthenticationFailed, env);
+            return core.fails(Reason::AuthenticationFailed, core.unproved().because(Likely::NoKey), env);
         };
         phase1::settle_nat(&self.terms, step.route, &inbound, core, env);
         let values = Values { publics: [self.pair.public, public], nonces: [self.nonce.to_vec(), nonce] };
@@ -189,7 +191,7 @@ impl IdentitySent {
                 Established::begin(begun, core, env)
             }
             Err(reason) => {
-                phase1::doubt(core, reason, env);
+                doubt(core, reason, claimed(&inbound), env);
                 State::IdentitySent(self)
             }
         }

@@ -11,6 +11,7 @@ use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
 
 use super::auth;
+use super::doubt::fail;
 use super::endpoint::Env;
 use super::inbound::Inbound;
 use super::number::AuthenticationMethod;
@@ -20,7 +21,7 @@ use super::sa::{Core, Sa};
 use super::selectors::can_offer;
 use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
-use crate::event::{Event, Reason, SaId};
+use crate::event::{Reason, SaId};
 use crate::nat::Nat;
 use crate::number::ProtocolId;
 use crate::role::Role;
@@ -87,11 +88,11 @@ fn begin(
     let wanted = core.connection(env);
     // Children of an SA that is replaced move over as they are; none is offered.
     if old.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
-        env.emit(Event::Failed(core.id(), Reason::TrafficSelectors));
+        fail(&core, Reason::TrafficSelectors, env);
         return Err(Some(core.id()));
     }
     let Some(offer) = Offer::new(&wanted) else {
-        env.emit(Event::Failed(core.id(), Reason::NoProposalChosen));
+        fail(&core, Reason::NoProposalChosen, env);
         return Err(Some(core.id()));
     };
     let state = match wishes(&wanted).phase1 {

@@ -8,11 +8,12 @@ use keytoll_engine::Time;
 use keytoll_engine::crypto::Phase;
 
 use super::super::auth;
+use super::super::doubt::doubt;
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
-use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, doubt, notify_of};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, notify_of};
 use super::super::protect::{self, Iv, Opened};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -27,11 +28,13 @@ use crate::wire::Identity;
 pub(in crate::v1) struct AwaitingProof {
     pub(in crate::v1) expires: Time,
     pub(in crate::v1) keyed: Keyed,
-    identity: Identity,
+    pub(in crate::v1) identity: Identity,
     /// IDii_b as it came.
     id_body: Vec<u8>,
     /// Nobody of this identity is known here.
-    stranger: bool,
+    pub(in crate::v1) stranger: bool,
+    /// Something came that our keys do not open: the initiator has another shared key, or it was somebody else.
+    pub(in crate::v1) garbled: bool,
     /// Where the last message ended that came with a wrong proof.
     doubted: Option<Iv>,
 }
@@ -80,6 +83,7 @@ pub(super) fn begin(
         identity,
         id_body: id_body.to_vec(),
         stranger,
+        garbled: false,
         doubted: None,
     })))
 }
@@ -138,7 +142,7 @@ impl Answer {
 
 impl AwaitingProof {
     pub(in crate::v1) fn on_message(
-        self: Box<Self>,
+        mut self: Box<Self>,
         step: &Step<'_>,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -157,6 +161,7 @@ impl AwaitingProof {
                 Ok(message) => opened = message,
                 Err(_) => {
                     env.discard("not decryptable");
+                    self.garbled = true;
                     return State::AwaitingProof(self);
                 }
             }
@@ -167,6 +172,7 @@ impl AwaitingProof {
         };
         let Ok(inbound) = inbound else {
             env.discard("malformed");
+            self.garbled |= step.header.flags.is_encrypted();
             return State::AwaitingProof(self);
         };
         if !phase1::speaks_of(core, &inbound) {
@@ -187,7 +193,7 @@ impl AwaitingProof {
         let connection = core.connection(env);
         if let Err(reason) = self.judge(&connection, inbound, core, env) {
             self.doubted = Some(next_iv);
-            doubt(core, reason, env);
+            doubt(core, reason, Some(self.identity.clone()), env);
             return State::AwaitingProof(self);
         }
         self.keyed.iv = next_iv;

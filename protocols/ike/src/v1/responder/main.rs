@@ -11,13 +11,12 @@ use keytoll_engine::Time;
 use keytoll_engine::crypto::{Phase, PrivateKey};
 
 use super::super::auth;
+use super::super::doubt::{claimed, doubt, fail};
 use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AuthenticationMethod, IDENTITY_PROTECTION, Phase1Attribute, payload};
-use super::super::phase1::{
-    self, Extensions, Keyed, Root, Step, Terms, Values, doubt, fail, notify_of, tell_in_clear,
-};
+use super::super::phase1::{self, Extensions, Keyed, Root, Step, Terms, Values, notify_of, tell_in_clear};
 use super::super::proposal;
 use super::super::protect::{self, Iv};
 use super::super::sa::{Core, State};
@@ -158,6 +157,14 @@ impl AwaitingIdentity {
         }
     }
 
+    /// What both sides have agreed upon, once something encrypted has come.
+    pub(in crate::v1) const fn agreed(&self) -> Option<&Keyed> {
+        match &self.agreement {
+            Agreement::Done(keyed) => Some(keyed),
+            Agreement::Pending { .. } | Agreement::Impossible => None,
+        }
+    }
+
     pub(in crate::v1) fn on_message(
         mut self: Box<Self>,
         step: &Step<'_>,
@@ -184,6 +191,7 @@ impl AwaitingIdentity {
         };
         let Ok(inbound) = Inbound::new(opened.payloads()) else {
             env.discard("malformed");
+            self.garbled = true;
             return State::AwaitingIdentity(self);
         };
         if !phase1::speaks_of(core, &inbound) {
@@ -195,11 +203,11 @@ impl AwaitingIdentity {
             // Whoever has the shared key has said so itself: no better message will come.
             Err(reason) if keyed.is_proved(&inbound, core, env) => {
                 keyed.tell(core, opened.next_iv, notify_of(reason), env);
-                return fail(core, reason, env);
+                return core.fails(reason, core.unproved().claiming(claimed(&inbound)), env);
             }
             Err(reason) => {
                 self.doubted = Some(opened.next_iv);
-                doubt(core, reason, env);
+                doubt(core, reason, claimed(&inbound), env);
                 return State::AwaitingIdentity(self);
             }
         };

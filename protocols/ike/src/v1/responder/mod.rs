@@ -8,15 +8,16 @@ use std::sync::Arc;
 use super::auth;
 use super::endpoint::{Deed, Env};
 use super::inbound::Inbound;
-use super::number::IDENTITY_PROTECTION;
+use super::number::{AuthenticationMethod, IDENTITY_PROTECTION};
 use super::phase1::{Extensions, Step, Terms, wishes};
 use super::proposal::{self, Choice, Phase1Transform};
 use super::sa::{Core, Sa};
 use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
-use crate::event::Reason;
+use crate::event::{Event, Reason};
 use crate::nat::Nat;
 use crate::number::{NotifyType, ProtocolId};
+use crate::refused::{Acceptable, Offered, RefusedProposal};
 use crate::role::Role;
 use crate::wire::Identity;
 
@@ -43,6 +44,7 @@ pub(super) fn answer(step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> 
         Err(reason) => {
             env.discard(reason.name());
             if reason == Reason::NoProposalChosen {
+                tell(&inbound, step, env);
                 refuse(step, env);
             }
             None
@@ -71,6 +73,31 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         expects: None,
         reflection,
     }
+}
+
+/// Tells the owner that nothing of the offer will do, and what would.
+fn tell(inbound: &Inbound<'_>, step: &Step<'_>, env: &mut Env<'_, '_>) {
+    let Ok((_, sa_body)) = inbound.need_sa() else { return };
+    let (remote, is_main) = (step.route.remote, step.header.exchange == IDENTITY_PROTECTION);
+    let phase1 = if is_main { Phase1::Main } else { Phase1::Aggressive };
+    // RFC 2409 §5.4: in main mode a shared key is found by the address.
+    let takes = |connection: &Connection, method| {
+        let needs_key = is_main && method == AuthenticationMethod::PRE_SHARED_KEY;
+        wishes(connection).phase1 == phase1
+            && (!needs_key || auth::shared_key(connection, None, remote.ip).is_some())
+    };
+    let suites = env.shared.connections().filter_map(|(_, connection)| {
+        let method = auth::method(connection).filter(|method| takes(connection, *method))?;
+        Some(
+            connection
+                .suites
+                .iter()
+                .filter(|suite| proposal::can_negotiate(suite))
+                .map(move |it| (*it, method)),
+        )
+    });
+    let (offered, acceptable) = (Offered::v1(sa_body), Acceptable::phase1(suites.flatten()));
+    env.emit(Event::ProposalRefused(Box::new(RefusedProposal { remote, offered, acceptable })));
 }
 
 /// RFC 2408 §5.4: NO-PROPOSAL-CHOSEN, of which nothing is remembered.

@@ -14,6 +14,7 @@ use super::super::sa::{Core, State};
 use super::collision::LowestNonce;
 use super::{Child, Established, Pending, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::refused::Acceptable;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
 /// Our half of the exchange.
@@ -117,7 +118,7 @@ impl Established {
     ) -> Result<(), Refusal> {
         let connection = core.connection(env);
         let config = connection.child.as_ref().ok_or(Refusal::Notify(NotifyType::NO_ADDITIONAL_SAS))?;
-        let addresses = self.addresses(core, env);
+        let addresses = (self.addresses(core, env), core.route.remote);
         let answer = Answer::choose(inbound, &config.suites, config, addresses, env)?;
         let half = Half::make(&answer.agreed.suite, inbound, env)?;
         let initiator = inbound.need_nonce()?;
@@ -173,7 +174,10 @@ impl Established {
         let connection = core.connection(env);
         let offered = inbound.need_sa()?;
         let chosen = proposal::select(&offered, ProtocolId::IKE, &connection.suites, Preference::Initiator);
-        let chosen = chosen.ok_or(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN))?;
+        let Some(chosen) = chosen else {
+            env.refuse_proposal(core.route.remote, &offered, Acceptable::suites(&connection.suites));
+            return Err(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN));
+        };
         let Spi::Ike(initiator_spi) = chosen.spi else { return Err(Refusal::Syntax("IKE SPI")) };
         let half = Half::make(&chosen.suite, inbound, env)?;
         let initiator = inbound.need_nonce()?;

@@ -18,6 +18,7 @@ use super::super::sa::{Core, State};
 use super::super::schemes::PeerHashes;
 use super::sa_init::fail;
 use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::unproved::{Likely, Unproved};
 use crate::wire::{
     Certificate, CertificateRequest, ConfigurationAttribute, Identification, Identity, MessageBuilder,
     Notify, Payload,
@@ -106,7 +107,7 @@ impl AuthSent {
             Prove::Eap => None,
             _ => match settled.prove(&connection, &protection, env) {
                 Ok(proof) => Some(proof),
-                Err(reason) => return fail(core.id(), reason, env),
+                Err(reason) => return fail(core, reason, env),
             },
         };
         let addresses = Addresses::outer(core, env);
@@ -136,13 +137,18 @@ impl AuthSent {
         if inbound.auth().is_none()
             && let Some(error) = inbound.error()
         {
-            return fail(core.id(), Reason::Refused(error.0), env);
+            return refused(error, None, core, env);
         }
         let connection = core.connection(env);
         match self.verify(&connection, inbound, env) {
             Ok(peer) if matches!(connection.local, Prove::Eap) => self.begin_eap(peer, inbound, core, env),
             Ok(peer) => self.establish(&connection, peer, inbound, core, env),
-            Err(reason) => self.give_up(reason, core, env),
+            Err(reason) => {
+                let id = inbound.need_id_responder().ok();
+                let likely = id.and_then(|id| auth::likely(reason, &connection.remote, &id, inbound));
+                let peer = core.unproved().claiming(id.map(|id| id.to_identity())).because(likely);
+                self.give_up(reason, peer, core, env)
+            }
         }
     }
 
@@ -165,8 +171,14 @@ impl AuthSent {
     }
 
     /// RFC 7296 §2.21.2: an initiator that finds the error says so in an exchange of its own.
-    pub(in crate::v2) fn give_up(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        env.emit(Event::Failed(core.id(), reason));
+    pub(in crate::v2) fn give_up(
+        mut self,
+        reason: Reason,
+        peer: Unproved,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        core.fails(reason, peer, env);
         let kind = match reason {
             Reason::UnsupportedCritical(_) | Reason::Syntax(_) => NotifyType::INVALID_SYNTAX,
             _ => NotifyType::AUTHENTICATION_FAILED,
@@ -205,6 +217,19 @@ impl AuthSent {
         }
         State::Established(Box::new(sa))
     }
+}
+
+/// The end, for the responder has said this error.
+pub(super) fn refused(
+    error: NotifyType,
+    claimed: Option<Identity>,
+    core: &Core,
+    env: &mut Env<'_, '_>,
+) -> State {
+    let reason = Reason::Refused(error.0);
+    let likely = Likely::of_refusal(reason, &core.connection(env).local);
+    core.fails(reason, core.unproved().claiming(claimed).because(likely), env);
+    State::Gone
 }
 
 /// IDi, [CERT, …], [CERTREQ], [IDr], [AUTH], [CP(CFG_REQUEST)].

@@ -13,8 +13,7 @@ use super::super::inbound::Inbound;
 use super::super::keys::SignedOctets;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
-use super::auth::AuthSent;
-use super::sa_init::fail;
+use super::auth::{AuthSent, refused};
 use crate::number::ExchangeType;
 use crate::wire::{self, Identity, Payload};
 
@@ -63,6 +62,11 @@ impl EapConversation {
         &self.wait.protection
     }
 
+    /// Who the responder says it is.
+    pub(in crate::v2) const fn responder(&self) -> &Identity {
+        &self.responder
+    }
+
     pub(in crate::v2) fn on_response(
         mut self: Box<Self>,
         inbound: &Inbound<'_>,
@@ -75,13 +79,14 @@ impl EapConversation {
                 env.emit(Event::EapPacket(core.id(), eap.message.to_vec()));
                 State::EapAwaitsOwner(self)
             }
-            (Err(_), Some(error)) => fail(core.id(), Reason::Refused(error.0), env),
+            (Err(_), Some(error)) => refused(error, Some(self.responder), core, env),
             (Err(reason), None) => self.give_up(reason, core, env),
         }
     }
 
     pub(in crate::v2) fn give_up(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        self.wait.give_up(reason, core, env)
+        let peer = core.unproved().claiming(self.responder);
+        self.wait.give_up(reason, peer, core, env)
     }
 
     /// The owner's answer.
@@ -99,7 +104,10 @@ impl EapConversation {
                 State::EapAwaitsPeer(self)
             }
             Eap::Success { msk, .. } => self.prove(msk, core, env),
-            Eap::Failure { .. } if self.failed => fail(core.id(), Reason::Eap, env),
+            Eap::Failure { .. } if self.failed => {
+                core.fails(Reason::Eap, core.unproved().claiming(self.responder), env);
+                State::Gone
+            }
             Eap::Failure { .. } => self.give_up(Reason::Eap, core, env),
         }
     }
@@ -124,6 +132,11 @@ impl EapConversation {
 }
 
 impl EapFinal {
+    /// Who the responder says it is.
+    pub(in crate::v2) const fn responder(&self) -> &Identity {
+        self.conversation.responder()
+    }
+
     pub(in crate::v2) const fn protection(&self) -> &Protection {
         self.conversation.protection()
     }
@@ -138,7 +151,7 @@ impl EapFinal {
         if inbound.auth().is_none()
             && let Some(error) = inbound.error()
         {
-            return fail(core.id(), Reason::Refused(error.0), env);
+            return refused(error, Some(self.conversation.responder), core, env);
         }
         if let Err(reason) = self.verify(inbound, env) {
             return self.give_up(reason, core, env);
@@ -154,7 +167,7 @@ impl EapFinal {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        self.conversation.wait.give_up(reason, core, env)
+        self.conversation.give_up(reason, core, env)
     }
 
     fn verify(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<(), Reason> {

@@ -9,7 +9,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::{Addr, Deadline, Time};
 
 use super::super::endpoint::{Env, Route};
-use super::super::event::{Event, Reason, SaId};
+use super::super::event::Reason;
 use super::super::exchange::{self, FirstPayloads};
 use super::super::inbound::Inbound;
 use super::super::keys::{IkeKeys, Nonces, Role};
@@ -169,7 +169,7 @@ impl SaInitSent {
     /// No better answer came.
     pub(in crate::v2) fn on_tick(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> State {
         match self.refusal {
-            Some((until, reason)) if until <= env.now() => fail(core.id(), reason, env),
+            Some((until, reason)) if until <= env.now() => fail(core, reason, env),
             _ => State::SaInitSent(self),
         }
     }
@@ -213,7 +213,7 @@ impl SaInitSent {
     fn again(&mut self, core: &mut Core, env: &mut Env<'_, '_>) -> Option<State> {
         self.detours += 1;
         if self.detours > DETOURS_MAX {
-            return Some(fail(core.id(), Reason::Syntax("too many detours"), env));
+            return Some(fail(core, Reason::Syntax("too many detours"), env));
         }
         core.requests = Requests::default();
         self.refusal = None;
@@ -266,7 +266,7 @@ impl SaInitSent {
         env: &mut Env<'_, '_>,
     ) -> State {
         let Ok(shared_secret) = env.cx.crypto.agree(&self.pair.private, &response.peer_public) else {
-            return fail(core.id(), Reason::Syntax("KE value"), env);
+            return fail(core, Reason::Syntax("KE value"), env);
         };
         core.remote_spi = header.responder_spi;
         core.heard = env.now();
@@ -288,7 +288,7 @@ impl SaInitSent {
 }
 
 /// The end of an SA that never came up.
-pub(in crate::v2) fn fail(sa: SaId, reason: Reason, env: &mut Env<'_, '_>) -> State {
-    env.emit(Event::Failed(sa, reason));
+pub(in crate::v2) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
+    core.fails(reason, core.unproved(), env);
     State::Gone
 }

@@ -8,7 +8,7 @@ use keytoll_engine::Time;
 use keytoll_engine::crypto::{Phase, PrivateKey};
 use keytoll_engine::suite::Suite;
 
-use super::super::auth::Proof;
+use super::super::auth::{self, Proof};
 use super::super::child::{Addresses, Answer, Refusal};
 use super::super::config::{Believe, ChildConfig, Connection, Prove};
 use super::super::endpoint::Env;
@@ -27,6 +27,7 @@ use super::eap::{Applicant, Relay};
 use crate::half_open::origin;
 use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::peers;
+use crate::unproved::{Likely, Unproved};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
 /// Waits for the IKE_AUTH request.
@@ -62,6 +63,18 @@ struct Believed {
     index: usize,
     connection: Arc<Connection>,
     identity: Identity,
+}
+
+/// Why an initiator is not believed, and what is most likely wrong.
+type Doubt = (Reason, Option<Likely>);
+
+const fn undoubted(reason: Reason) -> Doubt {
+    (reason, None)
+}
+
+/// Who an initiator says it is.
+fn claimed(inbound: &Inbound<'_>) -> Option<Identity> {
+    inbound.need_id_initiator().ok().map(|id| id.to_identity())
 }
 
 /// Which connections an initiator may get by what it said before it proved anything.
@@ -156,7 +169,10 @@ impl AwaitingAuth {
         env.cx.crypto.enter(Phase::Auth);
         let believed = match self.believe(inbound, env) {
             Ok(believed) => believed,
-            Err(reason) => return self.refuse(reason, core, env),
+            Err((reason, likely)) => {
+                let peer = core.unproved().claiming(claimed(inbound)).because(likely);
+                return self.refuse(reason, peer, core, env);
+            }
         };
         core.connection = believed.index;
         let Believed { connection, identity, .. } = believed;
@@ -164,7 +180,8 @@ impl AwaitingAuth {
             // RFC 5998 §3: nobody but who asks for it goes without the responder's own proof.
             let wish = self.wish(inbound);
             if !wish.judges(&connection) {
-                return self.refuse(Reason::AuthenticationFailed, core, env);
+                let peer = core.unproved().claiming(identity);
+                return self.refuse(Reason::AuthenticationFailed, peer, core, env);
             }
             let (protection, settled) = self.into_agreed();
             let first = plain.keep();
@@ -179,17 +196,20 @@ impl AwaitingAuth {
                     Proven { protection, settled, connection, identity, claimed, proof, named: false };
                 proven.establish(inbound, core, env)
             }
-            Err(reason) => self.refuse(reason, core, env),
+            Err(reason) => {
+                let peer = core.unproved().claiming(identity);
+                self.refuse(reason, peer, core, env)
+            }
         }
     }
 
     /// Finds the connection the initiator asks for and judges its proof.
-    fn believe(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Believed, Reason> {
-        let id = inbound.need_id_initiator()?;
+    fn believe(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Believed, Doubt> {
+        let id = inbound.need_id_initiator().map_err(undoubted)?;
         let identity = id.to_identity();
         let wish = self.wish(inbound);
         // RFC 7296 §2.16: without AUTH the initiator wants EAP, and only a connection that takes it will do.
-        let Some(auth) = inbound.auth() else { return hint(&identity, &wish, env) };
+        let Some(auth) = inbound.auth() else { return hint(&identity, &wish, env).map_err(undoubted) };
         let fits = |connection: &Connection| {
             !matches!(connection.remote, Believe::Eap)
                 && connection.expects(&identity)
@@ -202,9 +222,10 @@ impl AwaitingAuth {
         };
         let fitting = || env.shared.connections().filter(|(_, connection)| fits(connection));
         let found = fitting().find(|(_, connection)| takes(connection)).or_else(|| fitting().next());
-        let (index, connection) =
-            found.map(|(index, connection)| (index, Arc::clone(connection))).ok_or(Reason::WrongIdentity)?;
-        self.settled.verify(&connection, self.agreed(), id, inbound, env)?;
+        let found = found.map(|(index, connection)| (index, Arc::clone(connection)));
+        let (index, connection) = found.ok_or_else(|| undoubted(Reason::WrongIdentity))?;
+        let verdict = self.settled.verify(&connection, self.agreed(), id, inbound, env);
+        verdict.map_err(|reason| (reason, auth::likely(reason, &connection.remote, &id, inbound)))?;
         Ok(Believed { index, connection, identity })
     }
 
@@ -217,8 +238,8 @@ impl AwaitingAuth {
     }
 
     /// The end, with an error.
-    fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        refuse(self.into_agreed().0, reason, core, env)
+    fn refuse(self, reason: Reason, peer: Unproved, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        refuse_in(ExchangeType::IKE_AUTH, self.into_agreed().0, (reason, peer), core, env)
     }
 
     /// The same for a request that cannot be read, whatever it was.
@@ -229,7 +250,8 @@ impl AwaitingAuth {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        refuse_in(exchange, self.into_agreed().0, reason, core, env)
+        let peer = core.unproved();
+        refuse_in(exchange, self.into_agreed().0, (reason, peer), core, env)
     }
 }
 
@@ -272,24 +294,14 @@ pub(super) fn proved_by_eap(
 }
 
 /// RFC 7296 §2.21.2: the error is the whole response, and the end.
-pub(in crate::v2) fn refuse(
-    protection: Protection,
-    reason: Reason,
-    core: &mut Core,
-    env: &mut Env<'_, '_>,
-) -> State {
-    refuse_in(ExchangeType::IKE_AUTH, protection, reason, core, env)
-}
-
-/// The same in another exchange.
 pub(in crate::v2) fn refuse_in(
     exchange: ExchangeType,
     mut protection: Protection,
-    reason: Reason,
+    (reason, peer): (Reason, Unproved),
     core: &mut Core,
     env: &mut Env<'_, '_>,
 ) -> State {
-    env.emit(Event::Failed(core.id(), reason));
+    core.fails(reason, peer, env);
     let critical;
     let notify = match reason {
         Reason::UnsupportedCritical(kind) => {
@@ -326,9 +338,10 @@ impl Proven {
         let address = lease.and_then(|lease| env.shared.pools.address(lease));
         let child = connection.child.as_ref().filter(|_| wish.sa().is_some());
         let addresses = Addresses::outer(core, env).with_theirs(address);
+        let from = core.route.remote;
         let answer = child.map(|config| {
             let suites = without_groups(&config.suites);
-            let chosen = leased.and_then(|_| Answer::choose(wish, &suites, config, addresses, env));
+            let chosen = leased.and_then(|_| Answer::choose(wish, &suites, config, (addresses, from), env));
             (config, chosen)
         });
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };

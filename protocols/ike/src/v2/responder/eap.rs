@@ -17,8 +17,9 @@ use super::super::keys::{Role, SignedOctets};
 use super::super::outbound::Kept;
 use super::super::protect::Protection;
 use super::super::sa::{Core, State};
-use super::auth::{Proven, Wish, proved_by_eap, refuse};
+use super::auth::{Proven, Wish, proved_by_eap, refuse_in};
 use crate::number::ExchangeType;
+use crate::unproved::Unproved;
 use crate::wire::{self, Identity, Payload};
 
 /// Carries EAP packets between the initiator and the owner, whichever speaks next.
@@ -91,7 +92,7 @@ impl Relay {
     ) -> State {
         if exchange != ExchangeType::IKE_AUTH {
             return match end(exchange, inbound) {
-                Some(reason) => given_up(self.protection, reason, core, env),
+                Some(reason) => self.given_up(reason, core, env),
                 None => unexpected(State::RelayAwaitsPeer(self), env),
             };
         }
@@ -101,8 +102,42 @@ impl Relay {
                 self.expires = self.ends_at;
                 State::RelayAwaitsOwner(self)
             }
-            Err(reason) => refuse(self.protection, reason, core, env),
+            Err(reason) => self.refuse(reason, core, env),
         }
+    }
+
+    /// Who the initiator says it is.
+    pub(in crate::v2) const fn claimed(&self) -> &Identity {
+        &self.claimed
+    }
+
+    /// The initiator, of which nothing is proved.
+    fn peer(&self, core: &Core) -> Unproved {
+        core.unproved().claiming(self.claimed.clone())
+    }
+
+    /// The end, with an error.
+    fn refuse(self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        self.refuse_in(ExchangeType::IKE_AUTH, reason, core, env)
+    }
+
+    /// The same in another exchange.
+    pub(in crate::v2) fn refuse_in(
+        self,
+        exchange: ExchangeType,
+        reason: Reason,
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) -> State {
+        let peer = self.peer(core);
+        refuse_in(exchange, self.protection, (reason, peer), core, env)
+    }
+
+    // RFC 7296 §2.21.2: an initiator that finds the error may say so in an INFORMATIONAL exchange; its answer is the end.
+    fn given_up(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
+        core.fails(reason, self.peer(core), env);
+        core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
+        core.linger_refused(env)
     }
 
     // RFC 8019 §4.1: an initiator that falls silent is forgotten as soon as one that never went on.
@@ -121,7 +156,7 @@ impl Relay {
         env.cx.crypto.enter(Phase::Auth);
         // RFC 5998 §4: a method without a key proves nothing about us.
         if matches!((&eap, &self.connection.local), (Eap::Success { msk: None, .. }, Prove::Eap)) {
-            return refuse(self.protection, Reason::AuthenticationFailed, core, env);
+            return self.refuse(Reason::AuthenticationFailed, core, env);
         }
         let (message, verdict) = match eap {
             Eap::Packet(message) => (message, None),
@@ -129,14 +164,14 @@ impl Relay {
             Eap::Failure { packet } => (packet, Some(Err(Reason::Eap))),
         };
         if let Err(reason) = self.carry(&message, core, env) {
-            return refuse(self.protection, reason, core, env);
+            return self.refuse(reason, core, env);
         }
         self.awaits_peer(env);
         match verdict {
             None => State::RelayAwaitsPeer(self),
             Some(Ok(verdict)) => State::AwaitingFinalAuth(Box::new(FinalAuth { relay: *self, verdict })),
             Some(Err(reason)) => {
-                env.emit(Event::Failed(core.id(), reason));
+                core.fails(reason, self.peer(core), env);
                 core.linger_refused(env)
             }
         }
@@ -185,18 +220,18 @@ impl FinalAuth {
     ) -> State {
         if exchange != ExchangeType::IKE_AUTH {
             return match end(exchange, inbound) {
-                Some(reason) => given_up(self.relay.protection, reason, core, env),
+                Some(reason) => self.relay.given_up(reason, core, env),
                 None => unexpected(State::AwaitingFinalAuth(self), env),
             };
         }
         env.cx.crypto.enter(Phase::Auth);
         if let Err(reason) = self.verify(inbound, env) {
-            return refuse(self.relay.protection, reason, core, env);
+            return self.relay.refuse(reason, core, env);
         }
         let Self { relay: Relay { ref connection, ref wish, .. }, ref verdict } = *self;
         let Some((index, connection)) = proved_by_eap(verdict.identity.as_deref(), connection, wish, env)
         else {
-            return refuse(self.relay.protection, Reason::WrongIdentity, core, env);
+            return self.relay.refuse(Reason::WrongIdentity, core, env);
         };
         core.connection = index;
         let proof = self.prove(env);
@@ -209,7 +244,10 @@ impl FinalAuth {
                     Proven { protection, settled, connection, identity, claimed, proof, named: true };
                 proven.establish(&first, core, env)
             }
-            Err(reason) => refuse(protection, reason, core, env),
+            Err(reason) => {
+                let peer = core.unproved().claiming(claimed);
+                refuse_in(ExchangeType::IKE_AUTH, protection, (reason, peer), core, env)
+            }
         }
     }
 
@@ -234,13 +272,6 @@ impl FinalAuth {
 /// Why the initiator ends it in an exchange of its own, if it does.
 fn end(exchange: ExchangeType, inbound: &Inbound<'_>) -> Option<Reason> {
     end_of_sa(inbound).filter(|_| exchange == ExchangeType::INFORMATIONAL)
-}
-
-// RFC 7296 §2.21.2: an initiator that finds the error may say so in an INFORMATIONAL exchange; its answer is the end.
-fn given_up(mut protection: Protection, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-    env.emit(Event::Failed(core.id(), reason));
-    core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut protection, env);
-    core.linger_refused(env)
 }
 
 fn unexpected(state: State, env: &mut Env<'_, '_>) -> State {

@@ -10,6 +10,6 @@ mod auth;
 mod eap;
 mod sa_init;
 
-pub(super) use auth::{AwaitingAuth, refuse_in};
+pub(super) use auth::AwaitingAuth;
 pub(super) use eap::{FinalAuth, Relay};
 pub(super) use sa_init::{SaInitRequest, answer};

@@ -18,6 +18,7 @@ use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AwaitingAuth, Begun};
 use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
+use crate::refused::Acceptable;
 use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, Notify, Proposal, SecurityAssociation, Spi};
 
@@ -82,7 +83,11 @@ pub(in crate::v2) fn answer(
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Refusal> {
     let chosen = proposal::select(&request.sa, ProtocolId::IKE, &env.shared.suites, Preference::Initiator);
-    let chosen = chosen.ok_or(Refusal::NoProposalChosen)?;
+    let Some(chosen) = chosen else {
+        let acceptable = Acceptable::suites(&env.shared.suites);
+        env.refuse_proposal(route.remote, &request.sa, acceptable);
+        return Err(Refusal::NoProposalChosen);
+    };
     let group = chosen.suite.group.ok_or(Refusal::NoProposalChosen)?;
     if request.group != Some(group) || request.public.len() != group.public_len() {
         return Err(Refusal::InvalidKe(group.number().to_be_bytes()));

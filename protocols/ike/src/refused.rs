@@ -1,0 +1,140 @@
+//! Proposals of a peer that are all refused (NO_PROPOSAL_CHOSEN): where they came from, what was offered, and what would have
+//! been accepted. Read RFC 7296 §2.7 and RFC 2408 §5.4 first.
+//!
+//! Strangers cause them as often as they like: what is kept is bytes and suites, which become words when somebody reads them.
+
+use std::fmt;
+
+use keytoll_engine::Addr;
+use keytoll_engine::suite::Suite;
+use keytoll_engine::wire::Reader;
+
+use crate::v1;
+use crate::v1::number::AuthenticationMethod;
+use crate::v2;
+use crate::wire::SecurityAssociation;
+
+/// Proposals that were refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedProposal {
+    /// Where they came from.
+    pub remote: Addr,
+    /// All of them.
+    pub offered: Offered,
+    /// What would have done.
+    pub acceptable: Acceptable,
+}
+
+/// Of what is shown no more than this.
+const CHARS_MAX: usize = 400;
+
+/// Suites beyond these are not kept.
+pub(crate) const ACCEPTABLE_MAX: usize = 16;
+
+/// An SA payload as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    is_v1: bool,
+    body: Vec<u8>,
+}
+
+impl Offered {
+    pub(crate) fn v1(body: &[u8]) -> Self {
+        Self { is_v1: true, body: body.to_vec() }
+    }
+
+    pub(crate) fn v2(sa: &SecurityAssociation<'_>) -> Self {
+        Self { is_v1: false, body: sa.body().to_vec() }
+    }
+
+    fn words(&self) -> Option<String> {
+        let mut r = Reader::new(&self.body);
+        if self.is_v1 {
+            return v1::wire::SecurityAssociation::read(&mut r).ok().map(|sa| v1::words::offer(&sa));
+        }
+        SecurityAssociation::read(&mut r).ok().map(|sa| v2::words::proposals(&sa))
+    }
+}
+
+impl fmt::Display for Offered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.words().filter(|words| !words.is_empty());
+        f.write_str(&shortened(words.as_deref().unwrap_or("nothing")))
+    }
+}
+
+/// Suites that would have been accepted, in IKEv1 each with how both sides prove themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Acceptable(Vec<(Suite, Option<AuthenticationMethod>)>);
+
+impl Acceptable {
+    pub(crate) fn suites(suites: &[Suite]) -> Self {
+        Self(suites.iter().take(ACCEPTABLE_MAX).map(|suite| (*suite, None)).collect())
+    }
+
+    /// Those of phase 1 of IKEv1.
+    pub(crate) fn phase1(suites: impl Iterator<Item = (Suite, AuthenticationMethod)>) -> Self {
+        let mut kept = Self::default();
+        for (suite, method) in suites {
+            // RFC 2409 §4: there is a hash, and no algorithm for integrity beside it.
+            let one = (Suite { integrity: None, ..suite }, Some(method));
+            if kept.0.len() < ACCEPTABLE_MAX && !kept.0.contains(&one) {
+                kept.0.push(one);
+            }
+        }
+        kept
+    }
+}
+
+impl fmt::Display for Acceptable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.0.iter().map(|(suite, method)| match method {
+            Some(method) => format!("{suite} by {method}"),
+            None => suite.to_string(),
+        });
+        let words = words.collect::<Vec<_>>().join(" or ");
+        f.write_str(&shortened(if words.is_empty() {
+            "nothing from this address in this mode"
+        } else {
+            &words
+        }))
+    }
+}
+
+fn shortened(words: &str) -> String {
+    let mut shown: String = words.chars().take(CHARS_MAX).collect();
+    if shown.len() < words.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suites(words: &[&str]) -> Vec<Suite> {
+        words.iter().map(|words| Suite::ike(words).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_acceptable_is_told_once_and_not_without_end() {
+        let told = Acceptable::suites(&suites(&["aes128gcm16-prfsha256-x25519", "aes256-sha384-ecp384"]));
+        assert_eq!(told.to_string(), "aes128gcm16-prfsha256-x25519 or aes256-sha384-prfsha384-ecp384");
+        assert_eq!(Acceptable::default().to_string(), "nothing from this address in this mode");
+        let twice = suites(&["aes128-sha1-modp1024"; 2]);
+        let told = Acceptable::phase1(twice.into_iter().zip([AuthenticationMethod::PRE_SHARED_KEY; 2]));
+        assert_eq!(told.to_string(), "aes128-prfsha1-modp1024 by PRE_SHARED_KEY");
+        let many = suites(&["aes256-sha512-prfsha512-modp4096"; 100]);
+        let told = Acceptable::suites(&many).to_string();
+        assert!(told.chars().count() == CHARS_MAX + 1 && told.ends_with('…'), "{told}");
+    }
+
+    #[test]
+    fn an_offer_that_is_none_is_told_as_nothing() {
+        for is_v1 in [false, true] {
+            assert_eq!(Offered { is_v1, body: vec![0xff; 9] }.to_string(), "nothing");
+            assert_eq!(Offered { is_v1, body: Vec::new() }.to_string(), "nothing");
+        }
+    }
+}
