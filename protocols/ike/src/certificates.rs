@@ -3,12 +3,12 @@
 use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
 
 use crate::number::IdKind;
-use crate::wire::Identification;
+use crate::wire::{Identification, Identity};
 
 /// RFC 4945 §3.1: the identity must be one the certificate speaks for.
 pub(crate) fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bool {
     if id.kind == IdKind::ID_DER_ASN1_DN {
-        return certificate.subject == id.data;
+        return Identity::distinguished_name(&certificate.subject) == id.to_identity();
     }
     certificate.alternatives.iter().any(|name| match name {
         AlternativeName::Dns(name) => {
@@ -26,6 +26,24 @@ pub(crate) fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever writes a name down need not know with which types of strings its certificate has it.
+    #[test]
+    fn a_distinguished_name_is_the_certificate_s_in_every_type_of_string() {
+        let name: Identity = "asn1dn:O=laboratory, CN=gw".parse().unwrap();
+        let mut subject = name.data.clone();
+        subject.iter_mut().filter(|octet| **octet == 0x0c).for_each(|tag| *tag = 0x13);
+        assert_ne!(subject, name.data);
+        let certificate = |subject| PeerCertificate {
+            spki: Vec::new(),
+            subject,
+            subject_text: String::new(),
+            alternatives: Vec::new(),
+        };
+        assert!(owns(&certificate(subject), &name.as_payload()));
+        let other: Identity = "asn1dn:O=laboratory, CN=gw2".parse().unwrap();
+        assert!(!owns(&certificate(other.data), &name.as_payload()));
+    }
 
     /// A certificate speaks for what is in it, each kind of name for its own kind of identity, and for nothing else.
     #[test]

@@ -191,14 +191,18 @@ fn unreadable(protocol: Protocol, error: &impl fmt::Display) -> Dissected {
 
 /// Text that somebody on the network chose, safe and short enough for a terminal.
 pub(crate) fn printable(bytes: &[u8]) -> String {
-    const LEN_MAX: usize = 64;
+    printable_within(bytes, 64)
+}
+
+/// The same, of which so many characters are short enough.
+fn printable_within(bytes: &[u8], len_max: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown: String = text
         .chars()
-        .take(LEN_MAX)
+        .take(len_max)
         .map(|char| if char.is_control() || !is_plain(char) { '?' } else { char })
         .collect();
-    if text.chars().count() > LEN_MAX {
+    if text.chars().count() > len_max {
         shown.push_str("...");
     }
     shown

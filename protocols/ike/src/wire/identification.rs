@@ -2,15 +2,20 @@
 //!
 //!   ID Type(1) Reserved(3) Identification Data(*)
 //!
-//! The notation is strongSwan's: `gw.lab`, `ue@lab`, `192.0.2.1`, `2001:db8::1`, `keyid:text`, `asn1dn:#3010…`; a type in
-//! front (`fqdn:`, `email:`, …) forces that type, and `#` in front of the value makes it hexadecimal.
+//! The notation is strongSwan's: `gw.lab`, `ue@lab`, `192.0.2.1`, `2001:db8::1`, `keyid:text`, `asn1dn:C=HU,
+//! CN=gw`; a type in front (`fqdn:`, `email:`, …) forces that type, and `#` in front of the value makes it hexadecimal. Names
+//! that are no DER, or no text, are shown that way, too.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
 
+use super::distinguished_name::DistinguishedName;
 use crate::number::IdKind;
 
 /// An identity as it was read.
@@ -51,8 +56,8 @@ impl<'a> Identification<'a> {
     }
 }
 
-/// An identity.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An identity. Distinguished names are the same, whatever the type of their strings.
+#[derive(Debug, Clone)]
 pub struct Identity {
     /// What kind of identity.
     pub kind: IdKind,
@@ -72,9 +77,15 @@ pub enum IdentityError {
     /// Not an address after `ipv4:` or `ipv6:`.
     #[error("`{0}` is not an address of that family")]
     Address(String),
-    /// A distinguished name as text.
-    #[error("distinguished names are given as DER: `asn1dn:#30…`, not `{0}`")]
+    /// A distinguished name that does not say so.
+    #[error("a distinguished name begins with its type: `asn1dn:{0}`")]
+    Untyped(String),
+    /// No distinguished name after `asn1dn:`.
+    #[error("`{0}` is no distinguished name like `C=HU, O=lab, CN=gw`")]
     DistinguishedName(String),
+    /// A general name as text.
+    #[error("general names are given as DER: `asn1gn:#30…`, not `{0}`")]
+    GeneralName(String),
 }
 
 impl Identity {
@@ -134,9 +145,11 @@ impl Identity {
             (IdKind::ID_IPV6_ADDR, None) => {
                 value.parse::<Ipv6Addr>().map_err(|_| not_an_address())?.octets().to_vec()
             }
-            (IdKind::ID_DER_ASN1_DN | IdKind::ID_DER_ASN1_GN, None) => {
-                return Err(IdentityError::DistinguishedName(value.to_owned()));
+            (IdKind::ID_DER_ASN1_DN, None) => {
+                let name = DistinguishedName::parse(value);
+                name.ok_or_else(|| IdentityError::DistinguishedName(value.to_owned()))?.write()
             }
+            (IdKind::ID_DER_ASN1_GN, None) => return Err(IdentityError::GeneralName(value.to_owned())),
             (_, None) => value.as_bytes().to_vec(),
         };
         let length_fits = match kind {
@@ -156,7 +169,8 @@ impl Identity {
             (IdKind::ID_IPV6_ADDR, data) => {
                 <[u8; 16]>::try_from(data).ok().map(|ip| Ipv6Addr::from(ip).to_string())
             }
-            (IdKind::ID_DER_ASN1_DN | IdKind::ID_DER_ASN1_GN, _) => None,
+            (IdKind::ID_DER_ASN1_DN, data) => DistinguishedName::read(data).map(|name| name.text()),
+            (IdKind::ID_DER_ASN1_GN, _) => None,
             (_, data) => {
                 let text = std::str::from_utf8(data).ok()?;
                 let printable = !text.starts_with('#') && text.chars().all(|c| !c.is_control());
@@ -180,6 +194,43 @@ const PREFIXES: [(&str, IdKind); 11] = [
     ("keyid", IdKind::ID_KEY_ID),
     ("null", IdKind::ID_NULL),
 ];
+
+// RFC 5280 §7.1: names are compared by what their attributes say.
+impl Identity {
+    /// The same octets for the same identity.
+    fn key(&self) -> Cow<'_, [u8]> {
+        let name =
+            (self.kind == IdKind::ID_DER_ASN1_DN).then(|| DistinguishedName::read(&self.data)).flatten();
+        name.map_or(Cow::Borrowed(&self.data), |name| Cow::Owned(name.canonical()))
+    }
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Identity {}
+
+impl PartialOrd for Identity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Identity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.kind.cmp(&other.kind).then_with(|| self.key().cmp(&other.key()))
+    }
+}
+
+impl Hash for Identity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+        self.key().hash(state);
+    }
+}
 
 impl From<IpAddr> for Identity {
     fn from(ip: IpAddr) -> Self {
@@ -206,7 +257,7 @@ impl FromStr for Identity {
         match text.split_once('@') {
             Some(("", name)) => Self::of_kind(IdKind::ID_FQDN, name),
             Some(_) => Self::of_kind(IdKind::ID_RFC822_ADDR, text),
-            None if text.contains('=') => Err(IdentityError::DistinguishedName(text.to_owned())),
+            None if text.contains('=') => Err(IdentityError::Untyped(text.to_owned())),
             None => Self::of_kind(IdKind::ID_FQDN, text),
         }
     }
@@ -279,10 +330,35 @@ mod tests {
         assert_eq!(error(""), "an identity must not be empty");
         assert_eq!(error("keyid:#0"), "`0` is not hexadecimal");
         assert_eq!(error("ipv4:gw"), "`gw` is not an address of that family");
+        assert_eq!(error("C=HU, CN=gw"), "a distinguished name begins with its type: `asn1dn:C=HU, CN=gw`");
+        assert_eq!(error("asn1dn:gw"), "`gw` is no distinguished name like `C=HU, O=lab, CN=gw`");
+        assert_eq!(error("asn1gn:gw"), "general names are given as DER: `asn1gn:#30…`, not `gw`");
+    }
+
+    #[test]
+    fn a_distinguished_name_is_text_and_the_same_in_every_type_of_string() {
+        let name: Identity = "asn1dn:C=HU,O=lab\\, Inc, CN=gw".parse().unwrap();
+        assert_eq!(name.to_string(), "asn1dn:C=HU, O=lab\\, Inc, CN=gw");
+        assert_eq!(name.data[..13], *b"\x30\x2d\x31\x0b\x30\x09\x06\x03\x55\x04\x06\x13\x02");
+        let mut printable = name.clone();
+        printable.data.iter_mut().filter(|octet| **octet == 0x0c).for_each(|tag| *tag = 0x13);
+        assert_ne!(printable.data, name.data);
+        let set = std::collections::BTreeSet::from([name.clone(), printable.clone()]);
+        assert!(printable == name && set.len() == 1 && printable.cmp(&name) == Ordering::Equal);
+        assert_ne!(name, "asn1dn:C=HU, O=lab\\, Inc, CN=GW".parse().unwrap());
+        assert_ne!(name, Identity::new(IdKind::ID_KEY_ID, &name.data), "the kind counts");
+    }
+
+    #[test]
+    fn a_distinguished_name_that_is_none_is_hexadecimal() {
+        let shown = |der: &[u8]| Identity::distinguished_name(der).to_string();
+        assert_eq!(shown(&[0x30, 5, 0]), "asn1dn:#300500");
+        assert_eq!(shown(b"CN=gw"), "asn1dn:#434e3d6777");
         assert_eq!(
-            error("C=HU, CN=gw"),
-            "distinguished names are given as DER: `asn1dn:#30…`, not `C=HU, CN=gw`"
+            shown(b"\x30\x0d\x31\x0b\x30\x09\x06\x03\x55\x04\x03\x0c\x02\x0a\x1b"),
+            r"asn1dn:CN=\0a\1b"
         );
+        assert_ne!(Identity::distinguished_name(&[0x30]), Identity::distinguished_name(&[0x31]));
     }
 
     #[test]

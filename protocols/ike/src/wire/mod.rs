@@ -9,6 +9,7 @@ pub mod certificate;
 pub mod certreq;
 pub mod configuration;
 pub mod delete;
+mod distinguished_name;
 pub mod eap;
 pub mod encrypted;
 pub mod encrypted_fragment;

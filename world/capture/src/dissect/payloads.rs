@@ -154,17 +154,27 @@ fn group(ke: &KeyExchange<'_>) -> String {
     words::group(ke.group)
 }
 
-/// An identity as people write it; of a distinguished name its length.
+/// An identity as people write it.
 pub(super) fn identity(id: &Identification<'_>) -> String {
     match (id.kind, id.data.len()) {
         (IdKind::ID_IPV4_ADDR, 4) | (IdKind::ID_IPV6_ADDR, 16) => {
             address(id.data).map_or_else(|| super::short_hex(id.data), |ip| ip.to_string())
         }
         (IdKind::ID_FQDN | IdKind::ID_RFC822_ADDR, _) => printable(id.data),
-        (IdKind::ID_DER_ASN1_DN, _) => super::tls::distinguished_name(id.data),
+        (IdKind::ID_DER_ASN1_DN, _) => named(id),
         (IdKind::ID_KEY_ID, _) => format!("key id {}", super::short_hex(id.data)),
         (kind, _) => kind.to_string(),
     }
+}
+
+/// A distinguished name; of nonsense the beginning.
+fn named(id: &Identification<'_>) -> String {
+    const CHARS_MAX: usize = 256;
+    let name = id.to_identity().to_string();
+    if name.starts_with("asn1dn:#") {
+        return format!("asn1dn:#{}", super::short_hex(id.data));
+    }
+    super::printable_within(name.as_bytes(), CHARS_MAX)
 }
 
 fn address(bytes: &[u8]) -> Option<IpAddr> {
@@ -254,4 +264,19 @@ pub(super) fn vendor(data: &[u8]) -> Option<&'static str> {
         (b"\x4a\x13\x1c\x81\x07\x03\x58\x45\x5c\x57\x28\xf2\x0e\x95\x45\x2f", "NAT traversal of RFC 3947"),
     ];
     KNOWN.iter().find(|(id, _)| data.starts_with(id)).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distinguished_name_is_text_and_nonsense_is_short() {
+        let shown = |data: &[u8]| identity(&Identification { kind: IdKind::ID_DER_ASN1_DN, data });
+        let name = b"\x30\x1a\x31\x0b\x30\x09\x06\x03\x55\x04\x06\x13\x02XX\x31\x0b\x30\x09\x06\x03\x55\x04\x03\x0c\x02gw";
+        assert_eq!(shown(name), "asn1dn:C=XX, CN=gw");
+        assert_eq!(shown(&name[..27]), "asn1dn:#301a310b30090603..");
+        assert_eq!(shown(&[0x30, 5]), "asn1dn:#3005");
+        assert_eq!(shown(&[]), "asn1dn:#");
+    }
 }

@@ -3,7 +3,7 @@
 
 use keytoll_engine::wire::{DecodeError, Reader};
 
-use super::{Part, printable};
+use super::Part;
 
 /// What one side has done.
 #[derive(Debug, Clone, Copy, Default)]
@@ -285,50 +285,4 @@ fn alert_name(description: u8) -> String {
         other => return format!("alert {other}"),
     };
     name.to_owned()
-}
-
-/// A distinguished name as text, `C=XX, CN=ue.lab`: the attribute values in it, X.501 §9.
-pub(super) fn distinguished_name(der: &[u8]) -> String {
-    let mut words = Vec::new();
-    let mut r = Reader::new(der);
-    if let Ok((0x30, mut names)) = element(&mut r) {
-        while let Ok((0x31, mut set)) = element(&mut names) {
-            words.extend(relative_name(&mut set));
-            if words.len() == SHOWN_MAX {
-                break;
-            }
-        }
-    }
-    if words.is_empty() { format!("a name of {} bytes", der.len()) } else { words.join(", ") }
-}
-
-/// SEQUENCE { OID, string }
-fn relative_name(set: &mut Reader<'_>) -> Option<String> {
-    let (0x30, mut pair) = element(set).ok()? else { return None };
-    let (0x06, mut oid) = element(&mut pair).ok()? else { return None };
-    let (_, mut value) = element(&mut pair).ok()?;
-    let name = match oid.rest() {
-        [0x55, 4, 3] => "CN",
-        [0x55, 4, 5] => "serialNumber",
-        [0x55, 4, 6] => "C",
-        [0x55, 4, 7] => "L",
-        [0x55, 4, 8] => "ST",
-        [0x55, 4, 10] => "O",
-        [0x55, 4, 11] => "OU",
-        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1] => "E",
-        _ => "?",
-    };
-    Some(format!("{name}={}", printable(value.rest())))
-}
-
-/// Tag and contents, X.690 §8.1; lengths of up to two bytes.
-fn element<'a>(r: &mut Reader<'a>) -> Result<(u8, Reader<'a>), DecodeError> {
-    let tag = r.u8("tag")?;
-    let length = match r.u8("length")? {
-        short @ 0..=0x7f => usize::from(short),
-        0x81 => r.u8("length")?.into(),
-        0x82 => r.u16("length")?.into(),
-        _ => return Err(r.error("length", keytoll_engine::wire::Problem::Missing)),
-    };
-    Ok((tag, r.sub(length, "contents")?))
 }
