@@ -1,11 +1,12 @@
 //! Which IKE SAs each initiator has that proved who it is, for both versions. Read RFC 7296 §2.4 (INITIAL_CONTACT) and
 //! RFC 8019 §5 first.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::config::Connection;
+use crate::config::{Believe, Connection};
 use crate::wire::Identity;
 
 /// Nobody has said who they are, and they have one address.
@@ -19,26 +20,50 @@ pub(crate) struct Peer {
     whom: Whom,
 }
 
-/// What convinced us: the first connection that believes the same.
+/// What convinced us, and under which name it knows us: the first connection of which both are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Belief(usize);
+pub(crate) struct Belief {
+    first: usize,
+    is_of_certificates: bool,
+}
+
+/// Who has proved what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proved<'a> {
+    pub(crate) belief: Belief,
+    /// Whose key that was, if it was an address's and not the identity's own.
+    pub(crate) key_of: Option<IpAddr>,
+    pub(crate) identity: &'a Identity,
+}
 
 /// What each connection believes.
 #[derive(Debug)]
 pub(crate) struct Beliefs(Vec<Belief>);
 
+impl Belief {
+    // RFC 4945 §3.1: a certificate speaks for a name in any spelling, and each of them is the same peer's. A shared key or an
+    // account of EAP may be for one spelling only.
+    fn folded(self, identity: &Identity) -> Cow<'_, Identity> {
+        if self.is_of_certificates { Cow::Owned(identity.in_lower_case()) } else { Cow::Borrowed(identity) }
+    }
+}
+
 impl Beliefs {
     pub(crate) fn of(connections: &[Arc<Connection>]) -> Self {
-        let first = |at: usize| {
-            let (before, [ours, ..]) = connections.split_at(at) else { return at };
-            before.iter().position(|other| other.remote.is_same(&ours.remote)).unwrap_or(at)
+        // RFC 7296 §2.4: INITIAL_CONTACT speaks of two identities, and so does all that is for one peer.
+        let is_same = |one: &Connection, other: &Connection| {
+            one.local_id == other.local_id && one.remote.is_same(&other.remote)
         };
-        Self((0..connections.len()).map(first).map(Belief).collect())
+        let belief = |connection: &Arc<Connection>| Belief {
+            first: connections.iter().position(|other| is_same(other, connection)).unwrap_or(0),
+            is_of_certificates: matches!(connection.remote, Believe::Certificate(_)),
+        };
+        Self(connections.iter().map(belief).collect())
     }
 
     /// That of a connection, by its index.
     pub(crate) fn get(&self, connection: usize) -> Belief {
-        self.0.get(connection).copied().unwrap_or(Belief(connection))
+        self.0[connection]
     }
 }
 
@@ -46,15 +71,35 @@ impl Beliefs {
 enum Whom {
     /// The identity that was proved.
     Named(Identity),
+    /// Somebody who has the key of this address and calls itself that.
+    Beside(IpAddr, Identity),
     /// Somebody was proved, and nobody said who: where it was met, in IPv6 its /64.
     At(IpAddr),
 }
 
 impl Peer {
-    /// Who has proved this identity.
-    // RFC 4945 §3.1: a certificate speaks for a name in any spelling, and each of them is the same peer's.
-    pub(crate) fn named(belief: Belief, identity: &Identity) -> Self {
-        Self { belief, whom: Whom::Named(identity.in_lower_case()) }
+    /// Who has proved this.
+    pub(crate) fn of(Proved { belief, key_of, identity }: Proved<'_>) -> Self {
+        let name = belief.folded(identity).into_owned();
+        Self { belief, whom: key_of.map_or(Whom::Named(name.clone()), |ip| Whom::Beside(ip, name)) }
+    }
+
+    /// Whether that one has proved this.
+    pub(crate) fn is(&self, Proved { belief, key_of, identity }: Proved<'_>) -> bool {
+        let named = match (&self.whom, key_of) {
+            (Whom::Named(name), None) => *name == *belief.folded(identity),
+            (Whom::Beside(ip, name), Some(key_of)) => *ip == key_of && *name == *belief.folded(identity),
+            _ => false,
+        };
+        self.belief == belief && named
+    }
+
+    /// Among whom it is counted: whoever has the key of an address may call itself what it likes.
+    pub(crate) fn counted(self) -> Self {
+        match self.whom {
+            Whom::Beside(ip, _) => Self::at(self.belief, ip),
+            Whom::Named(_) | Whom::At(_) => self,
+        }
     }
 
     /// Whom nobody has named, from this origin ([`crate::half_open::origin`]).
@@ -66,7 +111,7 @@ impl Peer {
     pub(crate) const fn share(&self, of_one: usize) -> usize {
         match self.whom {
             Whom::Named(_) => of_one,
-            Whom::At(_) => of_one.saturating_mul(PEOPLE_AT_ONE_PLACE),
+            Whom::At(_) | Whom::Beside(..) => of_one.saturating_mul(PEOPLE_AT_ONE_PLACE),
         }
     }
 }
@@ -144,7 +189,8 @@ mod tests {
     use super::*;
 
     fn peer(name: &str) -> Arc<Peer> {
-        Arc::new(Peer::named(Belief(0), &name.parse().unwrap()))
+        let belief = Belief { first: 0, is_of_certificates: false };
+        Arc::new(Peer::of(Proved { belief, key_of: None, identity: &name.parse().unwrap() }))
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod greedy;
 mod hostile;
 mod hostile_responder;
 mod lossy;
+mod neighbours;
 mod overheard_v1;
 mod support;
 mod v1;

@@ -23,7 +23,7 @@ use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::{HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
-use crate::peers::{Beliefs, Parting, Peer, Peers};
+use crate::peers::{Beliefs, Parting, Peer, Peers, Proved};
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Header, Identity};
@@ -133,15 +133,18 @@ impl Shared {
         }
     }
 
+    /// What whoever has proved this identity has proved.
+    // RFC 2409 §5.4: in main mode a shared key is found by the address, and whoever has it may call itself what it likes.
+    fn proved<'a>(&self, core: &Core, identity: &'a Identity) -> Proved<'a> {
+        let connection = &self.connections[core.connection];
+        let is_of_address = auth::is_key_of_address(connection, identity, core.met_at);
+        let belief = self.beliefs.get(core.connection);
+        Proved { belief, key_of: is_of_address.then_some(core.met_at), identity }
+    }
+
     /// Whoever has proved this identity.
     pub(super) fn peer(&self, core: &Core, identity: &Identity) -> Peer {
-        let belief = self.beliefs.get(core.connection);
-        let connection = &self.connections[core.connection];
-        // RFC 2409 §5.4: the key was found by the address, and anybody who has it may call itself what it likes.
-        if auth::is_key_of_address(connection, identity, core.met_at) {
-            return Peer::named(belief, &Identity::from(core.met_at));
-        }
-        Peer::named(belief, identity)
+        Peer::of(self.proved(core, identity))
     }
 
     /// A connection by its index.
@@ -315,9 +318,9 @@ impl Endpoint {
 
     /// Whose place a newcomer takes when all are taken.
     fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
-        let of_crowd = self.first_to_yield(self.half_open.most_crowded(newcomer), now);
         let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
-        of_crowd.or_else(|| self.half_open.most_silent((now, Duration::ZERO), from))
+        let silent = self.half_open.most_silent((now, Duration::ZERO), from);
+        silent.or_else(|| self.first_to_yield(self.half_open.most_crowded(newcomer), now))
     }
 
     fn first_to_yield(&self, cookies: &[u64], now: Time) -> Option<u64> {
@@ -491,7 +494,13 @@ impl Endpoint {
 
     fn is_with(&self, cookie: u64, peer: &Peer) -> bool {
         let sa = self.sas.get(&cookie).and_then(|sa| Some((&sa.core, sa.peer()?)));
-        sa.is_some_and(|(core, identity)| self.shared.peer(core, identity) == *peer)
+        sa.is_some_and(|(core, identity)| peer.is(self.shared.proved(core, identity)))
+    }
+
+    /// Whether both are of one connection: two connections between the same two may stand side by side.
+    fn are_alike(&self, one: u64, other: u64) -> bool {
+        let connection = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.connection);
+        connection(one) == connection(other)
     }
 
     fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
@@ -504,7 +513,7 @@ impl Endpoint {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
         for old in self.shared.others(ip, new) {
             let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
-            if is_known && self.is_with(old, peer) {
+            if is_known && self.is_with(old, peer) && self.are_alike(old, new) {
                 let estate = self.retire(old, cx);
                 self.move_in(old, new, estate, cx);
             }
@@ -532,7 +541,7 @@ impl Endpoint {
     fn forget_others(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
         for old in self.shared.others(ip, new) {
-            if self.is_with(old, peer) {
+            if self.is_with(old, peer) && self.are_alike(old, new) {
                 self.with_sa(old, cx, Sa::forget);
             }
         }
@@ -584,8 +593,10 @@ impl Endpoint {
         if state == sa.core.counted.as_ref().map(|counted| counted.is_unannounced) {
             return;
         }
-        let arrived =
-            sa.peer().zip(state).map(|(identity, state)| (self.shared.peer(&sa.core, identity), state));
+        let arrived = sa
+            .peer()
+            .zip(state)
+            .map(|(identity, state)| (self.shared.peer(&sa.core, identity).counted(), state));
         let Shared { counts, counts_unannounced, deeds, config, .. } = &mut self.shared;
         match sa.core.counted.take() {
             Some(Counted { peer, is_unannounced: true }) => drop(counts_unannounced.leaves(&peer, cookie)),
@@ -595,7 +606,7 @@ impl Endpoint {
         let Some((peer, is_unannounced)) = arrived else { return };
         let peer = Arc::new(peer);
         let counts = if is_unannounced { counts_unannounced } else { counts };
-        for parting in counts.arrives(&peer, cookie, config.ike_sas_max, false) {
+        for parting in counts.arrives(&peer, cookie, peer.share(config.ike_sas_max), false) {
             // A DELETE is not answered: whoever had to go before is gone.
             if let Parting::Delete(oldest) = parting {
                 deeds.push_back(Deed::Part(oldest));

@@ -201,7 +201,7 @@ struct Settled {
 impl Established {
     /// Sends message 1, for a new child or one that takes the place of another.
     pub(super) fn offer(&mut self, rekeys: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
-        if self.has_too_many(rekeys, env) {
+        if self.has_too_many(rekeys, core, env) {
             return;
         }
         env.cx.crypto.enter(Phase::CreateChild);

@@ -5,6 +5,7 @@ use super::super::endpoint::Env;
 use super::super::sa::Core;
 use super::child::{Agreed, Child, Traffic};
 use super::{Established, Exchange, Wait};
+use crate::event::{Event, Reason};
 
 impl Established {
     /// A child has come before older ones that were to take the same place: whoever asked for it had seen them, and replaces
@@ -55,9 +56,9 @@ impl Established {
 
     /// What took the same traffic before the child that receives on this SPI.
     pub(super) fn predecessors(&mut self, spi: u32) -> impl Iterator<Item = &mut Child> {
-        let traffic =
-            self.children.iter().find(|child| child.inbound_spi() == spi).map(|child| *child.traffic());
-        let replaced = self.children.iter_mut().filter(|child| child.is_replaced());
+        let at = self.children.iter().position(|child| child.inbound_spi() == spi).unwrap_or(0);
+        let traffic = self.children.get(at).map(|child| *child.traffic());
+        let replaced = self.children[..at].iter_mut().filter(|child| child.is_replaced());
         replaced.filter(move |child| traffic == Some(*child.traffic()))
     }
 
@@ -73,13 +74,15 @@ impl Established {
 
     /// Whether there are so many that we ask for no more now, not even in another one's place.
     // Whoever makes us ask again and again, by small lifetimes say, has no more of them than by asking itself.
-    pub(super) fn has_too_many(&mut self, rekeys: Option<u32>, env: &mut Env<'_, '_>) -> bool {
+    pub(super) fn has_too_many(&mut self, rekeys: Option<u32>, core: &Core, env: &mut Env<'_, '_>) -> bool {
         if self.children.len() < env.shared.config.children_max.saturating_mul(2) {
             return false;
         }
         env.discard("too many child SAs");
         if let Some(child) = self.children.iter_mut().find(|child| Some(child.inbound_spi()) == rekeys) {
             child.is_not_replaced(env.now());
+        } else {
+            env.emit(Event::ChildFailed(core.id(), Reason::NoProposalChosen));
         }
         true
     }

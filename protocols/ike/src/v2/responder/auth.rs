@@ -349,7 +349,7 @@ impl Proven {
         let auth_lifetime = connection.auth_lifetime;
         let belief = env.shared.beliefs.get(core.connection);
         let counted = Arc::new(match &identity {
-            Some(theirs) => peers::Peer::named(belief, theirs),
+            Some(identity) => peers::Peer::of(peers::Proved { belief, key_of: None, identity }),
             None => peers::Peer::at(belief, origin(core.route.remote.ip)),
         });
         // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps. Behind a NAT that is nothing
