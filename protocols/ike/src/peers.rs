@@ -217,4 +217,16 @@ mod tests {
         assert_eq!(peers.leaves(&one, 4), None);
         assert!(peers.lines.is_empty());
     }
+
+    #[test]
+    fn one_that_is_lost_is_nobody_s() {
+        let (mut peers, one) = (Peers::default(), peer("one@lab"));
+        (1..=2).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
+        peers.lost(1);
+        assert_eq!(peers.lines[&one].up, [2]);
+        assert_eq!(peers.arrives(&one, 3, 2, false), [], "there is a place");
+        peers.lost(2);
+        peers.lost(3);
+        assert!(peers.lines.is_empty());
+    }
 }

@@ -196,6 +196,23 @@ fn whose_key_is_found_by_its_address_has_no_part_in_another_s_count() {
     assert!(bench.r.books.sas().contains(&genuine));
 }
 
+/// A key of its own or of all: either way it is its name that is counted, not where it is.
+#[test]
+fn a_device_has_no_more_than_its_share_of_isakmp_sas() {
+    let own =
+        lab::keys_by_identity(&[(lab::DEVICE, "correct horse battery staple"), ("192.0.2.10", "another")]);
+    for (believed, phase1) in [(None, Phase1::Main), (Some(own), Phase1::Aggressive)] {
+        let (i, mut r) = psk(phase1);
+        believed.into_iter().for_each(|believed| only(&mut r).remote = believed);
+        let mut bench = quiet((i, r));
+        for _ in 0..6 {
+            bench.initiate();
+            bench.run_for(seconds(1));
+        }
+        assert_eq!(bench.r.books.sa_count(), 4, "{phase1:?}");
+    }
+}
+
 /// RFC 4945 §3.1: a certificate speaks for its name however that is spelt, and all of it is one peer.
 #[test]
 fn a_name_in_other_letters_is_the_same_peer_s() {
