@@ -8,7 +8,7 @@ use keytoll_engine::Time;
 use super::auth;
 use super::endpoint::Env;
 use super::inbound::Inbound;
-use super::phase1::Keyed;
+use super::phase1::{IDENTITY_BYTES_MAX, Keyed};
 use super::sa::{Core, State};
 use crate::config::{Connection, Prove};
 use crate::event::{Event, Reason};
@@ -40,6 +40,7 @@ impl Core {
     /// Ends the wait soon, unless a better message comes.
     pub(super) fn refuse_later(&mut self, reason: Reason, claimed: Option<Identity>, env: &Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.first;
+        let claimed = claimed.filter(|identity| identity.data.len() <= IDENTITY_BYTES_MAX);
         self.refusal.get_or_insert_with(|| Box::new(Refusal { until, reason, claimed }));
     }
 }

@@ -319,8 +319,9 @@ impl Endpoint {
     /// Whose place a newcomer takes when all are taken.
     fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
         let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
-        let silent = self.half_open.most_silent((now, Duration::ZERO), from);
-        silent.or_else(|| self.first_to_yield(self.half_open.most_crowded(newcomer), now))
+        let of_crowd = self.first_to_yield(self.half_open.most_crowded(newcomer), now);
+        let silent = of_crowd.filter(|cookie| from(*cookie).is_some_and(|from| from <= now));
+        silent.or_else(|| self.half_open.most_silent((now, Duration::ZERO), from)).or(of_crowd)
     }
 
     fn first_to_yield(&self, cookies: &[u64], now: Time) -> Option<u64> {

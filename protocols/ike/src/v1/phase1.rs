@@ -25,6 +25,9 @@ use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Flags, Header, Identity, MessageBuilder};
 
+/// Longer identities are not kept while nothing proves them.
+pub(super) const IDENTITY_BYTES_MAX: usize = 4096;
+
 /// A message that came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {

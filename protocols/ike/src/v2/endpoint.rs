@@ -401,13 +401,13 @@ impl Endpoint {
         has_room
     }
 
-    /// That half-open SA of all goes whose peer should have answered by now and has been silent longest; otherwise, where some
-    /// have many and a newcomer has few, one of theirs.
+    /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest, if its
+    /// peer should have answered by now; otherwise that one of all; otherwise one of theirs.
     fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
         let heard = |spi| self.sas.get(&spi).map(|sa| sa.went_on(cx.now));
-        let silent = self.half_open.most_silent((cx.now, SILENCE), heard);
-        let of_crowd = self.half_open.most_crowded(newcomer).iter().copied();
-        let goes = silent.or_else(|| of_crowd.min_by_key(|spi| heard(*spi)));
+        let of_crowd = self.half_open.most_crowded(newcomer).iter().copied().min_by_key(|spi| heard(*spi));
+        let silent = of_crowd.filter(|spi| heard(*spi).is_some_and(|at| at + SILENCE <= cx.now));
+        let goes = silent.or_else(|| self.half_open.most_silent((cx.now, SILENCE), heard)).or(of_crowd);
         goes.is_some_and(|spi| self.with_sa(spi, cx, Sa::make_room))
     }
 

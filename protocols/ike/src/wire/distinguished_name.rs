@@ -26,6 +26,9 @@ const TYPES: [(&str, &[u8]); 15] = [
     ("emailAddress", &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1]),
 ];
 
+/// Longer names stay octets: whoever compares them does so before anything is proved.
+const BYTES_MAX: usize = 1024;
+
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const UTF8_STRING: u8 = 0x0c;
 const PRINTABLE_STRING: u8 = 0x13;
@@ -45,8 +48,11 @@ struct Attribute {
 pub(super) struct DistinguishedName(Vec<Vec<Attribute>>);
 
 impl DistinguishedName {
-    /// None if it is not DER, or if a value is no text.
+    /// None if it is not DER, if it is very long, or if a value is no text.
     pub(super) fn read(der: &[u8]) -> Option<Self> {
+        if der.len() > BYTES_MAX {
+            return None;
+        }
         let parts = all(only(der, SEQUENCE)?, SET)?;
         let part = |part: &[u8]| {
             let attributes =
@@ -375,5 +381,18 @@ mod tests {
             prop_assert_eq!(DistinguishedName::parse(&name.text()), Some(name.clone()));
             prop_assert_eq!(DistinguishedName::read(&name.canonical()), Some(name));
         }
+    }
+
+    /// Whoever compares a stranger's name does no more work than for a name of a certificate.
+    #[test]
+    fn a_very_long_name_stays_octets() {
+        let name = |count: usize| {
+            let part =
+                element(SET, &Attribute { kind: vec![0x55, 4, 3], value: "a".to_owned() }.write(UTF8_STRING));
+            element(SEQUENCE, &part.repeat(count))
+        };
+        let longest = (1..).take_while(|count| name(*count).len() <= BYTES_MAX).last().unwrap();
+        assert!(DistinguishedName::read(&name(longest)).is_some());
+        assert_eq!(DistinguishedName::read(&name(longest + 1)), None);
     }
 }

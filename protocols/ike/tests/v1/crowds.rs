@@ -78,6 +78,22 @@ fn unusable_public_values_cost_places_like_others() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 
+/// Of whoever asks in aggressive mode the identity is kept until it is proved: there are thousands of places for them.
+#[test]
+fn a_very_long_identity_is_not_kept() {
+    for (len, is_answered) in [(4000, true), (5000, false), (60_000, false)] {
+        let (mut i, mut r) = psk(Phase1::Aggressive);
+        only(&mut r).remote_id = None;
+        only(&mut i).local_id = Identity::new(keytoll_ike::number::IdKind::ID_KEY_ID, &vec![7; len]);
+        let mut bench = Bench::null((i, r), 1);
+        bench.ladder.silent = true;
+        bench.initiate();
+        let (side, first) = bench.intercept().unwrap();
+        bench.deliver(side, &first);
+        assert_eq!(bench.r.endpoint.half_open_count(), usize::from(is_answered), "{len} octets");
+    }
+}
+
 /// Somebody behind the same NAT, or who forges its address: 3 small messages a second of 10 places.
 #[test]
 fn a_device_in_aggressive_mode_gets_in_beside_a_flood_at_its_own_address() {

@@ -13,7 +13,7 @@ use super::super::endpoint::Env;
 use super::super::established::{Begun, Established};
 use super::super::inbound::Inbound;
 use super::super::number::{AGGRESSIVE, AuthenticationMethod, payload};
-use super::super::phase1::{self, Extensions, Keyed, Root, Step, Values, notify_of};
+use super::super::phase1::{self, Extensions, IDENTITY_BYTES_MAX, Keyed, Root, Step, Values, notify_of};
 use super::super::protect::{self, Iv, Opened};
 use super::super::sa::{Core, State};
 use super::super::wire::message::push;
@@ -48,6 +48,10 @@ pub(super) fn begin(
 ) -> Result<State, Reason> {
     let (public, nonce) = (inbound.need_ke()?, inbound.need_nonce()?);
     let (id, id_body) = inbound.need_id()?;
+    // It is kept until it is proved, for whoever asks.
+    if id_body.len() > IDENTITY_BYTES_MAX {
+        return Err(Reason::Syntax("identity"));
+    }
     let identity = id.to_identity();
     let (chosen, stranger) = choose_for(&identity, step, inbound, env)?;
     let group = chosen.terms.suite.group.expect("only suites with a group are chosen");

@@ -125,13 +125,15 @@ fn choose<'a>(
     let (sa, sa_body) = inbound.need_sa()?;
     let takes = |offered: &Phase1Transform, connection: &Connection| {
         let method = auth::method(connection) == Some(offered.method);
-        let suite = offered.suite(&connection.suites)?;
-        (method && wishes(connection).phase1 == phase1 && fits(connection)).then_some(suite)
+        offered.suite(&connection.suites).filter(|_| method)
     };
+    // Once, however many transforms a stranger offers.
+    let is_meant = |connection: &Connection| wishes(connection).phase1 == phase1 && fits(connection);
+    let meant: Vec<_> = env.shared.connections().filter(|(_, connection)| is_meant(connection)).collect();
     for choice in proposal::choices(&sa, ProtocolId::IKE) {
         let Some(offered) = Phase1Transform::read(&choice.1) else { continue };
-        let found = env.shared.connections().find_map(|(index, connection)| {
-            takes(&offered, connection).map(|suite| (suite, index, Arc::clone(connection)))
+        let found = meant.iter().find_map(|(index, connection)| {
+            takes(&offered, connection).map(|suite| (suite, *index, Arc::clone(connection)))
         });
         if let Some((suite, index, connection)) = found {
             let ours = wishes(&connection).lifetime;
