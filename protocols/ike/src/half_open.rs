@@ -17,6 +17,9 @@ use keytoll_engine::{Addr, Time};
 // there answers in less than that, mostly, and keeps its place for longer unless all others were heard later.
 pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 
+/// So many of one origin are a crowd, whose silent ones make room before those of others.
+pub(crate) const CROWD: usize = 8;
+
 /// The place of one initiator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {

@@ -220,6 +220,32 @@ fn neighbours_go_after_those_who_are_silent() {
     }
 }
 
+/// Two behind one NAT hesitate, over a password perhaps: that is no crowd.
+#[test]
+fn two_that_hesitate_go_after_those_who_have_been_silent_for_longer() {
+    for version in [psk as fn() -> _, || configs::psk(Phase1::Main)] {
+        let (i, mut r) = version();
+        r.half_open = HalfOpen { max: 1000, per_address_max: 125, cookies_from: usize::MAX, ..r.half_open };
+        let mut bench = Bench::null((i, r), 1);
+        bench.ladder.silent = true;
+        bench.initiate();
+        let (_, first) = bench.intercept().unwrap();
+        for n in 0x0a00_0000..0x0a00_03e6 {
+            knock(&mut bench, &first, n, n);
+        }
+        bench.run_for(seconds(5));
+        let home = 0xcb00_7105;
+        for n in 1..=2 {
+            knock(&mut bench, &first, 0xee00_0000 + n, home);
+        }
+        bench.run_for(seconds(5));
+        for n in 0x0b00_0000..0x0b00_0009 {
+            knock(&mut bench, &first, n, n);
+        }
+        assert!((1..=2).all(|n| knock(&mut bench, &first, 0xee00_0000 + n, home)));
+    }
+}
+
 /// Somebody forges the device's address 20 times a second and others 40 times, against a thousand places.
 #[test]
 fn a_device_gets_in_though_its_address_is_forged() {

@@ -20,7 +20,7 @@ use super::transmission::{Fingerprint, Packet};
 use super::{auth, initiator, responder};
 use crate::config::{Config, Connection, Responds};
 use crate::event::{Command, Event, Reason, SaId};
-use crate::half_open::{HalfOpenTable, Place};
+use crate::half_open::{CROWD, HalfOpenTable, Place};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::peers::{Beliefs, Parting, Peer, Peers, Proved};
@@ -319,8 +319,9 @@ impl Endpoint {
     /// Whose place a newcomer takes when all are taken.
     fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
         let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
-        let of_crowd = self.first_to_yield(self.half_open.most_crowded(newcomer), now);
-        let silent = of_crowd.filter(|cookie| from(*cookie).is_some_and(|from| from <= now));
+        let crowd = self.half_open.most_crowded(newcomer);
+        let (is_crowd, of_crowd) = (crowd.len() >= CROWD, self.first_to_yield(crowd, now));
+        let silent = of_crowd.filter(|cookie| is_crowd && from(*cookie).is_some_and(|from| from <= now));
         silent.or_else(|| self.half_open.most_silent((now, Duration::ZERO), from)).or(of_crowd)
     }
 

@@ -20,7 +20,7 @@ use super::pool::{Lease, Pools};
 use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
-use crate::half_open::{HalfOpenTable, Place, SILENCE};
+use crate::half_open::{CROWD, HalfOpenTable, Place, SILENCE};
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
@@ -401,12 +401,14 @@ impl Endpoint {
         has_room
     }
 
-    /// Where some have many half-open SAs and a newcomer has few, that one of theirs goes which has been silent longest, if its
-    /// peer should have answered by now; otherwise that one of all; otherwise one of theirs.
+    /// Of a crowd that one goes which has been silent longest, if its peer should have answered by now; otherwise that one of
+    /// all; otherwise, where some have more half-open SAs than a newcomer, one of theirs.
     fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
         let heard = |spi| self.sas.get(&spi).map(|sa| sa.went_on(cx.now));
-        let of_crowd = self.half_open.most_crowded(newcomer).iter().copied().min_by_key(|spi| heard(*spi));
-        let silent = of_crowd.filter(|spi| heard(*spi).is_some_and(|at| at + SILENCE <= cx.now));
+        let crowd = self.half_open.most_crowded(newcomer);
+        let (is_crowd, of_crowd) =
+            (crowd.len() >= CROWD, crowd.iter().copied().min_by_key(|spi| heard(*spi)));
+        let silent = of_crowd.filter(|spi| is_crowd && heard(*spi).is_some_and(|at| at + SILENCE <= cx.now));
         let goes = silent.or_else(|| self.half_open.most_silent((cx.now, SILENCE), heard)).or(of_crowd);
         goes.is_some_and(|spi| self.with_sa(spi, cx, Sa::make_room))
     }

@@ -94,6 +94,36 @@ fn a_very_long_identity_is_not_kept() {
     }
 }
 
+/// The same with so many more proposals, of a transform that nobody knows.
+fn with_proposals(first: &Datagram, count: u16) -> Datagram {
+    let mut bytes = first.bytes.clone();
+    let sa_len = usize::from(u16::from_be_bytes([bytes[30], bytes[31]]));
+    // RFC 2408 §3.5, §3.6: next payload, length 20, number 2, ISAKMP, no SPI, one transform; its length 12, KEY_IKE.
+    let proposal = [2, 0, 0, 20, 2, 1, 0, 1, 0, 0, 0, 12, 1, 1, 0, 0, 0x80, 1, 0, 99];
+    let mut more = proposal.repeat(count.into());
+    let last = more.len() - proposal.len();
+    more[last] = 0;
+    bytes[28 + 12] = 2;
+    bytes.splice(28 + sa_len..28 + sa_len, more.iter().copied());
+    bytes[30..32].copy_from_slice(&u16::try_from(sa_len + more.len()).unwrap().to_be_bytes());
+    let total = u32::try_from(bytes.len()).unwrap();
+    bytes[24..28].copy_from_slice(&total.to_be_bytes());
+    Datagram { bytes, ..first.clone() }
+}
+
+/// Nor are proposals without end, in either mode.
+#[test]
+fn a_very_long_offer_is_not_kept() {
+    for phase1 in [Phase1::Main, Phase1::Aggressive] {
+        for (proposals, half_open) in [(100, 1), (900, 0)] {
+            let mut bench = quiet(psk(phase1));
+            let first = with_proposals(&first_message(phase1), proposals);
+            bench.deliver(Side::R, &first);
+            assert_eq!(bench.r.endpoint.half_open_count(), half_open, "{} octets", first.bytes.len());
+        }
+    }
+}
+
 /// Somebody behind the same NAT, or who forges its address: 3 small messages a second of 10 places.
 #[test]
 fn a_device_in_aggressive_mode_gets_in_beside_a_flood_at_its_own_address() {

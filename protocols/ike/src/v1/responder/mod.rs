@@ -107,6 +107,9 @@ fn refuse(step: &Step<'_>, env: &mut Env<'_, '_>) {
     super::phase1::tell_in_clear(&core, NotifyType::NO_PROPOSAL_CHOSEN, env);
 }
 
+/// Longer SA payloads are refused: there is room for all the transforms that one proposal can number.
+const SA_BYTES_MAX: usize = 16_384;
+
 /// A transform of the initiator's, and a connection that takes it.
 struct Chosen<'a> {
     choice: Choice<'a>,
@@ -123,9 +126,13 @@ fn choose<'a>(
     env: &Env<'_, '_>,
 ) -> Result<Chosen<'a>, Reason> {
     let (sa, sa_body) = inbound.need_sa()?;
+    // It is kept until the initiator is proved, and all of it is looked at, for whoever asks.
+    if sa_body.len() > SA_BYTES_MAX {
+        return Err(Reason::Syntax("SA"));
+    }
     let takes = |offered: &Phase1Transform, connection: &Connection| {
-        let method = auth::method(connection) == Some(offered.method);
-        offered.suite(&connection.suites).filter(|_| method)
+        let is_method = auth::method(connection) == Some(offered.method);
+        is_method.then(|| offered.suite(&connection.suites)).flatten()
     };
     // Once, however many transforms a stranger offers.
     let is_meant = |connection: &Connection| wishes(connection).phase1 == phase1 && fits(connection);
