@@ -59,7 +59,7 @@ pub enum Event {
     RekeyWanted(u32),
     /// A hard lifetime has passed, or the sequence numbers are used up: the pair carries nothing any more. Told once.
     Expired(u32),
-    /// A pair that waited for it ([`Start::WhenHeard`](crate::Start::WhenHeard)) is used by the peer. Told once.
+    /// A pair that waited for it ([`Start::WhenHeard`](crate::sad::Start::WhenHeard)) is used by the peer. Told once.
     Heard(u32),
 }
 
