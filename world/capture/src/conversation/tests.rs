@@ -327,6 +327,16 @@ fn isakmp_outcome(script: &str) -> Outcome {
 
 const MAIN: &str = "I:main R:main I:main R:main I:main R:main";
 
+/// A file may say what it likes of the time, its end too.
+#[test]
+fn the_end_of_time_is_a_time() {
+    for script in ["I:main I:info", "I:main R:main I:main R:main I:main R:main I:quick/1 R:info"] {
+        let mut wire = Wire { at_ms: u64::MAX / 1_000_000 - 100, ..Wire::default() };
+        isakmp(&mut wire, 1, script);
+        assert_eq!(wire.tracker.finish().len(), 1, "{script}");
+    }
+}
+
 #[test]
 fn ikev1_is_judged_by_whose_turn_it_was() {
     let check = |rest: &str, wanted: Outcome| {
