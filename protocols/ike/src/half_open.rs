@@ -92,8 +92,8 @@ impl HalfOpenTable {
         self.by_origin.get(&origin(ip)).copied().unwrap_or(0)
     }
 
-    /// A new one, of which something was heard now.
-    pub(crate) fn insert(&mut self, place: Place, spi: u64, now: Time) {
+    /// A new one, which counts as heard then.
+    pub(crate) fn insert(&mut self, place: Place, spi: u64, heard: Time) {
         match self.by_initiator.get_mut(&place.key) {
             Some(spis) => spis.push(spi),
             None => drop(self.by_initiator.insert(place.key, vec![spi])),
@@ -102,7 +102,7 @@ impl HalfOpenTable {
         *self.by_origin.entry(origin).or_default() += 1;
         self.count += 1;
         self.crowd(origin, |spis| spis.push(spi));
-        self.hear(spi, now);
+        self.hear(spi, heard);
     }
 
     fn hear(&mut self, spi: u64, now: Time) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::config::{Believe, Connection};
 use crate::wire::Identity;
 
-/// Nobody has said who they are, and they have one address.
+/// So many devices may be behind one address, or in one /64, where nothing tells them apart.
 const PEOPLE_AT_ONE_PLACE: usize = 64;
 
 /// Whom an IKE SA is with. The same name under a connection that believes something else is somebody else: that one may

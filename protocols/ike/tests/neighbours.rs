@@ -192,19 +192,24 @@ fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> bool {
     is_answered && !facts.iter().any(|fact| format!("{fact:?}").contains("made room"))
 }
 
+/// Of a thousand places so many are taken, by as many origins; with the message that takes one.
+fn nearly_full((i, mut r): (Config, Config), taken: u32) -> (Bench, Datagram) {
+    r.half_open = HalfOpen { max: 1000, per_address_max: 125, cookies_from: usize::MAX, ..r.half_open };
+    let mut bench = Bench::null((i, r), 1);
+    bench.ladder.silent = true;
+    bench.initiate();
+    let (_, first) = bench.intercept().unwrap();
+    for n in 0x0a00_0000..0x0a00_0000 + taken {
+        knock(&mut bench, &first, n, n);
+    }
+    (bench, first)
+}
+
 /// A full table: those who say nothing go before two that have just come from one place.
 #[test]
 fn neighbours_go_after_those_who_are_silent() {
     for version in [psk as fn() -> _, || configs::psk(Phase1::Main)] {
-        let (i, mut r) = version();
-        r.half_open = HalfOpen { max: 1000, per_address_max: 125, cookies_from: usize::MAX, ..r.half_open };
-        let mut bench = Bench::null((i, r), 1);
-        bench.ladder.silent = true;
-        bench.initiate();
-        let (_, first) = bench.intercept().unwrap();
-        for n in 0x0a00_0000..0x0a00_03e8 {
-            knock(&mut bench, &first, n, n);
-        }
+        let (mut bench, first) = nearly_full(version(), 1000);
         bench.run_for(seconds(10));
         let home = 0xcb00_7105;
         for n in 1..=10 {
@@ -224,15 +229,7 @@ fn neighbours_go_after_those_who_are_silent() {
 #[test]
 fn two_that_hesitate_go_after_those_who_have_been_silent_for_longer() {
     for version in [psk as fn() -> _, || configs::psk(Phase1::Main)] {
-        let (i, mut r) = version();
-        r.half_open = HalfOpen { max: 1000, per_address_max: 125, cookies_from: usize::MAX, ..r.half_open };
-        let mut bench = Bench::null((i, r), 1);
-        bench.ladder.silent = true;
-        bench.initiate();
-        let (_, first) = bench.intercept().unwrap();
-        for n in 0x0a00_0000..0x0a00_03e6 {
-            knock(&mut bench, &first, n, n);
-        }
+        let (mut bench, first) = nearly_full(version(), 998);
         bench.run_for(seconds(5));
         let home = 0xcb00_7105;
         for n in 1..=2 {

@@ -298,8 +298,8 @@ impl Endpoint {
     }
 
     /// Whether one more may begin there.
-    // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses only pushes out those
-    // that have shown nothing yet, its own mostly.
+    // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses pushes out those that
+    // have shown nothing yet, its own mostly, and others only if they have been silent for long.
     fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
         let limits = self.shared.config.half_open;
         let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;

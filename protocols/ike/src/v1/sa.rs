@@ -259,7 +259,7 @@ impl Sa {
         self.went_on() + if is_kept { KEPT } else { SILENCE }
     }
 
-    /// Whether it may be pushed out by whoever has fewer than its own address, or none.
+    /// Whether another of its own address may have its place, or one of an address that has fewer.
     pub(super) fn yields_to_own(&self, now: Time) -> bool {
         self.state.is_unproved() && (!self.state.is_dear() || self.yields_from() <= now)
     }
