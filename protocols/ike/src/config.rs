@@ -26,8 +26,9 @@ pub struct Config {
     /// A peer gets no more children under one IKE SA. Those that are being replaced do not count, up to as many again; in IKEv1
     /// they do.
     pub children_max: usize,
-    /// An initiator that proved who it is has no more IKE SAs under one connection; of more the oldest is closed. Two are needed to authenticate
-    /// again before the first one ends.
+    /// An initiator that proved who it is has no more IKE SAs, under all connections that believe the same; of more the oldest is
+    /// closed. Those of one address that nothing tells apart have 64 times as many. Two are needed to authenticate again before
+    /// the first one ends.
     pub ike_sas_max: usize,
     /// RFC 7383, if at all.
     pub fragmentation: Option<Fragmentation>,
@@ -117,7 +118,7 @@ impl Retransmission {
 pub struct HalfOpen {
     /// From this many half-open SAs on every IKE_SA_INIT needs a cookie; 0: always.
     pub cookies_from: usize,
-    /// More are never held; further requests are dropped.
+    /// More are never held: one that is silent makes room, or a further request is dropped.
     pub max: usize,
     /// More are never held for one source address, in IPv6 for one /64. Those count, too, whose initiator was refused, while
     /// they are there to say so again, and until their lifetime is over if they are forgotten before.
