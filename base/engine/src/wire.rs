@@ -61,18 +61,20 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    offset: usize,
+    /// Where they end in the message: reading moves only their start.
+    end: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of a message.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, offset: 0 }
+        Self { bytes, end: bytes.len() }
     }
 
     /// Offset of the next byte from the start of the message.
     pub const fn offset(&self) -> usize {
-        self.offset
+        // Never negative: `new` and `sub` take the end from the bytes, and reading shortens them.
+        self.end.wrapping_sub(self.bytes.len())
     }
 
     /// Bytes left.
@@ -87,23 +89,24 @@ impl<'a> Reader<'a> {
 
     /// An error about the field that begins here.
     pub const fn error(&self, field: &'static str, problem: Problem) -> DecodeError {
-        DecodeError { field, offset: self.offset, problem }
+        DecodeError { field, offset: self.offset(), problem }
     }
 
     /// The next `n` bytes.
+    #[inline]
     pub fn take(&mut self, n: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let Some((head, tail)) = self.bytes.split_at_checked(n) else {
             return Err(self.error(field, Problem::Short { needed: n, left: self.bytes.len() }));
         };
         self.bytes = tail;
-        self.offset += n;
         Ok(head)
     }
 
     /// A reader over the next `n` bytes that keeps counting offsets from the start of the message.
+    #[inline]
     pub fn sub(&mut self, n: usize, field: &'static str) -> Result<Self, DecodeError> {
-        let offset = self.offset;
-        Ok(Self { bytes: self.take(n, field)?, offset })
+        let bytes = self.take(n, field)?;
+        Ok(Self { bytes, end: self.offset() })
     }
 
     /// The next `N` bytes as an array.
@@ -138,9 +141,7 @@ impl<'a> Reader<'a> {
 
     /// Everything that is left.
     pub fn rest(&mut self) -> &'a [u8] {
-        let rest = std::mem::take(&mut self.bytes);
-        self.offset += rest.len();
-        rest
+        std::mem::take(&mut self.bytes)
     }
 
     /// Insists that nothing is left.

@@ -41,10 +41,8 @@ pub(crate) struct HalfOpenTable {
     /// Our SPIs by the initiator's address and SPI. Whether a first message is a repeated one, its bytes decide: peers
     /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
     by_initiator: FastMap<(Addr, u64), Vec<u64>>,
-    /// Places that are taken.
-    by_origin: BTreeMap<IpAddr, usize>,
-    /// Our SPIs of those that are there, the oldest first, and which origin has how many.
-    there: BTreeMap<IpAddr, Vec<u64>>,
+    origins: BTreeMap<IpAddr, Origin>,
+    /// Which of them has how many that are there.
     crowds: BTreeSet<(usize, IpAddr)>,
     count: usize,
     /// When each of them was last heard, as far as anybody has asked, and their order by it.
@@ -55,13 +53,21 @@ pub(crate) struct HalfOpenTable {
     held_max: usize,
 }
 
+/// Places that one origin has taken.
+#[derive(Debug, Default)]
+struct Origin {
+    /// Our SPIs of those that are there, the oldest first.
+    there: Vec<u64>,
+    /// How many are held for those that are forgotten.
+    held: usize,
+}
+
 impl HalfOpenTable {
     /// Of those that are forgotten, so many places are held at the most.
     pub(crate) fn new(held_max: usize) -> Self {
         Self {
             by_initiator: FastMap::default(),
-            by_origin: BTreeMap::new(),
-            there: BTreeMap::new(),
+            origins: BTreeMap::new(),
             crowds: BTreeSet::new(),
             count: 0,
             heard: FastMap::default(),
@@ -89,7 +95,7 @@ impl HalfOpenTable {
             self.held.pop_first();
             self.free(origin);
         }
-        self.by_origin.get(&origin(ip)).copied().unwrap_or(0)
+        self.origins.get(&origin(ip)).map_or(0, |of_it| of_it.there.len() + of_it.held)
     }
 
     /// A new one, which counts as heard then.
@@ -98,10 +104,8 @@ impl HalfOpenTable {
             Some(spis) => spis.push(spi),
             None => drop(self.by_initiator.insert(place.key, vec![spi])),
         }
-        let origin = origin(place.key.0.ip);
-        *self.by_origin.entry(origin).or_default() += 1;
         self.count += 1;
-        self.crowd(origin, |spis| spis.push(spi));
+        self.crowd(origin(place.key.0.ip), |of_it| of_it.there.push(spi));
         self.hear(spi, heard);
     }
 
@@ -113,14 +117,14 @@ impl HalfOpenTable {
     }
 
     /// Who is there from an origin changes.
-    fn crowd(&mut self, origin: IpAddr, change: impl FnOnce(&mut Vec<u64>)) {
-        let spis = self.there.entry(origin).or_default();
-        self.crowds.remove(&(spis.len(), origin));
-        change(spis);
-        if spis.is_empty() {
-            self.there.remove(&origin);
-        } else {
-            self.crowds.insert((spis.len(), origin));
+    fn crowd(&mut self, origin: IpAddr, change: impl FnOnce(&mut Origin)) {
+        let of_it = self.origins.entry(origin).or_default();
+        self.crowds.remove(&(of_it.there.len(), origin));
+        change(of_it);
+        if !of_it.there.is_empty() {
+            self.crowds.insert((of_it.there.len(), origin));
+        } else if of_it.held == 0 {
+            self.origins.remove(&origin);
         }
     }
 
@@ -129,7 +133,7 @@ impl HalfOpenTable {
     pub(crate) fn most_crowded(&self, newcomer: IpAddr) -> &[u64] {
         let own = self.of_origin(newcomer).len();
         let crowd = self.crowds.last().filter(|(count, _)| *count > own + 1);
-        crowd.map_or(&[], |(_, origin)| &self.there[origin])
+        crowd.map_or(&[], |(_, origin)| &self.origins[origin].there)
     }
 
     /// Our SPI for whoever has been silent longest and at least for so long; `heard` knows when each was last heard, which
@@ -150,20 +154,18 @@ impl HalfOpenTable {
 
     /// Our SPIs for the origin of an address, the oldest first.
     pub(crate) fn of_origin(&self, ip: IpAddr) -> &[u64] {
-        self.there.get(&origin(ip)).map_or(&[], Vec::as_slice)
+        self.origins.get(&origin(ip)).map_or(&[], |of_it| &of_it.there)
     }
 
     /// One has authenticated: its place is free.
     pub(crate) fn remove(&mut self, place: Place, spi: u64) {
-        if self.take(place, spi) {
-            self.free(origin(place.key.0.ip));
-        }
+        self.take(place, spi, 0);
     }
 
     // RFC 8019 §4.2: the rate of one origin is limited; otherwise whoever is refused could ask for keys again at once.
     /// One is forgotten that has not authenticated: its place is held until its time is over.
     pub(crate) fn forget(&mut self, place: Place, spi: u64) {
-        if !self.take(place, spi) {
+        if !self.take(place, spi, 1) {
             return;
         }
         self.held.insert((place.until, spi, origin(place.key.0.ip)));
@@ -174,8 +176,8 @@ impl HalfOpenTable {
         }
     }
 
-    /// Whether it was there.
-    fn take(&mut self, place: Place, spi: u64) -> bool {
+    /// Whether it was there; so many places are held for it.
+    fn take(&mut self, place: Place, spi: u64, held: usize) -> bool {
         let Some(spis) = self.by_initiator.get_mut(&place.key) else { return false };
         let Some(at) = spis.iter().position(|known| *known == spi) else { return false };
         spis.swap_remove(at);
@@ -183,20 +185,19 @@ impl HalfOpenTable {
             self.by_initiator.remove(&place.key);
         }
         self.count -= 1;
-        self.crowd(origin(place.key.0.ip), |spis| spis.retain(|known| *known != spi));
+        self.crowd(origin(place.key.0.ip), |of_it| {
+            of_it.there.retain(|known| *known != spi);
+            of_it.held += held;
+        });
         if let Some(heard) = self.heard.remove(&spi) {
             self.silent.remove(&(heard, spi));
         }
         true
     }
 
+    /// A place is held no longer.
     fn free(&mut self, origin: IpAddr) {
-        if let Some(count) = self.by_origin.get_mut(&origin) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_origin.remove(&origin);
-            }
-        }
+        self.crowd(origin, |of_it| of_it.held = of_it.held.saturating_sub(1));
     }
 }
 
@@ -234,8 +235,8 @@ mod tests {
         assert_eq!((table.count(), taken(&mut table, 7, 30)), (1, 1));
         table.remove(place(7, 30), 3);
         assert_eq!((table.count(), taken(&mut table, 7, 30)), (0, 0));
-        assert!(table.by_initiator.get(&place(7, 30).key).is_none() && table.by_origin.is_empty());
-        assert!(table.there.is_empty() && table.crowds.is_empty());
+        assert!(table.by_initiator.get(&place(7, 30).key).is_none() && table.origins.is_empty());
+        assert!(table.crowds.is_empty());
     }
 
     #[test]
@@ -283,7 +284,7 @@ mod tests {
             table.insert(place(n, 30 + u64::from(n)), 1, Time::ZERO);
             table.forget(place(n, 30 + u64::from(n)), 1);
         }
-        assert_eq!((table.held.len(), table.by_origin.len(), table.count()), (8, 8, 0));
+        assert_eq!((table.held.len(), table.origins.len(), table.count()), (8, 8, 0));
         assert_eq!((taken(&mut table, 991, 0), taken(&mut table, 992, 0)), (0, 1));
     }
 
@@ -318,7 +319,7 @@ mod tests {
         }
         table.remove(neighbour, 12);
         assert_eq!(figures(&mut table), (0, 0, 0));
-        assert!(table.by_initiator.get(&one.key).is_none() && table.by_origin.is_empty(), "nothing is left");
+        assert!(table.by_initiator.get(&one.key).is_none() && table.origins.is_empty(), "nothing is left");
     }
 
     /// RFC 8019 §4.2: a /64 is one origin, an IPv4 address is one however it is written.

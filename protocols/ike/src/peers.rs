@@ -81,7 +81,11 @@ impl Peer {
     /// Who has proved this.
     pub(crate) fn of(Proved { belief, key_of, identity }: Proved<'_>) -> Self {
         let name = belief.folded(identity).into_owned();
-        Self { belief, whom: key_of.map_or(Whom::Named(name.clone()), |ip| Whom::Beside(ip, name)) }
+        let whom = match key_of {
+            None => Whom::Named(name),
+            Some(ip) => Whom::Beside(ip, name),
+        };
+        Self { belief, whom }
     }
 
     /// Whether that one has proved this.

@@ -1,7 +1,9 @@
 //! Negotiation of suites: RFC 7296 §2.7, §3.3.3 (mandatory transform types), §3.3.6 (attribute negotiation), §1.3.
 //!
 //! We offer one proposal per suite, so AEADs and separate integrity algorithms never meet in one (RFC 5282 §8). What
-//! peers offer is searched as it stands in the message: many alternatives per proposal cost nothing to keep.
+//! peers offer is read one proposal at a time.
+
+use std::borrow::Cow;
 
 use keytoll_engine::algorithm::{Group, Integrity, Prf};
 use keytoll_engine::suite::Suite;
@@ -39,8 +41,8 @@ pub struct Chosen {
 impl Chosen {
     /// The responder's answer, with the SPI it receives on.
     // RFC 7296 §3.3.1: the answer has the number of the proposal that was accepted.
-    pub fn answer(&self, spi: Spi) -> Proposal {
-        Proposal { number: self.number, protocol: self.protocol, spi, transforms: self.transforms.clone() }
+    pub fn answer(self, spi: Spi) -> Proposal {
+        Proposal { number: self.number, protocol: self.protocol, spi, transforms: self.transforms }
     }
 }
 
@@ -82,64 +84,71 @@ pub fn select(
     configured: &[Suite],
     preference: Preference,
 ) -> Option<Chosen> {
-    let (proposal, suite) = match preference {
-        Preference::Initiator => candidates(offered, protocol).find_map(|proposal| {
-            let ranked = configured.iter().filter_map(|suite| Some((rank(&proposal, suite)?, suite)));
-            ranked.min_by_key(|(rank, _)| *rank).map(|(_, suite)| (proposal, suite))
+    let (candidate, rank, suite) = match preference {
+        Preference::Initiator => candidates(offered, protocol).find_map(|candidate| {
+            let ranked = configured.iter().filter_map(|suite| Some((candidate.rank(suite)?, suite)));
+            ranked.min_by_key(|(rank, _)| *rank).map(|(rank, suite)| (candidate, rank, suite))
         }),
-        Preference::Responder => configured.iter().find_map(|suite| {
-            candidates(offered, protocol)
-                .find(|proposal| rank(proposal, suite).is_some())
-                .map(|proposal| (proposal, suite))
-        }),
+        Preference::Responder => {
+            let mut candidates: Vec<_> = candidates(offered, protocol).collect();
+            configured.iter().find_map(|suite| {
+                let mut ranked = candidates.iter().map(|candidate| candidate.rank(suite)).enumerate();
+                let (index, rank) = ranked.find_map(|(index, rank)| Some((index, rank?)))?;
+                Some((candidates.swap_remove(index), rank, suite))
+            })
+        }
     }?;
-    let transforms = answered(&proposal, suite);
-    Some(Chosen { number: proposal.number, protocol, spi: proposal.spi, suite: *suite, transforms })
+    let ProposalRef { number, spi, .. } = candidate.proposal;
+    let transforms = rank.into_iter().flatten().map(|index| candidate.transforms[index]).collect();
+    Some(Chosen { number, protocol, spi, suite: *suite, transforms })
+}
+
+/// Where the transforms of a suite stand in a proposal, by type; of a type that the proposal does not have, nowhere.
+type Rank = [Option<usize>; KINDS.len()];
+
+/// A proposal that may be chosen, its transforms read.
+struct Candidate<'a> {
+    proposal: ProposalRef<'a>,
+    transforms: Vec<Transform>,
 }
 
 /// The proposals that are for this protocol and hold nothing we do not understand.
 fn candidates<'a>(
     offered: &SecurityAssociation<'a>,
     protocol: ProtocolId,
-) -> impl Iterator<Item = ProposalRef<'a>> + use<'a> {
+) -> impl Iterator<Item = Candidate<'a>> + use<'a> {
+    let proposals = offered.proposals().filter(move |proposal| proposal.protocol == protocol);
+    let candidates =
+        proposals.map(|proposal| Candidate { transforms: proposal.transforms().collect(), proposal });
     // RFC 7296 §3.3.6: a proposal with a transform type that is not understood must be passed over.
-    let understood =
-        |proposal: &ProposalRef<'_>| proposal.transforms().all(|transform| KINDS.contains(&transform.kind));
-    offered.proposals().filter(move |proposal| proposal.protocol == protocol).filter(understood)
+    candidates.filter(|one| one.transforms.iter().all(|transform| KINDS.contains(&transform.kind)))
 }
 
-/// Where the transforms of a suite stand in a proposal, by type; none if one is missing or a type is not in the suite.
-/// The lower, the more the initiator likes it.
-fn rank(proposal: &ProposalRef<'_>, suite: &Suite) -> Option<[usize; KINDS.len()]> {
-    let mut ranks = [0; KINDS.len()];
-    for (rank, kind) in ranks.iter_mut().zip(KINDS) {
-        *rank = match wanted(proposal.protocol, suite, kind) {
-            Some(wanted) => proposal.transforms().position(|offered| offered == wanted)?,
-            None => position_of_nothing(proposal, kind)?,
-        };
+impl Candidate<'_> {
+    /// None if a transform of the suite is missing or a type is not in the suite. The lower, the more the initiator likes it.
+    fn rank(&self, suite: &Suite) -> Option<Rank> {
+        let mut rank = [None; KINDS.len()];
+        for (place, kind) in rank.iter_mut().zip(KINDS) {
+            *place = match wanted(self.proposal.protocol, suite, kind) {
+                Some(wanted) => Some(self.transforms.iter().position(|offered| *offered == wanted)?),
+                None => self.position_of_nothing(kind)?,
+            };
+        }
+        Some(rank)
     }
-    Some(ranks)
-}
 
-/// Where a proposal allows to do without a transform type: it does not have it, or has NONE among its alternatives.
-fn position_of_nothing(proposal: &ProposalRef<'_>, kind: TransformType) -> Option<usize> {
-    let none = proposal.transforms().position(|transform| is_none(kind, transform));
-    none.or_else(|| proposal.transforms().all(|transform| transform.kind != kind).then_some(0))
+    /// Where it allows to do without a transform type: it has NONE among its alternatives, or does not have the type at all.
+    fn position_of_nothing(&self, kind: TransformType) -> Option<Option<usize>> {
+        let none = self.transforms.iter().position(|transform| is_none(kind, *transform));
+        let is_without = || self.transforms.iter().all(|transform| transform.kind != kind);
+        (none.is_some() || is_without()).then_some(none)
+    }
 }
 
 /// RFC 7296 §3.3.2: only INTEG and KE know a transform id NONE.
 fn is_none(kind: TransformType, transform: Transform) -> bool {
     let none = Transform { kind, id: TRANSFORM_NONE, attribute: Attribute::None };
     matches!(kind, TransformType::INTEG | TransformType::KE) && transform == none
-}
-
-/// One transform of every type the proposal has: the suite's, or NONE where the suite has none.
-fn answered(proposal: &ProposalRef<'_>, suite: &Suite) -> Vec<Transform> {
-    let of_kind = |kind| {
-        let none = || proposal.transforms().find(|&transform| is_none(kind, transform));
-        wanted(proposal.protocol, suite, kind).or_else(none)
-    };
-    KINDS.into_iter().filter_map(of_kind).collect()
 }
 
 /// Why the initiator cannot use the responder's choice.
@@ -225,7 +234,10 @@ pub fn corrected_group(notify: &Notify<'_>, offered: &[Suite], tried: Group) -> 
 
 /// The suites as IKE_AUTH negotiates them, without groups and without repetition.
 // RFC 7296 §1.2: IKE_AUTH has no KE payload, so its SA payload has no KE transform.
-pub fn without_groups(suites: &[Suite]) -> Vec<Suite> {
+pub fn without_groups(suites: &[Suite]) -> Cow<'_, [Suite]> {
+    if suites.iter().all(|suite| suite.group.is_none()) {
+        return Cow::Borrowed(suites);
+    }
     let mut plain: Vec<Suite> = Vec::with_capacity(suites.len());
     for suite in suites {
         let suite = Suite { group: None, ..*suite };
@@ -233,7 +245,7 @@ pub fn without_groups(suites: &[Suite]) -> Vec<Suite> {
             plain.push(suite);
         }
     }
-    plain
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]
@@ -276,7 +288,7 @@ mod tests {
     }
 
     fn check_answer(chosen: &Chosen, offer: &[Proposal], spi: Spi) {
-        let accepted = sent(&[chosen.answer(spi)], |sa| accept(sa, offer)).unwrap();
+        let accepted = sent(&[chosen.clone().answer(spi)], |sa| accept(sa, offer)).unwrap();
         assert_eq!((accepted.suite, accepted.number, accepted.spi), (chosen.suite, chosen.number, spi));
     }
 
@@ -320,7 +332,7 @@ mod tests {
         let gcm = Transform::encryption(Encryption::Aes128Gcm16);
         let offer = alternatives(ProtocolId::ESP, vec![gcm, none, Transform::esn(false)]);
         let chosen = negotiate(&offer, &[esp("aes128gcm16")], Preference::Initiator).unwrap();
-        assert_eq!(chosen.answer(Spi::Child(9)).transforms, [gcm, none, Transform::esn(false)]);
+        assert_eq!(chosen.clone().answer(Spi::Child(9)).transforms, [gcm, none, Transform::esn(false)]);
         check_answer(&chosen, &offer, Spi::Child(9));
         let sha1 = Transform::of(Integrity::HmacSha1_96);
         let offer = alternatives(ProtocolId::ESP, vec![gcm, sha1, Transform::esn(false)]);
@@ -348,7 +360,7 @@ mod tests {
             negotiate(&offer, &[esp("aes128gcm16"), esp("aes128gcm16-esn")], Preference::Initiator).unwrap();
         assert_eq!((chosen.number, chosen.suite, chosen.spi), (2, esp("aes128gcm16-esn"), Spi::Child(5)));
         assert_eq!(
-            without_groups(&[esp("aes128gcm16-x25519"), esp("aes128gcm16-ecp256")]),
+            *without_groups(&[esp("aes128gcm16-x25519"), esp("aes128gcm16-ecp256")]),
             [esp("aes128gcm16")]
         );
     }

@@ -20,7 +20,7 @@ impl<'a> SecurityAssociation<'a> {
     /// The proposals, in the order of preference of their sender.
     pub fn proposals(&self) -> impl Iterator<Item = ProposalRef<'a>> + use<'a> {
         let mut r = Reader::new(self.body);
-        std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
+        std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::again(&mut r).ok() })
     }
 
     /// The payload's body.
@@ -74,11 +74,22 @@ impl<'a> ProposalRef<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Self::framed(r, |framing| framing.transforms(|r, last| Transform::read(r, last).map(drop)))
+    }
+
+    /// The next one of a payload that was read before.
+    fn again(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Self::framed(r, |mut framing| Ok(framing.rest.rest()))
+    }
+
+    fn framed(
+        r: &mut Reader<'a>,
+        transforms: impl FnOnce(Framing<'a>) -> Result<&'a [u8], DecodeError>,
+    ) -> Result<Self, DecodeError> {
         let mut framing = Framing::read(r)?;
         let Framing { number, protocol, bad_spi, .. } = framing;
         let spi = Spi::from_wire(protocol, framing.spi()?).ok_or(bad_spi)?;
-        let transforms = framing.transforms(|r, last| Transform::read(r, last).map(drop))?;
-        Ok(Self { number, protocol, spi, transforms })
+        Ok(Self { number, protocol, spi, transforms: transforms(framing)? })
     }
 }
 

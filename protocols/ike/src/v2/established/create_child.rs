@@ -179,7 +179,8 @@ impl Established {
             return Err(Refusal::Notify(NotifyType::NO_PROPOSAL_CHOSEN));
         };
         let Spi::Ike(initiator_spi) = chosen.spi else { return Err(Refusal::Syntax("IKE SPI")) };
-        let half = Half::make(&chosen.suite, inbound, env)?;
+        let suite = chosen.suite;
+        let half = Half::make(&suite, inbound, env)?;
         let initiator = inbound.need_nonce()?;
         let shared = half.shared.as_ref().ok_or(Refusal::Syntax("KE"))?;
         let spi = env.shared.fresh_spi();
@@ -194,7 +195,7 @@ impl Established {
         );
         let nonces = Nonces { initiator, responder: &half.nonce };
         let spis = (initiator_spi, spi);
-        let keys = self.protection.keys().rekeyed(env.cx.crypto, &chosen.suite, shared, nonces, spis);
+        let keys = self.protection.keys().rekeyed(env.cx.crypto, &suite, shared, nonces, spis);
         keys.reveal(spis, env.cx.trace);
         let heir = self.successor(keys, Role::Responder, spis, core, env);
         env.shared.born.push(heir);

@@ -88,7 +88,8 @@ pub(in crate::v2) fn answer(
         env.refuse_proposal(route.remote, &request.sa, acceptable);
         return Err(Refusal::NoProposalChosen);
     };
-    let group = chosen.suite.group.ok_or(Refusal::NoProposalChosen)?;
+    let suite = chosen.suite;
+    let group = suite.group.ok_or(Refusal::NoProposalChosen)?;
     if request.group != Some(group) || request.public.len() != group.public_len() {
         return Err(Refusal::InvalidKe(group.number().to_be_bytes()));
     }
@@ -102,7 +103,7 @@ pub(in crate::v2) fn answer(
     respond(&mut core, chosen.answer(Spi::None), (group, &pair.public), &nonce, fragmentation, env);
     let begun = Begun {
         request: request.message.to_vec(),
-        suite: chosen.suite,
+        suite,
         private: pair.private,
         peer_public: request.public.to_vec(),
         nonce,
