@@ -20,6 +20,10 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 
+use libmimalloc_sys::{
+    mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
+};
+
 /// The allocator; a binary that wants [`live`] and [`peak`] to mean something makes it its `#[global_allocator]`.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TaggedHeap;
@@ -101,44 +105,59 @@ pub fn install_crypto_heap() -> Result<(), CryptoHeapError> {
     if done == 1 { Ok(()) } else { Err(CryptoHeapError::Refused) }
 }
 
-// SAFETY: every method hands the request to `MiMalloc` with `offset` bytes in front, a multiple of the alignment, and
+/// What malloc(3) aligns to of its own accord, which takes mimalloc fewer steps than an alignment that it is told.
+const MALLOC_ALIGN: usize = 16;
+
+// SAFETY: every method hands the request to mimalloc with `offset` bytes in front, a multiple of the alignment, and
 // takes exactly those off again; a layout that would overflow fails with null, as the contract wants it.
 unsafe impl GlobalAlloc for TaggedHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
         // SAFETY: `outer` has at least 16 bytes.
-        unsafe { tagged(mimalloc::MiMalloc.alloc(outer), layout) }
+        unsafe {
+            let base = match outer.align() {
+                MALLOC_ALIGN => mi_malloc(outer.size()),
+                align => mi_malloc_aligned(outer.size(), align),
+            };
+            tagged(base.cast(), layout)
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
         // SAFETY: `outer` has at least 16 bytes.
-        unsafe { tagged(mimalloc::MiMalloc.alloc_zeroed(outer), layout) }
+        unsafe {
+            let base = match outer.align() {
+                MALLOC_ALIGN => mi_zalloc(outer.size()),
+                align => mi_zalloc_aligned(outer.size(), align),
+            };
+            tagged(base.cast(), layout)
+        }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller got `block` from us for this layout, so its tag precedes it, and `offset` bytes before it
-        // starts what `MiMalloc` gave for `outer(layout)`, which was a layout then.
+        // starts what mimalloc gave for `outer(layout)`.
         unsafe {
             charge(role_of(block), -signed(layout.size()));
-            let outer =
-                Layout::from_size_align_unchecked(layout.size() + offset(layout), outer_align(layout));
-            mimalloc::MiMalloc.dealloc(block.sub(offset(layout)), outer);
+            mi_free(block.sub(offset(layout)).cast());
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let inner = Layout::from_size_align(size, layout.align()).ok();
-        let (Some(before), Some(after)) = (outer(layout), inner.and_then(outer)) else {
-            return ptr::null_mut();
-        };
+        let Some(after) = inner.and_then(outer) else { return ptr::null_mut() };
         // SAFETY: as in `dealloc`; the offset depends on the alignment only, which stays, so the tag moves along.
         unsafe {
-            let base = mimalloc::MiMalloc.realloc(block.sub(offset(layout)), before, after.size());
+            let before = block.sub(offset(layout)).cast();
+            let base = match after.align() {
+                MALLOC_ALIGN => mi_realloc(before, after.size()),
+                align => mi_realloc_aligned(before, after.size(), align),
+            };
             if base.is_null() {
-                return base;
+                return ptr::null_mut();
             }
-            let moved = base.add(offset(layout));
+            let moved = base.cast::<u8>().add(offset(layout));
             charge(role_of(moved), signed(size) - signed(layout.size()));
             moved
         }
@@ -171,7 +190,7 @@ fn account<T>(role: u8, read: impl FnOnce(&Account) -> T) -> T {
 #[inline]
 fn charge(role: u8, bytes: i64) {
     account(role, |account| {
-        let live = account.live.get() + bytes;
+        let live = account.live.get().wrapping_add(bytes);
         account.live.set(live);
         account.peak.set(account.peak.get().max(live));
     });
@@ -188,7 +207,7 @@ unsafe fn tagged(base: *mut u8, layout: Layout) -> *mut u8 {
     }
     let role = ROLE.get();
     charge(role, signed(layout.size()));
-    account(role, |account| account.allocations.set(account.allocations.get() + 1));
+    account(role, |account| account.allocations.set(account.allocations.get().wrapping_add(1)));
     // SAFETY: the block begins with `offset` bytes, a multiple of 16, so the word before the caller's is in it and
     // aligned.
     unsafe {
@@ -226,7 +245,7 @@ fn offset(layout: Layout) -> usize {
 
 #[inline]
 fn outer_align(layout: Layout) -> usize {
-    layout.align().max(16)
+    layout.align().max(MALLOC_ALIGN)
 }
 
 /// What the system is asked for.

@@ -62,6 +62,9 @@ impl<'a> Link<'a> {
 
 /// Of the certificates that came with an end entity, those that may be on its path.
 pub(crate) fn of<'a>(end_entity: &'a [u8], others: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    if others.is_empty() {
+        return Vec::new();
+    }
     let mut chosen: Vec<Link<'a>> = Link::read(end_entity).into_iter().collect();
     let mut others = read(others);
     let mut at = 0;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_engine::map::FastMap;
 use keytoll_engine::suite::Suite;
@@ -55,6 +56,8 @@ pub struct Endpoint {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
+    /// How long a request is repeated before it is given up.
+    pub(super) patience: Duration,
     connections: Vec<Arc<Connection>>,
     /// Every IKE suite of every connection: what a responder accepts before it knows who asks.
     pub(super) suites: Vec<Suite>,
@@ -166,6 +169,7 @@ impl Shared {
             suites,
             authorities: authorities(&config).into_iter().collect(),
             pools: Pools::new(&config),
+            patience: config.retransmission.total(),
             config: Arc::new(config),
             rng,
             spis,

@@ -206,15 +206,14 @@ impl Core {
     /// The state after the last response: it is repeated for as long as the peer may ask for it again.
     pub(super) fn linger(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
-        State::Lingering(env.now() + env.shared.config.retransmission.total())
+        State::Lingering(env.now() + env.shared.patience)
     }
 
     /// The same for an initiator that never proved who it is: no longer than a half-open SA is kept.
     // RFC 8019 §4.1: the less time strangers' SAs are kept, the fewer there are.
     pub(super) fn linger_refused(&mut self, env: &Env<'_, '_>) -> State {
-        let config = &env.shared.config;
         self.requests.settle();
-        State::Lingering(env.now() + config.retransmission.total().min(config.half_open.lifetime))
+        State::Lingering(env.now() + env.shared.patience.min(env.shared.config.half_open.lifetime))
     }
 }
 
