@@ -88,16 +88,6 @@ impl Peer {
         Self { belief, whom }
     }
 
-    /// Whether that one has proved this.
-    pub(crate) fn is(&self, Proved { belief, key_of, identity }: Proved<'_>) -> bool {
-        let named = match (&self.whom, key_of) {
-            (Whom::Named(name), None) => *name == *belief.folded(identity),
-            (Whom::Beside(ip, name), Some(key_of)) => *ip == key_of && *name == *belief.folded(identity),
-            _ => false,
-        };
-        self.belief == belief && named
-    }
-
     /// Among whom it is counted: whoever has the key of an address may call itself what it likes.
     pub(crate) fn counted(self) -> Self {
         match self.whom {
@@ -189,10 +179,11 @@ impl Peers {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn peer(name: &str) -> Arc<Peer> {
+    /// Whoever has proved this name.
+    pub(crate) fn peer(name: &str) -> Arc<Peer> {
         let belief = Belief { first: 0, is_of_certificates: false };
         Arc::new(Peer::of(Proved { belief, key_of: None, identity: &name.parse().unwrap() }))
     }

@@ -1,7 +1,7 @@
 //! All ISAKMP SAs of a host: routes messages by cookies, guards the door against floods, keeps the timers.
 //! Read RFC 2408 §2.5.3 (cookies), §3.1, §5.2 first.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
+use super::directory::{Directory, Entry};
 use super::established::{Child, Estate, Task};
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 use super::phase1::Step;
@@ -58,8 +59,7 @@ pub(super) struct Shared {
     pub(super) born: Vec<Box<Sa>>,
     /// What SAs want done to others.
     pub(super) deeds: VecDeque<Deed>,
-    /// Established SAs by their peer's address.
-    peers: BTreeSet<(IpAddr, u64)>,
+    directory: Directory,
     /// Those of each peer that it has begun.
     counts: Peers,
     /// Those that nobody has heard of yet.
@@ -127,7 +127,7 @@ impl Shared {
             out: VecDeque::new(),
             born: Vec::new(),
             deeds: VecDeque::new(),
-            peers: BTreeSet::new(),
+            directory: Directory::default(),
             counts: Peers::default(),
             counts_unannounced: Peers::default(),
         }
@@ -175,15 +175,7 @@ impl Shared {
 
     /// Whether there is an established SA with this address.
     pub(super) fn knows(&self, ip: IpAddr) -> bool {
-        self.peers.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
-    }
-
-    fn others(&self, ip: IpAddr, not: u64) -> Vec<u64> {
-        self.peers
-            .range((ip, 0)..=(ip, u64::MAX))
-            .map(|&(_, cookie)| cookie)
-            .filter(|it| *it != not)
-            .collect()
+        self.directory.knows(ip)
     }
 }
 
@@ -442,9 +434,9 @@ impl Endpoint {
             return;
         };
         let (ip, begun) = (route.remote.ip, *begun);
-        let mut others = self.shared.others(ip, new);
+        let mut others = self.shared.directory.others((ip, peer), new);
         others.retain(|it| *it != old);
-        let rival = others.iter().copied().find(|it| self.is_rival(*it, peer, begun));
+        let rival = others.iter().copied().find(|it| self.is_rival(*it, begun));
         if self.sas.contains_key(&old) {
             let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
             let estate = self.retire(old, cx);
@@ -471,18 +463,17 @@ impl Endpoint {
         stays
     }
 
-    fn is_rival(&self, cookie: u64, peer: &Peer, begun: Time) -> bool {
-        let is_idle = self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(self.wants_children(sa), begun));
-        is_idle && self.is_with(cookie, peer)
+    fn is_rival(&self, cookie: u64, begun: Time) -> bool {
+        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(self.wants_children(sa), begun))
     }
 
     /// Who has the children of an SA that the peer has closed.
-    fn heir(&self, old: u64, (ip, peer): (IpAddr, &Peer), now: Time) -> Option<u64> {
+    fn heir(&self, old: u64, peer: (IpAddr, &Peer), now: Time) -> Option<u64> {
         let claim = |cookie: u64| {
             let sa = self.sas.get(&cookie)?;
             Some((sa.claim(old, self.wants_children(sa), now)?, cookie))
         };
-        let theirs = self.shared.others(ip, old).into_iter().filter(|cookie| self.is_with(*cookie, peer));
+        let theirs = self.shared.directory.others(peer, old).into_iter();
         theirs.filter_map(claim).max().map(|(_, cookie)| cookie)
     }
 
@@ -494,9 +485,10 @@ impl Endpoint {
         self.sas.get(&cookie).is_some_and(|sa| sa.is_heir_of(old))
     }
 
-    fn is_with(&self, cookie: u64, peer: &Peer) -> bool {
-        let sa = self.sas.get(&cookie).and_then(|sa| Some((&sa.core, sa.peer()?)));
-        sa.is_some_and(|(core, identity)| peer.is(self.shared.proved(core, identity)))
+    /// The others with a peer, where this one's is now.
+    fn others(&self, new: u64, peer: &Peer) -> Vec<u64> {
+        let sa = self.sas.get(&new);
+        sa.map_or_else(Vec::new, |sa| self.shared.directory.others((sa.core.route.remote.ip, peer), new))
     }
 
     /// Whether both are of one connection: two connections between the same two may stand side by side.
@@ -506,16 +498,14 @@ impl Endpoint {
     }
 
     fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
-        let alone = !self.shared.others(ip, new).into_iter().any(|it| self.is_with(it, peer));
+        let alone = self.others(new, peer).is_empty();
         self.with_sa(new, cx, |sa, env| sa.announce(alone, env));
     }
 
     fn succeed(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
-        for old in self.shared.others(ip, new) {
+        for old in self.others(new, peer) {
             let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
-            if is_known && self.is_with(old, peer) && self.are_alike(old, new) {
+            if is_known && self.are_alike(old, new) {
                 let estate = self.retire(old, cx);
                 self.move_in(old, new, estate, cx);
             }
@@ -541,9 +531,8 @@ impl Endpoint {
     }
 
     fn forget_others(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        let Some(ip) = self.sas.get(&new).map(|sa| sa.core.route.remote.ip) else { return };
-        for old in self.shared.others(ip, new) {
-            if self.is_with(old, peer) && self.are_alike(old, new) {
+        for old in self.others(new, peer) {
+            if self.are_alike(old, new) {
                 self.with_sa(old, cx, Sa::forget);
             }
         }
@@ -617,18 +606,21 @@ impl Endpoint {
         sa.core.counted = Some(Counted { peer, is_unannounced });
     }
 
-    /// Keeps the list of established SAs by address.
+    /// Keeps the directory of established SAs.
     fn list(&mut self, sa: &mut Sa) {
-        let ip = sa.peer().map(|_| sa.core.route.remote.ip);
-        if sa.listed == ip {
+        let identity = sa.peer();
+        let ip = identity.map(|_| sa.core.route.remote.ip);
+        if sa.listed.as_ref().map(|listed| listed.ip) == ip {
             return;
         }
-        if let Some(before) = std::mem::replace(&mut sa.listed, ip) {
-            self.shared.peers.remove(&(before, sa.cookie()));
-        }
-        if let Some(ip) = ip {
-            self.shared.peers.insert((ip, sa.cookie()));
-        }
+        let entry = identity.zip(ip).map(|(identity, ip)| {
+            let peer = sa.listed.as_ref().map(|listed| Arc::clone(&listed.peer));
+            Entry { ip, peer: peer.unwrap_or_else(|| Arc::new(self.shared.peer(&sa.core, identity))) }
+        });
+        let directory = &mut self.shared.directory;
+        sa.listed.iter().for_each(|before| directory.remove(before, sa.cookie()));
+        entry.iter().for_each(|entry| directory.insert(entry, sa.cookie()));
+        sa.listed = entry.map(Box::new);
     }
 }
 
@@ -639,8 +631,7 @@ impl Endpoint {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
             // However it ended, it has replaced nobody.
             self.shared.deeds.extend(self.lent.1.take().map(|old| Deed::KeepOn { old }));
-            // Rare enough to look through the whole list.
-            self.shared.peers.retain(|&(_, cookie)| cookie != sa.0);
+            self.shared.directory.lost(sa.0);
             self.shared.counts.lost(sa.0);
             self.shared.counts_unannounced.lost(sa.0);
         }

@@ -16,6 +16,7 @@
 //! ```
 
 mod auth;
+mod directory;
 mod doubt;
 mod endpoint;
 mod established;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use keytoll_engine::{Deadline, Time};
 
+use super::directory::Entry;
 use super::doubt::{self, Refusal};
 use super::endpoint::Env;
 use super::established::{Established, Estate, Task};
@@ -44,7 +45,7 @@ pub(super) struct Sa {
     /// Its place in the endpoint's table of half-open SAs.
     pub(super) half_open: Option<Place>,
     /// Its place in the endpoint's list of peers.
-    pub(super) listed: Option<IpAddr>,
+    pub(super) listed: Option<Box<Entry>>,
 }
 
 /// How well an SA may serve as the heir of another one: the greatest does best.
