@@ -40,6 +40,27 @@ fn the_case_that_once_hung_is_judged_as_failed() {
     }
 }
 
+/// Aggressive mode is over, and quick mode has begun: of what the responder then says no to decides who believes in what. As
+/// strongSwan, libreswan and keytoll logged it as responders.
+#[test]
+fn what_a_responder_of_aggressive_mode_refuses_is_as_it_logged() {
+    for (name, phase1, refused_children) in [
+        // strongSwan: "no trusted RSA public key found", "deleting IKE_SA".
+        ("ikev1-strongswan-deletes", "refused", 0),
+        // libreswan: "X509: CERT payload bogus or revoked", "deleting state (STATE_AGGR_R1)".
+        ("ikev1-libreswan-in-the-clear", "refused", 0),
+        // keytoll to strongSwan: "proposal-refused", "child-failed", and told to quit it deletes the ISAKMP SA at once.
+        ("ikev1-child-refused", "established", 1),
+    ] {
+        let capture = format!("{CAPTURES}/{name}.pcapng --keys {CAPTURES}/{name}.keys --json");
+        let exchanges = &json(&format!("decode {capture}"))["conversations"][0]["exchanges"];
+        assert_eq!(exchanges["phase_1"][phase1], 1, "{name}: {exchanges}");
+        assert_eq!(exchanges["quick_mode"]["refused"], refused_children, "{name}: {exchanges}");
+        let row = &json(&format!("measure {capture}"))["rows"][0];
+        assert_eq!((row["n"].as_u64(), row["succeeded"].as_u64()), (Some(1), Some(0)), "{name}: {row}");
+    }
+}
+
 /// Every method of IKEv1, with SAs that are replaced and with keys that do not agree: what became of each authentication is
 /// what the hosts said, with keys and without.
 #[test]

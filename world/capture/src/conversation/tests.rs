@@ -261,7 +261,7 @@ fn ports_tell_two_nodes_of_one_address_apart() {
 
 /// Messages of IKEv1 as `I:main`, `R:quick/7`, `I:info`; `again` for the one before once more, `#3` for the fourth;
 /// `I:main!` is lost, and everything in such a script says what becomes of it; `later` lets time pass, `I:esp/9` is a packet
-/// of a child.
+/// of a child; `I:delete` and `R:notify/20` are informational messages in the clear, of which the number is the error.
 fn isakmp(wire: &mut Wire, cookie: u8, script: &str) {
     let says_fates = script.contains('!');
     let mut said: Vec<(bool, Vec<u8>)> = Vec::new();
@@ -294,10 +294,11 @@ fn ikev1_of(word: &str, cookie: u8, number: u8) -> (bool, Vec<u8>) {
     let (side, exchange) = word.split_once(':').unwrap();
     let (exchange, id) = exchange.split_once('/').unwrap_or((exchange, "0"));
     let id: u32 = id.parse().unwrap();
+    let told = told_of(exchange, id as u8);
     let exchange = match exchange {
         "main" => 2,
         "aggressive" => 4,
-        "info" => 5,
+        "info" | "notify" | "delete" => 5,
         "quick" => 32,
         "esp" => return (side == "I", [id.to_be_bytes(), [0, 0, 0, number]].concat()),
         other => panic!("{other}"),
@@ -306,11 +307,23 @@ fn ikev1_of(word: &str, cookie: u8, number: u8) -> (bool, Vec<u8>) {
     let mut message = ikev1(if number == 0 && exchange != 5 { 0 } else { 8 }, exchange, id);
     message[7] = cookie;
     // What is encrypted differs, and is not opened.
-    let is_sealed = exchange == 5 || exchange == 32;
+    let is_sealed = (exchange == 5 && told.is_none()) || exchange == 32;
     message[19] = u8::from(is_sealed);
-    message.extend_from_slice(&[number; 16]);
-    message[27] += 16;
+    let (kind, payload) = told.unwrap_or((0, vec![number; 16]));
+    message[16] = kind;
+    message[27] += payload.len() as u8;
+    message.extend_from_slice(&payload);
     (side == "I", message)
+}
+
+/// The payload of an informational message that says something, RFC 2408 §3.14, §3.15, after its type.
+fn told_of(exchange: &str, error: u8) -> Option<(u8, Vec<u8>)> {
+    let doi_and_isakmp = [0, 0, 0, 1, 1];
+    match exchange {
+        "notify" => Some((11, [&[0, 0, 0, 12], &doi_and_isakmp[..], &[0, 0, error]].concat())),
+        "delete" => Some((12, [&[0, 0, 0, 28], &doi_and_isakmp[..], &[16, 0, 1], &[7; 16]].concat())),
+        _ => None,
+    }
 }
 
 fn isakmp_conversations(script: &str) -> Vec<Conversation> {
@@ -419,6 +432,18 @@ fn exchanges_of_ikev1_are_counted_by_what_became_of_them() {
     let aggressive = "I:aggressive R:aggressive I:aggressive";
     check(&format!("{aggressive} I:quick/1 R:info"), [0, 0, 0, 1], [0, 0, 0, 1]);
     check(&format!("{aggressive} I:quick/1 R:quick/1 I:info"), [1, 0, 0, 0], [0, 0, 0, 1]);
+    // What is said of a certificate is said of that message, and so is a DELETE that comes at once, or what does not use the keys.
+    for doubts in ["notify/19", "notify/20", "notify/21", "notify/22", "notify/24", "notify/18", "delete"] {
+        check(&format!("{aggressive} I:quick/1 R:{doubts}"), [0, 1, 0, 0], [0, 0, 0, 1]);
+        check(&format!("{aggressive} I:quick/1 R:{doubts} I:delete"), [0, 1, 0, 0], [0, 0, 0, 1]);
+    }
+    for refuses in ["later R:notify/14", "later R:delete", "I:delete"] {
+        check(&format!("{aggressive} I:quick/1 {refuses}"), [1, 0, 0, 0], [0, 1, 0, 0]);
+    }
+    // There is nothing to refuse: what is deleted may be the SA that this one replaces.
+    check(&format!("{aggressive} R:delete"), [1, 0, 0, 0], [0; 4]);
+    check(&format!("{aggressive} I:quick/1 R:quick/1 R:delete"), [1, 0, 0, 0], [0, 1, 0, 0]);
+    check(&format!("{MAIN} I:quick/1 R:delete"), [1, 0, 0, 0], [0, 1, 0, 0]);
 }
 
 /// The old SA is still there, as what comes of it afterwards shows.

@@ -332,15 +332,22 @@ impl Seen {
             None => return,
         };
         self.refused.get_or_insert(Refusal { by, why, at });
-        if let Some(turns) = self.refused_exchange(by, why) {
+        if matches!(why, Why::Error(error) if !is_about_proof(error)) && ike.inside == Inside::Opened {
+            // What it does not want is the child.
+            self.believers.insert(by);
+        }
+        if let Some(turns) = self.refused_exchange(entry, ike, why) {
             turns.refused.get_or_insert(why);
         }
     }
 
     /// The exchange that is refused.
-    fn refused_exchange(&mut self, by: Node, why: Why) -> Option<&mut Turns> {
+    fn refused_exchange(&mut self, entry: &Entry, ike: &Ike, why: Why) -> Option<&mut Turns> {
+        if self.phase1.as_ref().is_some_and(Turns::is_refused) {
+            return None;
+        }
         // RFC 2409 §5.4: the last message of aggressive mode proves its initiator, and only a refusal answers it.
-        if matches!(why, Why::Error(error) if is_about_proof(error)) && !self.believers.contains(&by) {
+        if !self.believers.contains(&entry.ends.0) && self.is_about_proof(entry, ike, why) {
             return self.phase1.as_mut();
         }
         let current = match self.current? {
@@ -348,6 +355,17 @@ impl Seen {
             id => self.quick.get_mut(&id),
         };
         current.filter(|turns| !turns.is_whole())
+    }
+
+    /// Whether a side that has answered to nothing under the SA does not believe in it. strongSwan's responder deletes an SA
+    /// whose initiator it does not believe; libreswan's does not use its keys.
+    fn is_about_proof(&self, entry: &Entry, ike: &Ike, why: Why) -> bool {
+        let is_at_once = || self.phase1.as_ref().is_some_and(|phase1| phase1.is_left_by_told(entry));
+        match why {
+            Why::Error(error) => is_about_proof(error) || (ike.inside == Inside::Plain && is_at_once()),
+            Why::Deleted => self.current != Some(0) && is_at_once(),
+            Why::Sealed => false,
+        }
     }
 
     /// The exchange that was last heard of, if it is not over.
@@ -386,6 +404,10 @@ const fn is_about_proof(error: NotifyType) -> bool {
     matches!(
         error,
         NotifyType::PAYLOAD_MALFORMED
+            | NotifyType::INVALID_CERT_ENCODING
+            | NotifyType::INVALID_CERTIFICATE
+            | NotifyType::CERT_TYPE_UNSUPPORTED
+            | NotifyType::INVALID_CERT_AUTHORITY
             | NotifyType::INVALID_HASH_INFORMATION
             | NotifyType::AUTHENTICATION_FAILED
             | NotifyType::INVALID_SIGNATURE
@@ -431,6 +453,11 @@ impl Turns {
 
     const fn is_whole(&self) -> bool {
         self.count >= self.wanted
+    }
+
+    /// Somebody said no so that it can be read.
+    const fn is_refused(&self) -> bool {
+        matches!(self.refused, Some(Why::Error(_) | Why::Deleted))
     }
 
     /// Whether nobody waits for anything.
@@ -479,6 +506,13 @@ impl Turns {
         let is_last = self.count + 1 == self.wanted;
         let is_prompt = entry.first_ns.saturating_sub(self.said_ns) <= PROMPT_NS;
         self.next() == Some(entry.ends.0) && (!is_last || is_prompt || entry.fate.is_some())
+    }
+
+    /// Whether this one, who was told the last of aggressive mode, answers it at once.
+    fn is_left_by_told(&self, entry: &Entry) -> bool {
+        let is_told = self.sides.is_some_and(|sides| sides[1] == entry.ends.0);
+        let is_prompt = entry.first_ns.saturating_sub(self.said_ns) <= PROMPT_NS;
+        self.wanted == AGGRESSIVE_MODE_MESSAGES && self.is_whole() && is_told && is_prompt
     }
 
     /// Whether a message counts: it arrives, or the device has what it wants, and says the last that there is to say.
