@@ -54,10 +54,10 @@ fn sizes(log: &str) -> Vec<usize> {
     let mut exchange = "";
     let mut sizes = Vec::new();
     for line in log.lines() {
-        if let Some((_, generated)) = line.split_once("] generating ").filter(|_| line.ends_with(" ]")) {
+        if let Some((_, generated)) = line.split_once(" generating ").filter(|_| line.ends_with(" ]")) {
             exchange = generated;
         }
-        let sent = line.split_once("[NET] sending packet: ").and_then(|(_, rest)| rest.split_once(" ("));
+        let sent = line.split_once(" sending packet: ").and_then(|(_, rest)| rest.split_once(" ("));
         if let Some((_, size)) = sent.filter(|_| !exchange.starts_with("INFORMATIONAL")) {
             sizes.push(size.trim_end_matches(" bytes)").parse().expect("strongSwan logs the size"));
         }

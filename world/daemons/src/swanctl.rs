@@ -174,6 +174,7 @@ fn log(dir: &str) -> String {
         "filelog {{ main {{ path = {dir}/charon.log
       append = no
       flush_line = yes
+      ike_name = yes
       default = 2
       net = 1
       job = 1 }} }}"
