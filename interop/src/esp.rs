@@ -12,6 +12,7 @@ use crate::lab::Lab;
 use crate::pair::{Pair, Role};
 use crate::run::Trouble;
 use crate::swanctl::{Auth, Terms};
+use crate::verdict::{self, Judged};
 
 /// What the SAs are negotiated under: cheap, and known to both versions of IKE.
 const IKE: &str = "aes128-sha256-ecp256";
@@ -118,6 +119,24 @@ impl Suite {
                 why: "agreed in IKE, but `kernel-libipsec` has no GMAC",
             },
             _ => Outcome::Passed,
+        }
+    }
+
+    /// Why the capture of a row of IKEv1 cannot be held against the logs, if it cannot.
+    fn unjudged(self, direction: Direction) -> Option<&'static str> {
+        let is_silent = (self.0, direction) == ("aes128gmac", Direction::KeytollDevice);
+        is_silent.then_some("strongSwan agrees, has no such SA afterwards, and tells nobody")
+    }
+
+    /// That the capture of a row of IKEv1 that was tried tells what the two daemons logged.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn judge(self, way: Way, lab: &Lab, program: &str) {
+        let Way { version, direction } = way;
+        if version != IkeVersion::V2 && self.unjudged(direction).is_none() {
+            let keytoll = direction.keytoll();
+            Judged { version, lab, program, keytoll, read: verdict::strongswan }.check();
         }
     }
 

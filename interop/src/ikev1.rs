@@ -9,13 +9,14 @@ pub use keytoll_daemons::charon::IkeVersion;
 
 use crate::chain::Outcome;
 use crate::ikev2::Direction;
-use crate::lab::{Lab, NAT_OUTSIDE};
+use crate::lab::{Lab, NAT_OUTSIDE, Node};
 use crate::pair::Pair;
 pub use crate::pair::Role;
 use crate::pki::{KeyKind, Pki};
 use crate::run::Trouble;
 pub use crate::swanctl::Auth;
 use crate::swanctl::Terms;
+use crate::verdict::{self, Judged};
 
 /// The suites of rows that are about something else.
 const IKE: &str = "aes128-sha256-modp2048";
@@ -49,8 +50,12 @@ pub enum Feature {
     WrongSecret(IkeVersion),
     /// The device says it is somebody whom the gateway does not expect.
     WrongIdentity(IkeVersion),
+    /// The gateway trusts another authority than the device's certificate is of.
+    WrongCertificate(IkeVersion),
     /// The gateway wants another suite.
     NoCommonSuite(IkeVersion),
+    /// The gateway wants another suite for the child.
+    NoCommonEspSuite(IkeVersion),
     /// ISAKMP and IPsec over IPv6.
     Ipv6(IkeVersion),
 }
@@ -111,8 +116,12 @@ macro_rules! ikev1_rows {
             wrong_secret_aggressive: WrongSecret(V1Aggressive),
             wrong_identity_main: WrongIdentity(V1Main),
             wrong_identity_aggressive: WrongIdentity(V1Aggressive),
+            wrong_certificate_main: WrongCertificate(V1Main),
+            wrong_certificate_aggressive: WrongCertificate(V1Aggressive),
             no_common_suite_main: NoCommonSuite(V1Main),
             no_common_suite_aggressive: NoCommonSuite(V1Aggressive),
+            no_common_esp_suite_main: NoCommonEspSuite(V1Main),
+            no_common_esp_suite_aggressive: NoCommonEspSuite(V1Aggressive),
             ipv6_main: Ipv6(V1Main),
             ipv6_aggressive: Ipv6(V1Aggressive),
         }
@@ -158,6 +167,47 @@ impl Feature {
         }
     }
 
+    const fn version(self) -> IkeVersion {
+        match self {
+            Self::Suite(version, ..)
+            | Self::LongChains(version)
+            | Self::Reauthentication(version, _)
+            | Self::ReauthenticationByPeer(version)
+            | Self::Delete(version, _)
+            | Self::Nat(version)
+            | Self::Loss(version)
+            | Self::WrongSecret(version)
+            | Self::WrongIdentity(version)
+            | Self::WrongCertificate(version)
+            | Self::NoCommonSuite(version)
+            | Self::NoCommonEspSuite(version)
+            | Self::Ipv6(version) => version,
+            Self::RekeyChild(_) | Self::DeadPeerDetection(_) | Self::Killed(_) => IkeVersion::V1Main,
+        }
+    }
+
+    /// Why its capture cannot be held against the logs, if it cannot.
+    const fn unjudged(self, direction: Direction) -> Option<&'static str> {
+        match (self, direction) {
+            (Self::Killed(Role::Device), Direction::KeytollDevice)
+            | (Self::Killed(Role::Gateway), Direction::CharonDevice) => {
+                Some("keytoll is killed, and does not write down what waits to be written")
+            }
+            _ => None,
+        }
+    }
+
+    /// That the capture of a row that was tried tells what the two daemons logged.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn judge(self, direction: Direction, lab: &Lab, program: &str) {
+        if self.unjudged(direction).is_none() {
+            let keytoll = direction.keytoll();
+            Judged { version: self.version(), lab, program, keytoll, read: verdict::strongswan }.check();
+        }
+    }
+
     /// Tries it.
     pub fn run(self, direction: Direction, lab: &Lab, program: &str) -> Result<(), Trouble> {
         let stage = Stage { direction, lab, program };
@@ -177,7 +227,9 @@ impl Feature {
             Self::Loss(version) => stage.loss(version),
             Self::WrongSecret(version) => stage.wrong_secret(version),
             Self::WrongIdentity(version) => stage.wrong_identity(version),
+            Self::WrongCertificate(version) => stage.wrong_certificate(version),
             Self::NoCommonSuite(version) => stage.no_common_suite(version),
+            Self::NoCommonEspSuite(version) => stage.no_common_esp_suite(version),
             Self::Ipv6(version) => stage.ipv6(version),
         }
     }
@@ -308,9 +360,27 @@ impl<'a> Stage<'a> {
         self.start(&other, &terms, None)?.expect_refused()
     }
 
+    fn wrong_certificate(&self, version: IkeVersion) -> Result<(), Trouble> {
+        let pki = Pki::make(self.lab.shared_dir(), KeyKind::Rsa2048)?;
+        let other = Pki::make(&self.lab.dir(Node::Aaa), KeyKind::Rsa2048)?;
+        let terms = Terms { auth: Auth::Certificate, ..quick(version) };
+        let sides = [(&terms, Some(&pki)), (&terms, Some(&pki.trusting(&other)))];
+        let mut pair = Pair::start_each(self.direction, self.lab, self.program, sides)?;
+        match version {
+            // strongSwan has said its last, believes in the ISAKMP SA, and is not told otherwise by a notification.
+            IkeVersion::V1Aggressive => pair.expect_refused_always(),
+            IkeVersion::V1Main | IkeVersion::V2 => pair.expect_refused(),
+        }
+    }
+
     fn no_common_suite(&self, version: IkeVersion) -> Result<(), Trouble> {
         let terms = quick(version);
         self.start(&terms, &Terms { ike: "aes256-sha512-modp3072", ..terms }, None)?.expect_refused()
+    }
+
+    fn no_common_esp_suite(&self, version: IkeVersion) -> Result<(), Trouble> {
+        let terms = quick(version);
+        self.start(&terms, &Terms { esp: "aes256-sha512", ..terms }, None)?.expect_child_refused()
     }
 
     fn ipv6(&self, version: IkeVersion) -> Result<(), Trouble> {
@@ -353,7 +423,13 @@ impl fmt::Display for Feature {
             Self::Loss(version) => write!(f, "{}, every fourth packet lost", mode(*version)),
             Self::WrongSecret(version) => write!(f, "{}, a wrong shared key is refused", mode(*version)),
             Self::WrongIdentity(version) => write!(f, "{}, an unknown device is refused", mode(*version)),
+            Self::WrongCertificate(version) => {
+                write!(f, "{}, a certificate of another authority is refused", mode(*version))
+            }
             Self::NoCommonSuite(version) => write!(f, "{}, no common suite is refused", mode(*version)),
+            Self::NoCommonEspSuite(version) => {
+                write!(f, "{}, no common suite for the child is refused", mode(*version))
+            }
             Self::Ipv6(version) => write!(f, "{}, IPv6 outside", mode(*version)),
         }
     }

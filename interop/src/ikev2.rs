@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::chain::Outcome;
-use crate::lab::{Lab, NAT_OUTSIDE};
+use crate::lab::{Lab, NAT_OUTSIDE, Node};
 use crate::pair::{Pair, Role};
 use crate::pki::{KeyKind, Pki};
 use crate::run::Trouble;
@@ -26,6 +26,13 @@ pub enum Direction {
 impl Direction {
     /// Both columns.
     pub const ALL: &[Self] = &[Self::KeytollDevice, Self::CharonDevice];
+
+    pub(crate) const fn keytoll(self) -> Node {
+        match self {
+            Self::KeytollDevice => Node::Ue,
+            Self::CharonDevice => Node::Gw,
+        }
+    }
 }
 
 /// How both sides prove themselves.

@@ -36,6 +36,7 @@ pub mod pki;
 pub mod require;
 pub mod results;
 pub mod swanctl;
+pub mod verdict;
 
 pub use keytoll_daemons::{run, status};
 

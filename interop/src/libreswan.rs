@@ -20,7 +20,8 @@ use crate::pair::Role;
 use crate::peer::Peer;
 use crate::pki::{KeyKind, Pki};
 use crate::run::{Trouble, wait_for};
-use crate::swanctl::{Auth, Inner, SECRET, Terms, peer_of};
+use crate::swanctl::{Auth, Inner, Terms, peer_of};
+use crate::verdict::{self, Judged};
 
 /// How long pluto may take to write down what keytoll has already.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -66,6 +67,14 @@ pub enum Feature {
     Nat(IkeVersion),
     /// Certificates too long for one packet, on both sides; ours are seen to be sent in fragments.
     Fragmentation,
+    /// The two do not share their key.
+    WrongSecret(IkeVersion),
+    /// The gateway trusts another authority than the device's certificate is of.
+    WrongCertificate(IkeVersion),
+    /// The gateway wants another suite.
+    NoCommonSuite(IkeVersion),
+    /// The gateway wants another suite for the child.
+    NoCommonEspSuite(IkeVersion),
 }
 
 /// Hands every row, as the name of a test and a [`Feature`], to the macro `$each`, after `($more)`.
@@ -105,6 +114,14 @@ macro_rules! libreswan_rows {
             nat: Nat(V2),
             nat_v1: Nat(V1Main),
             fragmentation: Fragmentation,
+            wrong_secret_main: WrongSecret(V1Main),
+            wrong_secret_aggressive: WrongSecret(V1Aggressive),
+            wrong_certificate_main: WrongCertificate(V1Main),
+            wrong_certificate_aggressive: WrongCertificate(V1Aggressive),
+            no_common_suite_main: NoCommonSuite(V1Main),
+            no_common_suite_aggressive: NoCommonSuite(V1Aggressive),
+            no_common_esp_suite_main: NoCommonEspSuite(V1Main),
+            no_common_esp_suite_aggressive: NoCommonEspSuite(V1Aggressive),
         }
     };
 }
@@ -153,6 +170,32 @@ impl Feature {
         }
     }
 
+    const fn version(self) -> IkeVersion {
+        match self {
+            Self::Suite(version, ..)
+            | Self::Rekey(version, ..)
+            | Self::Delete(version, _)
+            | Self::Nat(version)
+            | Self::WrongSecret(version)
+            | Self::WrongCertificate(version)
+            | Self::NoCommonSuite(version)
+            | Self::NoCommonEspSuite(version) => version,
+            Self::Signature(..) | Self::Fragmentation => IkeVersion::V2,
+        }
+    }
+
+    /// That the capture of a row of IKEv1 that was tried tells what the two daemons logged.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn judge(self, direction: Direction, lab: &Lab, program: &str) {
+        let version = self.version();
+        if version != IkeVersion::V2 {
+            let keytoll = direction.keytoll();
+            Judged { version, lab, program, keytoll, read: verdict::libreswan }.check();
+        }
+    }
+
     /// Tries it.
     pub fn run(self, direction: Direction, lab: &Lab, program: &str) -> Result<(), Trouble> {
         let stage = Stage { direction, lab, program };
@@ -163,6 +206,16 @@ impl Feature {
             Self::Delete(version, by) => stage.connected(plain(version), None, &[])?.delete(by),
             Self::Nat(version) => stage.nat(version),
             Self::Fragmentation => stage.fragmentation(),
+            Self::WrongSecret(version) => {
+                stage.refused(quick(version), Terms { secret: "another", ..quick(version) })
+            }
+            Self::WrongCertificate(version) => stage.wrong_certificate(version),
+            Self::NoCommonSuite(version) => {
+                stage.refused(quick(version), Terms { ike: "aes256-sha512-modp3072", ..quick(version) })
+            }
+            Self::NoCommonEspSuite(version) => {
+                stage.refused(quick(version), Terms { esp: "aes256-sha512", ..quick(version) })
+            }
         }
     }
 }
@@ -171,6 +224,14 @@ impl Feature {
 const fn plain(version: IkeVersion) -> Terms {
     Terms { inner: Inner::Subnet, ..Terms::v1(version, Auth::Psk, IKE, ESP) }
 }
+
+/// The same for who soon gives up.
+const fn quick(version: IkeVersion) -> Terms {
+    Terms { keytoll: "retransmit_first = \"200 ms\"\nretransmit_tries = 3", ..plain(version) }
+}
+
+/// What a side is told, and what it shows and trusts.
+type Side<'a> = (&'a Terms, Option<&'a Pki>);
 
 /// Where a row is tried.
 struct Stage<'a> {
@@ -239,35 +300,65 @@ impl Stage<'_> {
         pair.delete(Role::Device)
     }
 
-    /// Both sides, started and joined: the gateway listens before the device begins.
-    fn connected(&self, terms: Terms, pki: Option<&Pki>, more: &[String]) -> Result<Pair, Trouble> {
-        let ours = self.direction.keytoll();
-        let theirs = peer_of(ours);
-        let pluto = || {
-            let config = pluto(theirs, &terms, pki, more);
-            Pluto::start(&self.lab.place(theirs), &self.lab.dir(theirs), &config)
-        };
-        let keytoll = || Peer::captured(self.lab, ours, self.program, &terms, pki);
-        let (pluto, mut keytoll) = match self.direction {
-            Direction::KeytollDevice => {
-                let pluto = pluto()?;
-                (pluto, keytoll()?)
-            }
-            Direction::LibreswanDevice => {
-                let keytoll = keytoll()?;
-                (pluto()?, keytoll)
-            }
-        };
+    fn refused(&self, device: Terms, gateway: Terms) -> Result<(), Trouble> {
+        self.expect_refused([(&device, None), (&gateway, None)])
+    }
+
+    fn wrong_certificate(&self, version: IkeVersion) -> Result<(), Trouble> {
+        let pki = Pki::make(self.lab.shared_dir(), KeyKind::Rsa2048)?;
+        let other = Pki::make(&self.lab.dir(Node::Aaa), KeyKind::Rsa2048)?;
+        let terms = Terms { auth: Auth::Certificate, ..quick(version) };
+        self.expect_refused([(&terms, Some(&pki)), (&terms, Some(&pki.trusting(&other)))])
+    }
+
+    /// The device tries in vain. libreswan as one says no itself, or repeats what it has said, whatever it is told.
+    fn expect_refused(&self, sides: [Side<'_>; 2]) -> Result<(), Trouble> {
+        let (pluto, mut keytoll) = self.begun(sides, &[])?;
         match self.direction {
-            Direction::KeytollDevice => keytoll.say("echo")?,
-            Direction::LibreswanDevice => pluto.initiate()?,
+            Direction::KeytollDevice => keytoll.expect("failed").map(drop),
+            Direction::LibreswanDevice => {
+                let ends = ["sending notification ", "retransmission; will wait"];
+                let ended = || ends.iter().any(|words| pluto.log().contains(words)).then_some(());
+                wait_for("the end of its attempt", LIMIT, ended, || pluto.log())
+            }
         }
+    }
+
+    /// Both sides, started and joined.
+    fn connected(&self, terms: Terms, pki: Option<&Pki>, more: &[String]) -> Result<Pair, Trouble> {
+        let (pluto, mut keytoll) = self.begun([(&terms, pki); 2], more)?;
         let established = keytoll.expect("established")?;
         keytoll.expect("child-up")?;
+        let ours = self.direction.keytoll();
         let keys = self.lab.dir(ours).join(format!("{}.keys", ours.name()));
         let pair = Pair { direction: self.direction, keytoll, pluto, established, keys };
         pair.expect_same_keys(2)?;
         Ok(pair)
+    }
+
+    /// Both sides, the gateway listening before the device begins.
+    fn begun(&self, [device, gateway]: [Side<'_>; 2], more: &[String]) -> Result<(Pluto, Peer), Trouble> {
+        let ours = self.direction.keytoll();
+        let theirs = peer_of(ours);
+        let pluto = |(terms, pki)| {
+            let config = pluto(theirs, terms, pki, more);
+            Pluto::start(&self.lab.place(theirs), &self.lab.dir(theirs), &config)
+        };
+        let keytoll = |(terms, pki)| Peer::captured(self.lab, ours, self.program, terms, pki);
+        match self.direction {
+            Direction::KeytollDevice => {
+                let pluto = pluto(gateway)?;
+                let mut keytoll = keytoll(device)?;
+                keytoll.say("echo")?;
+                Ok((pluto, keytoll))
+            }
+            Direction::LibreswanDevice => {
+                let keytoll = keytoll(gateway)?;
+                let pluto = pluto(device)?;
+                pluto.initiate()?;
+                Ok((pluto, keytoll))
+            }
+        }
     }
 }
 
@@ -380,7 +471,7 @@ fn pluto(node: Node, terms: &Terms, pki: Option<&Pki>, more: &[String]) -> Confi
         key: pki.key(node),
         root: pki.root_certificate(),
     });
-    Config { connection, secret: SECRET.to_owned(), certificate }
+    Config { connection, secret: terms.secret.to_owned(), certificate }
 }
 
 /// A name of a host has a mark in front, so that nobody looks up its address.
@@ -439,6 +530,14 @@ impl fmt::Display for Feature {
             }
             Self::Fragmentation => {
                 f.write_str("IKEv2, fragmentation (RFC 7383), chains of four RSA certificates")
+            }
+            Self::WrongSecret(version) => write!(f, "{}, a wrong shared key is refused", mode(*version)),
+            Self::WrongCertificate(version) => {
+                write!(f, "{}, a certificate of another authority is refused", mode(*version))
+            }
+            Self::NoCommonSuite(version) => write!(f, "{}, no common suite is refused", mode(*version)),
+            Self::NoCommonEspSuite(version) => {
+                write!(f, "{}, no common suite for the child is refused", mode(*version))
             }
         }
     }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use keytoll_daemons::charon::IkeVersion;
+
 use crate::charon::Charon;
 use crate::ikev2::{Direction, Kind};
 use crate::lab::{Lab, Node};
@@ -44,17 +46,31 @@ impl<'a> Pair<'a> {
         direction: Direction,
         lab: &'a Lab,
         program: &'a str,
-        [device, gateway]: [&Terms; 2],
+        terms: [&Terms; 2],
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
+        Self::start_each(direction, lab, program, terms.map(|terms| (terms, pki)))
+    }
+
+    /// The same with certificates of its own for each.
+    pub fn start_each(
+        direction: Direction,
+        lab: &'a Lab,
+        program: &'a str,
+        [(device, device_pki), (gateway, gateway_pki)]: [(&Terms, Option<&Pki>); 2],
+    ) -> Result<Self, Trouble> {
+        let keytoll = match device.version {
+            IkeVersion::V2 => Peer::start,
+            IkeVersion::V1Main | IkeVersion::V1Aggressive => Peer::captured,
+        };
         let (keytoll, charon) = match direction {
             Direction::KeytollDevice => {
-                let charon = Charon::start(lab, Node::Gw, gateway, pki)?;
-                (Peer::start(lab, Node::Ue, program, device, pki)?, charon)
+                let charon = Charon::start(lab, Node::Gw, gateway, gateway_pki)?;
+                (keytoll(lab, Node::Ue, program, device, device_pki)?, charon)
             }
             Direction::CharonDevice => {
-                let keytoll = Peer::start(lab, Node::Gw, program, gateway, pki)?;
-                (keytoll, Charon::start(lab, Node::Ue, device, pki)?)
+                let keytoll = keytoll(lab, Node::Gw, program, gateway, gateway_pki)?;
+                (keytoll, Charon::start(lab, Node::Ue, device, device_pki)?)
             }
         };
         Ok(Self { direction, lab, program, keytoll: Some(keytoll), charon: Some(charon) })
@@ -228,17 +244,50 @@ impl<'a> Pair<'a> {
 
     /// The device tries and is refused; neither side keeps anything.
     pub fn expect_refused(&mut self) -> Result<(), Trouble> {
+        self.refused()?;
+        self.charon().await_sas("nothing left", <[_]>::is_empty).map(drop)
+    }
+
+    /// The same where strongSwan as a device tries again and again until it is told to stop.
+    pub fn expect_refused_always(&mut self) -> Result<(), Trouble> {
+        self.refused()?;
+        if self.direction == Direction::CharonDevice {
+            // Once more, so that no attempt is cut off in the middle.
+            self.keytoll().expect("failed")?;
+            self.keytoll().expect("failed")?;
+            self.charon().terminate()?;
+        }
+        self.charon().await_sas("nothing left", <[_]>::is_empty).map(drop)
+    }
+
+    fn refused(&mut self) -> Result<(), Trouble> {
         match self.direction {
             Direction::KeytollDevice => {
                 self.keytoll().say("echo")?;
-                self.keytoll().expect("failed")?;
+                self.keytoll().expect("failed").map(drop)
             }
             Direction::CharonDevice => {
                 let initiated = self.charon().initiate();
                 assert!(initiated.is_err(), "strongSwan was let in: {initiated:?}");
+                Ok(())
             }
         }
-        self.charon().await_sas("nothing left", <[_]>::is_empty).map(drop)
+    }
+
+    /// The device is let in, but its child is refused.
+    pub fn expect_child_refused(&mut self) -> Result<(), Trouble> {
+        match self.direction {
+            Direction::KeytollDevice => {
+                self.keytoll().say("echo")?;
+                self.keytoll().expect("established")?;
+                self.keytoll().expect("failed child").map(drop)
+            }
+            Direction::CharonDevice => {
+                let initiated = self.charon().initiate();
+                assert!(initiated.is_err(), "strongSwan has a child: {initiated:?}");
+                Ok(())
+            }
+        }
     }
 
     /// The device tries and keytoll, whichever side it is, will not go on; gives what it says.
@@ -319,7 +368,9 @@ impl<'a> Pair<'a> {
     /// Ends one side as a power cut would.
     pub fn kill(&mut self, role: Role) {
         if self.is_keytoll(role) {
-            self.keytoll = None;
+            if let Some(keytoll) = self.keytoll.take() {
+                keytoll.kill();
+            }
         } else {
             self.charon = None;
         }

@@ -16,16 +16,19 @@ use serde_json::Value;
 use crate::lab::{Lab, Node, Spot};
 use crate::node_file;
 use crate::pki::Pki;
-use crate::run::{Trouble, line};
+use crate::run::{Trouble, line, wait_for};
 use crate::swanctl::Terms;
 
 /// How long anything may take; first retransmissions come after four seconds, second ones after eleven.
 const LIMIT: Duration = Duration::from_secs(30);
+/// How long one may take to end in good order: it closes its SAs first.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// A running host.
 #[derive(Debug)]
 pub struct Peer {
     log: PathBuf,
+    captures: bool,
     process: Child,
     stdin: ChildStdin,
     told: Receiver<String>,
@@ -44,7 +47,8 @@ impl Peer {
         Self::told_everything(lab, node, program, (terms, pki), false)
     }
 
-    /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory.
+    /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory. Dropped, it
+    /// ends in good order, so that nothing is missing there.
     pub fn captured(
         lab: &Lab,
         node: Node,
@@ -116,17 +120,31 @@ impl Peer {
             command.arg("--pcap").arg(dir.join(format!("{name}.pcapng")));
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let mut peer = Self::spawn(&mut command, log)
+        let mut peer = Self::spawn(&mut command, log, captures)
             .map_err(|source| Trouble::Start { command: line(&command), source })?;
         peer.expect("listening")?;
         Ok(peer)
     }
 
-    fn spawn(command: &mut Command, log: PathBuf) -> io::Result<Self> {
+    fn spawn(command: &mut Command, log: PathBuf, captures: bool) -> io::Result<Self> {
         let mut process = command.spawn()?;
         let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { log, process, stdin, told: lines(stdout), heard: Vec::new() })
+        Ok(Self { log, captures, process, stdin, told: lines(stdout), heard: Vec::new() })
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(mut self) {
+        self.captures = false;
+    }
+
+    /// Ends it in good order, if it does not take long.
+    fn quit(&mut self) {
+        if self.say("quit").is_ok() {
+            let ended = || matches!(self.process.try_wait(), Ok(Some(_))).then_some(());
+            // One that does not is killed, and its capture lacks the end: whoever reads that says so.
+            let _ = wait_for("its end", FAREWELL, ended, String::new);
+        }
     }
 
     /// Tells it to do something.
@@ -208,6 +226,9 @@ impl Drop for Peer {
         if thread::panicking() {
             // Straight to the terminal or the test's report: this trace is gone in a moment.
             let _ = io::stderr().write_all(self.last_words().as_bytes());
+        }
+        if self.captures {
+            self.quit();
         }
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -7,7 +7,7 @@ use keytoll_interop::{esp_rows, esp_tests, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
-/// What is known to come of it, does.
+/// What is known to come of it, does, and the capture of IKEv1 tells so.
 fn check(suite: Suite, way: Way) {
     let outcome = suite.outcome(way);
     if matches!(outcome, Outcome::NotOffered(_)) {
@@ -15,6 +15,7 @@ fn check(suite: Suite, way: Way) {
     }
     let Some(lab) = lab_or_skip() else { return };
     outcome.check(suite.run(way, &lab, PROGRAM), &lab);
+    suite.judge(way, &lab, PROGRAM);
 }
 
 mod v2_keytoll_device {

@@ -7,11 +7,12 @@ use keytoll_interop::{ikev1_rows, ikev1_tests, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
-/// What is known to come of it, does.
+/// What is known to come of it, does, and the capture tells so.
 fn check(direction: Direction, feature: Feature) {
     let outcome = feature.outcome(direction);
     let Some(lab) = lab_or_skip() else { return };
     outcome.check(feature.run(direction, &lab, PROGRAM), &lab);
+    feature.judge(direction, &lab, PROGRAM);
 }
 
 mod keytoll_device {

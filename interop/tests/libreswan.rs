@@ -6,7 +6,7 @@ use keytoll_interop::{lab_or_skip, libreswan_rows, libreswan_tests};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
-/// What is known to come of it, does.
+/// What is known to come of it, does, and the capture of IKEv1 tells so.
 fn check(direction: Direction, feature: Feature) {
     let outcome = feature.outcome(direction);
     if matches!(outcome, Outcome::NotOffered(_)) {
@@ -14,6 +14,7 @@ fn check(direction: Direction, feature: Feature) {
     }
     let Some(lab) = lab_or_skip() else { return };
     outcome.check(feature.run(direction, &lab, PROGRAM), &lab);
+    feature.judge(direction, &lab, PROGRAM);
 }
 
 mod keytoll_device {
