@@ -15,10 +15,11 @@ use miette::Report;
 
 use crate::list::STUDIES_LIST;
 use crate::screen::{self, Usage};
+use crate::version;
 
 /// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
-#[command(name = "keytoll", version, styles = Styles::plain(), disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), disable_help_subcommand = true, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Colour in messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]

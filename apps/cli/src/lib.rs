@@ -20,6 +20,7 @@ mod profile;
 mod report;
 mod run;
 mod screen;
+mod version;
 
 use std::process::ExitCode;
 

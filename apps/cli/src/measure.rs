@@ -21,6 +21,7 @@ use miette::{Report, miette};
 use crate::args::MeasureArgs;
 use crate::decode::{read, whole};
 use crate::run::{begin, note_place, show, told};
+use crate::version;
 
 /// What ended before it showed its method counts with those that began as it did, if these have one method and suite: a
 /// device that gets no answer is the same device.
@@ -111,9 +112,7 @@ impl Rows {
     fn fill(&self, directory: &Directory) -> Result<Findings, Report> {
         let path = directory.path();
         self.write(path).map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
-        if self.manifest.complete {
-            directory.complete().map_err(told)?;
-        }
+        if self.manifest.complete { directory.complete() } else { directory.incomplete() }.map_err(told)?;
         keytoll_report::directory::render(path).map_err(|error| miette!("{error}"))
     }
 
@@ -132,21 +131,16 @@ impl Rows {
 
 fn manifest(capture: &Path, rows: Vec<ManifestRow>, complete: bool) -> Manifest {
     let name = capture.file_name().unwrap_or(capture.as_os_str()).to_string_lossy();
+    let machine =
+        Machine { cpu: "captured elsewhere".to_owned(), kernel: "unknown".to_owned(), ..Machine::default() };
     Manifest {
         kind: KIND.to_owned(),
         format: FORMAT,
-        keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
+        provenance: version::program().reading_a_capture(machine),
         title: name.into_owned(),
         study: None,
         // Nothing here was drawn.
         seed: String::new(),
-        machine: Machine {
-            cpu: "captured elsewhere".to_owned(),
-            kernel: "unknown".to_owned(),
-            cores: 0,
-            ticks_hz: 0.0,
-            core_hz: 0.0,
-        },
         plan: String::new(),
         complete,
         traced: true,

@@ -19,7 +19,7 @@ use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::screen::Usage;
-use crate::{capture, interrupt, screen};
+use crate::{capture, interrupt, screen, version};
 
 /// Exit code when a row has no authentication that succeeded, one that should not have, or fewer than planned.
 const FAILED: u8 = 1;
@@ -69,7 +69,8 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs the plan and leaves all its files where the user wants them.
     fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
-        let manifest = Manifest { traced: !self.execution.no_trace, ..keytoll_lab::manifest(self.plan) };
+        let manifest = keytoll_lab::manifest(self.plan, &version::program());
+        let manifest = Manifest { traced: !self.execution.no_trace, ..manifest };
         let directory = begin(out, manifest, self.execution.force)?;
         let filled = if self.execution.no_trace { self.stream(&directory) } else { self.trace(&directory) };
         let (findings, taken) = match filled {

@@ -6,6 +6,7 @@ mod data;
 mod decode;
 mod ikev1_captures;
 mod live;
+mod provenance;
 mod readme;
 mod study;
 mod verbs;

@@ -1,4 +1,4 @@
-//! The clocks, the CPU's identity and the operating system's randomness, for the few places that may know them.
+//! The clocks and the operating system's randomness, for the few places that may know them.
 //!
 //! Three rulers, by price (this project's reference machine): [`ticks`] costs 17 ns and may stand around a single
 //! primitive once [`empty_span_ticks`] is subtracted; [`monotonic_ns`] costs 21 ns and is for the wall clock of a live
@@ -82,26 +82,6 @@ pub fn unix_seconds() -> u64 {
 /// fastest of five rounds of about 0.2 ms, because interruptions only ever make a round slower.
 pub fn core_hz() -> f64 {
     (0..5).map(|_| add_chain_hz()).fold(0.0, f64::max)
-}
-
-/// The CPU's name as `/proc/cpuinfo` has it, or `unknown`.
-pub fn cpu_model() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    text.lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(field, _)| matches!(field.trim(), "model name" | "Processor" | "cpu model"))
-        .map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
-}
-
-/// Name, release and machine of the running kernel, e.g. `Linux 6.1.0 x86_64`.
-pub fn kernel() -> String {
-    // SAFETY: utsname is plain arrays of bytes, for which all zeroes is a value; uname(2) fills them.
-    let names = unsafe {
-        let mut names: libc::utsname = std::mem::zeroed();
-        libc::uname(&raw mut names);
-        names
-    };
-    format!("{} {} {}", text(&names.sysname), text(&names.release), text(&names.machine))
 }
 
 /// Fills a buffer with randomness of the operating system, waiting at early boot until there is some.
@@ -236,11 +216,6 @@ fn median<T: PartialOrd + Copy, const N: usize>(mut values: [T; N]) -> T {
     values[N / 2]
 }
 
-/// A C string in a fixed field.
-fn text(field: &[libc::c_char]) -> String {
-    field.iter().take_while(|&&c| c != 0).map(|&c| char::from(c as u8)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,9 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_has_names() {
-        assert!(kernel().starts_with("Linux "), "{}", kernel());
-        assert!(!cpu_model().is_empty());
+    fn the_calendar_stands_after_2023() {
         assert!(unix_seconds() > 1_700_000_000);
     }
 

@@ -6,6 +6,7 @@ pub mod awslc;
 pub mod clock;
 pub mod datagrams;
 pub mod heap;
+pub mod machine;
 #[cfg(feature = "ossl")]
 pub mod ossl;
 pub mod tun;

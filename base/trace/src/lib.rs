@@ -18,9 +18,11 @@ pub mod names;
 pub mod output;
 mod packet;
 pub mod primitive;
+pub mod provenance;
 pub mod regular;
 pub mod revealed;
 pub mod traffic;
+pub mod utc;
 
 pub use cost::{
     Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,

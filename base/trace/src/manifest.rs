@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::listing::{RunFile, is_of_a_run};
+use crate::provenance::Provenance;
 
 /// The format written and the only one read.
 pub const FORMAT: u32 = 2;
@@ -26,8 +27,9 @@ pub struct Manifest {
     pub kind: String,
     /// [`FORMAT`].
     pub format: u32,
-    /// The version of keytoll that measured.
-    pub keytoll_version: String,
+    /// Which keytoll measured, told what, when and on what machine: members of this very object.
+    #[serde(flatten)]
+    pub provenance: Provenance,
     /// The title of the scenario.
     pub title: String,
     /// The study that it belongs to.
@@ -35,8 +37,6 @@ pub struct Manifest {
     pub study: Option<String>,
     /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
     pub seed: String,
-    /// What it ran on.
-    pub machine: Machine,
     /// The resolved plan as a scenario file, which repeats the run.
     pub plan: String,
     /// False if the run was interrupted or is still going on.
@@ -50,8 +50,11 @@ pub struct Manifest {
 }
 
 /// The machine of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
+    /// Its name in its network; `null` if it was not noted.
+    #[serde(default)]
+    pub host: Option<String>,
     /// The CPU as it calls itself.
     pub cpu: String,
     /// Kernel name and version.
@@ -62,6 +65,10 @@ pub struct Machine {
     pub ticks_hz: f64,
     /// The frequency a core was seen running at.
     pub core_hz: f64,
+    /// Who sets the frequency of its first CPU, like `performance`; `null` where Linux does not, as in most virtual
+    /// machines, or if it was not noted.
+    #[serde(default)]
+    pub governor: Option<String>,
 }
 
 /// One row: one method over one network.
@@ -167,22 +174,38 @@ fn is_ours(manifest: &serde_json::Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provenance::Load;
+
+    fn provenance() -> Provenance {
+        Provenance {
+            keytoll_commit: Some("1b27e3e".into()),
+            crypto_library: Some("AWS-LC 1".into()),
+            command: Some(vec!["keytoll".into(), "run".into()]),
+            load_at_begin: Some(Load::of([0.5, 0.25, 1.0])),
+            ..Provenance::of("0.1.0", machine())
+        }
+    }
+
+    fn machine() -> Machine {
+        Machine {
+            host: Some("host".into()),
+            cpu: "cpu".into(),
+            kernel: "Linux 6.1".into(),
+            cores: 2,
+            ticks_hz: 2.1e9,
+            core_hz: 3.05e9,
+            governor: Some("performance".into()),
+        }
+    }
 
     fn manifest() -> Manifest {
         Manifest {
             kind: KIND.into(),
             format: FORMAT,
-            keytoll_version: "0.1.0".into(),
+            provenance: provenance(),
             title: "quickstart".into(),
             study: Some("a study".into()),
             seed: u64::MAX.to_string(),
-            machine: Machine {
-                cpu: "cpu".into(),
-                kernel: "Linux 6.1".into(),
-                cores: 2,
-                ticks_hz: 2.1e9,
-                core_hz: 3.05e9,
-            },
             plan: "samples = 30\n".into(),
             complete: true,
             traced: true,
@@ -209,6 +232,24 @@ mod tests {
         manifest().write(&mut bytes).unwrap();
         assert!(bytes.ends_with(b"}\n"));
         assert_eq!(Manifest::read(&bytes[..]).unwrap(), manifest());
+    }
+
+    /// Runs of before there was provenance can be reported, and nobody invents any for them.
+    #[test]
+    fn a_manifest_without_provenance_is_read() {
+        let mut old = serde_json::to_value(manifest()).unwrap();
+        let members = old.as_object_mut().unwrap();
+        let new = ["keytoll_commit", "keytoll_build", "crypto_library", "command", "began_at", "ended_at"];
+        new.into_iter().chain(["load_at_begin", "load_at_end"]).for_each(|name| {
+            members.remove(name).unwrap();
+        });
+        let of_machine = members["machine"].as_object_mut().unwrap();
+        ["host", "governor"].into_iter().for_each(|name| {
+            of_machine.remove(name).unwrap();
+        });
+        let machine = Machine { host: None, governor: None, ..machine() };
+        let wanted = Manifest { provenance: Provenance::of("0.1.0", machine), ..manifest() };
+        assert_eq!(Manifest::read(old.to_string().as_bytes()).unwrap(), wanted);
     }
 
     #[test]
@@ -252,6 +293,6 @@ mod tests {
     fn a_missing_field_is_named() {
         let text = r#"{ "kind": "keytoll run", "format": 2, "title": "t" }"#;
         let error = Manifest::read(text.as_bytes()).unwrap_err();
-        assert!(error.to_string().contains("keytoll_version"), "{error}");
+        assert!(error.to_string().contains("seed"), "{error}");
     }
 }

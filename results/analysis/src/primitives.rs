@@ -156,6 +156,7 @@ pub(crate) mod tests {
                 cores: 2,
                 ticks_hz: 2e9,
                 core_hz: 4e9,
+                ..Machine::default()
             },
             library: "AWS-LC 1".into(),
             timings,

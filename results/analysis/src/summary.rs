@@ -12,6 +12,7 @@ mod traffic;
 use std::collections::BTreeMap;
 
 use keytoll_trace::manifest::{Manifest, ManifestRow};
+use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{Node, Protocol};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,10 @@ pub struct Summary {
     pub seed: String,
     /// False if the run was interrupted, or a row has fewer authentications than planned.
     pub complete: bool,
+    /// Which keytoll measured, told what, when and on what machine, as the run's `manifest.json` has it; absent in what was
+    /// written before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The rows, in the order of the plan.
     pub rows: Vec<SummaryRow>,
     /// Our nodes beside other makers' programs in the same place; absent if there are none.
@@ -319,6 +324,7 @@ pub fn summarise<'a>(
         format: FORMAT,
         title: manifest.title.clone(),
         seed: manifest.seed.clone(),
+        provenance: Some(manifest.provenance.clone()),
         complete: manifest.complete && rows.len() == manifest.rows.len() && rows.iter().all(is_whole),
         beside: beside(&rows),
         rows,

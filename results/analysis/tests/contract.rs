@@ -5,6 +5,7 @@
 use keytoll_analysis::metrics::measure;
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
+use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{Cost, Fact, Fate, Link, Node, Protocol, Record, SampleCost};
 use serde_json::{Map, Value};
 
@@ -62,15 +63,14 @@ fn costs(samples: u32) -> Vec<Cost> {
 }
 
 fn summary(samples: u32) -> Value {
-    let machine = Machine { cpu: "c".into(), kernel: "k".into(), cores: 2, ticks_hz: 2e9, core_hz: 3e9 };
+    let machine = Machine { cpu: "c".into(), cores: 2, ticks_hz: 2e9, core_hz: 3e9, ..Machine::default() };
     let manifest = Manifest {
         kind: KIND.into(),
         format: FORMAT,
-        keytoll_version: "0.1.0".into(),
+        provenance: Provenance { command: Some(vec!["keytoll".into()]), ..Provenance::of("0.1.0", machine) },
         title: "t".into(),
         study: None,
         seed: u64::MAX.to_string(),
-        machine,
         plan: String::new(),
         complete: true,
         traced: true,
@@ -102,7 +102,10 @@ fn has(object: &Map<String, Value>, names: &[&str]) {
 #[test]
 fn every_documented_key_is_there() {
     let summary = summary(2);
-    has(summary.as_object().unwrap(), &["format", "title", "rows"]);
+    has(summary.as_object().unwrap(), &["format", "title", "rows", "provenance"]);
+    let provenance = object(&summary, "provenance");
+    has(provenance, &["keytoll_version", "keytoll_commit", "command", "began_at", "load_at_end", "machine"]);
+    assert!(provenance["command"] == Value::from(vec!["keytoll"]) && provenance["load_at_end"].is_null());
     assert_eq!(
         (&summary["format"], &summary["seed"]),
         (&Value::from(1), &Value::from("18446744073709551615"))

@@ -3,6 +3,7 @@
 use keytoll_analysis::metrics::{Samples, measure};
 use keytoll_analysis::{Findings, RowFindings};
 use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
+use keytoll_trace::provenance::{Load, Provenance};
 use keytoll_trace::{
     Cost, Fact, Fate, Link, Message, Node, OperationCost, Payloads, Protocol, Record, SampleCost,
 };
@@ -43,15 +44,27 @@ fn manifest(rows: Vec<ManifestRow>) -> Manifest {
         cores: 2,
         ticks_hz: 2e9,
         core_hz: 3e9,
+        host: Some("bench".into()),
+        governor: None,
+    };
+    let provenance = Provenance {
+        keytoll_commit: Some("1b27e3e1c1f1aa-dirty".into()),
+        keytoll_build: Some("release".into()),
+        crypto_library: Some("AWS-LC 1".into()),
+        command: Some(["keytoll", "run", "<one>.toml"].map(str::to_owned).to_vec()),
+        began_at: Some("2026-11-22T08:30:00Z".into()),
+        ended_at: Some("2026-11-22T08:30:07Z".into()),
+        load_at_begin: Some(Load::of([0.25, 0.5, 0.75])),
+        load_at_end: Some(Load::of([1.5, 0.75, 0.8])),
+        ..Provenance::of("0.1.0", machine)
     };
     Manifest {
         kind: KIND.into(),
         format: FORMAT,
-        keytoll_version: "0.1.0".into(),
+        provenance,
         title: "example <one>".into(),
         study: None,
         seed: "42".into(),
-        machine,
         plan: "samples = 4\n".into(),
         complete: true,
         traced: true,

@@ -14,7 +14,7 @@ use keytoll_analysis::summary::{Summary, SummaryRow};
 use crate::groups::{Group, groups, label, seed};
 use crate::number::{known, plain, ranged};
 use crate::svg::{Bar, Chart};
-use crate::{terminal, traffic};
+use crate::{provenance, terminal, traffic};
 
 /// Writes the page of a run.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
@@ -65,11 +65,12 @@ pub(crate) fn escaped(text: &str) -> String {
 
 fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = findings.summary.rows.iter().map(|row| row.n).sum();
-    let (seed, version) = (escaped(&seed(&findings.summary)), escaped(&findings.manifest.keytoll_version));
+    let (seed, version) =
+        (escaped(&seed(&findings.summary)), escaped(&findings.manifest.provenance.version()));
     writeln!(
         out,
         "<p>{n} authentications, {seed}, keytoll {version}, {}.</p>",
-        escaped(&findings.manifest.machine.cpu)
+        escaped(&findings.manifest.provenance.machine.cpu)
     )?;
     if !findings.summary.complete {
         writeln!(out, r#"<p class="warning">The run is not complete: this is what was measured of it.</p>"#)?;
@@ -271,18 +272,11 @@ const SPLIT: &str = "network: a datagram that arrived was under way; computation
                      proportion.";
 
 fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
-    let machine = &findings.manifest.machine;
     writeln!(out, "<h2>Machine and plan</h2>")?;
-    let lines = [
-        ("cpu", machine.cpu.clone()),
-        ("logical CPUs", machine.cores.to_string()),
-        ("core frequency, GHz", plain(machine.core_hz / 1e9)),
-        ("cycle counter, GHz", plain(machine.ticks_hz / 1e9)),
-        ("kernel", machine.kernel.clone()),
-        ("keytoll", findings.manifest.keytoll_version.clone()),
-        ("seed", findings.manifest.seed.clone()),
-    ];
-    table(&["what", "value"], lines.into_iter().map(|(what, value)| vec![what.to_owned(), value]), out)?;
+    let provenance = provenance::lines(&findings.manifest.provenance);
+    let seed = ("seed", findings.manifest.seed.clone());
+    let lines = provenance.into_iter().chain([seed]).map(|(what, value)| vec![what.to_owned(), value]);
+    table(&["what", "value"], lines, out)?;
     let plan = escaped(&findings.manifest.plan);
     writeln!(
         out,
@@ -353,6 +347,17 @@ pub(crate) mod tests {
     fn what_the_plan_says_is_text_not_markup() {
         let page = page();
         assert!(page.contains("example &lt;one&gt;") && !page.contains("<one>"));
+    }
+
+    #[test]
+    fn it_says_where_its_figures_come_from() {
+        let page = page();
+        for text in
+            ["0.1.0 (1b27e3e1c1f1-dirty)", "keytoll run &lt;one&gt;.toml", "0.25, 0.50, 0.75", "bench"]
+        {
+            assert!(page.contains(text), "{text}");
+        }
+        assert!(page.contains("<td>governor</td><td>not noted</td>"));
     }
 
     #[test]

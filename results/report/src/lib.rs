@@ -18,6 +18,7 @@ mod number;
 pub mod packets;
 pub mod primitives;
 pub mod profile;
+mod provenance;
 pub mod study;
 pub mod summary;
 mod svg;

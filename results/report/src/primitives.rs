@@ -137,6 +137,7 @@ mod tests {
                 cores: 2,
                 ticks_hz: 2e9,
                 core_hz: 4e9,
+                ..Machine::default()
             },
             library: "AWS-LC 1.57.0".into(),
             primitives: vec![short, cost("groups", "agree", "x25519", 16_100.0), hash],

@@ -8,7 +8,7 @@ use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Memory, Summary, Summa
 use crate::groups::{Group, groups, label, seed, shared, short_label};
 use crate::layout::{Head, Line, fitted, table, wrapped};
 use crate::number::{known, plain, ranged};
-use crate::traffic;
+use crate::{provenance, traffic};
 
 /// No line is longer, however wide the screen is.
 pub const WIDTH_MAX: usize = 100;
@@ -247,7 +247,9 @@ pub(crate) fn discards(row: &SummaryRow) -> Option<String> {
 
 fn footnotes(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
-    notes(summary).iter().try_for_each(|note| wrapped(note, width, out))
+    let captured = !summary.rows.is_empty() && summary.rows.iter().all(|row| row.world == CAPTURED);
+    let measured = summary.provenance.as_ref().filter(|_| !captured).map(provenance::sentence);
+    notes(summary).iter().chain(&measured).try_for_each(|note| wrapped(note, width, out))
 }
 
 /// Whether anything is known of what it cost; of what was captured nothing is.

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keytoll_capture::keys;
-use keytoll_native::clock;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::listing::{self, MANIFEST};
-use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
+use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
 use keytoll_trace::output;
 
 use crate::keeper::Files;
+use crate::provenance::{self, Program};
 use crate::row::RowEnd;
 use crate::run::{Keepers, RunError};
 pub use place::PlaceError;
@@ -111,7 +111,7 @@ impl Directory {
     /// When the manifest cannot be written.
     pub fn complete(&self) -> Result<(), RunError> {
         self.lock().complete = true;
-        self.write_manifest()
+        self.end_manifest()
     }
 
     /// Keeps what is known of a run that is not complete: whoever measures it reads that from its manifest.
@@ -119,6 +119,11 @@ impl Directory {
     /// # Errors
     /// When the manifest cannot be written.
     pub fn incomplete(&self) -> Result<(), RunError> {
+        self.end_manifest()
+    }
+
+    fn end_manifest(&self) -> Result<(), RunError> {
+        provenance::end(&mut self.lock().provenance);
         self.write_manifest()
     }
 
@@ -266,33 +271,20 @@ fn smoothing(end: RowEnd) -> String {
     )
 }
 
-/// The table of contents of a plan that is about to run.
-pub fn manifest(plan: &Plan) -> Manifest {
+/// The table of contents of a plan that this program is about to run.
+pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
     Manifest {
         kind: KIND.to_owned(),
         format: FORMAT,
-        keytoll_version: env!("CARGO_PKG_VERSION").to_owned(),
+        provenance: program.running(plan),
         title: plan.title.clone(),
         study: plan.study.clone(),
         seed: plan.seed.to_string(),
-        machine: machine(),
         plan: plan.to_toml(),
         complete: false,
         traced: true,
         files: Vec::new(),
         rows: plan.rows.iter().enumerate().map(|(index, row)| manifest_row(plan, index, row)).collect(),
-    }
-}
-
-/// The machine this runs on.
-pub fn machine() -> Machine {
-    Machine {
-        cpu: clock::cpu_model(),
-        kernel: clock::kernel(),
-        cores: std::thread::available_parallelism()
-            .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
-        ticks_hz: clock::ticks_hz(),
-        core_hz: clock::core_hz(),
     }
 }
 
@@ -317,6 +309,9 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
 
 #[cfg(test)]
 mod tests {
+    use keytoll_trace::manifest::Machine;
+    use keytoll_trace::provenance::Provenance;
+
     use super::*;
 
     /// A run of no rows and two files.
@@ -324,11 +319,10 @@ mod tests {
         let manifest = Manifest {
             kind: KIND.to_owned(),
             format: FORMAT,
-            keytoll_version: String::new(),
+            provenance: Provenance::of("", Machine::default()),
             title: String::new(),
             study: None,
             seed: String::new(),
-            machine: machine(),
             plan: String::new(),
             complete: false,
             traced: true,

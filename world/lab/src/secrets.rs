@@ -9,7 +9,7 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 
 use crate::row::row_seed;
-use crate::{Captures, Credentials, Directory, Memory, Row, Stop, build, eap, manifest, run};
+use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, build, eap, manifest, run};
 
 /// Every way to write a secret down that a careless line of code has.
 fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
@@ -66,7 +66,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 fn no_file_of_a_run_shows_a_secret() {
     let plan = plan();
     let path = std::env::temp_dir().join(format!("keytoll-secrets-{}", std::process::id()));
-    let directory = Directory::create(&path.join("run"), manifest(&plan), false).expect("a fresh directory");
+    let directory = Directory::create(&path.join("run"), manifest(&plan, &Program::default()), false)
+        .expect("a fresh directory");
     let captures = Captures::new(&directory, &plan, directory.path(), u32::MAX).expect("it can be written");
     run(&plan, 1, &captures, &|| {}, &AtomicBool::new(false)).expect("it runs");
     directory.complete().expect("it can be written");

@@ -4,7 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use keytoll_lab::{Credentials, Directory, Keeper, Memory, PlaceError, Row, RunError, Stop, manifest, run};
+use keytoll_lab::{
+    Credentials, Directory, Keeper, Memory, PlaceError, Program, Row, RunError, Stop, manifest, run,
+};
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Source};
@@ -98,7 +100,7 @@ fn every_builtin_scenario_runs() {
     {
         let plan = plan(name, &["samples=2", crypto]);
         let directory = Scratch::new(name);
-        let keepers = Directory::create(&directory.0, manifest(&plan), false).unwrap();
+        let keepers = Directory::create(&directory.0, manifest(&plan, &Program::default()), false).unwrap();
         let ends = run(&plan, 2, &keepers, &|| {}, &AtomicBool::new(false)).unwrap();
         assert!(ends.iter().all(|end| end.is_some_and(|end| end.samples == 2)), "{name}: {ends:?}");
     }
@@ -117,7 +119,7 @@ fn traces_do_not_depend_on_threads_or_on_when_they_were_made() {
 /// The trace of every row, as it lies on disk.
 fn traces(plan: &Plan, threads: usize, name: &str) -> Vec<Vec<u8>> {
     let directory = Scratch::new(name);
-    let keepers = Directory::create(&directory.0, manifest(plan), false).unwrap();
+    let keepers = Directory::create(&directory.0, manifest(plan, &Program::default()), false).unwrap();
     run(plan, threads, &keepers, &|| {}, &AtomicBool::new(false)).unwrap();
     let file = |index| std::fs::read(keepers.path().join(format!("trace/{index:03}.trace"))).unwrap();
     (0..plan.rows.len()).map(file).collect()
@@ -133,7 +135,7 @@ fn another_seed_leaves_another_trace() {
 fn a_stopped_run_keeps_what_it_measured() {
     let plan = plan("quickstart", &["samples=1000", "crypto=null"]);
     let directory = Scratch::new("stopped");
-    let keepers = Directory::create(&directory.0, manifest(&plan), false).unwrap();
+    let keepers = Directory::create(&directory.0, manifest(&plan, &Program::default()), false).unwrap();
     let (stop, seen) = (AtomicBool::new(false), std::sync::atomic::AtomicU32::new(0));
     let progress = || {
         if seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 10 {
@@ -188,7 +190,7 @@ fn a_directory_with_something_else_in_it_is_left_alone() {
     let directory = Scratch::new("occupied");
     std::fs::create_dir_all(&directory.0).unwrap();
     std::fs::write(directory.0.join("thesis.tex"), "years of work").unwrap();
-    let manifest = || manifest(&plan("quickstart", &[]));
+    let manifest = || manifest(&plan("quickstart", &[]), &Program::default());
     let error = Directory::create(&directory.0, manifest(), true).unwrap_err();
     assert!(matches!(error, RunError::Place(PlaceError::Occupied { .. })), "{error}");
     assert!(directory.0.join("thesis.tex").exists());
@@ -198,7 +200,7 @@ fn a_directory_with_something_else_in_it_is_left_alone() {
 fn an_algorithm_that_is_not_there_is_one_sentence() {
     let plan = plan("quickstart", &["suites=[\"aes128gcm16-prfsha256-x448\"]", "samples=1"]);
     let directory = Scratch::new("x448");
-    let keepers = Directory::create(&directory.0, manifest(&plan), false).unwrap();
+    let keepers = Directory::create(&directory.0, manifest(&plan, &Program::default()), false).unwrap();
     let error = run(&plan, 1, &keepers, &|| {}, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(error.to_string(), "row ikev2-psk asks for x448, which this build cannot compute");
 }
@@ -207,7 +209,7 @@ fn an_algorithm_that_is_not_there_is_one_sentence() {
 fn a_run_that_measured_nothing_leaves_nothing_and_another_what_it_has() {
     let plan = plan("lossy", &["samples=2", "crypto=null"]);
     let directory = Scratch::new("given-up");
-    let begin = || Directory::create(&directory.0, manifest(&plan), false).unwrap();
+    let begin = || Directory::create(&directory.0, manifest(&plan, &Program::default()), false).unwrap();
     let nothing = begin();
     let path = nothing.path().to_owned();
     assert!(path.exists() && nothing.give_up().is_none() && !path.exists());

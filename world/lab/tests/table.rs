@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keytoll_lab::{Directory, RunError, Stop, machine, manifest, run};
+use keytoll_lab::{Directory, Program, RunError, Stop, machine, manifest, run};
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::cost_table::{CostTable, OperationPrice};
@@ -73,7 +73,7 @@ fn plan(costs: &Path, more: &str) -> Plan {
 }
 
 fn go(plan: &Plan, threads: usize, out: &Path) -> Result<(), RunError> {
-    let directory = Directory::create(out, manifest(plan), false)?;
+    let directory = Directory::create(out, manifest(plan, &Program::default()), false)?;
     run(plan, threads, &directory, &|| (), &Stop::new(false))?;
     directory.publish().map(|_| ())
 }

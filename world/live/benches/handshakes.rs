@@ -34,7 +34,7 @@ use keytoll_hosts::{Gateway, GatewayConfig, Host};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
-use keytoll_native::clock;
+use keytoll_native::{clock, machine};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 18));
@@ -47,7 +47,7 @@ fn main() {
     // `cargo test --all-targets` only tries whether it runs.
     let usual = if std::env::args().any(|argument| argument == "--bench") { 4000 } else { 50 };
     let count = std::env::var("KEYTOLL_HANDSHAKES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    println!("{}, {}", clock::cpu_model(), clock::kernel());
+    println!("{}, {}", machine::cpu_model(), machine::kernel());
     println!("{count} handshakes a round, {ROUNDS} rounds, the best; the gateway's thread\n");
     let [cpu, user, system, own, seen, agree] = ["CPU", "user", "system", "a core's", "seen", "key exchange"];
     println!("{:36}{cpu:>12}{user:>10}{system:>10}{own:>14}{seen:>12}{agree:>16}", "");

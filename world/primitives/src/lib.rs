@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn machine() -> Machine {
-        Machine { cpu: "test".into(), kernel: "test".into(), cores: 1, ticks_hz: 1e9, core_hz: 1e9 }
+        Machine { cpu: "test".into(), cores: 1, ticks_hz: 1e9, core_hz: 1e9, ..Machine::default() }
     }
 
     /// Every primitive of the catalogue runs, is counted, and takes time.

@@ -28,7 +28,7 @@ use std::sync::PoisonError;
 
 use keytoll_crypto::{Metered, Null, Real};
 use keytoll_engine::algorithm::KeyKind;
-use keytoll_native::clock;
+use keytoll_native::{clock, machine};
 
 use cases::Case;
 use figures::{Spread, repetitions};
@@ -43,7 +43,7 @@ const CASES: [Case; 3] = [
 ];
 
 fn main() {
-    println!("{}; microseconds, initiator and responder together\n", clock::cpu_model());
+    println!("{}; microseconds, initiator and responder together\n", machine::cpu_model());
     println!("{:42}{:>27}{:>30}", "", "min      median      max", "");
     for case in &CASES {
         measure(case);

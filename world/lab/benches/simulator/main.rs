@@ -15,14 +15,14 @@ mod memory;
 mod pair;
 mod throughput;
 
-use keytoll_native::{clock, heap};
+use keytoll_native::{heap, machine};
 
 #[global_allocator]
 static HEAP: heap::TaggedHeap = heap::TaggedHeap;
 
 fn main() {
     heap::install_crypto_heap().expect("main has called nothing yet");
-    println!("{}; one thread, counting allocator as in the product\n", clock::cpu_model());
+    println!("{}; one thread, counting allocator as in the product\n", machine::cpu_model());
     throughput::table();
     memory::of_a_long_run();
     memory::of_idle_sas();

@@ -191,6 +191,7 @@ mod tests {
             title: "t".into(),
             seed: "1".into(),
             complete: true,
+            provenance: None,
             rows: Vec::new(),
             beside: Vec::new(),
         }

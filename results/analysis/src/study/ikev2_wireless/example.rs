@@ -18,6 +18,7 @@ pub(super) fn summary(cells: &[Cell]) -> Summary {
         title: "made up".into(),
         seed: "1".into(),
         complete: true,
+        provenance: None,
         beside: Vec::new(),
         rows: rows.collect(),
     }

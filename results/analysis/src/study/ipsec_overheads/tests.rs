@@ -11,7 +11,15 @@ use crate::summary::{FORMAT, Summary};
 
 fn summary() -> Summary {
     let (title, seed) = ("test".to_owned(), "1".to_owned());
-    Summary { format: FORMAT, title, seed, complete: true, rows: Vec::new(), beside: Vec::new() }
+    Summary {
+        format: FORMAT,
+        title,
+        seed,
+        complete: true,
+        provenance: None,
+        rows: Vec::new(),
+        beside: Vec::new(),
+    }
 }
 
 fn mean(mean: f64) -> Estimate {

@@ -1,0 +1,82 @@
+//! Tells the program which commit it is built from, if its sources lie in a repository of their own; a tarball has none, and
+//! neither has a machine without git. Only this crate is built again when that changes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the program is made of besides its crates.
+const FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "scenarios"];
+
+/// Where its crates are.
+const CRATES: [&str; 5] = ["apps", "base", "protocols", "results", "world"];
+
+/// What of a crate is in the program; its tests are not.
+const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
+
+fn main() {
+    let crate_root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
+    let root = Path::new(&crate_root).join("../..");
+    let sources = sources(&root);
+    for source in &sources {
+        println!("cargo::rerun-if-changed={}", root.join(source).display());
+    }
+    let profile = std::env::var("PROFILE").expect("cargo says which profile it builds");
+    println!("cargo::rustc-env=KEYTOLL_BUILD={profile}");
+    let repository = Repository(root);
+    if let Some(commit) = repository.commit(&sources) {
+        println!("cargo::rustc-env=KEYTOLL_COMMIT={commit}");
+        for file in repository.heads() {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
+}
+
+/// Everything that the program is made of, relative to the root. A change there, and nowhere else, makes a commit `-dirty`.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut sources: Vec<PathBuf> = FILES.map(PathBuf::from).to_vec();
+    for group in CRATES {
+        let entries = std::fs::read_dir(root.join(group)).into_iter().flatten().flatten();
+        let of_crate = |name| PARTS.map(|part| Path::new(group).join(&name).join(part));
+        sources.extend(entries.flat_map(|entry| of_crate(entry.file_name())));
+    }
+    sources.retain(|source| root.join(source).exists());
+    sources.sort();
+    sources
+}
+
+/// The directory that would be the root of one.
+struct Repository(PathBuf);
+
+impl Repository {
+    /// The commit, with `-dirty` behind it if a source is not as it is there. None if somebody else's repository is around us.
+    fn commit(&self, sources: &[PathBuf]) -> Option<String> {
+        let root = PathBuf::from(self.git(&["rev-parse", "--show-toplevel"])?);
+        let is_ours = root.canonicalize().ok()? == self.0.canonicalize().ok()?;
+        let commit = self.git(&["rev-parse", "HEAD"]).filter(|_| is_ours)?;
+        let mut status = vec!["status", "--porcelain", "--untracked-files=no", "--"];
+        status.extend(sources.iter().filter_map(|source| source.to_str()));
+        let is_clean = self.git(&status)?.is_empty();
+        Some(if is_clean { commit } else { format!("{commit}-dirty") })
+    }
+
+    /// What changes when another commit is the current one: HEAD, which names a branch, and the branch, which is a file or a
+    /// line in another. A file that is not there would make cargo build again and again; the folder in which it will appear does not.
+    fn heads(&self) -> Vec<PathBuf> {
+        let path = |name: &str| Some(self.0.join(self.git(&["rev-parse", "--git-path", name])?));
+        let branch = self.git(&["symbolic-ref", "--quiet", "HEAD"]).and_then(|branch| path(&branch));
+        let branch = branch.map(|file| if file.exists() { file } else { file.with_file_name("") });
+        let heads = [path("HEAD"), path("packed-refs"), branch];
+        heads.into_iter().flatten().filter(|path| path.exists()).collect()
+    }
+
+    /// What git says here, whatever repository a hook that called us is about. It must not write: its index would change.
+    fn git(&self, arguments: &[&str]) -> Option<String> {
+        let mut git = Command::new("git");
+        git.arg("--no-optional-locks").args(arguments).current_dir(&self.0);
+        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            git.env_remove(variable);
+        }
+        let output = git.output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    }
+}

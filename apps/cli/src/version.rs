@@ -1,0 +1,36 @@
+//! Which keytoll this is: what `keytoll --version` prints, and what a run notes of the program that measured.
+
+use std::sync::LazyLock;
+
+use keytoll_lab::{Program, libraries};
+use keytoll_trace::provenance::shortened;
+
+/// The commit of the sources, if they were built in their repository; `build.rs` asks.
+const COMMIT: Option<&str> = option_env!("KEYTOLL_COMMIT");
+
+/// `release` or `debug`, which is not cargo's word for the profile but for whether it optimizes.
+const BUILD: &str = env!("KEYTOLL_BUILD");
+
+/// This program as it was called.
+pub(crate) fn program() -> Program {
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    Program { commit: COMMIT.map(str::to_owned), build: BUILD.to_owned(), command }
+}
+
+/// The version and the commit, like `0.1.0 (1b27e3e1c1f1, release build)`.
+pub(crate) fn short() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let commit = COMMIT.map_or_else(|| "built outside its repository".to_owned(), shortened);
+        format!("{} ({commit}, {BUILD} build)", env!("CARGO_PKG_VERSION"))
+    });
+    &TEXT
+}
+
+/// The same, and the crypto libraries in this build.
+pub(crate) fn long() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let libraries = libraries().into_iter().map(|library| format!("\n{library}"));
+        std::iter::once(short().to_owned()).chain(libraries).collect()
+    });
+    &TEXT
+}
