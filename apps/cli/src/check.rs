@@ -8,7 +8,8 @@ use keytoll_scenario::catalogue::networks;
 use keytoll_scenario::plan::{Network, RowPlan};
 use keytoll_scenario::quantity::duration;
 use miette::Report;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::args::CheckArgs;
 use crate::{live, screen};
@@ -21,7 +22,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Report> {
     }
     let plan = args.scenario.plan()?;
     if args.json {
-        screen::print_json(&object(&plan))?;
+        screen::print_json(&Checked::from(&plan))?;
     } else {
         screen::print(&text(&plan))?;
     }
@@ -103,30 +104,77 @@ fn cpus(plan: &Plan) -> String {
     screen::table(&lines.collect::<Vec<_>>())
 }
 
-fn object(plan: &Plan) -> Value {
-    let cpus = plan.cpus.iter().map(|(node, cpu)| (node.name(), cpu.name.as_str()));
-    json!({
-        "title": plan.title,
-        "seed": plan.seed.to_string(),
-        "samples": plan.samples,
-        "authentications": plan.authentications(),
-        "crypto": plan.crypto.name(),
-        "exponents": plan.exponents.name(),
-        "world": plan.world.name(),
-        "cpus": cpus.collect::<BTreeMap<_, _>>(),
-        "rows": plan.rows.iter().map(row_object).collect::<Vec<_>>(),
-        "plan": plan.to_toml(),
-    })
+/// What a scenario would run. Fields are only ever added.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Checked<'a> {
+    /// The title of the scenario.
+    title: &'a str,
+    /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
+    seed: String,
+    /// Authentications of each row.
+    samples: u32,
+    /// Authentications in all.
+    authentications: u64,
+    /// `real`, `openssl`, `null` or `table`.
+    crypto: &'static str,
+    /// Private exponents of MODP groups: `short` or `full`.
+    exponents: &'static str,
+    /// `sim` or `live`.
+    world: &'static str,
+    /// The CPU profile of each node.
+    cpus: BTreeMap<&'static str, &'a str>,
+    /// In the order in which they would run.
+    rows: Vec<CheckedRow<'a>>,
+    /// The resolved plan: a scenario file in which nothing is left to defaults.
+    plan: String,
 }
 
-fn row_object(row: &RowPlan) -> Value {
-    json!({
-        "method": row.method.name(),
-        "variant": row.variant,
-        "network": row.network.name,
-        "topology": row.topology.name(),
-        "ike_suites": names(&row.ike_suites),
-        "esp_suites": names(&row.esp_suites),
-        "standing": row.standing().mark(),
-    })
+/// One method over one network.
+#[derive(Serialize, JsonSchema)]
+struct CheckedRow<'a> {
+    /// The method's name in the catalogue.
+    method: &'static str,
+    /// What differs from the method's default.
+    variant: &'a str,
+    /// The network's name.
+    network: &'a str,
+    /// The topology's name.
+    topology: &'static str,
+    /// The suites offered for IKE SAs.
+    ike_suites: Vec<String>,
+    /// The suites offered for traffic.
+    esp_suites: Vec<String>,
+    /// The standing of its worst algorithm: empty, `weak` or `broken`.
+    standing: &'static str,
+}
+
+impl<'a> From<&'a Plan> for Checked<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self {
+            title: &plan.title,
+            seed: plan.seed.to_string(),
+            samples: plan.samples,
+            authentications: plan.authentications(),
+            crypto: plan.crypto.name(),
+            exponents: plan.exponents.name(),
+            world: plan.world.name(),
+            cpus: plan.cpus.iter().map(|(node, cpu)| (node.name(), cpu.name.as_str())).collect(),
+            rows: plan.rows.iter().map(CheckedRow::from).collect(),
+            plan: plan.to_toml(),
+        }
+    }
+}
+
+impl<'a> From<&'a RowPlan> for CheckedRow<'a> {
+    fn from(row: &'a RowPlan) -> Self {
+        Self {
+            method: row.method.name(),
+            variant: &row.variant,
+            network: &row.network.name,
+            topology: row.topology.name(),
+            ike_suites: names(&row.ike_suites),
+            esp_suites: names(&row.esp_suites),
+            standing: row.standing().mark(),
+        }
+    }
 }

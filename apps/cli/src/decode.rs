@@ -1,6 +1,6 @@
 //! `keytoll decode`: a capture as ladders, one for each conversation.
 
-mod json;
+pub(crate) mod json;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -25,7 +25,7 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
     let chosen = chosen(&decoded, &args.conversations)?;
     if args.json {
-        print_json(&json::Document { decoded: &decoded, chosen: &chosen })?;
+        print_json(&json::Document::of(&decoded, &chosen))?;
     } else if args.list {
         print(&list(&chosen))?;
     } else {

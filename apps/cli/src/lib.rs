@@ -19,6 +19,7 @@ mod printable;
 mod profile;
 mod report;
 mod run;
+mod schema;
 mod screen;
 mod version;
 
@@ -49,6 +50,7 @@ pub fn main() -> ExitCode {
         Verb::Connect(args) => live::connect(&args, cli.color),
         Verb::Check(args) => check::check(&args),
         Verb::List(args) => list::list(&args),
+        Verb::Schema(args) => schema::schema(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),

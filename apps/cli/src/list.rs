@@ -1,17 +1,21 @@
 //! `keytoll list`: the catalogue, with the source of every entry.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::catalogue::{Entry, List};
 use miette::Report;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::args::ListArgs;
+use crate::schema::{Published, SCHEMAS};
 use crate::screen;
 
-/// The list that is not the catalogue's.
+/// The lists that are not the catalogue's.
 pub(crate) const STUDIES_LIST: &str = "studies";
+pub(crate) const SCHEMAS_LIST: &str = "schemas";
 
 /// Wider lists put their sources on lines of their own.
 const WIDTH_MAX: usize = 110;
@@ -21,8 +25,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
     let asked = |(list, _): &(&str, _)| args.list.as_deref().is_none_or(|name| name == *list);
     let lists = lists().filter(asked);
     if args.json {
-        let lists = lists.map(|(name, entries)| (name.to_owned(), entries().iter().map(object).collect()));
-        screen::print_json(&Value::Object(lists.collect::<Map<_, Value>>()))?;
+        let lists = lists.map(|(name, entries)| (name, entries().into_iter().map(Listed::from).collect()));
+        screen::print_json(&Lists(lists.collect()))?;
     } else {
         let lists = lists.map(|(name, entries)| format!("{name}\n{}", text(&entries())));
         screen::print(&lists.collect::<Vec<_>>().join("\n"))?;
@@ -33,11 +37,17 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
 /// The name of a list and what is in it.
 type Named = (&'static str, Box<dyn Fn() -> Vec<Entry>>);
 
-/// Those of the catalogue, and the studies.
+/// Those of the catalogue, the studies, and the schemas.
 fn lists() -> impl Iterator<Item = Named> {
     let of_catalogue = |list: List| -> Named { (list.name(), Box::new(move || list.entries())) };
     let studies: Named = (STUDIES_LIST, Box::new(|| STUDIES.iter().map(entry).collect()));
-    List::ALL.into_iter().map(of_catalogue).chain([studies])
+    let schemas: Named = (SCHEMAS_LIST, Box::new(|| SCHEMAS.iter().map(of_schema).collect()));
+    List::ALL.into_iter().map(of_catalogue).chain([studies, schemas])
+}
+
+fn of_schema(schema: &Published) -> Entry {
+    let (name, summary) = (schema.name.to_owned(), schema.about.to_owned());
+    Entry { name, summary, source: schema.printed_by.to_owned(), standing: "" }
 }
 
 fn entry(study: &Study) -> Entry {
@@ -45,13 +55,27 @@ fn entry(study: &Study) -> Entry {
     Entry { name, summary, source: study.source.to_owned(), standing: "" }
 }
 
-fn object(entry: &Entry) -> Value {
-    json!({
-        "name": entry.name,
-        "summary": entry.summary,
-        "source": entry.source,
-        "standing": entry.standing,
-    })
+/// What scenarios, and some verbs, can name: each list by its name. Fields are only ever added.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Lists(BTreeMap<&'static str, Vec<Listed>>);
+
+/// One name.
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// The name.
+    name: String,
+    /// What it is.
+    summary: String,
+    /// Where it is from.
+    source: String,
+    /// `weak` or `broken`; of a network, how well its numbers are founded; empty if there is nothing to say.
+    standing: &'static str,
+}
+
+impl From<Entry> for Listed {
+    fn from(Entry { name, summary, source, standing }: Entry) -> Self {
+        Self { name, summary, source, standing }
+    }
 }
 
 fn text(entries: &[Entry]) -> String {

@@ -11,6 +11,7 @@ mod books;
 mod connect;
 mod control;
 mod describe;
+mod document;
 mod happening;
 mod log;
 mod node;
@@ -25,7 +26,8 @@ use std::process::ExitCode;
 use keytoll_scenario::node::Role;
 use miette::Report;
 
-pub(crate) use describe::describe;
+pub(crate) use describe::{Described, describe};
+pub(crate) use document::Document as Connected;
 
 use crate::args::{Color, ConnectArgs, ServeArgs};
 

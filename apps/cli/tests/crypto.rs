@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::schema;
+
 fn keytoll(line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_keytoll")).args(line.split(' ')).output().unwrap()
 }
@@ -13,7 +15,7 @@ fn keytoll(line: &str) -> Output {
 fn json(line: &str) -> Value {
     let Output { status, stdout, stderr } = keytoll(line);
     assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&stderr));
-    serde_json::from_slice(&stdout).unwrap()
+    schema::read(if line.contains("--table") { "table" } else { "crypto" }, stdout)
 }
 
 fn refusal(line: &str) -> String {
@@ -79,7 +81,7 @@ fn a_calibration_prices_every_operation() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-    let table: Value = serde_json::from_str(&text).unwrap();
+    let table = schema::read("costs", text);
     assert_eq!(table["kind"], "keytoll cost table");
     let has = |operation: &str, algorithm: &str| {
         let costs = table["costs"].as_array().unwrap();

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::schema;
+
 /// A run that takes no time.
 const QUICK: &str =
     "run quickstart --crypto null --samples 3 --set networks=loopback --set methods=ikev2-psk";
@@ -53,7 +55,7 @@ impl Scratch {
     }
 
     fn json(&self, file: &str) -> Value {
-        serde_json::from_slice(&fs::read(self.0.join(file)).unwrap()).unwrap()
+        schema::file(&self.0.join(file))
     }
 
     /// Everything in it: contents of files, targets of links.

@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::schema;
+
 pub(crate) const CAPTURES: &str = "world/capture/tests/captures";
 
 /// Runs `keytoll` in the root of the repository.
@@ -28,7 +30,7 @@ fn stdout(line: &str) -> (String, i32) {
 
 pub(crate) fn json(line: &str) -> Value {
     let (text, _) = stdout(line);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}: {text}"))
+    schema::read(if line.starts_with("decode ") { "decode" } else { "summary" }, text)
 }
 
 #[test]

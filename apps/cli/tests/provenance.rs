@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::schema;
+
 /// A directory that is removed in the end.
 struct Scratch(PathBuf);
 
@@ -28,7 +30,7 @@ impl Scratch {
     }
 
     fn json(&self, file: &str) -> Value {
-        serde_json::from_slice(&fs::read(self.0.join(file)).unwrap()).unwrap()
+        schema::file(&self.0.join(file))
     }
 }
 

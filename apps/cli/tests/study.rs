@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::schema;
+
 fn keytoll(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).output().unwrap()
 }
@@ -33,7 +35,7 @@ impl Runs {
     fn json(&self, arguments: &[&str]) -> Value {
         let Output { status, stdout, stderr } = self.study(&[arguments, &["--json"]].concat());
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-        serde_json::from_slice(&stdout).unwrap()
+        schema::read("study", stdout)
     }
 
     fn file(&self, name: &str) -> String {
@@ -95,7 +97,7 @@ fn a_study_leaves_what_it_prints_and_can_be_reported_again() {
     let runs = Runs::new("files");
     let shown = runs.study(&["--crypto", "null"]);
     assert!(shown.status.success());
-    let account: Value = serde_json::from_str(&runs.file("study.json")).unwrap();
+    let account = schema::read("study", runs.file("study.json"));
     assert_eq!((&account["study"], &account["complete"]), (&"ikev2-wireless".into(), &true.into()));
     assert!(runs.file("report.html").contains("Figure 10"));
     let again = keytoll(&["report", &runs.out()]);
@@ -148,7 +150,7 @@ fn a_study_keeps_what_it_measures_besides_its_run() {
     let Output { status, stdout, stderr } =
         keytoll(&["study", "ipsec-overheads", "--samples", "2", "--out", out, "--json"]);
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-    let account: Value = serde_json::from_slice(&stdout).unwrap();
+    let account = schema::read("study", stdout);
     let first = &account["tables"][0];
     let signature =
         first["lines"].as_array().unwrap().iter().find(|line| line["label"] == "P1 Signature gen.");
@@ -157,9 +159,9 @@ fn a_study_keeps_what_it_measures_besides_its_run() {
     assert_eq!((&cells[0]["basis"], &cells[1]["value"]), (&"measured".into(), &78.82.into()));
     let decided = |finding: &Value| finding["verdict"] != "cannot_be_judged";
     assert!(account["findings"].as_array().unwrap().iter().all(decided), "{account:#}");
-    let supplement: Value = serde_json::from_str(&runs.file("supplement.json")).unwrap();
+    let supplement = schema::read("supplement", runs.file("supplement.json"));
     assert_eq!(supplement["profiles"].as_array().unwrap().len(), 4, "one for each method");
     assert!(keytoll(&["report", out]).status.success());
-    let again: Value = serde_json::from_str(&runs.file("study.json")).unwrap();
+    let again = schema::read("study", runs.file("study.json"));
     assert_eq!(again["tables"][0], account["tables"][0]);
 }

@@ -5,6 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::schema;
+
 /// Runs `keytoll` in the root of the repository, where the scenarios are.
 fn keytoll(arguments: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -60,7 +62,7 @@ fn list_shows_the_catalogue() {
 fn list_gives_json_for_every_list() {
     let Output { stdout, status, .. } = keytoll(&["list", "--json"]);
     assert!(status.success());
-    let lists: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let lists = schema::read("list", stdout);
     let names = lists.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>();
     assert_eq!(
         names,
@@ -71,6 +73,7 @@ fn list_gives_json_for_every_list() {
             "methods",
             "networks",
             "scenarios",
+            "schemas",
             "signatures",
             "studies",
             "suites",
@@ -94,7 +97,7 @@ fn check_shows_what_would_run() {
 #[test]
 fn check_gives_json_whose_plan_is_a_scenario() {
     let first = keytoll(&["check", "lossy", "--json", "--seed", "18446744073709551615"]).stdout;
-    let report: serde_json::Value = serde_json::from_slice(&first).unwrap();
+    let report = schema::read("check", &first);
     assert_eq!(report["authentications"], 400);
     assert_eq!(report["rows"].as_array().unwrap().len(), 4);
     let file = File::new("resolved.toml", report["plan"].as_str().unwrap());
@@ -145,6 +148,7 @@ fn every_verb_explains_itself() {
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
+        "keytoll schema --help",
         "keytoll crypto --help",
         "keytoll completions --help",
     ]));
@@ -152,7 +156,7 @@ fn every_verb_explains_itself() {
 
 #[test]
 fn the_examples_in_the_help_work() {
-    for verb in ["check", "list", "completions"] {
+    for verb in ["check", "list", "schema", "completions"] {
         let help = String::from_utf8(keytoll(&[verb, "--help"]).stdout).unwrap();
         let example = help.lines().find_map(|line| line.trim().strip_prefix("keytoll ")).unwrap();
         let output = keytoll(&example.split(' ').collect::<Vec<_>>());
@@ -192,7 +196,7 @@ fn a_profile_names_the_operations_and_agrees_with_its_json() {
         assert!(table.contains(words), "no {words} in\n{table}");
     }
     let Output { stdout, .. } = keytoll(&[&arguments[..], &["--json", "--node", "ue"]].concat());
-    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let json = schema::read("profile", stdout);
     assert_eq!((&json["node"], &json["columns"][0]["mark"]), (&"ue".into(), &"weak".into()));
     assert_eq!(json["lines"][0]["cells"][0]["algorithm"], "modp1024");
     assert_eq!(json["columns"][0]["nodes"][1]["total_ms"]["n"], 2);
@@ -208,7 +212,7 @@ fn a_packet_is_profiled_stage_by_stage() {
         assert!(table.contains(words), "no {words} in\n{table}");
     }
     let Output { stdout, .. } = keytoll(&[&arguments[..], &["--json"]].concat());
-    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let json = schema::read("packets", stdout);
     assert_eq!((&json["packet_bytes"], &json["native_us"]["n"]), (&736.into(), &3.into()));
 }
 

@@ -16,6 +16,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 
+use crate::schema;
+
 const KEYTOLL: &str = env!("CARGO_BIN_EXE_keytoll");
 /// How long anything may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -37,7 +39,7 @@ impl Out {
     }
 
     fn summary(&self) -> Value {
-        serde_json::from_slice(&fs::read(self.0.join("run/summary.json")).unwrap()).unwrap()
+        schema::file(&self.0.join("run/summary.json"))
     }
 }
 

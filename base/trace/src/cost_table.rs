@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Machine;
@@ -15,11 +16,11 @@ pub const FORMAT: u32 = 1;
 const KIND: &str = "keytoll cost table";
 
 /// The costs of a machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostTable {
     /// Always the same words.
     pub kind: String,
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The version of keytoll that measured.
     pub keytoll_version: String,
@@ -36,7 +37,7 @@ pub struct CostTable {
 }
 
 /// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationPrice {
     /// The operation as the meter calls it.
     pub operation: String,

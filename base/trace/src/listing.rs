@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::regular;
@@ -24,7 +25,7 @@ pub const SUPPLEMENT: &str = "supplement.json";
 const FOLDERS: [(&str, &str); 3] = [("trace", ".trace"), ("costs", ".costs"), ("capture", ".pcapng")];
 
 /// A file as it was when keytoll had written it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFile {
     /// Relative to the run directory.
     pub path: String,

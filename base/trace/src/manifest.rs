@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::listing::{RunFile, is_of_a_run};
@@ -21,11 +22,11 @@ const BYTES_MAX: u64 = 1 << 28;
 pub const KIND: &str = "keytoll run";
 
 /// The table of contents of a run directory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// [`KIND`].
+    /// What every manifest of keytoll says it is.
     pub kind: String,
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// Which keytoll measured, told what, when and on what machine: members of this very object.
     #[serde(flatten)]
@@ -50,7 +51,7 @@ pub struct Manifest {
 }
 
 /// The machine of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Its name in its network; `null` if it was not noted.
     #[serde(default)]
@@ -72,7 +73,7 @@ pub struct Machine {
 }
 
 /// One row: one method over one network.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ManifestRow {
     /// Counted from 0 in the order of the plan.
     pub index: u32,

@@ -1,5 +1,6 @@
 //! How long single primitives took on a machine, measurement by measurement: `primitives.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Machine;
@@ -8,9 +9,9 @@ use crate::manifest::Machine;
 pub const FORMAT: u32 = 1;
 
 /// What was measured in one go.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timings {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The version of keytoll that measured.
     pub keytoll_version: String,
@@ -25,7 +26,7 @@ pub struct Timings {
 }
 
 /// One primitive's times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// What kind of primitive, e.g. `groups`.
     pub family: String,

@@ -1,5 +1,6 @@
 //! Where figures come from: which keytoll, told what, when, and the machine it had. Facts do not depend on it, costs do.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Machine;
@@ -8,7 +9,7 @@ use crate::utc;
 /// Where a run comes from, measured where and when it was run: whoever reports it again changes nothing here.
 ///
 /// Members are always there; `null` is what could not be found out, or what keytoll did not note yet when it ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The version of keytoll that measured.
     pub keytoll_version: String,
@@ -42,7 +43,7 @@ pub struct Provenance {
 }
 
 /// Load averages as Linux has them: how many threads computed or waited for a disk or a CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Over the last minute.
     pub over_1_min: f64,

@@ -1,6 +1,7 @@
 //! Nodes of ours beside other makers' programs in the same place: of two rows that differ in one node's maker, what that
 //! node cost, and how long an authentication took.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summary::SummaryRow;
@@ -11,7 +12,7 @@ const MAKER_KEYS: [&str; 3] = ["ue", "gw", "aaa"];
 const OURS: &str = "keytoll";
 
 /// One node in two rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Beside {
     /// The method's name.
     pub method: String,

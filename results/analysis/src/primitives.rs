@@ -7,6 +7,7 @@ mod rsa_rc4_sha1;
 
 use keytoll_trace::manifest::Machine;
 use keytoll_trace::primitive::{Timing, Timings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::{Welford, interval95};
@@ -21,9 +22,9 @@ pub use rsa_rc4_sha1::{
 pub const FORMAT: u32 = 1;
 
 /// What primitives cost on a machine. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Primitives {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The version of keytoll that measured.
     pub keytoll_version: String,
@@ -38,7 +39,7 @@ pub struct Primitives {
 }
 
 /// What one primitive costs: CPU time of one operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PrimitiveCost {
     /// What kind of primitive.
     pub family: String,

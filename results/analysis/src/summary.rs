@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use keytoll_trace::manifest::{Manifest, ManifestRow};
 use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{Node, Protocol};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
@@ -29,9 +30,9 @@ pub const FORMAT: u32 = 1;
 pub const CAPTURED: &str = "captured";
 
 /// The whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The title of the scenario.
     pub title: String,
@@ -51,7 +52,7 @@ pub struct Summary {
 }
 
 /// One method over one network.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummaryRow {
     /// The method's name in the catalogue.
     pub method: String,
@@ -61,9 +62,9 @@ pub struct SummaryRow {
     pub network: String,
     /// The topology's name.
     pub topology: String,
-    /// `sim`, `live` or [`CAPTURED`].
+    /// `sim`, `live` or `captured`.
     pub world: String,
-    /// `real`, `null`, `table` or [`CAPTURED`].
+    /// `real`, `null`, `table` or `captured`.
     pub crypto: String,
     /// Authentications measured.
     pub n: u64,
@@ -114,7 +115,7 @@ pub struct SummaryRow {
 }
 
 /// A distribution of delays in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delay {
     /// Arithmetic mean.
     pub mean: f64,
@@ -175,7 +176,7 @@ impl Median {
 }
 
 /// Medians of the parts of the delay in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitMedians {
     /// Datagrams were under way.
     pub network: f64,
@@ -186,7 +187,7 @@ pub struct SplitMedians {
 }
 
 /// The parts of the delay in milliseconds; they add up to its mean.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelaySplit {
     /// Datagrams were under way.
     pub network: f64,
@@ -199,7 +200,7 @@ pub struct DelaySplit {
 }
 
 /// Means per authentication of what went over a link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkMeans {
     /// Protocol messages, retransmissions apart.
     pub messages: f64,
@@ -214,7 +215,7 @@ pub struct LinkMeans {
 }
 
 /// What an authentication cost a node.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// CPU time of this machine in nanoseconds, mean.
     pub ns: f64,
@@ -273,7 +274,7 @@ impl Cpu {
 
 /// Cycles of an authentication as a sampling profiler estimates them in virtual time. Equation (1) of paper 000:
 /// C = S · f_CPU ÷ (n · f_timer), S being how often the timer found the node computing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledCpu {
     /// C.
     pub cycles: f64,
@@ -301,7 +302,7 @@ impl SampledCpu {
 }
 
 /// Heap of a node in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Highest use during initialisation and the first authentication.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,217 +1,342 @@
-//! `keytoll decode --json`: format 1. Fields are only ever added; what is not known is absent.
-//!
-//! ```text
-//! { "format": 1, "frames": n, "begins_s": seconds since 1970, "not_looked_into": { what: packets },
-//!   "conversations": [ { "number", "kind", "spi_i", "spi_r", "title", "outcome": { "name", "by", "why", "message", "after_ms" },
-//!       "hosts": { role: [address] }, "about": { … }, "links": [ … ], "messages": [ … ],
-//!       "exchanges": { "phase_1": { "established", "refused", "unanswered", "unseen" }, "quick_mode": { … } } } ] }
-//! ```
+//! `keytoll decode --json`: format 1. Fields are only ever added; what is not known is absent. `keytoll schema decode` prints
+//! what is here as a schema.
+
+use std::collections::BTreeMap;
 
 use keytoll_capture::conversation::{Conversation, Ends, Entry, Exchanges, Kind, Outcome};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::{counts, ladder};
 use keytoll_trace::{Link, Protocol};
-use serde::ser::SerializeMap;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
 
 use super::Chosen;
 
-/// The whole, of which one message at a time is made while it is written.
-pub(super) struct Document<'a> {
-    pub(super) decoded: &'a Decoded,
-    pub(super) chosen: &'a Chosen<'a>,
+/// What is in a capture. Fields are only ever added.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    /// 1.
+    format: u32,
+    /// Frames read.
+    frames: u64,
+    /// When the first of them was captured, in seconds since 1970-01-01T00:00:00Z.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begins_s: Option<f64>,
+    /// Packets that are about no authentication, by what they are.
+    not_looked_into: BTreeMap<&'a str, u64>,
+    /// Who said what to whom, in the order in which they began.
+    #[schemars(with = "Vec<Told<'static>>")]
+    conversations: Conversations<'a>,
 }
 
-impl Serialize for Document<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let conversations =
-            Made(|| self.chosen.iter().map(|(number, it)| Told { number: *number, conversation: it }));
-        with_list(serializer, &head(self.decoded), CONVERSATIONS, &conversations)
+impl<'a> Document<'a> {
+    /// Of what was decoded, these conversations.
+    pub(super) fn of(decoded: &'a Decoded, chosen: &'a Chosen<'a>) -> Self {
+        Self {
+            format: 1,
+            frames: decoded.frames,
+            begins_s: decoded.begins_ns.map(seconds),
+            not_looked_into: decoded.skipped.kinds().into_iter().collect(),
+            conversations: Conversations(chosen),
+        }
     }
 }
 
-/// A conversation that is made when its turn comes.
+/// Conversations that are made one by one while they are written: however many, they are never there as a whole.
+struct Conversations<'a>(&'a Chosen<'a>);
+
+impl Serialize for Conversations<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|&(number, conversation)| Told::of(number, conversation)))
+    }
+}
+
+/// A conversation: an IKE SA and everything that belongs to it, or what belongs to none.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Conversation")]
 struct Told<'a> {
+    /// Counted from 1.
     number: usize,
-    conversation: &'a Conversation,
+    /// `ikev2`, `ikev1`, `radius`, `diameter`, `esp` or `unreadable`.
+    kind: String,
+    /// The initiator's SPI of the first IKE SA, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spi_i: Option<String>,
+    /// The responder's; zeros if it has not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spi_r: Option<String>,
+    /// What it is about, for people.
+    title: String,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    begins_s: f64,
+    /// What it came to.
+    outcome: End,
+    /// The addresses of each role.
+    hosts: BTreeMap<&'static str, Vec<String>>,
+    /// What was negotiated, and with whom.
+    about: About<'a>,
+    /// What went over each link.
+    links: Vec<LinkTotal>,
+    /// Of IKEv1: what became of each exchange.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchanges: Option<ExchangeEnds>,
+    /// Its messages in order of time.
+    #[schemars(with = "Vec<Said<'static>>")]
+    messages: Messages<'a>,
 }
 
-impl Serialize for Told<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entries = &self.conversation.entries;
-        let start_ns = entries.first().map_or(0, |entry| entry.first_ns);
-        let messages = Made(|| entries.iter().map(move |entry| message(entry, start_ns)));
-        with_list(serializer, &conversation(self.number, self.conversation), MESSAGES, &messages)
-    }
-}
-
-/// A list whose members are made one by one.
-struct Made<F>(F);
-
-impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Made<F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq((self.0)())
-    }
-}
-
-const CONVERSATIONS: &str = "conversations";
-const MESSAGES: &str = "messages";
-
-/// An object with a long list in the place of the member of this name.
-fn with_list<S: Serializer>(
-    serializer: S,
-    object: &Map<String, Value>,
-    name: &str,
-    list: &impl Serialize,
-) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(object.len()))?;
-    for (key, value) in object {
-        if key == name {
-            map.serialize_entry(key, list)?;
-        } else {
-            map.serialize_entry(key, value)?;
+impl<'a> Told<'a> {
+    fn of(number: usize, conversation: &'a Conversation) -> Self {
+        let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
+        let (kind, spis) = kind(conversation.kind);
+        let hosts = conversation.hosts.iter().map(|(node, addrs)| {
+            let addrs = addrs.iter().map(ToString::to_string).collect();
+            (node.name(), addrs)
+        });
+        Self {
+            number,
+            kind,
+            spi_i: spis.map(|(spi_i, _)| format!("{spi_i:016x}")),
+            spi_r: spis.map(|(_, spi_r)| format!("{spi_r:016x}")),
+            title: ladder::title(conversation),
+            begins_s: seconds(start_ns),
+            outcome: End::of(conversation, start_ns),
+            hosts: hosts.collect(),
+            about: About::of(conversation),
+            links: links(conversation),
+            exchanges: conversation.exchanges.map(ExchangeEnds::from),
+            messages: Messages { entries: &conversation.entries, start_ns },
         }
     }
-    map.end()
 }
 
-fn head(decoded: &Decoded) -> Map<String, Value> {
-    let skipped = decoded.skipped.kinds().into_iter().map(|(what, count)| (what.to_owned(), json!(count)));
-    let mut head = members(json!({
-        "format": 1,
-        "frames": decoded.frames,
-        "not_looked_into": skipped.collect::<Map<_, _>>(),
-        CONVERSATIONS: [],
-    }));
-    if let Some(begins_ns) = decoded.begins_ns {
-        head.insert("begins_s".to_owned(), json!(seconds(begins_ns)));
-    }
-    head
-}
-
-fn members(object: Value) -> Map<String, Value> {
-    match object {
-        Value::Object(members) => members,
-        _ => Map::new(),
+fn kind(kind: Kind) -> (String, Option<(u64, u64)>) {
+    match kind {
+        Kind::Ike { spi_i, spi_r, major } => (format!("ikev{major}"), Some((spi_i, spi_r))),
+        Kind::Radius => ("radius".to_owned(), None),
+        Kind::Diameter => ("diameter".to_owned(), None),
+        Kind::Esp => ("esp".to_owned(), None),
+        Kind::Unreadable => ("unreadable".to_owned(), None),
     }
 }
 
-fn conversation(number: usize, conversation: &Conversation) -> Map<String, Value> {
-    let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
-    let hosts = conversation.hosts.iter().map(|(node, addrs)| {
-        let addrs: Vec<String> = addrs.iter().map(ToString::to_string).collect();
-        (node.name().to_owned(), json!(addrs))
-    });
-    let mut value = json!({
-        "number": number,
-        "title": ladder::title(conversation),
-        "begins_s": seconds(start_ns),
-        "outcome": outcome(conversation, start_ns),
-        "hosts": hosts.collect::<Map<_, _>>(),
-        "about": about(conversation),
-        "links": links(conversation),
-        MESSAGES: [],
-    });
-    if let Some(ends) = conversation.exchanges {
-        value["exchanges"] = exchanges(ends);
+/// What a conversation came to.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Outcome")]
+struct End {
+    /// `established`, `failed`, `unanswered` or `unknown`.
+    name: &'static str,
+    /// The role that said no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// The message that decided, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<usize>,
+    /// How long after the first message that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after_ms: Option<f64>,
+}
+
+impl End {
+    fn of(conversation: &Conversation, start_ns: u64) -> Self {
+        let (name, by, why) = match &conversation.outcome {
+            Outcome::Established(_) => ("established", None, None),
+            Outcome::Failed { by, why, .. } => ("failed", Some(by.name()), Some(why.to_string())),
+            Outcome::Unanswered(_) => ("unanswered", None, None),
+            Outcome::Unknown => ("unknown", None, None),
+        };
+        let message = conversation.outcome.place();
+        let after_ms = message.map(|at| ms(conversation.entries[at].at_ns.saturating_sub(start_ns)));
+        Self { name, by, why, message, after_ms }
     }
-    match conversation.kind {
-        Kind::Ike { spi_i, spi_r, major } => {
-            value["kind"] = json!(format!("ikev{major}"));
-            value["spi_i"] = json!(format!("{spi_i:016x}"));
-            value["spi_r"] = json!(format!("{spi_r:016x}"));
+}
+
+/// What became of the exchanges of IKEv1, by name: `established`, `refused`, `unanswered`, `unseen`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Exchanges")]
+struct ExchangeEnds {
+    /// Main and aggressive mode.
+    phase_1: BTreeMap<&'static str, u32>,
+    /// Quick mode.
+    quick_mode: BTreeMap<&'static str, u32>,
+}
+
+impl From<Exchanges> for ExchangeEnds {
+    fn from(exchanges: Exchanges) -> Self {
+        let counts = |ends: Ends| ends.named().into_iter().collect();
+        Self { phase_1: counts(exchanges.phase1), quick_mode: counts(exchanges.quick_mode) }
+    }
+}
+
+/// What is known of a conversation from its messages.
+#[derive(Serialize, JsonSchema)]
+struct About<'a> {
+    /// The IKE suite chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ike_suite: Option<&'a str>,
+    /// The ESP suite chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    child_suite: Option<&'a str>,
+    /// Who the initiator says it is; the RADIUS user if IKE's is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a str>,
+    /// Who the responder says it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<&'a str>,
+    /// The EAP method that came last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eap_method: Option<&'a str>,
+    /// How the initiator proved itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_method: Option<&'a str>,
+    /// The device's inner address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inner_address: Option<String>,
+}
+
+impl<'a> About<'a> {
+    fn of(conversation: &'a Conversation) -> Self {
+        let about = &conversation.about;
+        Self {
+            ike_suite: about.ike_suite.as_deref(),
+            child_suite: about.child_suite.as_deref(),
+            user: about.user.as_deref(),
+            gateway: about.gateway.as_deref(),
+            eap_method: about.eap_method.as_deref(),
+            auth_method: about.auth_method.as_deref(),
+            inner_address: about.address.map(|address| address.to_string()),
         }
-        Kind::Radius => value["kind"] = json!("radius"),
-        Kind::Diameter => value["kind"] = json!("diameter"),
-        Kind::Esp => value["kind"] = json!("esp"),
-        Kind::Unreadable => value["kind"] = json!("unreadable"),
     }
-    members(value)
 }
 
-fn outcome(conversation: &Conversation, start_ns: u64) -> Value {
-    let mut value = match &conversation.outcome {
-        Outcome::Established(_) => json!({ "name": "established" }),
-        Outcome::Failed { by, why, .. } => json!({ "name": "failed", "by": by.name(), "why": why }),
-        Outcome::Unanswered(_) => json!({ "name": "unanswered" }),
-        Outcome::Unknown => json!({ "name": "unknown" }),
-    };
-    if let Some(at) = conversation.outcome.place() {
-        value["message"] = json!(at);
-        value["after_ms"] = json!(ms(conversation.entries[at].at_ns.saturating_sub(start_ns)));
-    }
-    value
+/// What one protocol sent over one link.
+#[derive(Serialize, JsonSchema)]
+struct LinkTotal {
+    /// `ue-gw`, `gw-aaa`, …
+    link: String,
+    /// `ike`, `radius`, …
+    protocol: &'static str,
+    /// Protocol messages, retransmissions apart.
+    messages: u64,
+    /// IP packets.
+    packets: u64,
+    /// Their bytes, IP headers included.
+    bytes: u64,
+    /// Messages sent again.
+    retransmissions: u64,
 }
 
-/// What became of the exchanges of IKEv1.
-fn exchanges(exchanges: Exchanges) -> Value {
-    let counts = |ends: Ends| -> Map<String, Value> {
-        ends.named().into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
-    };
-    json!({ "phase_1": counts(exchanges.phase1), "quick_mode": counts(exchanges.quick_mode) })
-}
-
-fn about(conversation: &Conversation) -> Value {
-    let about = &conversation.about;
-    let fields = [
-        ("ike_suite", about.ike_suite.clone()),
-        ("child_suite", about.child_suite.clone()),
-        ("user", about.user.clone()),
-        ("gateway", about.gateway.clone()),
-        ("eap_method", about.eap_method.clone()),
-        ("auth_method", about.auth_method.clone()),
-        ("inner_address", about.address.map(|address| address.to_string())),
-    ];
-    let known = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?))));
-    Value::Object(known.collect())
-}
-
-fn links(conversation: &Conversation) -> Vec<Value> {
+fn links(conversation: &Conversation) -> Vec<LinkTotal> {
     let counts = counts::of(&conversation.entries);
-    let link = |((link, protocol), count): (&(Link, Protocol), &counts::Count)| {
-        json!({
-            "link": link.name(),
-            "protocol": protocol.name(),
-            "messages": count.messages,
-            "packets": count.packets,
-            "bytes": count.bytes,
-            "retransmissions": count.retransmissions,
-        })
+    let link = |((link, protocol), count): (&(Link, Protocol), &counts::Count)| LinkTotal {
+        link: link.name(),
+        protocol: protocol.name(),
+        messages: count.messages,
+        packets: count.packets,
+        bytes: count.bytes,
+        retransmissions: count.retransmissions,
     };
     counts.iter().map(link).collect()
 }
 
-fn message(entry: &Entry, start_ns: u64) -> Value {
-    let parts = entry.parts.iter().map(|part| json!({ "name": &*part.name, "detail": &*part.detail }));
-    let mut value = json!({
-        "at_ms": ms(entry.at_ns.saturating_sub(start_ns)),
-        "frame": entry.frame,
-        "from": entry.ends.0.name(),
-        "to": entry.ends.1.name(),
-        "from_address": entry.addrs.0.to_string(),
-        "to_address": entry.addrs.1.to_string(),
-        "protocol": entry.protocol.name(),
-        "name": entry.name,
-        "parts": parts.collect::<Vec<_>>(),
-        "packets": entry.packets,
-        "bytes": entry.wire_bytes,
-    });
-    let known = [
-        ("repeats_frame", entry.repeats.map(|frame| json!(frame))),
-        ("answers_after_ms", entry.answers_after_ns.map(|ns| json!(ms(ns)))),
-        ("unanswered", entry.unanswered.then_some(Value::Bool(true))),
-        ("failure", entry.failure.as_ref().map(|why| json!(why))),
-        ("remarks", (!entry.remarks.is_empty()).then(|| json!(entry.remarks))),
-        ("more", (entry.more > 0).then(|| json!(entry.more))),
-        ("fate", entry.fate.map(|(fate, _)| json!(format!("{fate:?}").to_lowercase()))),
-    ];
-    for (name, known) in known {
-        if let Some(known) = known {
-            value[name] = known;
+/// Messages that are made one by one while they are written.
+struct Messages<'a> {
+    entries: &'a [Entry],
+    start_ns: u64,
+}
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.iter().map(|entry| Said::of(entry, self.start_ns)))
+    }
+}
+
+/// A message.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Message")]
+struct Said<'a> {
+    /// When its last packet passed, since the first message.
+    at_ms: f64,
+    /// The frame of that packet in the capture.
+    frame: u64,
+    /// The role that sent it.
+    from: &'static str,
+    /// The role that it was sent to.
+    to: &'static str,
+    /// Where it came from.
+    from_address: String,
+    /// Where it went.
+    to_address: String,
+    /// `ike`, `radius`, …
+    protocol: &'static str,
+    /// `IKE_AUTH request 1`.
+    name: &'a str,
+    /// What it carries, in order.
+    parts: Vec<PartOf<'a>>,
+    /// IP packets.
+    packets: u64,
+    /// Their bytes, IP headers included.
+    bytes: u64,
+    /// The frame of the message that it repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats_frame: Option<u64>,
+    /// Of an answer: how long after the question it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers_after_ms: Option<f64>,
+    /// True of a question that nobody answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unanswered: Option<bool>,
+    /// What in it says that something failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a str>,
+    /// What else a reader should know.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    remarks: &'a [String],
+    /// Of ESP packets in a row: how many more there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<u64>,
+    /// What became of it, where the capture says so: `delivered`, `lost`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fate: Option<String>,
+}
+
+/// Something that a message carries.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Part")]
+struct PartOf<'a> {
+    /// What it is.
+    name: &'a str,
+    /// What it says; may be empty.
+    detail: &'a str,
+}
+
+impl<'a> Said<'a> {
+    fn of(entry: &'a Entry, start_ns: u64) -> Self {
+        let parts = entry.parts.iter().map(|part| PartOf { name: &part.name, detail: &part.detail });
+        Self {
+            at_ms: ms(entry.at_ns.saturating_sub(start_ns)),
+            frame: entry.frame,
+            from: entry.ends.0.name(),
+            to: entry.ends.1.name(),
+            from_address: entry.addrs.0.to_string(),
+            to_address: entry.addrs.1.to_string(),
+            protocol: entry.protocol.name(),
+            name: &entry.name,
+            parts: parts.collect(),
+            packets: entry.packets,
+            bytes: entry.wire_bytes,
+            repeats_frame: entry.repeats,
+            answers_after_ms: entry.answers_after_ns.map(ms),
+            unanswered: entry.unanswered.then_some(true),
+            failure: entry.failure.as_deref(),
+            remarks: &entry.remarks,
+            more: Some(entry.more).filter(|more| *more > 0),
+            fate: entry.fate.map(|(fate, _)| format!("{fate:?}").to_lowercase()),
         }
     }
-    value
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -93,7 +93,7 @@ impl Caller<'_> {
 
     fn end(&self, outcome: &Outcome, args: &ConnectArgs) -> Result<(), Report> {
         if args.node.json {
-            screen::print_json(&outcome.json())
+            screen::print_json(&outcome.document())
         } else {
             screen::print(&outcome.text_of_all())
         }

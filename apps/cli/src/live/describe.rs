@@ -7,9 +7,30 @@ use keytoll_scenario::node::{
 };
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use miette::Report;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::screen;
+
+/// What a node file makes. Fields are only ever added.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Described {
+    /// `gateway`, `device`, `aaa` or `hss`.
+    role: &'static str,
+    /// The verb of keytoll that takes it.
+    verb: &'static str,
+    /// What it would be, for people; one may occur several times.
+    says: Vec<Says>,
+}
+
+/// A line of the description.
+#[derive(Serialize, JsonSchema)]
+struct Says {
+    /// What it is about.
+    what: &'static str,
+    /// How that is.
+    how: String,
+}
 
 /// A line of the description: what, and how it is.
 type Line = (&'static str, String);
@@ -22,8 +43,8 @@ pub(crate) fn describe(source: &Source, as_json: bool) -> Result<(), Report> {
     let lines = [sockets(&blueprint), lines(&plan)].concat();
     let (role, verb) = (plan.role().name(), plan.role().verb());
     if as_json {
-        let says = lines.into_iter().map(|(what, how)| json!({ "what": what, "how": how }));
-        return screen::print_json(&json!({ "role": role, "verb": verb, "says": says.collect::<Value>() }));
+        let says = lines.into_iter().map(|(what, how)| Says { what, how }).collect();
+        return screen::print_json(&Described { role, verb, says });
     }
     let rows = lines.into_iter().map(|(what, how)| vec![what.to_owned(), how]).collect::<Vec<_>>();
     screen::print(&format!("a node for `keytoll {verb}`\n{}", screen::table(&rows)))

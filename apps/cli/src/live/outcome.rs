@@ -10,9 +10,8 @@ use keytoll_ike::Likely;
 use keytoll_ike::v2::SaId;
 use keytoll_ike::v2::event::Established;
 use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
-use serde_json::{Map, Value, json};
 
-use super::happening::{child_spi, shown, spi};
+use super::document::{ChildSa, Document, IkeSa, Passed, Told};
 use super::log::Milestones;
 use super::steps::Step;
 use crate::screen;
@@ -208,16 +207,16 @@ impl Outcome {
         format!("connected to the gateway at {}\n{}\n", self.gateway, screen::table(&rows))
     }
 
-    /// One document; scenarios/live/README.md says what is in it.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "format": 1,
-            "gateway": self.gateway,
-            "auth": self.auth,
-            "peer_auth": self.peer_auth,
-            "succeeded": self.attempts.iter().filter(|attempt| attempt.done).count(),
-            "attempts": self.attempts.iter().map(object).collect::<Vec<_>>(),
-        })
+    /// As one document.
+    pub(crate) fn document(&self) -> Document<'_> {
+        Document {
+            format: 1,
+            gateway: &self.gateway,
+            auth: &self.auth,
+            peer_auth: self.peer_auth,
+            succeeded: self.attempts.iter().filter(|attempt| attempt.done).count(),
+            attempts: self.attempts.iter().map(told).collect(),
+        }
     }
 }
 
@@ -275,46 +274,51 @@ fn end_of(attempt: &Attempt) -> String {
     format!("{}; {counts}", parts.join(", "))
 }
 
-fn object(attempt: &Attempt) -> Value {
-    let mut object = Map::new();
-    let mut put = |key: &str, value: Option<Value>| {
-        value.map(|value| object.insert(key.to_owned(), value));
-    };
-    put("outcome", Some(if attempt.done { "connected" } else { "failed" }.into()));
-    put("failure", attempt.trouble.as_ref().map(|trouble| trouble.why().into()));
-    put("likely", attempt.likely.map(shown));
-    put("sentence", attempt.sentence().map(Value::from));
-    if let Some(established) = &attempt.established {
-        put("peer", established.peer.as_ref().map(shown));
-        put("remote", Some(shown(established.remote)));
-        put("ike_suite", Some(shown(established.suite)));
-        put("ike_spis", Some(json!([spi(established.sa.0), spi(established.peer_spi)])));
-        put("address", established.address.map(shown));
-        put("auth_lifetime_s", established.auth_lifetime.map(|lifetime| lifetime.as_secs().into()));
-    }
-    if let Some(child) = attempt.child {
-        put("esp_suite", Some(shown(child.suite)));
-        put("esp_spis", Some(json!([child_spi(child.inbound_spi), child_spi(child.outbound_spi)])));
-        put("local", child.local.map(shown));
-        put("remote_traffic", child.remote.map(shown));
-    }
-    put("delay_ms", attempt.usable_ms().map(Value::from));
-    put("first_packet_ms", attempt.first_packet_ms().map(Value::from));
-    put("messages", Some(attempt.messages().count().into()));
-    put("bytes", Some(attempt.bytes().into()));
-    put("retransmissions", Some(attempt.retransmissions().into()));
+fn told(attempt: &Attempt) -> Told {
     let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
-    put("steps", Some(attempt.steps.iter().map(|step| step_object(step, begun)).collect()));
-    Value::Object(object)
+    Told {
+        outcome: if attempt.done { "connected" } else { "failed" },
+        failure: attempt.trouble.as_ref().map(|trouble| trouble.why().to_owned()),
+        likely: attempt.likely.map(|likely| likely.to_string()),
+        sentence: attempt.sentence(),
+        ike: attempt.established.as_ref().map(ike_sa),
+        child: attempt.child.map(child_sa),
+        delay_ms: attempt.usable_ms(),
+        first_packet_ms: attempt.first_packet_ms(),
+        messages: attempt.messages().count(),
+        bytes: attempt.bytes(),
+        retransmissions: attempt.retransmissions(),
+        steps: attempt.steps.iter().map(|step| passed(step, begun)).collect(),
+    }
 }
 
-fn step_object(step: &Step, begun: Time) -> Value {
-    json!({
-        "at_ms": millis(step.at.since(begun)),
-        "direction": if step.sent { "out" } else { "in" },
-        "message": step.name,
-        "id": step.id,
-        "bytes": step.bytes,
-        "retransmission": step.again,
-    })
+fn ike_sa(established: &Established) -> IkeSa {
+    IkeSa {
+        peer: established.peer.as_ref().map(ToString::to_string),
+        remote: established.remote.to_string(),
+        ike_suite: established.suite.to_string(),
+        ike_spis: [established.sa.0, established.peer_spi].map(|spi| format!("{spi:016x}")),
+        address: established.address.map(|address| address.to_string()),
+        auth_lifetime_s: established.auth_lifetime.map(|lifetime| lifetime.as_secs()),
+    }
+}
+
+fn child_sa(child: Child) -> ChildSa {
+    ChildSa {
+        esp_suite: child.suite.to_string(),
+        esp_spis: [child.inbound_spi, child.outbound_spi].map(|spi| format!("{spi:08x}")),
+        local: child.local.map(|local| local.to_string()),
+        remote_traffic: child.remote.map(|remote| remote.to_string()),
+    }
+}
+
+fn passed(step: &Step, begun: Time) -> Passed {
+    Passed {
+        at_ms: millis(step.at.since(begun)),
+        direction: if step.sent { "out" } else { "in" },
+        message: step.name.clone(),
+        id: step.id,
+        bytes: step.bytes,
+        retransmission: step.again,
+    }
 }

@@ -7,6 +7,7 @@ use super::support::{
     shows, subscriber,
 };
 use super::text;
+use crate::schema;
 
 #[test]
 fn a_card_is_proved_by_an_hss_over_diameter() {
@@ -234,7 +235,7 @@ fn a_card_with_a_state_answers_no_challenge_twice() {
         let file = dir.write("ue.toml", &eap_device(&gw, "aka", &card));
         let connected = keytoll(&["connect", &file, "--json"]);
         assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stderr));
-        let outcome: serde_json::Value = serde_json::from_slice(&connected.stdout).unwrap();
+        let outcome = schema::read("connect", &connected.stdout);
         (outcome["attempts"][0]["messages"].as_u64().unwrap(), text(&connected.stderr).to_owned())
     };
     let state = "state = \"card\"\n";

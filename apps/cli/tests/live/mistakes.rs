@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::support::{Dir, Node, PROGRAM, PSK, aaa, device, gateway, keytoll};
 use super::text;
+use crate::schema;
 
 /// What a command says, and its exit code.
 fn screen(dir: &Dir, verb: &str, name: &str, file: &str, more: &[&str]) -> String {
@@ -154,7 +155,7 @@ fn a_wrong_key_of_ikev1_is_named_though_nobody_can_read_anything() {
     let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway)]);
     let device = old(device(&gw, "another key")).replace("virtual_address = true\n", "");
     let refused = keytoll(&["connect", &dir.write("ue.toml", &device), "--json"]);
-    let told: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    let told = schema::read("connect", &refused.stdout);
     let attempt = &told["attempts"][0];
     assert_eq!(attempt["likely"], "the pre-shared keys differ", "{told}\n{}", text(&refused.stderr));
     let sentence = attempt["sentence"].as_str().unwrap();
@@ -205,7 +206,7 @@ fn after_an_attempt_that_takes_too_long_there_is_no_other() {
     drop(gw);
     let refused = keytoll(&["connect", &file, "--within", "200ms", "--count", "3", "--json"]);
     assert_eq!(refused.status.code(), Some(1));
-    let told: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    let told = schema::read("connect", &refused.stdout);
     assert_eq!(told["attempts"].as_array().map(Vec::len), Some(1), "{told}");
 }
 

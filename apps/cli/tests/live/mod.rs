@@ -17,9 +17,9 @@ mod support;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use support::{Dir, Node, PSK, device, gateway, keytoll};
+
+use crate::schema;
 
 /// What a program printed.
 fn text(bytes: &[u8]) -> &str {
@@ -61,7 +61,7 @@ fn a_document_for_programs_has_every_attempt() {
     let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
     let file = dir.write("ue.toml", &device(&gw, PSK));
     let connected = keytoll(&["connect", &file, "--json", "--count", "3", "--interval", "10ms"]);
-    let document: Value = serde_json::from_slice(&connected.stdout).unwrap();
+    let document = schema::read("connect", &connected.stdout);
     assert_eq!((&document["format"], &document["succeeded"]), (&1.into(), &3.into()), "{document}");
     let attempts = document["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 3);

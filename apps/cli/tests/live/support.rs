@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::schema;
+
 /// How long anything may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -101,6 +103,7 @@ impl Node {
         loop {
             match self.events.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(event) => {
+                    schema::check("events", &event);
                     self.told.push(event.clone());
                     if event["event"] == name {
                         return event;

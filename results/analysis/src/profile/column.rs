@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use keytoll_trace::{Cost, Node, StepCost};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
@@ -34,7 +35,7 @@ pub struct Beside<'a> {
 }
 
 /// One suite of a profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
     /// The suite.
     pub suite: String,
@@ -50,7 +51,7 @@ pub struct Column {
 }
 
 /// What an authentication costs a node.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeTotal {
     /// The node.
     pub node: String,
@@ -67,7 +68,7 @@ pub struct NodeTotal {
 }
 
 /// What an operation costs with one suite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The algorithm.
     pub algorithm: String,

@@ -13,6 +13,7 @@ mod lines;
 mod packets;
 mod skeleton;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use column::{Beside, Cell, Column, Measured, NodeTotal};
@@ -26,9 +27,9 @@ use lines::Key;
 pub const FORMAT: u32 = 1;
 
 /// What `keytoll profile --json` prints. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The method's name in the catalogue.
     pub method: String,
@@ -45,7 +46,7 @@ pub struct Profile {
 }
 
 /// One operation, or the same several times in a row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// The message that it belongs to.
     pub message: String,
@@ -58,7 +59,7 @@ pub struct Line {
 }
 
 /// A mean of `n` values and half the width of its 95 % interval (Student t).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Arithmetic mean.
     pub mean: f64,

@@ -1,6 +1,7 @@
 //! What IPsec adds to an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
 
 use keytoll_trace::{PacketCost, StageCost};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
@@ -9,7 +10,7 @@ use super::Estimate;
 const FORMAT: u32 = 1;
 
 /// What `keytoll profile esp --json` prints. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Packets {
     /// The version of this interface.
     pub format: u32,
@@ -26,7 +27,7 @@ pub struct Packets {
 }
 
 /// One suite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketColumn {
     /// The suite.
     pub suite: String,
@@ -43,7 +44,7 @@ pub struct PacketColumn {
 }
 
 /// The time of a packet and its answer at the server, in microseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Processing {
     /// All of it.
     pub total_us: Estimate,
@@ -60,7 +61,7 @@ pub struct Processing {
 }
 
 /// One stage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// Its name.
     pub stage: String,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use keytoll_trace::Node;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
@@ -16,7 +17,7 @@ const AGREEMENT: f64 = 0.10;
 const CONTRIBUTIONS: usize = 5;
 
 /// The same authentications with and without cryptography, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Skeleton {
     /// At the node that the profile is about.
     pub node: Sides,
@@ -27,7 +28,7 @@ pub struct Skeleton {
 }
 
 /// Full and skeleton.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides {
     /// With cryptography.
     pub full_ms: Estimate,
@@ -48,7 +49,7 @@ pub struct Sides {
 }
 
 /// How far one step is behind the difference.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contribution {
     /// What arrived, or what was sent.
     pub step: String,

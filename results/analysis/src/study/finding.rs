@@ -1,9 +1,10 @@
 //! A claim of a paper, judged by what was measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A claim and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// A name to refer to it by.
     pub name: String,
@@ -20,7 +21,7 @@ pub struct Finding {
 }
 
 /// Whether a claim holds in this run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Yes.
@@ -56,7 +57,7 @@ impl Verdict {
 }
 
 /// A number that decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// What it is.
     pub what: String,

@@ -19,6 +19,7 @@ mod sheet;
 mod supplement;
 mod table;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Basis, Bound, Figure};
@@ -87,9 +88,9 @@ impl Study {
 }
 
 /// `study.json`: what came of a study. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
-    /// [`FORMAT`].
+    /// The version of this interface.
     pub format: u32,
     /// The name of the study.
     pub study: String,

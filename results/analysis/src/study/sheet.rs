@@ -1,11 +1,12 @@
 //! A paper's table that needs no run: primitives alone decide.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Table};
 
 /// What was measured beside what was published.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sheet {
     /// What it is about.
     pub title: String,

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 
 use keytoll_trace::primitive::Timings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::{Packets, Profile};
@@ -13,7 +14,7 @@ const FORMAT: u32 = 1;
 pub use keytoll_trace::listing::SUPPLEMENT as FILE;
 
 /// What was measured besides the run. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Supplement {
     /// The version of this interface.
     pub format: u32,

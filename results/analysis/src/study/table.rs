@@ -1,11 +1,12 @@
 //! A figure of a paper as a table: what was measured in the first columns, what was published in the last ones.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
 
 /// One table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// The paper's figure, and what it shows.
     pub title: String,
@@ -18,7 +19,7 @@ pub struct Table {
 }
 
 /// One line of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// What it is about, in the paper's words.
     pub label: String,

@@ -1,6 +1,7 @@
 //! The object `traffic` of a row: what users sent through the SAs, or past them, after each authentication.
 
 use keytoll_trace::Node;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
@@ -9,7 +10,7 @@ use crate::stats::{Distribution, Welford, interval95};
 
 /// What users sent. Means and intervals are over the authentications that were followed by traffic; a time of packets is
 /// over all packets of all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficSummary {
     /// How many authentications were followed by traffic.
     pub n: u64,
@@ -37,7 +38,7 @@ pub struct TrafficSummary {
 }
 
 /// Packets with data, means.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficPackets {
     /// Sent by the sources, those sent again included.
     pub sent: f64,
@@ -50,7 +51,7 @@ pub struct TrafficPackets {
 }
 
 /// A mean over authentications.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
     /// Arithmetic mean.
     pub mean: f64,
@@ -88,7 +89,7 @@ impl Measure {
 }
 
 /// Times of many packets in milliseconds. One depends on the next, so there is no interval of the mean.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// Arithmetic mean.
     pub mean: f64,
@@ -123,7 +124,7 @@ impl Times {
 }
 
 /// What traffic cost one node.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficNodeSummary {
     /// CPU time of this machine per IP packet that either node sent, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

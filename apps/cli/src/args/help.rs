@@ -1,0 +1,154 @@
+//! What stands below the options in the help of a verb: an example, which files it reads and writes, its exit codes.
+
+pub(super) const RUN_HELP: &str = "\
+Example:
+  keytoll run quickstart --samples 2 --out runs/first
+
+Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file. Writes manifest.json, trace/, \
+costs/, samples.csv, operations.csv, messages.csv, summary.json and report.html into the directory of \
+--out; without it into runs/ and the scenario's name; with --pcap also capture/ for Wireshark. The table \
+goes to stdout. DIR becomes a link to DIR.1; another run makes DIR.2 and leads the link there, once it is \
+whole. What keytoll did not write is never removed, and refused in the place of a run.
+Exit code: 0 done, 1 an authentication failed that should not have, or succeeded in spite of a `fault`, \
+2 the scenario or DIR is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was \
+measured until then is kept.";
+
+pub(super) const STUDY_HELP: &str = "\
+Example:
+  keytoll study ikev2-wireless --samples 2 --out runs/first-study
+
+Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes and \
+study.json into the directory of --out; without it into runs/ and the study's name. The paper's figures \
+as tables, and whether what it found holds here, go to stdout. Earlier runs are kept as `keytoll run` keeps them.
+Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line or DIR is wrong, \
+3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
+
+pub(super) const PROFILE_HELP: &str = "\
+Example:
+  keytoll profile ikev2-rsa2048 --skeleton
+
+Runs authentications of a method (`keytoll list methods`) between nodes in one process, the suites and \
+real and null cryptography in turns, and prints each crypto operation of a node in the order of the \
+messages: how often, milliseconds with 95 % interval, cycles, share; then what is left of the node. With \
+--skeleton also the node with all cryptography left out, and what cryptography costs by subtraction and \
+by addition. `keytoll profile esp --packet 736` does so for a packet through a tunnel, stage by stage. \
+Writes no files but that of --html.
+Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment does not \
+let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is shown.";
+
+pub(super) const CHECK_HELP: &str = "\
+Example:
+  keytoll check quickstart --set networks=lte
+
+Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file; or the file of a node for \
+`keytoll gateway`, `aaa`, `hss` or `connect`. Writes no files.
+Exit code: 0 it can be run, 2 it is wrong.";
+
+pub(super) const GATEWAY_HELP: &str = "\
+Example:
+  keytoll gateway scenarios/live/gateway-psk.toml
+
+Reads a node file with `role = \"gateway\"`; scenarios/live/README.md has every key. Listens on loopback \
+unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
+SIGTERM or Ctrl-C closes every SA, a second one ends at once.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
+not let us.";
+
+pub(super) const AAA_HELP: &str = "\
+Example:
+  keytoll aaa scenarios/live/aaa.toml
+
+Reads a node file with `role = \"aaa\"`; scenarios/live/README.md has every key. Listens on loopback \
+unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
+SIGTERM or Ctrl-C lets conversations end, a second one ends at once.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
+not let us.";
+
+pub(super) const HSS_HELP: &str = "\
+Example:
+  keytoll hss scenarios/live/hss.toml
+
+Reads a node file with `role = \"hss\"`; scenarios/live/README.md has every key. Listens on loopback \
+unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
+SIGTERM or Ctrl-C ends it.
+Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
+not let us.";
+
+pub(super) const CONNECT_HELP: &str = "\
+Example:
+  keytoll connect scenarios/live/device-psk.toml --count 3 --interval 100ms
+
+Reads a node file with `role = \"device\"`; scenarios/live/README.md has every key. Sets up an SA, sends \
+an echo request through it, and closes it; prints what was negotiated and every message with its time. \
+Logs go to stderr.
+Exit code: 0 connected, and the echo came back if there is a `ping`; 1 it did not; 2 the node file or \
+the command line is wrong; 3 the environment does not let us; 130 Ctrl-C, 143 SIGTERM before the end.";
+
+pub(super) const LIST_HELP: &str = "\
+Example:
+  keytoll list networks
+
+Reads and writes no files. What is marked `weak` or `broken` is measured but never offered by default; a \
+network's mark says how well its numbers are founded.";
+
+pub(super) const SCHEMA_HELP: &str = "\
+Example:
+  keytoll schema summary
+
+`keytoll list schemas` says what each is about and what prints it. A schema is that of this version: a later \
+one may have more members, of the same format none fewer. Reads and writes no files.";
+
+pub(super) const REPORT_HELP: &str = "\
+Example:
+  keytoll report runs/first
+
+Reads manifest.json, trace/ and costs/ of a directory that `keytoll run` wrote; writes samples.csv, \
+operations.csv, messages.csv, summary.json and report.html there, and the table to stdout. A file that \
+was cut off or has changed since it was written is named, and nothing is written; of a run that was \
+killed what is whole is shown.
+Exit code: 0 done, 2 it is no run directory, 3 a file is damaged, or the environment does not let us.";
+
+pub(super) const DECODE_HELP: &str = "\
+Example:
+  keytoll decode capture.pcapng --keys capture.keys
+
+Reads a pcap or pcapng file and, with --keys, the key tables of a directory: ikev2_decryption_table, \
+ikev1_decryption_table, esp_sa and the RADIUS secret in preferences, as `keytoll run --pcap` and \
+Wireshark write them. Writes no files. Prints each conversation as a ladder: one rail for each of UE, \
+GW, AAA and HSS, one arrow for each message with its time, bytes and packets, what it carries, \
+repetitions and failures.
+Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 it is \
+damaged or cut short, and this is what could be read, or the environment does not let us.";
+
+pub(super) const MEASURE_HELP: &str = "\
+Example:
+  keytoll measure capture.pcapng --keys capture.keys --out runs/captured
+
+Reads what `keytoll decode` reads. Prints the table of `keytoll run` for what was captured: messages, \
+packets, bytes and retransmissions of each link, and delays from the first packet to the last answer; a \
+capture knows nothing of CPU and memory. With --out writes manifest.json, trace/, costs/, samples.csv, \
+operations.csv, messages.csv, summary.json and report.html into a directory, and keeps earlier ones as \
+`keytoll run` does.
+Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such keys; 3 \
+it is damaged or cut short, and this is what could be read, or the environment does not let us.";
+
+pub(super) const CRYPTO_HELP: &str = "\
+Examples:
+  keytoll crypto modp2048 sign/rsa2048
+  keytoll crypto --table dh-groups
+  keytoll crypto --calibrate costs.json
+
+PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, traffic, prfs, hashes, \
+kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …); \
+parts between slashes must all fit. Without any, everything is measured, in about half a minute. \
+--calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
+written, and an earlier FILE stays until the new one is whole. The table goes to stdout.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 \
+SIGTERM.";
+
+pub(super) const COMPLETIONS_HELP: &str = "\
+Example:
+  keytoll completions bash
+
+Reads and writes no files. For bash, put the output into the file \
+~/.local/share/bash-completion/completions/keytoll.";

@@ -1,0 +1,119 @@
+//! `keytoll schema`: what every `--json` prints and what the JSON files of a run hold, as JSON Schema.
+//!
+//! They are made of the very types that are written, and of their documentation, and are closed: a member that no schema has is
+//! an error. `docs/schema/` has them as files, which a test compares.
+
+mod events;
+
+use std::process::ExitCode;
+
+use keytoll_analysis::primitives::Primitives;
+use keytoll_analysis::profile::{Packets, Profile};
+use keytoll_analysis::study::{Account, Sheet, Supplement};
+use keytoll_analysis::{Summary, trace};
+use miette::Report;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use crate::args::SchemaArgs;
+use crate::check::Checked;
+use crate::decode::json::Document as Decoded;
+use crate::list::Lists;
+use crate::live::{Connected, Described};
+use crate::screen;
+
+/// A schema that has a name.
+pub(crate) struct Published {
+    pub(crate) name: &'static str,
+    /// What it is about.
+    pub(crate) about: &'static str,
+    /// Who writes what it is about, and where to.
+    pub(crate) printed_by: &'static str,
+    make: fn() -> Schema,
+}
+
+const fn of<T: JsonSchema>(name: &'static str, about: &'static str, printed_by: &'static str) -> Published {
+    Published { name, about, printed_by, make: root::<T> }
+}
+
+/// All of them, by name.
+pub(crate) const SCHEMAS: &[Published] = &[
+    of::<Checked<'static>>("check", "what a scenario would run", "keytoll check SCENARIO --json"),
+    of::<Connected<'static>>("connect", "attempts to connect", "keytoll connect --json"),
+    of::<trace::cost_table::CostTable>(
+        "costs",
+        "costs of crypto operations",
+        "keytoll crypto --calibrate FILE",
+    ),
+    of::<Primitives>("crypto", "times of crypto operations", "keytoll crypto --json"),
+    of::<Decoded<'static>>("decode", "what is in a capture", "keytoll decode --json"),
+    Published {
+        name: "events",
+        about: "what happens to a node, an event a line",
+        printed_by: "keytoll gateway, aaa and hss --json, and every node with --control",
+        make: || finished(events::schema()),
+    },
+    of::<Lists>("list", "names of the catalogue", "keytoll list --json"),
+    of::<trace::manifest::Manifest>(
+        "manifest",
+        "what was run and what a run directory holds",
+        "manifest.json",
+    ),
+    of::<Described>("node", "what a node file makes", "keytoll check FILE --json"),
+    of::<Packets>("packets", "where the time of a packet goes", "keytoll profile esp --json"),
+    of::<Profile>("profile", "where the time of a node goes", "keytoll profile METHOD --json"),
+    of::<Account>("study", "a paper's figures beside ours", "keytoll study --json; study.json"),
+    of::<Summary>("summary", "what was measured", "keytoll run, report and measure --json; summary.json"),
+    of::<Supplement>("supplement", "what a study measures besides its run", "supplement.json"),
+    of::<Sheet>(
+        "table",
+        "a paper's table of crypto operations beside ours",
+        "keytoll crypto --table TABLE --json",
+    ),
+];
+
+/// Prints one.
+pub(crate) fn schema(args: &SchemaArgs) -> Result<ExitCode, Report> {
+    let named = SCHEMAS.iter().find(|schema| schema.name == args.name);
+    let published = named.expect("the command line takes names of schemas only");
+    let mut schema = (published.make)();
+    schema.insert("$id".to_owned(), format!("urn:keytoll:schema:{}", published.name).into());
+    schema.insert("title".to_owned(), format!("keytoll {}: {}", published.name, published.about).into());
+    screen::print_json(&schema)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn root<T: JsonSchema>() -> Schema {
+    // As it is written: what is left out when it is not known is not required.
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    finished(settings.into_generator().into_root_schema_for::<T>())
+}
+
+fn finished(mut schema: Schema) -> Schema {
+    RecursiveTransform(close).transform(&mut schema);
+    schema
+}
+
+/// An object whose members are named has no others, and one that may be absent is never null.
+fn close(schema: &mut Schema) {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    properties.iter_mut().filter(|(name, _)| !is_required(name)).for_each(|(_, of)| without_null(of));
+    if schema.get("additionalProperties").is_none() {
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
+}
+
+/// Takes null from what a member may be: from the list of its types, or from the schemas of which it has one.
+fn without_null(member: &mut Value) {
+    if let Some(types) = member.get_mut("type").filter(|types| types.is_array()) {
+        let others = types.as_array().into_iter().flatten().find(|name| *name != "null").cloned();
+        *types = others.unwrap_or_default();
+    }
+    if let Some(any) = member.get_mut("anyOf").and_then(Value::as_array_mut) {
+        any.retain(|one| one["type"] != "null");
+    }
+}
