@@ -105,9 +105,42 @@ fn every_file_of_a_run_is_as_its_schema_says() {
         let summary = run(line);
         assert_eq!(file(&out.join("summary.json")), summary);
         assert_eq!(file(&out.join("manifest.json"))["seed"], summary["seed"]);
+        assert_columns(&out);
     }
     read("summary", keytoll(&format!("report {} --json", out.display())));
     fs::remove_dir_all(&scratch).unwrap();
+}
+
+/// The columns that `docs/columns.md` has below a heading that names a table, `LINK` and `NODE` being what they stand for.
+fn documented(table: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder().join("../columns.md")).unwrap();
+    let of = |part: &str| part.starts_with("Every table") || part.starts_with(&format!("`{table}`"));
+    let lines = text.split("\n## ").skip(1).filter(|part| of(part)).flat_map(str::lines);
+    let names = lines.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let links = ["ue_gw", "gw_aaa", "aaa_hss", "gw_hss", "ue_ap", "aaa_ap"].map(|link| ("LINK", link));
+    let nodes = ["ue", "gw", "aaa", "hss", "ap"].map(|node| ("NODE", node));
+    let any = links.into_iter().chain(nodes);
+    let expanded = |name: &str| -> Vec<String> {
+        let of_each = any.clone().filter(|(word, _)| name.starts_with(&format!("{word}_")));
+        let all: Vec<String> = of_each.map(|(word, one)| name.replacen(word, one, 1)).collect();
+        if all.is_empty() { vec![name.to_owned()] } else { all }
+    };
+    names.flat_map(expanded).collect()
+}
+
+/// Every column of every table of a run is documented, and there are no others.
+fn assert_columns(run: &Path) {
+    let tables = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let tables: Vec<String> = tables.filter(|name| name.ends_with(".csv")).collect();
+    assert!(tables.len() >= 2, "{tables:?}");
+    for table in tables {
+        let text = fs::read_to_string(run.join(&table)).unwrap();
+        let mut columns: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let mut documented = documented(&table);
+        columns.sort_unstable();
+        documented.sort();
+        assert_eq!(columns, documented, "{table}");
+    }
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub struct ManifestRow {
     pub topology: String,
     /// `sim` or `live`.
     pub world: String,
-    /// `real`, `null` or `table`.
+    /// `real`, `openssl`, `null`, `table` or `captured`.
     pub crypto: String,
     /// How many authentications the plan asked for.
     pub samples_planned: u32,

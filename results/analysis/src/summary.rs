@@ -64,7 +64,7 @@ pub struct SummaryRow {
     pub topology: String,
     /// `sim`, `live` or `captured`.
     pub world: String,
-    /// `real`, `null`, `table` or `captured`.
+    /// `real`, `openssl`, `null`, `table` or `captured`.
     pub crypto: String,
     /// Authentications measured.
     pub n: u64,

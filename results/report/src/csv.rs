@@ -2,6 +2,8 @@
 //!
 //! Every table begins with the same columns, which name the row of the run. Columns are only ever added, at the end.
 
+mod columns;
+
 use std::io::{self, Write};
 
 use keytoll_analysis::metrics::{LinkCount, NodeCost, Sample, Split, Traffic};
@@ -9,8 +11,8 @@ use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::trace::{Link, Node};
 use keytoll_analysis::{Findings, RowFindings};
 
-/// The columns that name the row of the run.
-const IDENTITY: [&str; 6] = ["method", "variant", "network", "topology", "world", "crypto"];
+use columns::Column;
+pub use columns::markdown;
 
 /// The links that have columns of their own in `samples.csv`.
 const LINKS: [Link; 6] = [
@@ -22,7 +24,7 @@ const LINKS: [Link; 6] = [
     Link(Node::Aaa, Node::Ap),
 ];
 
-fn identity(row: &ManifestRow) -> [String; 6] {
+fn identity(row: &ManifestRow) -> [String; columns::IDENTITY.len()] {
     [&row.method, &row.variant, &row.network, &row.topology, &row.world, &row.crypto].map(Clone::clone)
 }
 
@@ -55,42 +57,19 @@ impl<W: Write> Samples<W> {
 }
 
 fn sample_columns() -> Vec<String> {
-    let own = IDENTITY.into_iter().chain(SAMPLE_COLUMNS).map(str::to_owned);
     let links = LINKS.iter().flat_map(|link| {
-        let link = link.name().replace('-', "_");
-        LINK_COLUMNS.map(|column| format!("{link}_{column}"))
+        let before = format!("{}_", link.name().replace('-', "_"));
+        columns::names(&before, &columns::LINK).collect::<Vec<_>>()
     });
-    let nodes =
-        Node::ALL.iter().flat_map(|node| NODE_COLUMNS.map(|column| format!("{}_{column}", node.name())));
-    let traffic = TRAFFIC_COLUMNS.map(str::to_owned);
-    own.chain(links).chain(nodes).chain(traffic).collect()
+    let nodes = Node::ALL.iter().flat_map(|node| {
+        let before = format!("{}_", node.name());
+        columns::names(&before, &columns::NODE).collect::<Vec<_>>()
+    });
+    let own = columns::names("", &columns::IDENTITY).chain(columns::names("", &columns::SAMPLE));
+    own.chain(links).chain(nodes).chain(columns::names("", &columns::TRAFFIC)).collect()
 }
 
-const SAMPLE_COLUMNS: [&str; 21] = [
-    "sample",
-    "triggered_at_ns",
-    "outcome",
-    "failure",
-    "delay_ns",
-    "failed_after_ns",
-    "first_packet_ns",
-    "network_ns",
-    "computation_ns",
-    "waiting_ns",
-    "messages",
-    "packets",
-    "bytes",
-    "retransmissions",
-    "lost_packets",
-    "after_messages",
-    "after_packets",
-    "after_bytes",
-    "discards",
-    "charged",
-    "disturbed",
-];
-
-fn sample_cells(sample: &Sample) -> [String; 21] {
+fn sample_cells(sample: &Sample) -> [String; columns::SAMPLE.len()] {
     let split = sample.split.as_ref();
     let total = &sample.total;
     [
@@ -118,9 +97,7 @@ fn sample_cells(sample: &Sample) -> [String; 21] {
     ]
 }
 
-const LINK_COLUMNS: [&str; 4] = ["messages", "packets", "bytes", "retransmissions"];
-
-fn link_cells(count: Option<&LinkCount>) -> [String; 4] {
+fn link_cells(count: Option<&LinkCount>) -> [String; columns::LINK.len()] {
     [
         known(count.map(|count| count.messages)),
         known(count.map(|count| count.packets)),
@@ -129,9 +106,7 @@ fn link_cells(count: Option<&LinkCount>) -> [String; 4] {
     ]
 }
 
-const NODE_COLUMNS: [&str; 4] = ["cpu_ns", "crypto_ns", "heap_peak_bytes", "idle_sa_bytes"];
-
-fn node_cells(cost: Option<&NodeCost>) -> [String; 4] {
+fn node_cells(cost: Option<&NodeCost>) -> [String; columns::NODE.len()] {
     [
         known(cost.map(|cost| cost.cpu_ns)),
         known(cost.and_then(|cost| cost.crypto_ns)),
@@ -140,17 +115,7 @@ fn node_cells(cost: Option<&NodeCost>) -> [String; 4] {
     ]
 }
 
-const TRAFFIC_COLUMNS: [&str; 7] = [
-    "traffic_up_bits_per_s",
-    "traffic_down_bits_per_s",
-    "traffic_packets_sent",
-    "traffic_packets_repeated",
-    "traffic_packets_lost",
-    "traffic_longest_gap_ns",
-    "traffic_rekeys",
-];
-
-fn traffic_cells(traffic: Option<&Traffic>) -> [String; 7] {
+fn traffic_cells(traffic: Option<&Traffic>) -> [String; columns::TRAFFIC.len()] {
     let goodput =
         |node| known(traffic.and_then(|traffic| traffic.goodput_bits_per_s(node)).map(|bits| bits as u64));
     [
@@ -170,9 +135,7 @@ fn known(value: Option<u64>) -> String {
 
 /// `operations.csv`: a row per operation of a row of the run, summed over its authentications.
 pub fn operations(findings: &Findings, out: impl Write) -> io::Result<()> {
-    const COLUMNS: [&str; 8] =
-        ["node", "phase", "operation", "algorithm", "count", "ns_total", "bytes_total", "authentications"];
-    table(findings, &COLUMNS, out, |row| {
+    table(findings, &columns::OPERATIONS, out, |row| {
         let cells = row.tally.operations.iter().map(|operation| {
             vec![
                 operation.node.name().to_owned(),
@@ -191,20 +154,7 @@ pub fn operations(findings: &Findings, out: impl Write) -> io::Result<()> {
 
 /// `messages.csv`: a row per kind of message, in order of first appearance, summed over the authentications.
 pub fn messages(findings: &Findings, out: impl Write) -> io::Result<()> {
-    const COLUMNS: [&str; 11] = [
-        "order",
-        "message",
-        "payloads",
-        "direction",
-        "from",
-        "to",
-        "count",
-        "bytes_mean",
-        "retransmissions",
-        "part",
-        "authentications",
-    ];
-    table(findings, &COLUMNS, out, |row| {
+    table(findings, &columns::MESSAGES, out, |row| {
         let cells = row.tally.messages.kinds().iter().enumerate().map(|(order, kind)| {
             let to = kind.to.map(Node::name).unwrap_or_default();
             vec![
@@ -227,12 +177,12 @@ pub fn messages(findings: &Findings, out: impl Write) -> io::Result<()> {
 
 fn table(
     findings: &Findings,
-    columns: &[&str],
+    columns: &[Column],
     out: impl Write,
     cells_of: impl Fn(&RowFindings) -> Vec<Vec<String>>,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(IDENTITY.iter().chain(columns))?;
+    csv.write_record(columns::IDENTITY.iter().chain(columns).map(|column| column.name))?;
     for row in &findings.rows {
         for cells in cells_of(row) {
             csv.write_record(identity(&row.row).into_iter().chain(cells))?;
