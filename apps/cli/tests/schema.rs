@@ -150,6 +150,23 @@ fn what_is_printed_without_a_run_is_as_its_schema_says() {
     read("node", keytoll("check scenarios/live/device-psk.toml --json"));
 }
 
+/// The events in the table of `scenarios/live/README.md` and those of the schema are the same.
+#[test]
+fn the_events_of_the_guide_are_those_of_the_schema() {
+    let guide = fs::read_to_string(folder().join("../../scenarios/live/README.md")).unwrap();
+    let table =
+        guide.split("\n| event | fields |\n|---|---|\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = table.lines().flat_map(|line| line.split('|').nth(1).unwrap().split(','));
+    let mut told: Vec<String> = names.map(|name| name.trim().trim_matches('`').to_owned()).collect();
+    let schema: Value = serde_json::from_str(&printed("events")).unwrap();
+    let events = schema["oneOf"].as_array().unwrap().iter();
+    let mut known: Vec<&str> =
+        events.map(|event| event["properties"]["event"]["const"].as_str().unwrap()).collect();
+    told.sort();
+    known.sort_unstable();
+    assert_eq!(told, known);
+}
+
 /// A schema that lets everything through proves nothing.
 #[test]
 fn what_no_schema_has_is_refused() {
