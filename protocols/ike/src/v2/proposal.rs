@@ -235,7 +235,8 @@ pub fn corrected_group(notify: &Notify<'_>, offered: &[Suite], tried: Group) -> 
 /// The suites as IKE_AUTH negotiates them, without groups and without repetition.
 // RFC 7296 §1.2: IKE_AUTH has no KE payload, so its SA payload has no KE transform.
 pub fn without_groups(suites: &[Suite]) -> Cow<'_, [Suite]> {
-    if suites.iter().all(|suite| suite.group.is_none()) {
+    let is_plain = |(at, suite): (usize, &Suite)| suite.group.is_none() && !suites[..at].contains(suite);
+    if suites.iter().enumerate().all(is_plain) {
         return Cow::Borrowed(suites);
     }
     let mut plain: Vec<Suite> = Vec::with_capacity(suites.len());
@@ -363,6 +364,7 @@ mod tests {
             *without_groups(&[esp("aes128gcm16-x25519"), esp("aes128gcm16-ecp256")]),
             [esp("aes128gcm16")]
         );
+        assert_eq!(*without_groups(&[esp("aes128gcm16"); 2]), [esp("aes128gcm16")]);
     }
 
     #[test]

@@ -221,7 +221,8 @@ impl PartialOrd for Identity {
 
 impl Ord for Identity {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.kind.cmp(&other.kind).then_with(|| self.key().cmp(&other.key()))
+        let by_name = || if self.data == other.data { Ordering::Equal } else { self.key().cmp(&other.key()) };
+        self.kind.cmp(&other.kind).then_with(by_name)
     }
 }
 
