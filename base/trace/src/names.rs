@@ -10,6 +10,8 @@ pub fn message(message: &Message) -> String {
         Protocol::Ike => return format!("{} {direction}", ike_exchange(kind)),
         Protocol::Radius => radius_code(kind),
         Protocol::Diameter => diameter_command(kind, message.response),
+        // An EAP packet of either direction, a key of either side.
+        Protocol::Wlan => return format!("{} {direction}", eapol_type(kind).unwrap_or("EAPOL")),
         _ => None,
     };
     named.map_or_else(|| format!("{} {kind} {direction}", message.protocol.name()), str::to_owned)
@@ -109,6 +111,21 @@ pub const fn radius_attribute(number: u8) -> Option<&'static str> {
         61 => "NAS-Port-Type",
         79 => "EAP-Message",
         80 => "Message-Authenticator",
+        _ => return None,
+    })
+}
+
+/// Packet types of EAPOL, IEEE 802.1X-2020 table 11-3.
+pub const fn eapol_type(number: u8) -> Option<&'static str> {
+    Some(match number {
+        0 => "EAP-Packet",
+        1 => "EAPOL-Start",
+        2 => "EAPOL-Logoff",
+        3 => "EAPOL-Key",
+        4 => "EAPOL-Encapsulated-ASF-Alert",
+        5 => "EAPOL-MKA",
+        6 | 7 => "EAPOL-Announcement",
+        8 => "EAPOL-Announcement-Req",
         _ => return None,
     })
 }

@@ -6,26 +6,30 @@
 //!                                   finish: sessions join the IKE SAs they are for; outcomes
 //! ```
 //!
+//! One of EAPOL is an authentication of one supplicant by one authenticator, with the RADIUS that the latter asks for it.
+//!
 //! What belongs together is told by SPIs, State and identifiers, and between protocols by the EAP packets that pass from one
 //! to the other, or, where these are encrypted, by who was waiting when.
 
 mod diameter;
+mod eapol;
 mod ike;
 mod outcome;
 mod radius;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_engine::Addr;
 use keytoll_engine::trace::{Fate, Message, Node, Protocol};
+use keytoll_engine::{Addr, Datagram};
 
 use crate::dissect::eap::{Flow, Words};
 use crate::dissect::{Content, Dissected, Dissector, Part};
 use crate::observe::{self, Observer};
-use crate::packets::Passed;
+use crate::packets::{Eapol, Mac, Passed};
 use crate::remarks;
 use crate::tables::Keys;
 
@@ -41,6 +45,38 @@ const WORDS_MAX: usize = 4096;
 const WORDS_BYTES_MAX: usize = 256;
 /// ESP packets in a row that are kept one by one; the others are only summed up.
 const ESP_SHOWN: usize = 4;
+
+/// Where a message came from or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Address {
+    /// An IP address and port.
+    Ip(Addr),
+    /// A station of a LAN, or a group of them.
+    Lan(Mac),
+    /// Cooked captures keep no receiver.
+    Unknown,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(addr) => addr.fmt(f),
+            Self::Lan(mac) => mac.fmt(f),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+impl Address {
+    /// Whether it is of one host.
+    const fn is_individual(self) -> bool {
+        match self {
+            Self::Ip(_) => true,
+            Self::Lan(mac) => !mac.is_group(),
+            Self::Unknown => false,
+        }
+    }
+}
 
 /// A message in its conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +94,7 @@ pub struct Entry {
     /// The roles of its ends.
     pub ends: (Node, Node),
     /// Their addresses.
-    pub addrs: (Addr, Addr),
+    pub addrs: (Address, Address),
     /// Its protocol.
     pub protocol: Protocol,
     /// `IKE_AUTH request 1`.
@@ -87,16 +123,43 @@ pub struct Entry {
 
 impl Entry {
     fn new(passed: &Passed, dissected: Dissected, ends: (Node, Node)) -> Self {
-        let Dissected { name, parts, failure, remarks, sent, content } = dissected;
+        let Datagram { protocol, from, to, .. } = passed.datagram;
         Self {
             first_ns: passed.first_ns,
             at_ns: passed.at_ns,
             frame: passed.frame,
             packets: passed.packets.into(),
             wire_bytes: passed.wire_bytes.into(),
+            fate: passed.comment.as_deref().and_then(remarks::fate),
+            ..Self::bare(protocol, dissected, ends, (Address::Ip(from), Address::Ip(to)))
+        }
+    }
+
+    fn eapol(passed: &Eapol, dissected: Dissected, ends: (Node, Node)) -> Self {
+        let addrs = (Address::Lan(passed.from), passed.to.map_or(Address::Unknown, Address::Lan));
+        Self {
+            first_ns: passed.at_ns,
+            at_ns: passed.at_ns,
+            frame: passed.frame,
+            packets: 1,
+            wire_bytes: passed.wire_bytes.into(),
+            fate: passed.comment.as_deref().and_then(remarks::fate),
+            ..Self::bare(Protocol::Wlan, dissected, ends, addrs)
+        }
+    }
+
+    /// A message of which nothing is known of when it passed, and how.
+    fn bare(protocol: Protocol, dissected: Dissected, ends: (Node, Node), addrs: (Address, Address)) -> Self {
+        let Dissected { name, parts, failure, remarks, sent, content } = dissected;
+        Self {
+            first_ns: 0,
+            at_ns: 0,
+            frame: 0,
+            packets: 0,
+            wire_bytes: 0,
             ends,
-            addrs: (passed.datagram.from, passed.datagram.to),
-            protocol: passed.datagram.protocol,
+            addrs,
+            protocol,
             name,
             parts,
             failure,
@@ -107,7 +170,7 @@ impl Entry {
             answers_after_ns: None,
             unanswered: false,
             more: 0,
-            fate: passed.comment.as_deref().and_then(remarks::fate),
+            fate: None,
         }
     }
 
@@ -149,10 +212,12 @@ pub enum Kind {
         /// 1 or 2.
         major: u8,
     },
-    /// RADIUS without the IKE SA that it is for.
+    /// RADIUS without the IKE SA or the EAPOL that it is for.
     Radius,
     /// Diameter that is about no authentication here.
     Diameter,
+    /// EAPOL between a supplicant and an authenticator.
+    Eapol,
     /// ESP without the exchange that set it up.
     Esp,
     /// Messages that cannot be read.
@@ -167,7 +232,7 @@ pub struct Conversation {
     /// Its messages in order of time.
     pub entries: Vec<Entry>,
     /// Each role's addresses, in the order they appear.
-    pub hosts: BTreeMap<Node, Vec<Addr>>,
+    pub hosts: BTreeMap<Node, Vec<Address>>,
     /// What is known of it.
     pub about: About,
     /// What it came to.
@@ -183,7 +248,7 @@ pub struct About {
     pub ike_suite: Option<String>,
     /// The ESP suite chosen.
     pub child_suite: Option<String>,
-    /// Who the initiator says it is; the RADIUS user if IKE's is not known.
+    /// Who the initiator says it is; the RADIUS user if IKE's is not known; who the supplicant says it is.
     pub user: Option<String>,
     /// Who the responder says it is.
     pub gateway: Option<String>,
@@ -219,6 +284,7 @@ pub struct Tracker {
     ike: ike::Index,
     radius: radius::Index,
     diameter: diameter::Index,
+    eapol: eapol::Index,
     /// The frame in which each message passed first, by its digest.
     originals: BTreeMap<u64, u64>,
     left_out: u64,
@@ -238,8 +304,7 @@ impl Tracker {
 
     /// Takes the next datagram.
     pub fn add(&mut self, passed: &Passed) {
-        if self.entries >= ENTRIES_MAX {
-            self.left_out += 1;
+        if self.is_full() {
             return;
         }
         let sent = self.observer.sent(&passed.datagram);
@@ -256,8 +321,16 @@ impl Tracker {
             Content::Diameter(_) => self.add_diameter(passed, dissected, repeats),
             Content::Esp(_) => self.add_esp(passed, dissected),
             Content::Icmp(_) => self.add_icmp(passed, dissected),
-            Content::Unreadable => self.add_unreadable(passed, dissected),
+            // EAPOL is in no datagram.
+            Content::Eapol(_) | Content::Unreadable => self.add_unreadable(passed, dissected),
         }
+    }
+
+    /// Whether there is no place for another message; it is counted.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.entries >= ENTRIES_MAX;
+        self.left_out += u64::from(is_full);
+        is_full
     }
 
     /// Messages that were not kept because there were too many.
@@ -381,11 +454,11 @@ impl Building {
         let outcome = outcome::of(self.kind, &self.entries);
         let is_ikev1 = matches!(self.kind, Kind::Ike { major: 1, .. });
         let exchanges = is_ikev1.then(|| outcome::ikev1::exchanges(&self.entries));
-        let mut hosts: BTreeMap<Node, Vec<Addr>> = BTreeMap::new();
+        let mut hosts: BTreeMap<Node, Vec<Address>> = BTreeMap::new();
         for entry in &self.entries {
             for (node, addr) in [(entry.ends.0, entry.addrs.0), (entry.ends.1, entry.addrs.1)] {
                 let addrs = hosts.entry(node).or_default();
-                if !addrs.contains(&addr) && addrs.len() < ADDRS_MAX {
+                if addr.is_individual() && !addrs.contains(&addr) && addrs.len() < ADDRS_MAX {
                     addrs.push(addr);
                 }
             }

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::conversation::{Conversation, Tracker};
-use crate::packets::{Packets, Skipped};
+use crate::packets::{Packets, Skipped, Taken};
 use crate::read::{Capture, ReadError};
 use crate::tables::Keys;
 
@@ -36,7 +36,10 @@ pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
             Ok(frame) => {
                 frames += 1;
                 begins_ns = Some(begins_ns.map_or(frame.at_ns, |begins_ns: u64| begins_ns.min(frame.at_ns)));
-                packets.take(&frame).iter().for_each(|passed| tracker.add(passed));
+                match packets.take(&frame) {
+                    Taken::Datagrams(passed) => passed.iter().for_each(|passed| tracker.add(passed)),
+                    Taken::Eapol(eapol) => tracker.add_eapol(&eapol),
+                }
             }
             Err(why) => error = Some(why),
         }

@@ -5,6 +5,7 @@
 
 mod diameter;
 pub mod eap;
+pub mod eapol;
 mod esp;
 mod icmp;
 mod ike;
@@ -24,6 +25,7 @@ use keytoll_ike::v1::overheard::Overheard;
 use keytoll_ike::v2::fragment::Reassembly;
 
 pub use diameter::Diameter;
+pub use eapol::Eapol;
 pub use esp::Esp;
 pub use icmp::Icmp;
 pub use ike::{Ike, Inside};
@@ -31,7 +33,7 @@ pub use payloads::{Deleted, Meaning};
 pub use radius::Radius;
 
 use crate::observe;
-use crate::packets::{Cut, Passed};
+use crate::packets::{self, Cut, Passed};
 use crate::tables::Keys;
 
 /// A message in words.
@@ -92,6 +94,8 @@ pub enum Content {
     Radius(Box<Radius>),
     /// Diameter.
     Diameter(Box<Diameter>),
+    /// EAPOL.
+    Eapol(Box<Eapol>),
     /// ESP.
     Esp(Esp),
     /// An ICMP error about one of the others.
@@ -150,6 +154,13 @@ impl Dissector {
         Some(dissected)
     }
 
+    /// Dissects an EAPOL PDU.
+    pub fn dissect_eapol(&self, passed: &packets::Eapol) -> Dissected {
+        let mut dissected = eapol::dissect(&passed.bytes);
+        dissected.remarks.extend(passed.cut.map(|cut| why_cut(cut, 1)));
+        dissected
+    }
+
     /// The keys it has.
     pub const fn keys(&self) -> &Keys {
         &self.keys
@@ -177,6 +188,7 @@ fn unreadable(protocol: Protocol, error: &impl fmt::Display) -> Dissected {
         Protocol::Ike => "unreadable IKE",
         Protocol::Radius => "unreadable RADIUS",
         Protocol::Diameter => "unreadable Diameter",
+        Protocol::Wlan => "unreadable EAPOL",
         _ => "unreadable",
     };
     Dissected {

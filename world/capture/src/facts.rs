@@ -14,6 +14,7 @@ use keytoll_ike::v1::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 
 use crate::conversation::{Conversation, Entry, Kind, Outcome};
 use crate::dissect::Content;
+use crate::dissect::eapol::{Body, Handshake, Key};
 
 const IKE_SA_INIT: u8 = 34;
 const IKE_AUTH: u8 = 35;
@@ -48,13 +49,17 @@ pub fn method(conversation: &Conversation) -> Option<Method> {
         Kind::Radius if asks_access(conversation) => {
             Some(eap.map_or_else(|| "radius".to_owned(), |eap| format!("radius-eap-{eap}")))
         }
+        Kind::Eapol if is_eapol_authentication(conversation) => {
+            eap.map(|eap| format!("eapol-eap-{eap}")).or_else(|| handshake_name(conversation))
+        }
         _ => return None,
     };
+    let begun = if conversation.kind == Kind::Eapol { "eapol" } else { "ikev2" };
     let suite = about.ike_suite.clone().unwrap_or_default();
     // Until the responder of IKEv1 has chosen, nobody knows how the two will prove themselves.
     let is_undecided = matches!(conversation.kind, Kind::Ike { major: 1, .. }) && about.auth_method.is_none();
     let is_known = named.is_some() && !is_undecided;
-    Some(Method { name: named.unwrap_or_else(|| "ikev2".to_owned()), suite, is_known })
+    Some(Method { name: named.unwrap_or_else(|| begun.to_owned()), suite, is_known })
 }
 
 /// RFC 2409 §5: phase 1 begins with its mode, and the answer names the authentication method.
@@ -107,6 +112,30 @@ fn asks_access(conversation: &Conversation) -> bool {
         _ => false,
     };
     conversation.entries.iter().any(is_access)
+}
+
+/// Whether somebody asked for something: who only leaves is not authenticated.
+fn is_eapol_authentication(conversation: &Conversation) -> bool {
+    let asks = |entry: &Entry| match &entry.content {
+        Content::Eapol(eapol) => match &eapol.body {
+            Body::Eap(_) | Body::Start => true,
+            Body::Key(key) => key.handshake.is_some(),
+            Body::Logoff => false,
+        },
+        _ => false,
+    };
+    conversation.entries.iter().any(asks)
+}
+
+/// Where the pairwise key was there before, the 4-way handshake alone authenticates: IEEE 802.11-2020 §12.6.10.
+fn handshake_name(conversation: &Conversation) -> Option<String> {
+    let is_handshake = |entry: &Entry| match &entry.content {
+        Content::Eapol(eapol) => {
+            matches!(&eapol.body, Body::Key(Key { handshake: Some(Handshake::FourWay(_)), .. }))
+        }
+        _ => false,
+    };
+    conversation.entries.iter().any(is_handshake).then(|| "eapol-4-way-handshake".to_owned())
 }
 
 /// The facts of a conversation as authentication number `sample`, times counted from `begins_ns`.

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use keytoll_engine::trace::{Fate, Node};
 
-use crate::conversation::{Conversation, Entry, Exchanges, Kind, Outcome};
+use crate::conversation::{Address, Conversation, Entry, Exchanges, Kind, Outcome};
 use crate::dissect::{Content, Part};
 
 /// Columns that a ladder takes at least, whatever is asked.
@@ -263,6 +263,7 @@ pub fn title(conversation: &Conversation) -> String {
         Kind::Ike { major, .. } => format!("IKEv{major}"),
         Kind::Radius => "RADIUS".to_owned(),
         Kind::Diameter => "Diameter".to_owned(),
+        Kind::Eapol => "EAPOL".to_owned(),
         Kind::Esp => "ESP".to_owned(),
         Kind::Unreadable => "unreadable".to_owned(),
     };
@@ -289,7 +290,7 @@ pub fn outcome(conversation: &Conversation) -> Option<String> {
             format!("FAILED after {} ms: {why}, says the {}", after(*at), role(*by))
         }
         Outcome::Unanswered(at) => format!("NO ANSWER to {}", conversation.entries[*at].name),
-        Outcome::Unknown if matches!(conversation.kind, Kind::Ike { .. }) => {
+        Outcome::Unknown if matches!(conversation.kind, Kind::Ike { .. } | Kind::Eapol) => {
             "its end is not in this capture".to_owned()
         }
         Outcome::Unknown => return None,
@@ -307,20 +308,26 @@ const fn role(node: Node) -> &'static str {
 }
 
 /// Addresses and names of a role.
-fn host(conversation: &Conversation, node: Node, addrs: &[keytoll_engine::Addr]) -> String {
+fn host(conversation: &Conversation, node: Node, addrs: &[Address]) -> String {
     let mut ips: Vec<(std::net::IpAddr, Vec<u16>)> = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
     for addr in addrs {
+        let Address::Ip(addr) = addr else {
+            shown.push(addr.to_string());
+            continue;
+        };
         match ips.iter_mut().find(|(ip, _)| *ip == addr.ip) {
             Some((_, ports)) => ports.push(addr.port),
             None => ips.push((addr.ip, vec![addr.port])),
         }
     }
-    let shown = ips.iter().map(|(ip, ports)| {
+    let hosts = ips.iter().map(|(ip, ports)| {
         let ports: Vec<String> = ports.iter().filter(|port| **port != 0).map(u16::to_string).collect();
         let many = if ports.len() == 1 { "port" } else { "ports" };
         if ports.is_empty() { ip.to_string() } else { format!("{ip} {many} {}", ports.join(" ")) }
     });
-    let mut text = shown.collect::<Vec<_>>().join(", ");
+    shown.extend(hosts);
+    let mut text = shown.join(", ");
     let about = &conversation.about;
     let name = match node {
         Node::Ue => about.user.as_ref(),

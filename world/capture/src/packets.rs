@@ -1,13 +1,16 @@
-//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, SCTP, ESP.
+//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, SCTP, ESP;
+//! and to the EAPOL PDUs of stations on a LAN.
 //!
 //! ```text
 //!   Frame --link--> IP packet --fragments--> whole packet --UDP, ESP, ICMP--------> Passed
 //!                                                         '--TCP streams, SCTP chunks--> Diameter message --> Passed
+//!         '-------> Eapol
 //! ```
 //!
 //! What is not understood is counted by its name ([`Skipped`]), and what is kept while waiting for the rest of something
 //! is bounded.
 
+mod eapol;
 mod fragments;
 mod ip;
 mod link;
@@ -23,6 +26,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Datagram, Transport};
 
 use crate::read::Frame;
+pub use eapol::{Eapol, Mac};
 use fragments::Fragments;
 use ports::Ports;
 use repeats::Repeats;
@@ -111,7 +115,33 @@ struct IpPacket {
     cut: Option<Cut>,
 }
 
-/// Turns frames into datagrams.
+/// What a frame completes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// None to several datagrams.
+    Datagrams(Vec<Passed>),
+    /// An EAPOL PDU.
+    Eapol(Eapol),
+}
+
+impl Taken {
+    /// The datagrams alone.
+    pub fn datagrams(self) -> Vec<Passed> {
+        match self {
+            Self::Datagrams(datagrams) => datagrams,
+            Self::Eapol(_) => Vec::new(),
+        }
+    }
+}
+
+/// What a frame is part of.
+enum Part {
+    /// Perhaps a whole packet.
+    Ip(Option<IpPacket>),
+    Eapol(Eapol),
+}
+
+/// Turns frames into datagrams and EAPOL PDUs.
 #[derive(Debug, Default)]
 pub struct Packets {
     fragments: Fragments,
@@ -130,17 +160,20 @@ const PROTOCOL_ICMP6: u8 = 58;
 const PROTOCOL_SCTP: u8 = 132;
 
 impl Packets {
-    /// Takes the next frame and gives what it completes, none to several datagrams.
-    pub fn take(&mut self, frame: &Frame) -> Vec<Passed> {
-        let whole = match self.ip_packet(frame) {
-            Ok(whole) => whole,
+    /// Takes the next frame and gives what it completes.
+    pub fn take(&mut self, frame: &Frame) -> Taken {
+        let whole = match self.part(frame) {
+            Ok(Part::Eapol(eapol)) => return Taken::Eapol(eapol),
+            Ok(Part::Ip(whole)) => whole,
             Err(what) => {
                 self.skipped.add(&what, 1);
                 None
             }
         };
         let given_up = self.fragments.given_up(frame.at_ns);
-        given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)).collect()
+        Taken::Datagrams(
+            given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)).collect(),
+        )
     }
 
     /// Gives what still waits for its other fragments; there will be no more frames.
@@ -154,15 +187,28 @@ impl Packets {
         &self.skipped
     }
 
-    fn ip_packet(&mut self, frame: &Frame) -> Result<Option<IpPacket>, String> {
-        let network = link::network(frame)?;
-        let piece = ip::Piece::read(network.version, network.packet)?;
-        let point = (frame.interface, network.direction);
-        if self.repeats.is_repeat(&piece, frame.at_ns, point) {
+    fn part(&mut self, frame: &Frame) -> Result<Part, String> {
+        match link::carried(frame)? {
+            link::Carried::Ip(network) => {
+                let piece = ip::Piece::read(network.version, network.packet)?;
+                let origin = self.origin(frame, network.direction, repeats::of_piece(&piece))?;
+                Ok(Part::Ip(self.fragments.add(&piece, origin)))
+            }
+            link::Carried::Eapol(lan) => {
+                let origin = self.origin(frame, lan.direction, repeats::of_eapol(&lan))?;
+                let is_cut = u64::from(frame.original_bytes) > frame.bytes.len() as u64;
+                lan.take(origin, is_cut.then_some(Cut::Captured)).map(Part::Eapol)
+            }
+        }
+    }
+
+    /// Where a frame stands, unless what it carries was seen elsewhere before.
+    fn origin(&mut self, frame: &Frame, direction: u32, digest: u64) -> Result<Origin, String> {
+        let point = (frame.interface, direction);
+        if self.repeats.is_repeat(digest, frame.at_ns, point) {
             return Err("seen at another point of capture before".to_owned());
         }
-        let (at_ns, number, comment) = (frame.at_ns, frame.number, frame.comment.clone());
-        Ok(self.fragments.add(&piece, Origin { at_ns, frame: number, comment, point }))
+        Ok(Origin { at_ns: frame.at_ns, frame: frame.number, comment: frame.comment.clone(), point })
     }
 
     fn transport(&mut self, packet: IpPacket) -> Vec<Passed> {

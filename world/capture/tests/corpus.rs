@@ -8,6 +8,7 @@ mod whole;
 
 use std::path::{Path, PathBuf};
 
+use keytoll_capture::conversation::Outcome;
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::dissect::Content;
 use keytoll_capture::tables::Keys;
@@ -60,6 +61,60 @@ fn diameter_over_sctp_has_the_messages_that_tshark_finds() {
     ];
     assert_eq!(found, wanted);
     assert!(decoded.skipped.kinds().contains(&("Diameter in DTLS over SCTP", 1)), "{:?}", decoded.skipped);
+}
+
+/// A veth pair of Debian's `hostapd` (driver `wired`) and `wpa_supplicant` 2.10: EAP-MD5, both sides speaking to the group
+/// address, and a supplicant that finds nobody; captured by dumpcap at the supplicant, and on `any` of the machine. The
+/// messages are those that tshark 4.0 finds.
+#[test]
+fn eapol_has_the_messages_that_tshark_finds_at_any_point_of_capture() {
+    let wanted = [
+        ("EAPOL-Start", "ue"),
+        ("EAP-Packet 74", "gw"),
+        ("EAP-Packet 74", "ue"),
+        ("EAP-Packet 75", "gw"),
+        ("EAP-Packet 75", "ue"),
+        ("EAP-Packet 75", "gw"),
+        ("EAPOL-Logoff", "ue"),
+        ("EAP-Packet 103", "gw"),
+        ("EAPOL-Start", "ue"),
+        ("EAPOL-Start", "ue"),
+        ("EAPOL-Start", "ue"),
+    ];
+    for (name, twice) in
+        [("eapol-md5.pcap", 0), ("eapol-md5-cooked.pcap", 11), ("eapol-md5-cooked2.pcap", 11)]
+    {
+        let decoded = decoded(name);
+        let entries = decoded.conversations.iter().flat_map(|it| &it.entries);
+        let found: Vec<_> = entries.map(|entry| (&entry.name[..], entry.ends.0.name())).collect();
+        assert_eq!(found, wanted, "{name}");
+        let outcomes: Vec<_> = decoded.conversations.iter().map(|it| it.outcome.clone()).collect();
+        assert_eq!(outcomes, [Outcome::Established(5), Outcome::Unanswered(3)], "{name}");
+        assert_eq!(decoded.skipped.total(), twice, "{name}: {:?}", decoded.skipped);
+        let method = keytoll_capture::facts::method(&decoded.conversations[0]).unwrap();
+        assert_eq!(method.name, "eapol-eap-md5");
+    }
+}
+
+/// A script wrote it, in VLAN 10, for no LAN of ours has 802.11; the messages are those that tshark 4.0 finds.
+#[test]
+fn the_handshakes_have_the_messages_that_tshark_finds() {
+    let [conversation] = &decoded("eapol-key.pcap").conversations[..] else { panic!("there is one") };
+    let told = conversation.entries.iter().map(|entry| {
+        let handshake = entry.parts.iter().find(|part| part.name.ends_with("handshake")).unwrap();
+        (entry.repeats, handshake.to_string())
+    });
+    let wanted = [
+        (None, "4-way handshake(message 1 of 4)"),
+        (Some(1), "4-way handshake(message 1 of 4)"),
+        (None, "4-way handshake(message 2 of 4)"),
+        (None, "4-way handshake(message 3 of 4)"),
+        (None, "4-way handshake(message 4 of 4)"),
+        (None, "group key handshake(message 1 of 2)"),
+        (None, "group key handshake(message 2 of 2)"),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), wanted.map(|(repeats, words)| (repeats, words.to_owned())));
+    assert_eq!(conversation.outcome, Outcome::Established(4));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_capture::conversation::{Conversation, Ends, Entry, Exchanges, Kind, Outcome};
+use keytoll_capture::conversation::{Address, Conversation, Ends, Entry, Exchanges, Kind, Outcome};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::{counts, ladder};
 use keytoll_trace::{Link, Protocol};
@@ -57,7 +57,7 @@ impl Serialize for Conversations<'_> {
 struct Told<'a> {
     /// Counted from 1.
     number: usize,
-    /// `ikev2`, `ikev1`, `radius`, `diameter`, `esp` or `unreadable`.
+    /// `ikev2`, `ikev1`, `radius`, `diameter`, `eapol`, `esp` or `unreadable`.
     kind: String,
     /// The initiator's SPI of the first IKE SA, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,6 +115,7 @@ fn kind(kind: Kind) -> (String, Option<(u64, u64)>) {
         Kind::Ike { spi_i, spi_r, major } => (format!("ikev{major}"), Some((spi_i, spi_r))),
         Kind::Radius => ("radius".to_owned(), None),
         Kind::Diameter => ("diameter".to_owned(), None),
+        Kind::Eapol => ("eapol".to_owned(), None),
         Kind::Esp => ("esp".to_owned(), None),
         Kind::Unreadable => ("unreadable".to_owned(), None),
     }
@@ -266,10 +267,12 @@ struct Said<'a> {
     from: &'static str,
     /// The role that it was sent to.
     to: &'static str,
-    /// Where it came from.
-    from_address: String,
-    /// Where it went.
-    to_address: String,
+    /// Where it came from: an IP address with its port, of EAPOL a MAC address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_address: Option<String>,
+    /// Where it went; cooked captures of EAPOL do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_address: Option<String>,
     /// `ike`, `radius`, …
     protocol: &'static str,
     /// `IKE_AUTH request 1`.
@@ -321,8 +324,8 @@ impl<'a> Said<'a> {
             frame: entry.frame,
             from: entry.ends.0.name(),
             to: entry.ends.1.name(),
-            from_address: entry.addrs.0.to_string(),
-            to_address: entry.addrs.1.to_string(),
+            from_address: address(entry.addrs.0),
+            to_address: address(entry.addrs.1),
             protocol: entry.protocol.name(),
             name: &entry.name,
             parts: parts.collect(),
@@ -337,6 +340,10 @@ impl<'a> Said<'a> {
             fate: entry.fate.map(|(fate, _)| format!("{fate:?}").to_lowercase()),
         }
     }
+}
+
+fn address(address: Address) -> Option<String> {
+    (address != Address::Unknown).then(|| address.to_string())
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -8,7 +8,7 @@ use keytoll_engine::trace::{Node, Protocol};
 use keytoll_ike::number::ExchangeType;
 
 use super::outcome::ikev1::{Alive, Life};
-use super::{ESP_SHOWN, Entry, Kind, Place, Tracker};
+use super::{Address, ESP_SHOWN, Entry, Kind, Place, Tracker};
 use crate::dissect::{Content, Dissected, Ike};
 use crate::packets::Passed;
 
@@ -87,7 +87,7 @@ impl Sa {
 }
 
 /// The two ends of a message, whoever sent it.
-fn pair_of(entry: &Entry) -> (Addr, Addr) {
+fn pair_of(entry: &Entry) -> (Address, Address) {
     let (from, to) = entry.addrs;
     (from.min(to), from.max(to))
 }
@@ -128,6 +128,13 @@ pub(super) fn eap_key(eap: &[u8]) -> Vec<u8> {
 }
 
 impl Index {
+    /// Notes whose EAP packet passes; the gateway will ask the AAA server about it.
+    pub(super) fn pass_eap(&mut self, key: Vec<u8>, conversation: usize) {
+        if self.eap.len() < EAP_MAX {
+            self.eap.insert(key, conversation);
+        }
+    }
+
     /// The latest conversation between two hosts.
     pub(super) fn between(&self, a: IpAddr, b: IpAddr) -> Option<usize> {
         self.pairs.get(&(a.min(b), a.max(b))).copied()
@@ -173,10 +180,8 @@ impl Tracker {
         let entry = Entry { repeats, ..Entry::new(passed, dissected, (from, other(from))) };
         let place = self.push(conversation, entry);
         let words = self.put_eap(place, ike.meaning.eap.as_deref(), repeats);
-        if let (Some(eap), Some(_), Node::Ue) = (&ike.meaning.eap, words, from)
-            && self.ike.eap.len() < EAP_MAX
-        {
-            self.ike.eap.insert(eap_key(eap), conversation);
+        if let (Some(eap), Some(_), Node::Ue) = (&ike.meaning.eap, words, from) {
+            self.ike.pass_eap(eap_key(eap), conversation);
         }
         self.follow(&ike, from_initiator, from, place, passed);
         let (a, b) = (passed.datagram.from, passed.datagram.to);
@@ -258,7 +263,7 @@ impl Tracker {
     /// one are still there. It belongs to the authentication that the old one was for.
     pub(super) fn join_rekeyed(&mut self) {
         let mut lines: BTreeMap<usize, Vec<Life>> = BTreeMap::new();
-        let mut latest: BTreeMap<(Addr, Addr), usize> = BTreeMap::new();
+        let mut latest: BTreeMap<(Address, Address), usize> = BTreeMap::new();
         for number in 0..self.conversations.len() {
             let building = &self.conversations[number];
             let (Kind::Ike { major: 1, .. }, Some(first)) = (building.kind, building.entries.first()) else {
@@ -270,9 +275,8 @@ impl Tracker {
             let line = older.unwrap_or(number);
             latest.extend(building.entries.iter().map(|entry| (pair_of(entry), line)));
             lines.entry(line).or_default().push(life);
-            if older.is_some() {
-                let from = first.addrs.0.ip;
-                self.join_to(line, number, from);
+            if let (Some(_), Address::Ip(from)) = (older, first.addrs.0) {
+                self.join_to(line, number, from.ip);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a conversation came to, told from its messages: RFC 7296 §1.2, §2.16, §2.21; RFC 3579 §2.6.
+//! What a conversation came to, told from its messages: RFC 7296 §1.2, §2.16, §2.21; RFC 3579 §2.6; RFC 3748 §4.2.
 //!
 //! Without keys the last IKE_AUTH response tells it by the type of its first payload, which is not encrypted
 //! (RFC 7296 §3.14): a response that begins with a notification refuses.
@@ -10,6 +10,7 @@ use keytoll_ike::number::{ExchangeType, PayloadType};
 use keytoll_radius::number::Code;
 
 use super::{About, Entry, Kind};
+use crate::dissect::eapol::{Body, Handshake, Key};
 use crate::dissect::{Content, Ike, Inside, Part};
 
 /// What a conversation came to.
@@ -49,6 +50,7 @@ pub(super) fn of(kind: Kind, entries: &[Entry]) -> Outcome {
         Kind::Ike { major: 2, .. } => ike(entries),
         Kind::Ike { spi_i, .. } => ikev1::outcome(spi_i, entries),
         Kind::Radius => radius(entries),
+        Kind::Eapol => eapol(entries),
         Kind::Diameter | Kind::Esp | Kind::Unreadable => Outcome::Unknown,
     }
 }
@@ -226,6 +228,31 @@ fn radius(entries: &[Entry]) -> Outcome {
     unanswered.map_or(Outcome::Unknown, Outcome::Unanswered)
 }
 
+fn eapol_of(entry: &Entry) -> Option<&Body> {
+    match &entry.content {
+        Content::Eapol(eapol) => Some(&eapol.body),
+        _ => None,
+    }
+}
+
+/// EAP's end, or without EAP the last message of the 4-way handshake (IEEE 802.11-2020 §12.7.6.5); else the last message
+/// tells whether somebody still waits.
+fn eapol(entries: &[Entry]) -> Outcome {
+    const SUCCESS: u8 = 3;
+    let messages = || entries.iter().enumerate().filter_map(|(at, entry)| Some((at, eapol_of(entry)?)));
+    let has_eap = messages().any(|(_, body)| matches!(body, Body::Eap(_)));
+    let decided = messages().find_map(|(at, body)| match body {
+        Body::Eap(eap) if is_eap_failure(eap) => Some(rejected(entries, at)),
+        Body::Eap(eap) if eap.first() == Some(&SUCCESS) => Some(Outcome::Established(at)),
+        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. }) if !has_eap => {
+            Some(Outcome::Established(at))
+        }
+        _ => None,
+    });
+    let last = || messages().next_back().filter(|(at, _)| entries[*at].unanswered);
+    decided.or_else(|| last().map(|(at, _)| Outcome::Unanswered(at))).unwrap_or(Outcome::Unknown)
+}
+
 /// What is known of a conversation.
 pub(super) fn about(entries: &[Entry]) -> About {
     let mut about = About::default();
@@ -233,6 +260,7 @@ pub(super) fn about(entries: &[Entry]) -> About {
         match &entry.content {
             Content::Ike(ike) => about.add_ike(entry, ike),
             Content::Radius(radius) if about.user.is_none() => about.user.clone_from(&radius.user),
+            Content::Eapol(eapol) if about.user.is_none() => about.user.clone_from(&eapol.user),
             _ => {}
         }
         about.add_eap(entry);

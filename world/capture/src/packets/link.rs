@@ -1,8 +1,16 @@
-//! Link layers: where in a frame the IP packet is. The LINKTYPE_ values are tcpdump.org's registry.
+//! Link layers: where in a frame the IP packet or the EAPOL PDU is. The LINKTYPE_ values are tcpdump.org's registry.
 
+use super::eapol::{Lan, Mac};
 use crate::read::Frame;
 
-/// What a link layer carries.
+/// What is in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried<'a> {
+    Ip(Network<'a>),
+    Eapol(Lan<'a>),
+}
+
+/// An IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Network<'a> {
     pub(super) version: Version,
@@ -28,16 +36,24 @@ const LINKTYPE_LINUX_SLL2: u16 = 276;
 /// More VLAN tags than this are not looked behind.
 const VLAN_TAGS_MAX: usize = 4;
 
-/// The IP packet of a frame, or what there is instead.
-pub(super) fn network(frame: &Frame) -> Result<Network<'_>, String> {
+/// What the link layer says of a frame's way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Way {
+    direction: u32,
+    from: Option<Mac>,
+    to: Option<Mac>,
+}
+
+/// What a frame carries, or what there is instead.
+pub(super) fn carried(frame: &Frame) -> Result<Carried<'_>, String> {
     let bytes = &frame.bytes[..];
     let short = || "link header cut short".to_owned();
     match frame.link_type {
-        LINKTYPE_ETHERNET => ethernet(bytes, 12).unwrap_or_else(|| Err(short())),
+        LINKTYPE_ETHERNET => ethernet(bytes).ok_or_else(short)?,
         // RAW has three numbers: everybody's, and what BSDs call it.
         12 | 14 | 101 => raw(bytes),
-        LINKTYPE_IPV4 => Ok(Network { version: Version::V4, packet: bytes, direction: 0 }),
-        LINKTYPE_IPV6 => Ok(Network { version: Version::V6, packet: bytes, direction: 0 }),
+        LINKTYPE_IPV4 => Ok(ip(Version::V4, bytes)),
+        LINKTYPE_IPV6 => Ok(ip(Version::V6, bytes)),
         LINKTYPE_NULL | LINKTYPE_LOOP => bytes.split_first_chunk().ok_or_else(short).and_then(family),
         LINKTYPE_LINUX_SLL => cooked(bytes).ok_or_else(short)?,
         LINKTYPE_LINUX_SLL2 => cooked2(bytes).ok_or_else(short)?,
@@ -45,67 +61,87 @@ pub(super) fn network(frame: &Frame) -> Result<Network<'_>, String> {
     }
 }
 
-/// Ethernet from its EtherType on, VLAN tags in between.
-fn ethernet(bytes: &[u8], mut at: usize) -> Option<Result<Network<'_>, String>> {
+const fn ip(version: Version, packet: &[u8]) -> Carried<'_> {
+    Carried::Ip(Network { version, packet, direction: 0 })
+}
+
+/// IEEE 802.3 §3.1.1:  Destination(6) Source(6) [VLAN Tags(4)…] EtherType(2)
+fn ethernet(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
     const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+    let (to, rest) = bytes.split_first_chunk()?;
+    let (from, mut rest) = rest.split_first_chunk()?;
+    let way = Way { direction: 0, from: Some(Mac(*from)), to: Some(Mac(*to)) };
     for _ in 0..=VLAN_TAGS_MAX {
-        let ether_type = u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
-        at += 2;
+        let (ether_type, behind) = rest.split_first_chunk()?;
+        let ether_type = u16::from_be_bytes(*ether_type);
         if !TAGS.contains(&ether_type) {
-            return Some(of_ether_type(ether_type, bytes.get(at..)?, 0));
+            return Some(of_ether_type(ether_type, behind, way));
         }
-        at += 2;
+        rest = behind.get(2..)?;
     }
     Some(Err("too many VLAN tags".to_owned()))
 }
 
-fn of_ether_type(ether_type: u16, packet: &[u8], direction: u32) -> Result<Network<'_>, String> {
+fn of_ether_type(ether_type: u16, packet: &[u8], way: Way) -> Result<Carried<'_>, String> {
     let version = match ether_type {
         0x0800 => Version::V4,
         0x86dd => Version::V6,
         0x0806 => return Err("ARP".to_owned()),
-        0x888e => return Err("EAPOL".to_owned()),
+        // IEEE 802.1X-2020 §11.1.4.
+        0x888e => return eapol(packet, way),
         0x88cc => return Err("LLDP".to_owned()),
         // IEEE 802.3 §3.2.6: up to 1500 it is a length.
         0..=1500 => return Err("802.2 LLC".to_owned()),
         other => return Err(format!("EtherType {other:#06x}")),
     };
-    Ok(Network { version, packet, direction })
+    Ok(Carried::Ip(Network { version, packet, direction: way.direction }))
 }
 
-fn raw(packet: &[u8]) -> Result<Network<'_>, String> {
-    let version = match packet.first().map(|byte| byte >> 4) {
-        Some(4) => Version::V4,
-        Some(6) => Version::V6,
-        _ => return Err("neither IPv4 nor IPv6".to_owned()),
-    };
-    Ok(Network { version, packet, direction: 0 })
+fn eapol(pdu: &[u8], Way { direction, from, to }: Way) -> Result<Carried<'_>, String> {
+    let from = from.ok_or_else(|| "EAPOL of a link without addresses".to_owned())?;
+    Ok(Carried::Eapol(Lan { from, to, pdu, direction }))
+}
+
+fn raw(packet: &[u8]) -> Result<Carried<'_>, String> {
+    match packet.first().map(|byte| byte >> 4) {
+        Some(4) => Ok(ip(Version::V4, packet)),
+        Some(6) => Ok(ip(Version::V6, packet)),
+        _ => Err("neither IPv4 nor IPv6".to_owned()),
+    }
 }
 
 /// The address family in the byte order of the machine that captured (LOOP: in network order); no family needs two bytes,
 /// so the order need not be known.
-fn family<'a>((family, packet): (&[u8; 4], &'a [u8])) -> Result<Network<'a>, String> {
+fn family<'a>((family, packet): (&[u8; 4], &'a [u8])) -> Result<Carried<'a>, String> {
     let value = u32::from_be_bytes(*family).min(u32::from_le_bytes(*family));
-    let version = match value {
-        2 => Version::V4,
+    match value {
+        2 => Ok(ip(Version::V4, packet)),
         // AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
-        10 | 24 | 28 | 30 => Version::V6,
-        other => return Err(format!("address family {other}")),
-    };
-    Ok(Network { version, packet, direction: 0 })
+        10 | 24 | 28 | 30 => Ok(ip(Version::V6, packet)),
+        other => Err(format!("address family {other}")),
+    }
 }
 
 /// LINUX_SLL:  Packet Type(2) ARPHRD(2) Address Length(2) Address(8) EtherType(2)
-fn cooked(bytes: &[u8]) -> Option<Result<Network<'_>, String>> {
-    let direction = u16::from_be_bytes(*bytes.first_chunk()?);
-    let ether_type = u16::from_be_bytes(*bytes.get(14..)?.first_chunk()?);
-    Some(of_ether_type(ether_type, bytes.get(16..)?, direction.into()))
+fn cooked(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
+    let header: &[u8; 16] = bytes.first_chunk()?;
+    let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    let from = sender(u16_at(4), &header[6..14]);
+    let way = Way { direction: u16_at(0).into(), from, to: None };
+    Some(of_ether_type(u16_at(14), &bytes[16..], way))
 }
 
 /// LINUX_SLL2:  EtherType(2) Reserved(2) Interface(4) ARPHRD(2) Packet Type(1) Address Length(1) Address(8)
-fn cooked2(bytes: &[u8]) -> Option<Result<Network<'_>, String>> {
-    let ether_type = u16::from_be_bytes(*bytes.first_chunk()?);
-    let interface = u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?);
-    let packet_type = u32::from(*bytes.get(10)?);
-    Some(of_ether_type(ether_type, bytes.get(20..)?, interface.wrapping_mul(256).wrapping_add(packet_type)))
+fn cooked2(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
+    let header: &[u8; 20] = bytes.first_chunk()?;
+    let ether_type = u16::from_be_bytes([header[0], header[1]]);
+    let interface = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+    let direction = interface.wrapping_mul(256).wrapping_add(header[10].into());
+    let way = Way { direction, from: sender(header[11].into(), &header[12..20]), to: None };
+    Some(of_ether_type(ether_type, &bytes[20..], way))
+}
+
+/// The sender's address, all that cooked captures keep, if it is one of Ethernet's length.
+fn sender(length: u16, address: &[u8]) -> Option<Mac> {
+    address.first_chunk().filter(|_| length == 6).map(|octets| Mac(*octets))
 }

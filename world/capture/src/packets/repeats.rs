@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::eapol::Lan;
 use super::ip::Piece;
 
 /// Longer than this no packet is under way between two points of capture.
@@ -27,8 +28,7 @@ struct Seen {
 
 impl Repeats {
     /// Whether this packet was seen at another point a moment ago; if not, it is remembered.
-    pub(super) fn is_repeat(&mut self, piece: &Piece<'_>, at_ns: u64, point: (u32, u32)) -> bool {
-        let digest = digest(piece);
+    pub(super) fn is_repeat(&mut self, digest: u64, at_ns: u64, point: (u32, u32)) -> bool {
         if let Some(seen) = self.seen.get_mut(&digest) {
             let elsewhere = seen.point != point && at_ns.abs_diff(seen.at_ns) <= UNDER_WAY_NS;
             if !elsewhere {
@@ -47,9 +47,16 @@ impl Repeats {
 }
 
 /// Time to live and checksums change on the way, the rest does not.
-fn digest(piece: &Piece<'_>) -> u64 {
+pub(super) fn of_piece(piece: &Piece<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (piece.source, piece.destination, piece.protocol, piece.identification, piece.offset).hash(&mut hasher);
     piece.payload.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Only some captures tell the receiver.
+pub(super) fn of_eapol(lan: &Lan<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (lan.from, lan.pdu).hash(&mut hasher);
     hasher.finish()
 }

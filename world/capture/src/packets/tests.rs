@@ -51,7 +51,7 @@ fn frames(datagrams: &[Datagram], mtu_bytes: u16) -> Vec<Frame> {
 }
 
 fn take(packets: &mut Packets, frames: &[Frame]) -> Vec<Passed> {
-    frames.iter().flat_map(|frame| packets.take(frame)).collect()
+    frames.iter().flat_map(|frame| packets.take(frame).datagrams()).collect()
 }
 
 /// Of every protocol and transport one, some longer than the link takes.
@@ -205,7 +205,7 @@ fn links_of_every_kind_lead_to_the_packet() {
     ];
     for link in links {
         let mut packets = Packets::default();
-        let passed = packets.take(&link);
+        let passed = packets.take(&link).datagrams();
         assert_eq!(passed.len(), 1, "link type {}: {:?}", link.link_type, packets.skipped());
         for len in 0..link.bytes.len() {
             Packets::default().take(&Frame { bytes: link.bytes[..len].to_vec(), ..link.clone() });
@@ -232,7 +232,7 @@ fn a_short_snap_length_is_told() {
     let mut frame = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(300), false)], 1500).remove(0);
     let wire_bytes = frame.bytes.len() as u32;
     frame.bytes.truncate(96);
-    let passed = Packets::default().take(&frame);
+    let passed = Packets::default().take(&frame).datagrams();
     assert_eq!((passed[0].cut, passed[0].wire_bytes), (Some(Cut::Captured), wire_bytes));
     assert_eq!(passed[0].datagram.bytes, ike(300)[..68]);
 }
