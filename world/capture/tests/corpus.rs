@@ -118,6 +118,14 @@ fn the_handshakes_have_the_messages_that_tshark_finds() {
 }
 
 #[test]
+fn the_corpus_of_sctp_reaches_messages_in_pieces() {
+    let files = files("../../fuzz/corpus/capture_sctp");
+    let found: Vec<usize> = files.iter().map(|(_, bytes)| whole::check_sctp(bytes)).collect();
+    // The CER and CEA, MAR in two fragments and MAA, two DWR in one packet and DWA of sctp-diameter.pcap.
+    assert!(found.contains(&7), "{found:?}");
+}
+
+#[test]
 fn amqp_is_no_diameter() {
     let decoded = decoded("amqp.pcap");
     assert_eq!(decoded.conversations, []);
@@ -136,6 +144,20 @@ fn captures_cut_anywhere_are_read_as_far_as_they_go() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damage_anywhere_in_sctp_does_no_harm(
+        which in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+    ) {
+        let files = files("../../fuzz/corpus/capture_sctp");
+        let mut bytes = which.get(&files).1.clone();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        whole::check_sctp(&bytes);
+    }
 
     #[test]
     fn damage_anywhere_does_no_harm(
