@@ -12,6 +12,7 @@ use keytoll_capture::conversation::Outcome;
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::dissect::Content;
 use keytoll_capture::tables::Keys;
+use keytoll_trace::{Fact, Node};
 use proptest::prelude::*;
 
 fn files(directory: &str) -> Vec<(PathBuf, Vec<u8>)> {
@@ -32,7 +33,11 @@ fn the_corpus() {
 }
 
 fn decoded(name: &str) -> Decoded {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture").join(name);
+    decoded_in("../../fuzz/corpus/capture", name)
+}
+
+fn decoded_in(directory: &str, name: &str) -> Decoded {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory).join(name);
     keytoll_capture::decode::decode(&std::fs::read(path).unwrap()[..], Keys::default()).unwrap()
 }
 
@@ -94,6 +99,19 @@ fn eapol_has_the_messages_that_tshark_finds_at_any_point_of_capture() {
         let method = keytoll_capture::facts::method(&decoded.conversations[0]).unwrap();
         assert_eq!(method.name, "eapol-eap-md5");
     }
+}
+
+/// The same with a wrong password, and an authenticator that answers the supplicant alone.
+#[test]
+fn a_refused_supplicant_is_told_by_the_authenticator() {
+    let decoded = decoded_in("tests/captures", "eapol-md5-refused.pcap");
+    let [conversation] = &decoded.conversations[..] else { panic!("there is one") };
+    let failed = Outcome::Failed { by: Node::Gw, why: "EAP-Failure".to_owned(), at: 5 };
+    assert_eq!((conversation.entries.len(), &conversation.outcome), (6, &failed));
+    let facts = keytoll_capture::facts::records(conversation, 0, 0);
+    let told =
+        facts.iter().filter(|record| matches!(record.fact, Fact::Refused { .. } | Fact::Failed { .. }));
+    assert_eq!(told.map(|record| record.node).collect::<Vec<_>>(), [Node::Gw, Node::Ue]);
 }
 
 /// A script wrote it, in VLAN 10, for no LAN of ours has 802.11; the messages are those that tshark 4.0 finds.
