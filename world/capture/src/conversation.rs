@@ -87,9 +87,9 @@ pub struct Entry {
     pub at_ns: u64,
     /// The frame of its last packet.
     pub frame: u64,
-    /// IP packets.
+    /// IP packets, or frames of EAPOL.
     pub packets: u64,
-    /// Their bytes, IP headers included.
+    /// Their bytes, headers of IP and EAPOL included.
     pub wire_bytes: u64,
     /// The roles of its ends.
     pub ends: (Node, Node),

@@ -423,3 +423,72 @@ proptest! {
         }
     }
 }
+
+/// A PDU behind the headers of links that lead to it, padded as short frames are, and who is known to receive it.
+fn eapol_frames(pdu: &[u8]) -> Vec<(Frame, Option<Mac>)> {
+    let [to, from] = [Mac([1, 0x80, 0xc2, 0, 0, 3]), Mac([2, 0, 0, 0, 0, 5])];
+    let ethernet = [&to.0[..], &from.0].concat();
+    let tagged = [&ethernet[..], &[0x81, 0, 0, 10, 0x88, 0xa8, 0, 11]].concat();
+    let cooked = [&[0, 2, 0, 1, 0, 6][..], &from.0, &[0; 2]].concat();
+    let cooked2 = [&[0x88, 0x8e, 0, 0, 0, 0, 0, 3, 0, 1, 2, 6][..], &from.0, &[0; 2]].concat();
+    let ether_type = &[0x88, 0x8e][..];
+    let links =
+        [(1, ethernet, ether_type), (1, tagged, ether_type), (113, cooked, ether_type), (276, cooked2, &[])];
+    let frame = |(link_type, header, ether_type): (u16, Vec<u8>, &[u8])| {
+        let bytes = [&header[..], ether_type, pdu, &[0; 30]].concat();
+        let original_bytes = bytes.len() as u32;
+        let (number, at_ns, interface, comment) = (1, 1, 0, None);
+        let frame = Frame { number, at_ns, link_type, interface, bytes, original_bytes, comment };
+        (frame, (link_type == 1).then_some(to))
+    };
+    links.map(frame).into()
+}
+
+#[test]
+fn links_of_every_kind_lead_to_eapol_and_padding_is_left_out() {
+    let pdu = [1, 0, 0, 5, 1, 7, 0, 5, 1];
+    for (frame, to) in eapol_frames(&pdu) {
+        let mut packets = Packets::default();
+        let Taken::Eapol(eapol) = packets.take(&frame) else { panic!("{:?}", packets.skipped()) };
+        assert_eq!((eapol.from, eapol.to), (Mac([2, 0, 0, 0, 0, 5]), to));
+        assert_eq!((&eapol.bytes[..], eapol.wire_bytes, eapol.cut), (&pdu[..], 9, None));
+    }
+}
+
+#[test]
+fn eapol_cut_short_by_the_snap_length_says_so() {
+    for (frame, _) in eapol_frames(&[1, 0, 0, 5, 1, 7, 0, 5, 1]) {
+        let header_len = frame.bytes.len() - 30 - 9;
+        for len in 0..header_len + 9 {
+            let frame = Frame { bytes: frame.bytes[..len].to_vec(), ..frame.clone() };
+            let mut packets = Packets::default();
+            match packets.take(&frame) {
+                Taken::Eapol(eapol) => {
+                    assert!(len >= header_len + 4);
+                    assert_eq!((eapol.cut, eapol.bytes.len()), (Some(Cut::Captured), len - header_len));
+                }
+                Taken::Datagrams(datagrams) => {
+                    assert!(len < header_len + 4);
+                    assert_eq!((datagrams.len(), packets.skipped().total()), (0, 1));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_else_eapol_carries_is_counted_by_its_name() {
+    let skipped = |pdu: &[u8]| {
+        let mut packets = Packets::default();
+        eapol_frames(pdu).iter().take(1).for_each(|(frame, _)| _ = packets.take(frame));
+        packets.skipped().kinds().iter().map(|(what, _)| (*what).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(skipped(&[3, 5, 0, 0]), ["EAPOL-MKA"]);
+    assert_eq!(skipped(&[3, 200, 0, 0]), ["EAPOL packet type 200"]);
+    // An address of another length is none of a station.
+    let (mut cooked, _) = eapol_frames(&[1, 1, 0, 0]).swap_remove(2);
+    cooked.bytes[5] = 8;
+    let mut packets = Packets::default();
+    packets.take(&cooked);
+    assert_eq!(packets.skipped().kinds(), [("EAPOL of a link without addresses", 1)]);
+}
