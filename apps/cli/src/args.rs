@@ -1,6 +1,7 @@
 //! The command line: verbs, their arguments and their help.
 
 mod help;
+mod number;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -11,11 +12,14 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_scenario::plan::SAMPLES_MAX;
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::Node;
 use miette::Report;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
-use crate::list::{SCHEMAS_LIST, STUDIES_LIST};
+use crate::list::{OPTIONS_LIST, SCHEMAS_LIST, STUDIES_LIST};
 use crate::schema::SCHEMAS;
 use crate::screen::{self, Usage};
 use crate::version;
@@ -23,6 +27,7 @@ use help::{
     AAA_HELP, CHECK_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP, GATEWAY_HELP, HSS_HELP,
     LIST_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
 };
+use number::whole;
 
 /// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
@@ -139,10 +144,10 @@ impl ScenarioArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
     /// Seed of every random stream.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX))]
     pub(crate) seed: Option<u64>,
     /// Authentications per row.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(1, SAMPLES_MAX))]
     pub(crate) samples: Option<u32>,
     /// Replace a value of the scenario, like `options.mode=transport`; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -262,10 +267,10 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) network: Option<String>,
     /// Of `esp`: length of the echo request in bytes, IP header included [default: 736].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole::<u16>(0, u16::MAX.into()))]
     pub(crate) packet: Option<u16>,
     /// Authentications measured of each column, or packets [default: 25, of packets 1000].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: Option<NonZeroU32>,
     /// Measure the same without cryptography beside it; `esp` always does.
     #[arg(long)]
@@ -323,7 +328,7 @@ pub(crate) struct Execution {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Rows measured at the same time [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroUsize>(1, usize::MAX as u64))]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Replace the earlier run there instead of keeping it beside the new one.
     #[arg(long)]
@@ -335,7 +340,7 @@ pub(crate) struct Execution {
     #[arg(long)]
     pub(crate) pcap: bool,
     /// Of every row capture the first N authentications only [default: all].
-    #[arg(long, value_name = "N", requires = "pcap")]
+    #[arg(long, value_name = "N", requires = "pcap", allow_negative_numbers = true, value_parser = whole::<u32>(0, u32::MAX.into()))]
     pub(crate) pcap_samples: Option<u32>,
 }
 
@@ -383,7 +388,7 @@ pub(crate) struct ConnectArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
     /// How often to connect.
-    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"])]
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"], allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: NonZeroU32,
     /// From the end of one connection to the beginning of the next, like `200ms` or `1.5s`.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
@@ -407,7 +412,7 @@ pub(crate) struct NodeArgs {
     pub(crate) json: bool,
     /// Which log lines go to stderr: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
     /// `info,fact=debug`.
-    #[arg(long, value_name = "LEVEL", env = "KEYTOLL_LOG", hide_env = true)]
+    #[arg(long, value_name = "LEVEL", env = "KEYTOLL_LOG", hide_env = true, value_parser = log_filter)]
     pub(crate) log: Option<String>,
     /// Take commands from stdin, one a line: echo, rekey-ike, rekey-child, create-child, probe, delete,
     /// quit. Every event becomes a line of JSON on stdout.
@@ -416,6 +421,21 @@ pub(crate) struct NodeArgs {
     /// Write what passes the sockets into this file, for Wireshark, and beside it a directory with the keys that open it.
     #[arg(long, value_name = "PCAPNG")]
     pub(crate) pcap: Option<PathBuf>,
+}
+
+/// A word alone that is no level would be the name of a part of the program, of which the log says nothing then.
+fn log_filter(text: &str) -> Result<String, String> {
+    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
+    let is_known = |part: &str| match part.rsplit_once('=') {
+        Some((_, level)) => is_level(level.trim()) || part.contains('['),
+        None => is_level(part) || part.contains('['),
+    };
+    match text.split(',').map(str::trim).find(|part| !is_known(part)) {
+        Some(_) => Err("expected `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter like \
+                        `info,fact=debug`"
+            .to_owned()),
+        None => EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string()),
+    }
 }
 
 /// Where to listen.
@@ -443,7 +463,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Which list; all of them without it.
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", STUDIES_LIST, SCHEMAS_LIST])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", OPTIONS_LIST, STUDIES_LIST, SCHEMAS_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]
@@ -484,13 +504,13 @@ pub(crate) struct DecodeArgs {
     #[command(flatten)]
     pub(crate) from: CaptureArgs,
     /// Only this conversation; can be repeated.
-    #[arg(long = "conversation", value_name = "N")]
+    #[arg(long = "conversation", value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(0, usize::MAX as u64))]
     pub(crate) conversations: Vec<usize>,
     /// One line for each conversation instead of its ladder.
     #[arg(long)]
     pub(crate) list: bool,
     /// Columns of the ladder [default: the terminal's, 100 where there is none].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(0, usize::MAX as u64))]
     pub(crate) width: Option<usize>,
     /// Print JSON instead of ladders.
     #[arg(long)]
@@ -526,10 +546,10 @@ pub(crate) struct CryptoArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["primitives", "sizes", "exponents", "json"])]
     pub(crate) calibrate: Option<PathBuf>,
     /// Operations of each primitive [default: what fits into 60 ms; as many as the paper in its table].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: Option<NonZeroU32>,
     /// Message length in bytes, up to 1 MiB; can be repeated [default: 64, 576 and 1400].
-    #[arg(long = "size", value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long = "size", value_name = "BYTES", allow_negative_numbers = true, value_parser = whole::<u32>(1, 1 << 20))]
     pub(crate) sizes: Vec<u32>,
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full", "both"], default_value = "both")]

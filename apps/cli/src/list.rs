@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_scenario::catalogue::options::{self, OptionEntry};
 use keytoll_scenario::catalogue::{Entry, List};
 use miette::Report;
 use schemars::JsonSchema;
@@ -16,6 +17,7 @@ use crate::screen;
 /// The lists that are not the catalogue's.
 pub(crate) const STUDIES_LIST: &str = "studies";
 pub(crate) const SCHEMAS_LIST: &str = "schemas";
+pub(crate) const OPTIONS_LIST: &str = "options";
 
 /// Wider lists put their sources on lines of their own.
 const WIDTH_MAX: usize = 110;
@@ -25,7 +27,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
     let asked = |(list, _): &(&str, _)| args.list.as_deref().is_none_or(|name| name == *list);
     let lists = lists().filter(asked);
     if args.json {
-        let lists = lists.map(|(name, entries)| (name, entries().into_iter().map(Listed::from).collect()));
+        let lists = lists.map(|(name, entries)| (name, entries()));
         screen::print_json(&Lists(lists.collect()))?;
     } else {
         let lists = lists.map(|(name, entries)| format!("{name}\n{}", text(&entries())));
@@ -35,24 +37,43 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
 }
 
 /// The name of a list and what is in it.
-type Named = (&'static str, Box<dyn Fn() -> Vec<Entry>>);
+type Named = (&'static str, Box<dyn Fn() -> Vec<Listed>>);
 
-/// Those of the catalogue, the studies, and the schemas.
+/// Those of the catalogue, the options, the studies, and the schemas.
 fn lists() -> impl Iterator<Item = Named> {
-    let of_catalogue = |list: List| -> Named { (list.name(), Box::new(move || list.entries())) };
-    let studies: Named = (STUDIES_LIST, Box::new(|| STUDIES.iter().map(entry).collect()));
-    let schemas: Named = (SCHEMAS_LIST, Box::new(|| SCHEMAS.iter().map(of_schema).collect()));
-    List::ALL.into_iter().map(of_catalogue).chain([studies, schemas])
+    let entries = |list: List| move || list.entries().into_iter().map(Listed::from).collect();
+    let of_catalogue = move |list: List| -> Named { (list.name(), Box::new(entries(list))) };
+    let options: Named = (OPTIONS_LIST, Box::new(|| options::all().into_iter().map(Listed::from).collect()));
+    let studies: Named = (STUDIES_LIST, Box::new(|| STUDIES.iter().map(Listed::from).collect()));
+    let schemas: Named = (SCHEMAS_LIST, Box::new(|| SCHEMAS.iter().map(Listed::from).collect()));
+    List::ALL.into_iter().map(of_catalogue).chain([options, studies, schemas])
 }
 
-fn of_schema(schema: &Published) -> Entry {
-    let (name, summary) = (schema.name.to_owned(), schema.about.to_owned());
-    Entry { name, summary, source: schema.printed_by.to_owned(), standing: "" }
+impl From<&Published> for Listed {
+    fn from(schema: &Published) -> Self {
+        let (name, summary) = (schema.name.to_owned(), schema.about.to_owned());
+        Self { name, summary, source: schema.printed_by.to_owned(), standing: "", option: None }
+    }
 }
 
-fn entry(study: &Study) -> Entry {
-    let (name, summary) = (study.name.to_owned(), study.title.to_owned());
-    Entry { name, summary, source: study.source.to_owned(), standing: "" }
+impl From<&Study> for Listed {
+    fn from(study: &Study) -> Self {
+        let (name, summary) = (study.name.to_owned(), study.title.to_owned());
+        Self { name, summary, source: study.source.to_owned(), standing: "", option: None }
+    }
+}
+
+impl From<OptionEntry> for Listed {
+    fn from(entry: OptionEntry) -> Self {
+        let OptionEntry { name, summary, values, default, methods, effect } = entry;
+        Self {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            source: format!("--set options.{name}=VALUE"),
+            standing: "",
+            option: Some(Of { values, default, methods, effect }),
+        }
+    }
 }
 
 /// What scenarios, and some verbs, can name: each list by its name. Fields are only ever added.
@@ -70,21 +91,50 @@ struct Listed {
     source: String,
     /// `weak` or `broken`; of a network, how well its numbers are founded; empty if there is nothing to say.
     standing: &'static str,
+    /// Of an option: what it may be, and where it counts.
+    #[serde(flatten)]
+    option: Option<Of>,
+}
+
+/// What only options have.
+#[derive(Serialize, JsonSchema)]
+struct Of {
+    /// What it may be: words as they are written, ranges with ` to `, and forms in capitals.
+    values: &'static [&'static str],
+    /// What it is without being named.
+    default: String,
+    /// The methods that it makes a difference to.
+    methods: Vec<&'static str>,
+    #[serde(skip)]
+    effect: String,
 }
 
 impl From<Entry> for Listed {
     fn from(Entry { name, summary, source, standing }: Entry) -> Self {
-        Self { name, summary, source, standing }
+        Self { name, summary, source, standing, option: None }
     }
 }
 
-fn text(entries: &[Entry]) -> String {
-    let cells = |entry: &Entry| vec![entry.name.clone(), entry.standing.to_owned(), entry.summary.clone()];
-    let with_source = |entry: &Entry| [cells(entry), vec![entry.source.clone()]].concat();
+fn text(entries: &[Listed]) -> String {
+    let narrow = screen::table(&entries.iter().map(cells).collect::<Vec<_>>());
+    if entries.iter().any(|entry| entry.option.is_some()) {
+        return narrow;
+    }
+    let with_source = |entry: &Listed| [cells(entry), vec![entry.source.clone()]].concat();
     let wide = screen::table(&entries.iter().map(with_source).collect::<Vec<_>>());
     if wide.lines().all(|line| line.chars().count() <= WIDTH_MAX) {
         return wide;
     }
-    let narrow = screen::table(&entries.iter().map(cells).collect::<Vec<_>>());
     narrow.lines().zip(entries).map(|(line, entry)| format!("{line}\n      {}\n", entry.source)).collect()
+}
+
+/// An option is its values, its default and its methods; what it means stands in `scenarios/README.md` and in JSON.
+fn cells(entry: &Listed) -> Vec<String> {
+    let Listed { name, summary, standing, option, .. } = entry;
+    match option {
+        Some(Of { values, default, effect, .. }) => {
+            vec![name.clone(), values.join(" | "), format!("default {default}"), effect.clone()]
+        }
+        None => vec![name.clone(), (*standing).to_owned(), summary.clone()],
+    }
 }

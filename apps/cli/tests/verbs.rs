@@ -72,6 +72,7 @@ fn list_gives_json_for_every_list() {
             "groups",
             "methods",
             "networks",
+            "options",
             "scenarios",
             "schemas",
             "signatures",
@@ -83,6 +84,27 @@ fn list_gives_json_for_every_list() {
     assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
     assert_eq!(lists["networks"][5]["standing"], "calibrated");
     assert_eq!(lists["groups"][0]["standing"], "broken");
+}
+
+#[test]
+fn options_are_listed_with_values_defaults_and_methods() {
+    let Output { stdout, status, .. } = keytoll(&["list", "options", "--json"]);
+    assert!(status.success());
+    let lists = schema::read("list", stdout);
+    let options = lists["options"].as_array().unwrap();
+    let named = |name: &str| options.iter().find(|option| option["name"] == name).unwrap();
+    assert_eq!(named("mode")["default"], "transport");
+    assert_eq!(named("triplets")["methods"], serde_json::json!(["ikev2-eap-sim"]));
+    // Every default can be set, and is then the scenario that there was; lists of suites would need quotes.
+    let plain = keytoll(&["check", "quickstart", "--json"]).stdout;
+    for option in
+        options.iter().filter(|option| !["suite", "esp_suite"].contains(&option["name"].as_str().unwrap()))
+    {
+        let set =
+            format!("options.{}={}", option["name"].as_str().unwrap(), option["default"].as_str().unwrap());
+        let checked = keytoll(&["check", "quickstart", "--json", "--set", &set]);
+        assert!(checked.stdout == plain, "{set}: {}", String::from_utf8_lossy(&checked.stderr));
+    }
 }
 
 #[test]
@@ -129,6 +151,11 @@ fn a_bad_command_line_is_refused() {
         "keytoll run --crypto none",
         "keytoll run --samples many",
         "keytoll run --threads 0",
+        "keytoll run --samples -1",
+        "keytoll run --samples 99999999999",
+        "keytoll run --threads 99999999999999999999",
+        "keytoll gateway missing.toml --log loud",
+        "keytoll connect missing.toml --log fact=loud",
         "keytoll run quikstart",
         "keytoll report scenarios",
     ]));

@@ -16,6 +16,9 @@ use crate::catalogue::{EapKind, Fault, Method, Topology, suites};
 use crate::quantity::Probability;
 pub use traffic::{Traffic, TrafficDirection, TrafficKind};
 
+/// Most authentications of a row.
+pub const SAMPLES_MAX: u64 = 1_000_000_000;
+
 /// What to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {

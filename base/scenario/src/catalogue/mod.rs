@@ -5,6 +5,7 @@ mod faults;
 mod groups;
 mod methods;
 pub mod networks;
+pub mod options;
 pub mod scenarios;
 pub mod signatures;
 pub mod suites;

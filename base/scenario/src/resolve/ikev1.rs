@@ -44,6 +44,10 @@ const EXAMPLE: &str =
 /// Which option, why not, and what to do.
 type Refusal = (&'static str, &'static str, &'static str);
 
+/// The options that [`check`] refuses.
+pub(crate) const REFUSED: [&str; 5] =
+    ["childless", "cookies", "fragmentation", "virtual_address", "rekey_ike"];
+
 fn option(options: &Options) -> Option<Refusal> {
     let usual = Options::default();
     if options.childless {

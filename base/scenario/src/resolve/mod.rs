@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::catalogue::{Method, Topology};
 use crate::diagnostic::ScenarioError;
-use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, WorldKind};
+use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, SAMPLES_MAX, WorldKind};
 use crate::quantity::Kind;
 use crate::tree::{Item, Table};
 use settings::{Settings, Variation};
@@ -138,7 +138,7 @@ fn seed(item: &Item) -> Result<u64, ScenarioError> {
 }
 
 fn samples(item: &Item) -> Result<u32, ScenarioError> {
-    item.integer(1..=1_000_000_000).map(|samples| samples as u32)
+    item.integer(1..=SAMPLES_MAX).map(|samples| samples as u32)
 }
 
 /// From a millisecond to a week.

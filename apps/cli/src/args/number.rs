@@ -1,0 +1,26 @@
+//! Whole numbers on the command line: whoever gives another one is told the range.
+
+use std::str::FromStr;
+
+/// A parser of whole numbers from `low` to `high`, all of which `T` can hold.
+pub(super) fn whole<T: FromStr>(low: u64, high: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse::<u64>().ok().filter(|number| (low..=high).contains(number));
+        let number = number.and_then(|number| number.to_string().parse().ok());
+        number.ok_or_else(|| format!("expected a whole number from {low} to {high}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_the_range_are_taken_and_others_are_told_it() {
+        let parse = whole::<u16>(1, 700);
+        assert_eq!([parse("1"), parse("+7"), parse("700")], [Ok(1), Ok(7), Ok(700)]);
+        for text in ["", "0", "-1", "701", "1.5", "many", "99999999999999999999999"] {
+            assert_eq!(parse(text), Err("expected a whole number from 1 to 700".to_owned()), "{text}");
+        }
+    }
+}
