@@ -44,7 +44,7 @@ pub use driver::Driver;
 pub use emulator::{Emulator, Path};
 pub use guard::Panics;
 pub use interface::{Interface, InterfaceError};
-pub use route::local_towards;
+pub use route::{is_closed, local_towards};
 pub use sockets::Sockets;
 pub use streams::{Broken, Channel, MessageLength, Secure, Streaming};
 pub use tap::{NoTap, Seen, Tap};

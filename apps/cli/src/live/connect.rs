@@ -1,6 +1,8 @@
 //! `keytoll connect`: one device, once or several times, and what came of it.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use keytoll_engine::Time;
@@ -22,6 +24,8 @@ use crate::screen;
 const FAILED: u8 = 1;
 /// How long the answer to an echo request may take.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+/// After so long without any answer it is asked whether the gateway's port is closed.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// Connects, says what it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
@@ -35,10 +39,21 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
         node.end_capture()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut caller = Caller { node, steps, device, within: args.within };
+    let mut caller = Caller { node, steps, device, within: args.within, has_probed: false };
     let outcome = if args.stay { caller.stay(args)? } else { caller.repeat(args)? };
     caller.node.end_capture()?;
     Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// RFC 7296 §2.4: ICMP alone, which anybody can forge, does not prove that the other side has failed: the attempt goes on.
+fn tell_if_closed(gateway: SocketAddr) {
+    if keytoll_live::is_closed(gateway).unwrap_or(false) {
+        screen::note(&format!(
+            "warning: nobody listens on UDP port {} of {}; still trying\n",
+            gateway.port(),
+            gateway.ip()
+        ));
+    }
 }
 
 /// A device about to connect.
@@ -47,6 +62,8 @@ struct Caller<'a> {
     steps: Steps,
     device: &'a DevicePlan,
     within: Duration,
+    /// Whether it was asked after the gateway's port.
+    has_probed: bool,
 }
 
 impl Caller<'_> {
@@ -106,8 +123,11 @@ impl Caller<'_> {
         let mut attempt = Attempt { begun: self.node.now(), ..Attempt::default() };
         self.node.ask(Command::Echo { payload_bytes: ECHO_BYTES });
         let mut end = self.node.now() + self.within;
+        let silent_until = attempt.begun + SILENCE;
         while !self.is_over(&mut attempt, end) {
-            let event = self.node.next_event(end.since(self.node.now()));
+            let limit = if self.has_probed { end } else { end.min(silent_until) };
+            let event = self.node.next_event(limit.since(self.node.now()));
+            self.probe(silent_until);
             if let Some(event) = event {
                 self.follow(event, &mut attempt, &mut end);
             }
@@ -115,6 +135,19 @@ impl Caller<'_> {
         attempt.milestones = self.node.facts.milestones;
         attempt.steps = self.steps.take();
         attempt
+    }
+
+    /// Once, when nothing has answered for a while, looks whether the gateway's port is closed.
+    fn probe(&mut self, silent_until: Time) {
+        if self.has_probed || self.node.now() < silent_until {
+            return;
+        }
+        self.has_probed = true;
+        if !self.steps.has_answer() {
+            let gateway = self.device.gateway;
+            // It waits for news, and what comes in meanwhile is to be handled at its time.
+            thread::spawn(move || tell_if_closed(gateway));
+        }
     }
 
     fn is_over(&self, attempt: &mut Attempt, end: Time) -> bool {

@@ -46,6 +46,12 @@ impl Steps {
         std::mem::take(&mut book.steps)
     }
 
+    /// Whether anything has come in since.
+    pub(crate) fn has_answer(&self) -> bool {
+        let book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        book.steps.iter().any(|step| !step.sent)
+    }
+
     fn note(&self, seen: &Seen<'_>, sent: bool) {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if book.steps.len() < STEPS_MAX {

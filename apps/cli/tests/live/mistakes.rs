@@ -229,3 +229,19 @@ fn check_says_what_a_node_would_be() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     insta::assert_snapshot!(dir.anywhere(&output.stdout));
 }
+
+#[test]
+fn a_closed_port_of_the_gateway_is_told_once() {
+    let dir = Dir::new();
+    // Nobody has it for the time being.
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let file = format!(
+        "role = \"device\"\ngateway = \"127.0.0.1:{port}\"\n[connection]\nidentity = \"ue@test\"\n\
+         peer = \"gw.test\"\nauth = {{ psk = {PSK:?} }}\n"
+    );
+    let path = dir.write("ue.toml", &file);
+    let output = keytoll(&["connect", &path, "--within", "4s"]);
+    let told = text(&output.stderr);
+    let warning = format!("nobody listens on UDP port {port} of 127.0.0.1; still trying");
+    assert_eq!((told.matches(&warning).count(), output.status.code()), (1, Some(1)), "{told}");
+}
