@@ -16,6 +16,7 @@ use keytoll_trace::primitive::Timings;
 use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
+use crate::progress::{Counted, Progress};
 use crate::{interrupt, screen};
 use screen::{Page, Usage};
 
@@ -108,10 +109,9 @@ fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Timi
 
 /// Measures under a progress bar.
 fn watched(chosen: &[Primitive], library: Library, effort: Effort, stop: &AtomicBool) -> Option<Timings> {
-    let bar = screen::progress_bar(chosen.len() as u64, "primitives");
-    let timings = measure(chosen, library, effort, keytoll_lab::machine(), &|| bar.inc(1), stop);
-    bar.finish_and_clear();
-    timings
+    let length = chosen.len() as u64;
+    let progress = Progress::begin(Counted { length, of: "primitives", switch: "--count" });
+    measure(chosen, library, effort, keytoll_lab::machine(), &|| progress.tick(), stop)
 }
 
 fn operations(args: &CryptoArgs) -> Option<u64> {

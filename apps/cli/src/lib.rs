@@ -17,6 +17,7 @@ mod live;
 mod measure;
 mod printable;
 mod profile;
+mod progress;
 mod report;
 mod run;
 mod schema;

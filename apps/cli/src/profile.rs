@@ -13,7 +13,8 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, interrupted, note_interruption, progress_bar, written};
+use crate::progress::{Counted, Progress};
+use crate::screen::{Page, Usage, interrupted, note_interruption, written};
 
 /// As many as in paper 004.
 const AUTHENTICATIONS: u32 = 25;
@@ -87,9 +88,10 @@ impl Plans {
             (0..self.real.rows.len()).map(|row| self.subjects(row, skeleton)).collect();
         let each = subjects.first().map_or(1, Vec::len);
         let flat = subjects.concat();
-        let bar = progress_bar(flat.len() as u64 * u64::from(count), "authentications");
-        let profiles = keytoll_lab::profile(&flat, count, &|| bar.inc(1), stop);
-        bar.finish_and_clear();
+        let length = flat.len() as u64 * u64::from(count);
+        let progress = Progress::begin(Counted { length, of: "authentications", switch: "--count" });
+        let profiles = keytoll_lab::profile(&flat, count, &|| progress.tick(), stop);
+        drop(progress);
         let profiles = profiles.map_err(|error| miette!("{error}"))?;
         Ok(profiles.chunks(each).map(<[_]>::to_vec).collect())
     }

@@ -18,6 +18,7 @@ use keytoll_trace::output;
 use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs, StudyArgs};
+use crate::progress::{Counted, Progress};
 use crate::screen::Usage;
 use crate::{capture, interrupt, screen, version};
 
@@ -144,10 +145,11 @@ impl Run<'_> {
 
     /// Runs all rows under a progress bar; false if one is not whole.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
-        let bar = screen::progress_bar(self.plan.authentications(), "authentications");
-        let tick = || bar.inc(1);
+        let length = self.plan.authentications();
+        let progress = Progress::begin(Counted { length, of: "authentications", switch: "--samples" });
+        let tick = || progress.tick();
         let ends = keytoll_lab::run(self.plan, self.execution.threads(), keepers, &tick, self.stop);
-        bar.finish_and_clear();
+        drop(progress);
         let ends = ends.map_err(told)?;
         let is_over = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
         if !ends.iter().all(is_over) {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_scenario::ScenarioError;
 use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
@@ -134,16 +133,6 @@ impl Page {
 /// A file that cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Report {
     miette!("cannot write `{}`: {error}", path.display())
-}
-
-/// A bar on stderr, if that is a terminal.
-pub(crate) fn progress_bar(length: u64, of: &str) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    let template = format!("{{bar:40}} {{pos}}/{{len}} {of}, {{eta}} left");
-    bar.with_style(ProgressStyle::with_template(&template).expect("a literal template"))
 }
 
 /// Says something on stderr that is not data.

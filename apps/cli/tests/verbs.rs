@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::schema;
 
@@ -105,6 +106,27 @@ fn options_are_listed_with_values_defaults_and_methods() {
         let checked = keytoll(&["check", "quickstart", "--json", "--set", &set]);
         assert!(checked.stdout == plain, "{set}: {}", String::from_utf8_lossy(&checked.stderr));
     }
+}
+
+#[test]
+fn a_long_run_says_every_ten_seconds_how_far_it_is_and_that_it_takes_long() {
+    let out = std::env::temp_dir().join(format!("keytoll-long-{}", std::process::id()));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_keytoll"))
+        .args(["run", "quickstart", "--samples", "1000000000", "--no-trace", "--out"])
+        .arg(&out)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (warning, line) = (lines.next().unwrap(), lines.next().unwrap());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    std::fs::remove_dir_all(&out).ok();
+    assert!(
+        warning.starts_with("warning: ") && warning.ends_with("; `--samples` asks for fewer"),
+        "{warning}"
+    );
+    assert!(line.contains(" authentications, about ") && line.ends_with(" left"), "{line}");
 }
 
 #[test]

@@ -14,7 +14,8 @@ use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
 use crate::interrupt;
-use crate::screen::{Page, Usage, interrupted, note_interruption, progress_bar, written};
+use crate::progress::{Counted, Progress};
+use crate::screen::{Page, Usage, interrupted, note_interruption, written};
 
 /// The name in place of a method.
 pub(super) const ESP: &str = "esp";
@@ -100,10 +101,11 @@ pub(crate) fn measure(
     let ways: Vec<Way> = std::iter::once(Way::Native)
         .chain(chosen.iter().flat_map(|&suite| [Way::Full(suite), Way::Skeleton(suite)]))
         .collect();
-    let bar = progress_bar(ways.len() as u64 * u64::from(count), "packets");
+    let length = ways.len() as u64 * u64::from(count);
+    let progress = Progress::begin(Counted { length, of: "packets", switch: "--count" });
     let core_hz = clock::core_hz();
-    let measured = profile_packets(&ways, packet_bytes, count, &|| bar.inc(1), stop);
-    bar.finish_and_clear();
+    let measured = profile_packets(&ways, packet_bytes, count, &|| progress.tick(), stop);
+    drop(progress);
     let (repeated, disturbed): (u32, u32) = (
         measured.iter().map(|packets| packets.repeated).sum(),
         measured.iter().map(|packets| packets.disturbed).sum(),

@@ -1,0 +1,141 @@
+//! How far a measurement is, on stderr: a bar on a terminal, elsewhere a line every ten seconds; and a warning where it would
+//! take hours.
+
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::screen;
+
+/// How often it is looked at.
+const LOOK_UP: Duration = Duration::from_secs(1);
+/// How many looks there are to a line.
+const LOOKS_PER_LINE: u32 = 10;
+/// After so many looks the pace is known well enough to warn.
+const LOOKS_BEFORE_WARNING: u32 = 3;
+/// Nobody is warned of less.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A measurement under way; it is over when this is dropped.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    watch: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// What is counted, and the switch that asks for less of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) length: u64,
+    pub(crate) of: &'static str,
+    pub(crate) switch: &'static str,
+}
+
+impl Progress {
+    /// Begins to tell.
+    pub(crate) fn begin(counted: Counted) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        let bar = if is_terminal { drawn(counted) } else { hidden(counted) };
+        let (sender, ended) = mpsc::channel();
+        let watched = bar.clone();
+        let thread = thread::spawn(move || tell(&watched, counted, !is_terminal, &ended));
+        Self { bar, watch: Some((sender, thread)) }
+    }
+
+    /// One more is done.
+    pub(crate) fn tick(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.watch.take() {
+            drop(sender);
+            // It has nothing to give back.
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+fn hidden(counted: Counted) -> ProgressBar {
+    ProgressBar::with_draw_target(Some(counted.length), ProgressDrawTarget::hidden())
+}
+
+/// It is there before the first of many is done.
+fn drawn(counted: Counted) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(counted.length), ProgressDrawTarget::stderr());
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {}, {{eta}} left", counted.of);
+    let bar = bar.with_style(ProgressStyle::with_template(&template).expect("a literal template"));
+    bar.tick();
+    bar.enable_steady_tick(LOOK_UP / 2);
+    bar
+}
+
+/// Says how far it is until the other side of the channel is gone.
+fn tell(bar: &ProgressBar, counted: Counted, has_lines: bool, ended: &Receiver<()>) {
+    let begun = Instant::now();
+    let (mut looks, mut is_warned) = (0_u32, false);
+    while ended.recv_timeout(LOOK_UP) == Err(RecvTimeoutError::Timeout) {
+        looks += 1;
+        let done = bar.position();
+        let left = left(begun.elapsed(), done, counted.length);
+        if let Some(left) = left.filter(|left| looks >= LOOKS_BEFORE_WARNING && *left >= LONG && !is_warned) {
+            bar.suspend(|| screen::note(&warning(counted, left)));
+            is_warned = true;
+        }
+        if has_lines && looks.is_multiple_of(LOOKS_PER_LINE) {
+            screen::note(&line(counted, done, left));
+        }
+    }
+}
+
+/// What is left at the pace until now; none while nothing is done.
+fn left(elapsed: Duration, done: u64, length: u64) -> Option<Duration> {
+    let nanos = elapsed.as_nanos().saturating_mul(length.saturating_sub(done).into());
+    let nanos = nanos.checked_div(u128::from(done))?;
+    Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+}
+
+fn line(Counted { length, of, .. }: Counted, done: u64, left: Option<Duration>) -> String {
+    let left = left.map_or_else(String::new, |left| format!(", about {} left", about(left)));
+    format!("{done} of {length} {of}{left}\n")
+}
+
+fn warning(Counted { length, of, switch }: Counted, left: Duration) -> String {
+    format!("warning: {length} {of} take about {} at this pace; `{switch}` asks for fewer\n", about(left))
+}
+
+/// A duration in the largest unit of which there are at least two.
+fn about(left: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(31_557_600, "years"), (86_400, "days"), (3_600, "hours"), (60, "min")];
+    let seconds = left.as_secs();
+    let fitting = UNITS.into_iter().find(|(unit, _)| seconds / unit >= 2);
+    let (unit, name) = fitting.unwrap_or((1, "s"));
+    format!("{} {name}", seconds / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTED: Counted = Counted { length: 1_000_000_000, of: "authentications", switch: "--samples" };
+
+    #[test]
+    fn a_line_says_how_many_are_done_and_what_is_left() {
+        let after = left(Duration::from_secs(10), 10_000, COUNTED.length);
+        assert_eq!(line(COUNTED, 10_000, after), "10000 of 1000000000 authentications, about 11 days left\n");
+        assert_eq!(left(Duration::from_secs(10), 0, 5), None);
+        assert_eq!(line(COUNTED, 0, None), "0 of 1000000000 authentications\n");
+        assert_eq!(left(Duration::MAX, 1, u64::MAX), Some(Duration::from_nanos(u64::MAX)));
+    }
+
+    #[test]
+    fn durations_are_told_in_a_fitting_unit() {
+        let told = [0, 119, 120, 7_199, 7_200, 172_800, 70_000_000].map(|s| about(Duration::from_secs(s)));
+        assert_eq!(told, ["0 s", "119 s", "2 min", "119 min", "2 hours", "2 days", "2 years"]);
+    }
+}
