@@ -162,11 +162,12 @@ mod tests {
     fn ikev1_refuses_what_is_listed_as_of_ikev2() {
         let others = ["true", "always", "1000 B", "true", "1 s"];
         for (key, other) in ikev1::REFUSED.into_iter().zip(others) {
-            let overrides =
-                Overrides::parse(&["methods=ikev1-main-psk", "options.mode=tunnel", set.as_str()]).unwrap();
+            let changed = format!("options.{key}={other}");
+            let changes = ["methods=ikev1-main-psk", "options.mode=tunnel", changed.as_str()];
+            let overrides = Overrides::parse(&changes).unwrap();
             let refused = Source::builtin("quickstart").unwrap().plan(&overrides).unwrap_err();
             assert!(
-                format!("{:?}", refused).contains(&format!("`{key}` with `ikev1-main-psk`")),
+                format!("{refused:?}").contains(&format!("`{key}` with `ikev1-main-psk`")),
                 "{key}: {refused}"
             );
         }
