@@ -25,13 +25,13 @@ use crate::screen::{self, Usage};
 use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP, GATEWAY_HELP, HSS_HELP,
-    LIST_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
+    KEYTOLL_HELP, LIST_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
 };
 use number::whole;
 
 /// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
-#[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), disable_help_subcommand = true, after_help = KEYTOLL_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Colour in messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]

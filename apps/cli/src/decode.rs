@@ -76,12 +76,8 @@ fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
 }
 
 fn keys(directory: &Path) -> Result<Keys, Report> {
-    let keys = Keys::read(directory).map_err(|error| match error {
-        TablesError::None { .. } => {
-            Report::new(Usage::hint(error.to_string(), "`keytoll run --pcap` writes such a directory"))
-        }
-        TablesError::Io { .. } => miette!("{error}"),
-    })?;
+    let hint = "`keytoll run --pcap` writes such a directory";
+    let keys = Keys::read(directory).map_err(|error| Usage::hint(error.to_string(), hint))?;
     if keys.unusable() > 0 {
         let count = keys.unusable();
         note(&format!(
@@ -93,18 +89,12 @@ fn keys(directory: &Path) -> Result<Keys, Report> {
 
 fn unopened(path: &Path, error: &io::Error) -> Report {
     let message = format!("cannot open `{}`: {error}", path.display());
-    match error.kind() {
-        io::ErrorKind::NotFound => Usage::hint(message, "name a pcap or pcapng file").into(),
-        _ => miette!("{message}"),
-    }
+    Usage::hint(message, "name a pcap or pcapng file").into()
 }
 
 fn unread(path: &Path, error: &ReadError) -> Report {
     let message = format!("cannot read `{}`: {error}", path.display());
-    match error {
-        ReadError::Io(_) => miette!("{message}"),
-        _ => Usage::hint(message, "tcpdump, tshark and `keytoll run --pcap` write captures").into(),
-    }
+    Usage::hint(message, "tcpdump, tshark and `keytoll run --pcap` write captures").into()
 }
 
 fn warn(path: &Path, decoded: &Decoded) {

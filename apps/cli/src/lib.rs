@@ -2,8 +2,9 @@
 //! can stand on real sockets.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
-//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, 3 the environment does not let
-//! us, 130 Ctrl-C, 143 SIGTERM.
+//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, or a file that either names is
+//! missing, unreadable or not of its kind, 3 a file of its kind is damaged or the environment does not let us, 130 Ctrl-C,
+//! 143 SIGTERM.
 
 mod args;
 mod capture;

@@ -172,6 +172,9 @@ pub(crate) fn begin(out: &Path, manifest: Manifest, replaces: bool) -> Result<Di
 pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
+        RunError::Costs(_) | RunError::Unpriced { .. } => {
+            Usage::hint(error.to_string(), "`keytoll crypto --calibrate FILE` writes a cost table").into()
+        }
         other => miette!("{other}"),
     }
 }

@@ -129,6 +129,32 @@ fn a_long_run_says_every_ten_seconds_how_far_it_is_and_that_it_takes_long() {
     assert!(line.contains(" authentications, about ") && line.ends_with(" left"), "{line}");
 }
 
+/// Whatever a verb reads: 2 for what is missing, cannot be read, or is something else.
+#[test]
+fn files_that_cannot_be_used_have_one_exit_code_in_every_verb() {
+    let other = File::new("other", "neither a scenario nor a capture\n");
+    let out = std::env::temp_dir().join(format!("keytoll-unused-{}", std::process::id()));
+    let out = out.to_str().unwrap();
+    let verbs: [&[&str]; 10] = [
+        &["run"],
+        &["check"],
+        &["gateway"],
+        &["aaa"],
+        &["hss"],
+        &["connect"],
+        &["report"],
+        &["decode"],
+        &["measure"],
+        &["run", "quickstart", "--samples", "1", "--out", out, "--crypto", "table", "--costs"],
+    ];
+    for verb in verbs {
+        for file in ["no/such/file", "scenarios", other.0.to_str().unwrap()] {
+            let Output { status, stderr, .. } = keytoll(&[verb, &[file]].concat());
+            assert_eq!(status.code(), Some(2), "{verb:?} {file}: {}", String::from_utf8_lossy(&stderr));
+        }
+    }
+}
+
 #[test]
 fn check_shows_what_would_run() {
     insta::assert_snapshot!(screens(&[

@@ -1,5 +1,11 @@
 //! What stands below the options in the help of a verb: an example, which files it reads and writes, its exit codes.
 
+pub(super) const KEYTOLL_HELP: &str = "\
+Exit code of every verb: 0 done; 1 measured, but an authentication ended as it should not have; 2 the \
+command line or the scenario is wrong, or a file that either names is missing, cannot be read or is not of \
+its kind; 3 a file that is of its kind is damaged or cut short, or the environment does not let us; 130 \
+Ctrl-C; 143 SIGTERM.";
+
 pub(super) const RUN_HELP: &str = "\
 Example:
   keytoll run quickstart --samples 2 --out runs/first
