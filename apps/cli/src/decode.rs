@@ -11,7 +11,7 @@ use keytoll_capture::conversation::{Conversation, Outcome};
 use keytoll_capture::decode::Decoded;
 use keytoll_capture::ladder::{self, Ladder};
 use keytoll_capture::read::ReadError;
-use keytoll_capture::tables::{Keys, TablesError};
+use keytoll_capture::tables::Keys;
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};

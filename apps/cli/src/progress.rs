@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -77,12 +77,11 @@ fn drawn(counted: Counted) -> ProgressBar {
 
 /// Says how far it is until the other side of the channel is gone.
 fn tell(bar: &ProgressBar, counted: Counted, has_lines: bool, ended: &Receiver<()>) {
-    let begun = Instant::now();
     let (mut looks, mut is_warned) = (0_u32, false);
     while ended.recv_timeout(LOOK_UP) == Err(RecvTimeoutError::Timeout) {
         looks += 1;
         let done = bar.position();
-        let left = left(begun.elapsed(), done, counted.length);
+        let left = left(LOOK_UP * looks, done, counted.length);
         if let Some(left) = left.filter(|left| looks >= LOOKS_BEFORE_WARNING && *left >= LONG && !is_warned) {
             bar.suspend(|| screen::note(&warning(counted, left)));
             is_warned = true;
