@@ -117,24 +117,24 @@ impl From<Entry> for Listed {
 
 fn text(entries: &[Listed]) -> String {
     let narrow = screen::table(&entries.iter().map(cells).collect::<Vec<_>>());
-    if entries.iter().any(|entry| entry.option.is_some()) {
-        return narrow;
-    }
-    let with_source = |entry: &Listed| [cells(entry), vec![entry.source.clone()]].concat();
-    let wide = screen::table(&entries.iter().map(with_source).collect::<Vec<_>>());
+    let with_origin = |entry: &Listed| [cells(entry), vec![origin(entry)]].concat();
+    let wide = screen::table(&entries.iter().map(with_origin).collect::<Vec<_>>());
     if wide.lines().all(|line| line.chars().count() <= WIDTH_MAX) {
         return wide;
     }
-    narrow.lines().zip(entries).map(|(line, entry)| format!("{line}\n      {}\n", entry.source)).collect()
+    narrow.lines().zip(entries).map(|(line, entry)| format!("{line}\n      {}\n", origin(entry))).collect()
 }
 
-/// An option is its values, its default and its methods; what it means stands in `scenarios/README.md` and in JSON.
-fn cells(entry: &Listed) -> Vec<String> {
-    let Listed { name, summary, standing, option, .. } = entry;
-    match option {
+fn cells(Listed { name, summary, standing, .. }: &Listed) -> Vec<String> {
+    vec![name.clone(), (*standing).to_owned(), summary.clone()]
+}
+
+/// Where it is from; of an option its values, its default, and the methods that it makes a difference to.
+fn origin(entry: &Listed) -> String {
+    match &entry.option {
         Some(Of { values, default, effect, .. }) => {
-            vec![name.clone(), values.join(" | "), format!("default {default}"), effect.clone()]
+            format!("{}; default {default}; {effect}", values.join(" | "))
         }
-        None => vec![name.clone(), (*standing).to_owned(), summary.clone()],
+        None => entry.source.clone(),
     }
 }
