@@ -25,6 +25,7 @@ pub struct Metered<C> {
     provider: C,
     timing: Timing,
     phase: Phase,
+    purpose: &'static str,
     books: [Option<Box<Book>>; Phase::ALL.len()],
     ticks_total: u64,
     /// A number for every operation, summed up.
@@ -39,6 +40,8 @@ pub struct Metered<C> {
 pub struct Row {
     /// The phase of the protocol.
     pub phase: Phase,
+    /// What it was for; empty if nobody said so, and in sums.
+    pub purpose: &'static str,
     /// The operation, e.g. `agree`.
     pub operation: &'static str,
     /// The algorithm, e.g. `x25519`.
@@ -89,6 +92,7 @@ impl<C> Metered<C> {
             provider,
             timing,
             phase: Phase::Setup,
+            purpose: "",
             books: Default::default(),
             ticks_total: 0,
             work_total: 0,
@@ -206,7 +210,13 @@ impl<C> Metered<C> {
         self.ticks_total += ticks;
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
         if let Some(journal) = &mut self.journal {
-            journal.push(Entry { phase: self.phase, slot, ticks, bytes: bytes as u64 });
+            journal.push(Entry {
+                phase: self.phase,
+                purpose: self.purpose,
+                slot,
+                ticks,
+                bytes: bytes as u64,
+            });
         }
         result
     }
@@ -247,6 +257,7 @@ fn empty_book() -> Box<Book> {
 fn rows(phase: Phase, book: &Book) -> impl Iterator<Item = Row> + '_ {
     Slot::all().zip(book).filter(|(_, sums)| sums.count > 0).map(move |((operation, algorithm), sums)| Row {
         phase,
+        purpose: "",
         operation,
         algorithm,
         count: sums.count,
@@ -263,6 +274,10 @@ impl<C: Crypto> Crypto for Metered<C> {
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         self.provider.enter(phase);
+    }
+
+    fn tell(&mut self, purpose: &'static str) {
+        self.purpose = purpose;
     }
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {

@@ -3,8 +3,10 @@
 //! Expanding a key costs as much as a short packet, and its form takes half a kilobyte. So the first packet of an SA is
 //! sealed as any message of IKE is, and the second one makes what all later packets use.
 
+use std::any::Any;
+
 use keytoll_engine::algorithm::Encryption;
-use keytoll_engine::crypto::{Kept, Rejected, TrafficKey};
+use keytoll_engine::crypto::{Rejected, TrafficKey};
 use keytoll_native::awslc::const_time_eq;
 
 use crate::cipher::{Cipher, Direction, check_lengths};
@@ -40,7 +42,7 @@ impl Expanded {
 /// Encrypts a packet.
 pub(crate) fn encrypt(key: &mut TrafficKey, iv: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8]) {
     let (encryption, direction) = (key.encryption, Direction::Encrypt);
-    let TrafficKey { encryption_key, kept, .. } = key;
+    let TrafficKey { encryption_key, expanded: kept, .. } = key;
     if let Some(expanded) = expanded(kept, direction) {
         assert_eq!(tag.len(), expanded.tag_len, "length of the {encryption} tag");
         return expanded.cipher.encrypt(&encryption_key[expanded.salt_at..], iv, aad, data, tag);
@@ -62,7 +64,7 @@ pub(crate) fn decrypt(
     tag: &[u8],
 ) -> Result<(), Rejected> {
     let (encryption, direction) = (key.encryption, Direction::Decrypt);
-    let TrafficKey { encryption_key, kept, .. } = key;
+    let TrafficKey { encryption_key, expanded: kept, .. } = key;
     if let Some(expanded) = expanded(kept, direction) {
         if data.len() & expanded.block_mask != 0 || tag.len() != expanded.tag_len {
             return Err(Rejected);
@@ -93,11 +95,8 @@ fn note(key: &mut TrafficKey, direction: Direction) {
 }
 
 fn compute(key: &TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
-    let kept = match &key.kept {
-        Kept::Expanded(any) => any.downcast_ref::<Expanded>().and_then(|expanded| expanded.mac.as_deref()),
-        Kept::Unused | Kept::Used => None,
-    };
-    match kept {
+    let kept = key.expanded.as_ref().and_then(|kept| kept.downcast_ref::<Expanded>());
+    match kept.and_then(|expanded| expanded.mac.as_deref()) {
         Some(mac) => mac.tag(parts, tag),
         None => tag.copy_from_slice(&mac::mac(key.authentication(), &key.integrity_key, parts)),
     }
@@ -117,19 +116,14 @@ pub(crate) fn verify(key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Resul
 
 /// What was kept, if it serves this direction.
 #[inline]
-fn expanded(kept: &mut Kept, direction: Direction) -> Option<&mut Expanded> {
-    match kept {
-        Kept::Expanded(any) => any.downcast_mut::<Expanded>().filter(|kept| kept.direction == direction),
-        Kept::Unused | Kept::Used => None,
-    }
+fn expanded(kept: &mut Option<Box<dyn Any + Send + Sync>>, direction: Direction) -> Option<&mut Expanded> {
+    kept.as_mut()?.downcast_mut::<Expanded>().filter(|kept| kept.direction == direction)
 }
 
 /// Notes a packet; the second one leaves the expanded key behind.
 fn used(key: &mut TrafficKey, direction: Direction) {
-    match key.kept {
-        Kept::Unused => key.kept = Kept::Used,
-        Kept::Used => key.kept = Kept::Expanded(Box::new(Expanded::new(key, direction))),
-        Kept::Expanded(_) => {}
+    if std::mem::replace(&mut key.is_used, true) && key.expanded.is_none() {
+        key.expanded = Some(Box::new(Expanded::new(key, direction)));
     }
 }
 

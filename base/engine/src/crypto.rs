@@ -19,6 +19,10 @@ pub trait Crypto: Send {
     /// Says which phase of the protocol the following operations belong to; only meters care.
     fn enter(&mut self, _phase: Phase) {}
 
+    /// Says what the following operations are for, in the words of the protocol; nothing if it is empty. Only meters care,
+    /// and callers use [`about`].
+    fn tell(&mut self, _purpose: &'static str) {}
+
     /// A digest of the parts.
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest;
 
@@ -192,6 +196,18 @@ impl Phase {
     }
 }
 
+/// Computes what belongs to `purpose`: a key, a payload, a proof.
+pub fn about<R>(
+    crypto: &mut dyn Crypto,
+    purpose: &'static str,
+    compute: impl FnOnce(&mut dyn Crypto) -> R,
+) -> R {
+    crypto.tell(purpose);
+    let computed = compute(crypto);
+    crypto.tell("");
+    computed
+}
+
 /// The output of a hash, PRF or MAC: up to 64 bytes, on the stack, wiped when dropped.
 #[derive(Clone)]
 pub struct Digest {
@@ -294,20 +310,10 @@ pub struct TrafficKey {
     pub encryption_key: Secret,
     /// [`Integrity::key_len`] bytes, or none.
     pub integrity_key: Secret,
-    /// What a provider keeps for itself.
-    pub kept: Kept,
-}
-
-/// What a provider keeps in a [`TrafficKey`].
-#[derive(Default)]
-pub enum Kept {
-    /// The key was never used.
-    #[default]
-    Unused,
-    /// It was used, and nothing kept.
-    Used,
-    /// The provider's own representation.
-    Expanded(Box<dyn Any + Send + Sync>),
+    /// A packet has seen it.
+    pub is_used: bool,
+    /// What a provider keeps for itself: its own representation of the keys.
+    pub expanded: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl TrafficKey {
@@ -318,7 +324,7 @@ impl TrafficKey {
         encryption_key: Secret,
         integrity_key: Secret,
     ) -> Self {
-        Self { encryption, integrity, encryption_key, integrity_key, kept: Kept::Unused }
+        Self { encryption, integrity, encryption_key, integrity_key, is_used: false, expanded: None }
     }
 
     /// Length of the integrity check value that the two algorithms make together.

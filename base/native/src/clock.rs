@@ -47,6 +47,11 @@ pub fn ticks_to_ns(ticks: u64) -> f64 {
     ticks as f64 * (1e9 / ticks_hz())
 }
 
+/// A span of nanoseconds in [`ticks`].
+pub fn ns_to_ticks(ns: u64) -> u64 {
+    (ns as f64 * (ticks_hz() / 1e9)) as u64
+}
+
 /// The price of the meter itself: the median span between two [`ticks`] with nothing in between.
 pub fn empty_span_ticks() -> u64 {
     static TICKS: OnceLock<u64> = OnceLock::new();

@@ -135,11 +135,11 @@ impl Control {
     fn cut_into(datagram_len: u16) -> Self {
         let mut value = [0; CONTROL_VALUE_BYTES];
         value[..2].copy_from_slice(&datagram_len.to_ne_bytes());
-        let header = libc::cmsghdr {
-            cmsg_len: (size_of::<libc::cmsghdr>() + 2) as _,
-            cmsg_level: libc::SOL_UDP,
-            cmsg_type: libc::UDP_SEGMENT,
-        };
+        // SAFETY: a plain C structure of integers, which may all be zero. Where musl has padding in it, it must be.
+        let mut header: libc::cmsghdr = unsafe { zeroed() };
+        header.cmsg_len = (size_of::<libc::cmsghdr>() + 2) as _;
+        header.cmsg_level = libc::SOL_UDP;
+        header.cmsg_type = libc::UDP_SEGMENT;
         Self { header, value }
     }
 
@@ -221,7 +221,7 @@ impl Batch {
 
     fn received(&self, place: usize) -> Option<Received> {
         let len = self.headers[place].msg_len as usize;
-        let written = self.headers[place].msg_hdr.msg_controllen;
+        let written = self.headers[place].msg_hdr.msg_controllen as _;
         let datagram_len = self.controls[place].datagram_len(written).unwrap_or(len);
         Some(Received { from: read_address(&self.addresses[place])?, len, datagram_len })
     }

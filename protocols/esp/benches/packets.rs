@@ -152,8 +152,8 @@ fn pairs<const LENGTH: usize>(bencher: Bencher<'_, '_>, pairs: u32) {
         for (n, &spi) in (0..).zip(&spis) {
             let sides = [Addresses::one(ip(INNER[0])), Addresses::one(ip(&peer(n)))];
             let selectors = Selectors {
-                local: vec![Selector::of(sides[end])],
-                remote: vec![Selector::of(sides[1 - end])],
+                local: [Selector::of(sides[end])].into(),
+                remote: [Selector::of(sides[1 - end])].into(),
             };
             ipsec.install(PairConfig { selectors, inbound_spi: spi, outbound_spi: spi, ..pair(end, &key) });
         }

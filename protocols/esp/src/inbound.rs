@@ -5,7 +5,7 @@ use keytoll_engine::crypto::{Rejected, TrafficKey};
 use keytoll_engine::wire::{DecodeError, Problem, Reader};
 
 use crate::layout::{HEADER_LEN, Layout};
-use crate::lifetime::{Lifetime, Limit, Spent, Usage};
+use crate::lifetime::{Lifetime, Limit, Numbers, Usage};
 use crate::replay::Window;
 use crate::{Dropped, Frame, Probe, Stage, associated};
 
@@ -15,11 +15,8 @@ pub struct Inbound {
     spi: u32,
     key: TrafficKey,
     layout: Layout,
-    esn: bool,
     window: Window,
     usage: Usage,
-    /// Somebody should be told that a successor is wanted.
-    is_soft: bool,
 }
 
 impl Inbound {
@@ -30,8 +27,9 @@ impl Inbound {
 
     /// A fresh SA with extended sequence numbers, or without, a window and a lifetime.
     pub fn with(spi: u32, key: TrafficKey, esn: bool, window: Window, lifetime: Lifetime) -> Self {
-        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime));
-        Self { spi, key, layout, esn, window, usage, is_soft: false }
+        let numbers = if esn { Numbers::Extended } else { Numbers::Theirs };
+        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime, numbers));
+        Self { spi, key, layout, window, usage }
     }
 
     /// The SPI we chose.
@@ -54,9 +52,14 @@ impl Inbound {
         self.window.skip_to(sequence);
     }
 
+    #[inline]
+    fn is_extended(&self) -> bool {
+        self.usage.numbers() == Numbers::Extended
+    }
+
     /// Whether the soft lifetime has passed since this was asked last.
     pub(crate) const fn take_soft(&mut self) -> bool {
-        std::mem::replace(&mut self.is_soft, false)
+        self.usage.take_soft()
     }
 
     /// Opens the ESP packet in the frame, whose SPI led to this SA: the frame becomes the payload, which begins with a
@@ -85,7 +88,7 @@ impl Inbound {
     ) -> Result<u8, Dropped> {
         let low = self.check(frame.bytes())?;
         // RFC 4303 §3.4.3: the window is looked at first, because it costs nothing.
-        let sequence = if self.esn { self.window.extend(low) } else { Some(u64::from(low)) };
+        let sequence = if self.is_extended() { self.window.extend(low) } else { Some(u64::from(low)) };
         let sequence = sequence.filter(|&sequence| self.window.accepts(sequence)).ok_or(Dropped::Replay)?;
         probe.ended(Stage::ReplayCheck);
         self.decrypt(frame.bytes_mut(), sequence, crypto, probe)?;
@@ -132,7 +135,7 @@ impl Inbound {
         crypto: &mut dyn Crypto,
         probe: &mut P,
     ) -> Result<(), Dropped> {
-        let high = self.esn.then_some((sequence >> 32) as u32);
+        let high = self.is_extended().then_some((sequence >> 32) as u32);
         let (text, icv) = packet.split_at_mut(packet.len() - self.layout.icv_len());
         let at = self.layout.front_len();
         let refused = |Rejected| Dropped::Integrity;
@@ -175,7 +178,7 @@ impl Inbound {
         if self.usage.is_over() {
             return Err(Dropped::Lifetime);
         }
-        self.is_soft |= self.usage.spend(bytes) == Spent::Soft;
+        self.usage.spend(bytes);
         Ok(())
     }
 }

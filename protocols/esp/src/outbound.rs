@@ -4,7 +4,7 @@ use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::{Crypto, Rng};
 
 use crate::layout::{HEADER_LEN, Layout};
-use crate::lifetime::{Lifetime, Limit, Spent, Usage};
+use crate::lifetime::{Lifetime, Limit, Numbers, Usage};
 use crate::{Dropped, Frame, Probe, Stage, associated};
 
 /// The sending half of an SA.
@@ -14,10 +14,7 @@ pub struct Outbound {
     key: TrafficKey,
     layout: Layout,
     sequence: u64,
-    sequence_max: u64,
     usage: Usage,
-    /// Somebody should be told that a successor is wanted.
-    is_soft: bool,
 }
 
 impl Outbound {
@@ -28,14 +25,9 @@ impl Outbound {
 
     /// A fresh SA with extended sequence numbers, or without, and a lifetime.
     pub fn with(spi: u32, key: TrafficKey, esn: bool, lifetime: Lifetime) -> Self {
-        let sequence_max = if esn { u64::MAX } else { u64::from(u32::MAX) };
-        // RFC 4303 §3.3.3: the sender sets up a new SA before the numbers are used up.
-        let packets = lifetime.soft.packets.min(sequence_max - sequence_max / 8);
-        let soft = Limit { packets, ..lifetime.soft };
-        let hard = Limit { packets: lifetime.hard.packets.min(sequence_max), ..lifetime.hard };
-        let lifetime = Lifetime { soft, hard };
-        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime));
-        Self { spi, key, layout, sequence: 0, sequence_max, usage, is_soft: false }
+        let numbers = if esn { Numbers::Extended } else { Numbers::Short };
+        let (layout, usage) = (Layout::of(&key), Usage::new(lifetime, numbers));
+        Self { spi, key, layout, sequence: 0, usage }
     }
 
     /// The SPI the peer chose.
@@ -60,7 +52,7 @@ impl Outbound {
 
     /// Whether the soft lifetime has passed since this was asked last.
     pub(crate) const fn take_soft(&mut self) -> bool {
-        std::mem::replace(&mut self.is_soft, false)
+        self.usage.take_soft()
     }
 
     /// Bytes of payload that sealing makes no more than `packet_bytes` of.
@@ -91,14 +83,14 @@ impl Outbound {
     #[inline]
     fn number(&mut self, payload: usize) -> Result<(), Dropped> {
         // RFC 4303 §3.3.3: the number must not cycle.
-        if self.sequence >= self.sequence_max {
+        if self.sequence >= self.usage.numbers().last() {
             return Err(Dropped::SequenceOverflow);
         }
         if self.usage.is_over() {
             return Err(Dropped::Lifetime);
         }
         self.sequence += 1;
-        self.is_soft |= self.usage.spend(payload) == Spent::Soft;
+        self.usage.spend(payload);
         Ok(())
     }
 
@@ -152,6 +144,9 @@ impl Outbound {
 
     /// The half of an extended sequence number that is not sent.
     const fn high(&self) -> Option<u32> {
-        if self.sequence_max == u64::MAX { Some((self.sequence >> 32) as u32) } else { None }
+        match self.usage.numbers() {
+            Numbers::Extended => Some((self.sequence >> 32) as u32),
+            Numbers::Short | Numbers::Theirs => None,
+        }
     }
 }

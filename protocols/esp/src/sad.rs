@@ -274,7 +274,8 @@ impl Sad {
     fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Vec<Place> {
         let Some(peer) = peer else { return &mut self.others };
         if !self.by_peer.contains_key(&peer) {
-            self.by_peer.insert(peer, Vec::new());
+            // Mostly there is no other.
+            self.by_peer.insert(peer, Vec::with_capacity(1));
         }
         self.by_peer.get_mut(&peer).expect("just put there")
     }

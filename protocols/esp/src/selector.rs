@@ -2,19 +2,23 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 
 use keytoll_engine::wire::DecodeError;
 
 use crate::ip::{self, Fragment, Header, extension};
 
 /// What of a packet decides its policy.
+// Aligned as its words are, not as 128 bits: every SA keeps one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C, packed(8))]
 pub struct Flow {
     /// The addresses as numbers: see [`ip::bits`].
     source: u128,
     destination: u128,
     /// In one word, which is compared at once: [`Flow::IPV4`], [`Flow::PORTS`], protocol, source and destination port.
-    rest: u64,
+    /// [`Flow::THERE`] is always among them.
+    rest: NonZeroU64,
 }
 
 impl fmt::Debug for Flow {
@@ -26,6 +30,8 @@ impl fmt::Debug for Flow {
 }
 
 impl Flow {
+    /// There is a flow: so that an `Option` of one takes no more room.
+    const THERE: NonZeroU64 = NonZeroU64::new(1 << 42).expect("a bit is set");
     /// The addresses are of IPv4.
     const IPV4: u64 = 1 << 41;
     /// There are ports.
@@ -43,23 +49,24 @@ impl Flow {
 
     /// The next layer protocol.
     pub const fn protocol(&self) -> u8 {
-        (self.rest >> 32) as u8
+        (self.rest.get() >> 32) as u8
     }
 
     /// Its ports; the same number twice for ICMP, which has type and code instead; none if they cannot be seen.
     pub fn ports(&self) -> Option<(u16, u16)> {
-        (self.rest & Self::PORTS != 0).then_some(((self.rest >> 16) as u16, self.rest as u16))
+        let rest = self.rest.get();
+        (rest & Self::PORTS != 0).then_some(((rest >> 16) as u16, rest as u16))
     }
 
     const fn is_v4(&self) -> bool {
-        self.rest & Self::IPV4 != 0
+        self.rest.get() & Self::IPV4 != 0
     }
 
     /// A number that flows seldom share.
     #[inline]
     pub(crate) fn mixed(&self) -> u64 {
         let fold = |address: u128| (address >> 64) as u64 ^ address as u64;
-        [fold(self.source), fold(self.destination).rotate_left(17), self.rest].into_iter().fold(0, mix)
+        [fold(self.source), fold(self.destination).rotate_left(17), self.rest.get()].into_iter().fold(0, mix)
     }
 
     /// The flow of an IP packet.
@@ -80,26 +87,27 @@ impl Flow {
     pub fn of_payload(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Self {
         let family = if source.is_ipv4() { Self::IPV4 } else { 0 };
         let (source, destination) = (ip::bits(source), ip::bits(destination));
-        Self { source, destination, rest: family | u64::from(protocol) << 32 }.with(payload)
+        Self { source, destination, rest: Self::THERE | family | u64::from(protocol) << 32 }.with(payload)
     }
 
     /// Without what the payload tells.
     #[inline(always)]
     fn bare(header: &Header, protocol: u8) -> Self {
         let &Header { source, destination, is_v4, .. } = header;
-        Self { source, destination, rest: if is_v4 { Self::IPV4 } else { 0 } | u64::from(protocol) << 32 }
+        let family = if is_v4 { Self::IPV4 } else { 0 };
+        Self { source, destination, rest: Self::THERE | family | u64::from(protocol) << 32 }
     }
 
     /// With what the payload tells.
     #[inline(always)]
     fn with(self, mut payload: &[u8]) -> Self {
-        let (family, mut protocol) = (self.rest & Self::IPV4, self.protocol());
+        let (family, mut protocol) = (self.rest.get() & Self::IPV4, self.protocol());
         while protocol == extension::DESTINATION && family == 0 {
             let Some((next, rest)) = after_options(payload) else { break };
             (protocol, payload) = (next, rest);
         }
         let ports = ports(protocol, payload).map_or(0, |ports| Self::PORTS | u64::from(ports));
-        Self { rest: family | u64::from(protocol) << 32 | ports, ..self }
+        Self { rest: Self::THERE | family | u64::from(protocol) << 32 | ports, ..self }
     }
 }
 
@@ -130,25 +138,47 @@ fn ports(protocol: u8, payload: &[u8]) -> Option<u32> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
     is_v4: bool,
-    first: u128,
-    last: u128,
+    first: Bits,
+    last: Bits,
+}
+
+/// An address as a number ([`ip::bits`]), in memory without alignment: every SA keeps four.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Bits([u8; 16]);
+
+impl Bits {
+    const fn of(number: u128) -> Self {
+        Self(number.to_ne_bytes())
+    }
+
+    const fn get(self) -> u128 {
+        u128::from_ne_bytes(self.0)
+    }
+}
+
+impl fmt::Debug for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.get())
+    }
 }
 
 impl Addresses {
     /// A range of addresses; none if they are of different families.
     pub fn new(first: IpAddr, last: IpAddr) -> Option<Self> {
         let is_v4 = first.is_ipv4();
-        (is_v4 == last.is_ipv4()).then(|| Self { is_v4, first: ip::bits(first), last: ip::bits(last) })
+        let [first_bits, last_bits] = [first, last].map(|address| Bits::of(ip::bits(address)));
+        (is_v4 == last.is_ipv4()).then_some(Self { is_v4, first: first_bits, last: last_bits })
     }
 
     /// A single address.
     pub fn one(address: IpAddr) -> Self {
-        Self { is_v4: address.is_ipv4(), first: ip::bits(address), last: ip::bits(address) }
+        let bits = Bits::of(ip::bits(address));
+        Self { is_v4: address.is_ipv4(), first: bits, last: bits }
     }
 
     /// The only address, if there is but one.
     pub fn single(self) -> Option<IpAddr> {
-        (self.first == self.last).then(|| ip::address(self.is_v4, self.first))
+        (self.first == self.last).then(|| ip::address(self.is_v4, self.first.get()))
     }
 
     /// Whether an address is among them.
@@ -158,7 +188,7 @@ impl Addresses {
 
     #[inline]
     fn contain_bits(self, is_v4: bool, address: u128) -> bool {
-        self.is_v4 == is_v4 && (self.first..=self.last).contains(&address)
+        self.is_v4 == is_v4 && (self.first.get()..=self.last.get()).contains(&address)
     }
 }
 
@@ -214,15 +244,15 @@ impl Selector {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selectors {
     /// Our side: one of these.
-    pub local: Vec<Selector>,
+    pub local: Box<[Selector]>,
     /// The peer's side: one of these.
-    pub remote: Vec<Selector>,
+    pub remote: Box<[Selector]>,
 }
 
 impl Selectors {
     /// Everything between two ranges.
     pub fn between(local: Addresses, remote: Addresses) -> Self {
-        Self { local: vec![Selector::of(local)], remote: vec![Selector::of(remote)] }
+        Self { local: [Selector::of(local)].into(), remote: [Selector::of(remote)].into() }
     }
 
     /// Whether a packet that leaves is meant.
@@ -280,12 +310,13 @@ mod tests {
     #[test]
     fn a_packet_is_covered_when_all_its_selectors_are() {
         let web = Selectors {
-            local: vec![Selector::of(Addresses::new(address("10.0.0.0"), address("10.0.0.255")).unwrap())],
-            remote: vec![Selector {
+            local: [Selector::of(Addresses::new(address("10.0.0.0"), address("10.0.0.255")).unwrap())].into(),
+            remote: [Selector {
                 addresses: Addresses::one(address("192.0.2.1")),
                 protocol: 6,
                 ports: Ports::Range(80, 80),
-            }],
+            }]
+            .into(),
         };
         assert!(web.cover_outbound(&flow("10.0.0.7", "192.0.2.1", 6, Some((4000, 80)))));
         assert!(web.cover_inbound(&flow("192.0.2.1", "10.0.0.7", 6, Some((80, 4000)))));
@@ -395,8 +426,10 @@ mod tests {
         assert_eq!(Addresses::new(address("192.0.2.1"), address("2001:db8::1")), None);
         assert_eq!(Selectors::between(range, one).peer(), Some(address("192.0.2.1")));
         assert_eq!(Selectors::between(one, range).peer(), None);
-        let twice =
-            Selectors { local: vec![Selector::of(one)], remote: vec![Selector::of(one), Selector::of(one)] };
+        let twice = Selectors {
+            local: [Selector::of(one)].into(),
+            remote: [Selector::of(one), Selector::of(one)].into(),
+        };
         assert_eq!(twice.peer(), None);
         assert_eq!([4, 41, 6, 50].map(version_of), [Some(4), Some(6), None, None]);
     }

@@ -196,7 +196,7 @@ fn what_comes_out_must_be_what_the_sa_is_for() {
 fn selectors_know_protocols_and_ports() {
     let web = |end: usize, pair: &mut PairConfig| {
         let side = |at: usize, ports| {
-            vec![Selector { addresses: Addresses::one(ip(INNER[at])), protocol: 17, ports }]
+            [Selector { addresses: Addresses::one(ip(INNER[at])), protocol: 17, ports }].into()
         };
         let ports = [Ports::ANY, Ports::Range(8080, 8080)];
         pair.selectors = Selectors { local: side(end, ports[end]), remote: side(1 - end, ports[1 - end]) };
@@ -572,11 +572,9 @@ fn bytes_behind_a_later_fragments_header_are_no_headers() {
         let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, V6, OUTER);
         let mut web = pair(0, &key(GCM, None));
         web.selectors = Selectors {
-            local: vec![Selector::of(Addresses::one(ip(V6[0])))],
-            remote: vec![Selector {
-                ports: Ports::Range(8080, 8080),
-                ..Selector::of(Addresses::one(ip(V6[1])))
-            }],
+            local: [Selector::of(Addresses::one(ip(V6[0])))].into(),
+            remote: [Selector { ports: Ports::Range(8080, 8080), ..Selector::of(Addresses::one(ip(V6[1]))) }]
+                .into(),
         };
         a.ipsec.install(web);
         assert!(a.send(&datagram(V6[0], V6[1], 96)).is_ok());

@@ -23,7 +23,7 @@ pub(crate) struct Peer {
 /// What convinced us, and under which name it knows us: the first connection of which both are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Belief {
-    first: usize,
+    first: u32,
     is_of_certificates: bool,
 }
 
@@ -54,8 +54,12 @@ impl Beliefs {
         let is_same = |one: &Connection, other: &Connection| {
             one.local_id == other.local_id && one.remote.is_same(&other.remote)
         };
+        let first = |connection: &Connection| {
+            let first = connections.iter().position(|other| is_same(other, connection)).unwrap_or(0);
+            u32::try_from(first).expect("no memory holds so many connections")
+        };
         let belief = |connection: &Arc<Connection>| Belief {
-            first: connections.iter().position(|other| is_same(other, connection)).unwrap_or(0),
+            first: first(connection),
             is_of_certificates: matches!(connection.remote, Believe::Certificate(_)),
         };
         Self(connections.iter().map(belief).collect())
@@ -71,8 +75,8 @@ impl Beliefs {
 enum Whom {
     /// The identity that was proved.
     Named(Identity),
-    /// Somebody who has the key of this address and calls itself that.
-    Beside(IpAddr, Identity),
+    /// Somebody who has the key of this address and calls itself that. Seldom there, and larger than the others.
+    Beside(Box<(IpAddr, Identity)>),
     /// Somebody was proved, and nobody said who: where it was met, in IPv6 its /64.
     At(IpAddr),
 }
@@ -83,7 +87,7 @@ impl Peer {
         let name = belief.folded(identity).into_owned();
         let whom = match key_of {
             None => Whom::Named(name),
-            Some(ip) => Whom::Beside(ip, name),
+            Some(ip) => Whom::Beside(Box::new((ip, name))),
         };
         Self { belief, whom }
     }
@@ -91,7 +95,7 @@ impl Peer {
     /// Among whom it is counted: whoever has the key of an address may call itself what it likes.
     pub(crate) fn counted(self) -> Self {
         match self.whom {
-            Whom::Beside(ip, _) => Self::at(self.belief, ip),
+            Whom::Beside(beside) => Self::at(self.belief, beside.0),
             Whom::Named(_) | Whom::At(_) => self,
         }
     }
@@ -117,12 +121,19 @@ pub(crate) struct Peers {
 }
 
 /// Those of one initiator.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Line {
     /// In use, the oldest first.
     up: VecDeque<u64>,
     /// That one had to go, and the peer may not have said yet that it knows.
     leaving: Option<u64>,
+}
+
+impl Line {
+    /// With room for one, for more are seldom.
+    fn of_one() -> Self {
+        Self { up: VecDeque::with_capacity(1), leaving: None }
+    }
 }
 
 /// What is to be done to an IKE SA that had to go.
@@ -137,7 +148,7 @@ pub(crate) enum Parting {
 impl Peers {
     /// An initiator has one more; it has no more than `max`, and only this one if it says so. Gives which others must go.
     pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Parting> {
-        let line = self.lines.entry(Arc::clone(peer)).or_default();
+        let line = self.lines.entry(Arc::clone(peer)).or_insert_with(Line::of_one);
         let mut parting = Vec::new();
         if is_alone {
             parting.extend(line.up.drain(..).chain(line.leaving.take()).map(Parting::Forget));

@@ -264,10 +264,10 @@ fn cut(mut buffer: Vec<u8>, range: Range<usize>) -> Vec<u8> {
 }
 
 /// RFC 7296 §3.13.1: the selectors of one side.
-fn side(selectors: &[TrafficSelector]) -> Vec<Selector> {
+fn side(selectors: &[TrafficSelector]) -> Box<[Selector]> {
     let mut side = Vec::with_capacity(selectors.len());
     side.extend(selectors.iter().filter_map(selector));
-    side
+    side.into_boxed_slice()
 }
 
 fn selector(selector: &TrafficSelector) -> Option<Selector> {

@@ -15,6 +15,7 @@ const ENTRIES: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) phase: Phase,
+    pub(super) purpose: &'static str,
     pub(super) slot: Slot,
     pub(super) ticks: u64,
     pub(super) bytes: u64,
@@ -50,8 +51,8 @@ impl Journal {
         let names: Vec<_> = Slot::all().collect();
         let row = |entry: &Entry| {
             let (operation, algorithm) = names[entry.slot.index()].clone();
-            let Entry { phase, ticks, bytes, .. } = *entry;
-            Row { phase, operation, algorithm, count: 1, ticks, bytes }
+            let Entry { phase, purpose, ticks, bytes, .. } = *entry;
+            Row { phase, purpose, operation, algorithm, count: 1, ticks, bytes }
         };
         self.0.iter().map(row).collect()
     }

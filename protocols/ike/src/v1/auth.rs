@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::SignatureScheme;
-use keytoll_engine::crypto::{Digest, Secret, SigningKey};
+use keytoll_engine::crypto::{Digest, Secret, SigningKey, about};
 
 use super::inbound::Inbound;
 use super::number::AuthenticationMethod;
@@ -73,7 +73,10 @@ impl Proof {
     /// identifier.
     pub(super) fn make(connection: &Connection, hash: Digest, cx: &mut Ctx<'_>) -> Self {
         match signing_key(&connection.local) {
-            Some(key) => Self::Signature(cx.crypto.sign(key, SignatureScheme::RsaPkcs1Bare, &[&hash])),
+            Some(key) => {
+                let scheme = SignatureScheme::RsaPkcs1Bare;
+                Self::Signature(about(cx.crypto, "SIG", |crypto| crypto.sign(key, scheme, &[&hash])))
+            }
             None => Self::Hash(hash),
         }
     }
@@ -115,7 +118,8 @@ pub(super) fn verify(
     };
     let x509 = inbound.certificates().filter(|one| one.encoding == CertEncoding::X509_SIGNATURE);
     let chain: Vec<&[u8]> = x509.map(|certificate| certificate.data).collect();
-    let peer = trust.verify(&chain, cx.now, cx.crypto).map_err(Reason::Certificate)?;
+    let peer = about(cx.crypto, "CERT", |crypto| trust.verify(&chain, cx.now, crypto))
+        .map_err(Reason::Certificate)?;
     let claimed = id.to_identity();
     if !owns(&peer, &claimed.as_payload()) {
         return Err(Reason::WrongIdentity);
@@ -130,6 +134,7 @@ fn verify_signature(
     cx: &mut Ctx<'_>,
 ) -> Result<(), Reason> {
     let signature = inbound.signatures().next().ok_or(Reason::Syntax("SIG is missing"))?;
-    let verdict = cx.crypto.verify(spki, SignatureScheme::RsaPkcs1Bare, &[expected], signature);
+    let scheme = SignatureScheme::RsaPkcs1Bare;
+    let verdict = about(cx.crypto, "SIG", |crypto| crypto.verify(spki, scheme, &[expected], signature));
     verdict.map_err(|_| Reason::AuthenticationFailed)
 }

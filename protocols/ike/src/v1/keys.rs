@@ -8,7 +8,7 @@
 
 use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_engine::crypto::{Digest, Secret, about};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Revealed, Trace};
 
@@ -28,14 +28,17 @@ pub struct Seeds<'a> {
     pub nonce_r: &'a [u8],
 }
 
+/// What a meter is told.
+const SKEYID: &str = "SKEYID";
+
 /// RFC 2409 §5: SKEYID = prf(pre-shared-key, Ni_b | Nr_b).
 pub fn skeyid_of_shared_key(crypto: &mut dyn Crypto, prf: Prf, key: &[u8], seeds: Seeds<'_>) -> Digest {
-    crypto.prf(prf, key, &[seeds.nonce_i, seeds.nonce_r])
+    about(crypto, SKEYID, |crypto| crypto.prf(prf, key, &[seeds.nonce_i, seeds.nonce_r]))
 }
 
 /// RFC 2409 §5: for signatures SKEYID = prf(Ni_b | Nr_b, g^xy).
 pub fn skeyid_of_signatures(crypto: &mut dyn Crypto, prf: Prf, shared: &[u8], seeds: Seeds<'_>) -> Digest {
-    crypto.prf(prf, &[seeds.nonce_i, seeds.nonce_r].concat(), &[shared])
+    about(crypto, SKEYID, |crypto| crypto.prf(prf, &[seeds.nonce_i, seeds.nonce_r].concat(), &[shared]))
 }
 
 /// SKEYID_d, SKEYID_a and the encryption key: one allocation of exactly their length, wiped when dropped.
@@ -57,7 +60,8 @@ impl Keys {
         let prf = prf_of(suite);
         let (cookie_i, cookie_r) = (seeds.cookie_i.to_be_bytes(), seeds.cookie_r.to_be_bytes());
         let mut next = |previous: &[u8], number: u8| {
-            crypto.prf(prf, skeyid, &[previous, shared, &cookie_i, &cookie_r, &[number]])
+            let parts = [previous, shared, &cookie_i, &cookie_r, &[number]];
+            about(crypto, "SKEYID_d, _a, _e", |crypto| crypto.prf(prf, skeyid, &parts))
         };
         let d = next(&[], 0);
         let a = next(&d, 1);
@@ -124,12 +128,13 @@ fn encryption_key(crypto: &mut dyn Crypto, prf: Prf, encryption: Encryption, e: 
     if length <= e.len() {
         return Secret::from(&e[..length]);
     }
-    let mut block = crypto.prf(prf, e, &[&[0]]);
+    let mut next = |part: &[u8]| about(crypto, "key from SKEYID_e", |crypto| crypto.prf(prf, e, &[part]));
+    let mut block = next(&[0]);
     // With room for all of it nothing is moved, and no copy of a part stays behind.
     let mut key = Vec::with_capacity(length + block.len());
     key.extend_from_slice(&block);
     while key.len() < length {
-        block = crypto.prf(prf, e, &[&block]);
+        block = next(&block);
         key.extend_from_slice(&block);
     }
     key.truncate(length);
@@ -159,23 +164,24 @@ pub fn proof(crypto: &mut dyn Crypto, prf: Prf, skeyid: &[u8], of: Role, input: 
         Role::Initiator => [public_i, public_r, &cookie_i, &cookie_r, sa_body, id_body],
         Role::Responder => [public_r, public_i, &cookie_r, &cookie_i, sa_body, id_body],
     };
-    crypto.prf(prf, skeyid, &parts)
+    about(crypto, "HASH_I, HASH_R", |crypto| crypto.prf(prf, skeyid, &parts))
 }
 
 /// RFC 2409 §5.5: HASH(1) = prf(SKEYID_a, M-ID | what follows the HASH payload); §5.7 the same for informational.
 pub fn hash_1(crypto: &mut dyn Crypto, keys: &Keys, message_id: u32, rest: &[u8]) -> Digest {
-    crypto.prf(keys.prf(), keys.a(), &[&message_id.to_be_bytes(), rest])
+    about(crypto, "HASH(1)", |crypto| crypto.prf(keys.prf(), keys.a(), &[&message_id.to_be_bytes(), rest]))
 }
 
 /// RFC 2409 §5.5: HASH(2) = prf(SKEYID_a, M-ID | Ni_b | what follows the HASH payload).
 pub fn hash_2(crypto: &mut dyn Crypto, keys: &Keys, message_id: u32, nonce_i: &[u8], rest: &[u8]) -> Digest {
-    crypto.prf(keys.prf(), keys.a(), &[&message_id.to_be_bytes(), nonce_i, rest])
+    let parts = [&message_id.to_be_bytes()[..], nonce_i, rest];
+    about(crypto, "HASH(2)", |crypto| crypto.prf(keys.prf(), keys.a(), &parts))
 }
 
 /// RFC 2409 §5.5: HASH(3) = prf(SKEYID_a, 0 | M-ID | Ni_b | Nr_b).
 pub fn hash_3(crypto: &mut dyn Crypto, keys: &Keys, message_id: u32, nonces: [&[u8]; 2]) -> Digest {
     let id = message_id.to_be_bytes();
-    crypto.prf(keys.prf(), keys.a(), &[&[0], &id, nonces[0], nonces[1]])
+    about(crypto, "HASH(3)", |crypto| crypto.prf(keys.prf(), keys.a(), &[&[0], &id, nonces[0], nonces[1]]))
 }
 
 /// What the KEYMAT of one IPsec SA is made from, RFC 2409 §5.5.
@@ -207,7 +213,7 @@ pub fn child_keys(
     let mut material = zeroize::Zeroizing::new(Vec::with_capacity(wanted + 64));
     while material.len() < wanted {
         let parts: [&[u8]; 6] = [&block, shared, &protocol, &spi, seeds.nonces[0], seeds.nonces[1]];
-        block = crypto.prf(keys.prf(), keys.d(), &parts);
+        block = about(crypto, "KEYMAT", |crypto| crypto.prf(keys.prf(), keys.d(), &parts));
         material.extend_from_slice(&block);
     }
     (Secret::from(&material[..encryption]), Secret::from(&material[encryption..wanted]))

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::Digest;
+use keytoll_engine::crypto::{Digest, about};
 use keytoll_engine::{Addr, Ctx};
 
 use super::inbound::Inbound;
@@ -14,10 +14,10 @@ use crate::route::Route;
 fn hash(algorithm: Hash, cookies: (u64, u64), addr: Addr, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (cookies.0.to_be_bytes(), cookies.1.to_be_bytes());
     let port = addr.port.to_be_bytes();
-    match addr.ip {
-        IpAddr::V4(ip) => cx.crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
-        IpAddr::V6(ip) => cx.crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
-    }
+    about(cx.crypto, "NAT-D", |crypto| match addr.ip {
+        IpAddr::V4(ip) => crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
+        IpAddr::V6(ip) => crypto.hash(algorithm, &[&initiator, &responder, &ip.octets(), &port]),
+    })
 }
 
 /// The NAT-D payloads we send: RFC 3947 §3.2: the other side's address first. `forced`: an address nobody can have seen us

@@ -4,7 +4,7 @@
 use keytoll_engine::Crypto;
 use keytoll_engine::wire::{DecodeError, Reader};
 
-use keytoll_engine::crypto::Digest;
+use keytoll_engine::crypto::{Digest, about};
 
 use super::endpoint::Env;
 use super::keys::{Keys, hash_1};
@@ -27,13 +27,14 @@ pub struct Iv([u8; BLOCK_LEN_MAX]);
 impl Iv {
     /// RFC 2409 appendix B: of phase 1, hash(g^xi | g^xr).
     pub fn first(crypto: &mut dyn Crypto, keys: &Keys, public_i: &[u8], public_r: &[u8]) -> Self {
-        Self::from_bytes(&crypto.hash(keys.hash(), &[public_i, public_r]))
+        Self::from_bytes(&about(crypto, "IV", |crypto| crypto.hash(keys.hash(), &[public_i, public_r])))
     }
 
     /// RFC 2409 appendix B: of an exchange under the SA, hash(last block of phase 1 | M-ID).
     pub fn of_exchange(self, crypto: &mut dyn Crypto, keys: &Keys, message_id: u32) -> Self {
         let last = self.cut(keys);
-        Self::from_bytes(&crypto.hash(keys.hash(), &[last, &message_id.to_be_bytes()]))
+        let parts = [last, &message_id.to_be_bytes()];
+        Self::from_bytes(&about(crypto, "IV", |crypto| crypto.hash(keys.hash(), &parts)))
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {

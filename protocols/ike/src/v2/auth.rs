@@ -3,12 +3,12 @@
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::{Prf, SignatureScheme};
 use keytoll_engine::credentials::Credential;
-use keytoll_engine::crypto::{Secret, SigningKey};
+use keytoll_engine::crypto::{Secret, SigningKey, about};
 
 use super::config::{Believe, Connection, Prove};
 use super::event::Reason;
 use super::inbound::Inbound;
-use super::keys::{IkeKeys, Role, SignedOctets};
+use super::keys::{AUTH, IkeKeys, Role, SignedOctets};
 use super::schemes::{self, PeerHashes};
 use super::signature::{self, DigitalSignature};
 use crate::certificates::owns;
@@ -86,7 +86,7 @@ fn sign(
     cx: &mut Ctx<'_>,
 ) -> Result<Proof, Reason> {
     let (method, scheme) = schemes::choose(named, key.kind, peer).map_err(Reason::NoCommonSignature)?;
-    let value = cx.crypto.sign(key, scheme, &octets.parts());
+    let value = about(cx.crypto, AUTH, |crypto| crypto.sign(key, scheme, &octets.parts()));
     let data = match method {
         AuthMethod::DIGITAL_SIGNATURE => DigitalSignature { scheme, value: &value }.write(),
         _ => Some(value),
@@ -116,7 +116,8 @@ pub(super) fn verify(
         Believe::Eap => Err(Reason::Eap),
         Believe::RawKey(spki) => {
             let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
-            let verdict = cx.crypto.verify(spki, scheme, &octets.parts(), signature);
+            let verdict =
+                about(cx.crypto, AUTH, |crypto| crypto.verify(spki, scheme, &octets.parts(), signature));
             verdict.map_err(|_| Reason::AuthenticationFailed)
         }
         Believe::Certificate(trust) => {
@@ -127,11 +128,14 @@ pub(super) fn verify(
                 .filter(|certificate| certificate.encoding == CertEncoding::X509_SIGNATURE)
                 .map(|certificate| certificate.data)
                 .collect();
-            let peer = trust.verify(&chain, cx.now, cx.crypto).map_err(Reason::Certificate)?;
+            let peer = about(cx.crypto, "CERT", |crypto| trust.verify(&chain, cx.now, crypto))
+                .map_err(Reason::Certificate)?;
             if !owns(&peer, id) {
                 return Err(Reason::WrongIdentity);
             }
-            let verdict = cx.crypto.verify(&peer.spki, scheme, &octets.parts(), signature);
+            let verdict = about(cx.crypto, AUTH, |crypto| {
+                crypto.verify(&peer.spki, scheme, &octets.parts(), signature)
+            });
             verdict.map_err(|_| Reason::AuthenticationFailed)
         }
     }

@@ -38,7 +38,7 @@ impl Addresses {
     /// Those of the hosts themselves, as they were when they met.
     pub(super) fn outer(core: &Core, env: &Env<'_, '_>) -> Self {
         let outer = (core.route.local.ip, core.met_at);
-        Self { ours: outer.0, theirs: env.shared.outer_address(core.connection, core.met_at), outer }
+        Self { ours: outer.0, theirs: env.shared.outer_address(core.connection_index(), core.met_at), outer }
     }
 
     /// We were assigned an address.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::algorithm::Prf;
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_engine::crypto::{Digest, Secret, about};
 use keytoll_engine::{Addr, Ctx, Rng, Time};
 
 /// RFC 7296 §2.6: the secret is to be changed often under attack; its predecessor stays good for as long again.
@@ -65,7 +65,7 @@ impl Jar {
         let secret = &self.secrets[usize::from(version & 1)];
         let ip = octets(from.ip);
         let parts: [&[u8]; 4] = [nonce, &ip, &from.port.to_be_bytes(), &spi.to_be_bytes()];
-        cx.crypto.prf(Prf::HmacSha256, secret, &parts)
+        about(cx.crypto, "COOKIE", |crypto| crypto.prf(Prf::HmacSha256, secret, &parts))
     }
 }
 

@@ -14,7 +14,7 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
 use super::config::{Believe, Config, Connection, Responds};
 use super::cookie::Jar;
-use super::established::{Child, Peer, Task};
+use super::established::{Child, Peer, Task, Tasks};
 use super::event::{Command, Event, Reason, SaId};
 use super::initiator;
 use super::pool::{Lease, Pools};
@@ -90,7 +90,7 @@ pub(super) struct Move {
     pub(super) peer: Peer,
     pub(super) reauthenticate_at: Option<Time>,
     /// What was still to be asked.
-    pub(super) tasks: VecDeque<Task>,
+    pub(super) tasks: Tasks,
 }
 
 /// What an SA works with while it handles one input.
@@ -200,6 +200,11 @@ impl Shared {
         may.then_some(ip)
     }
 
+    /// After how much silence the peer of a connection, by its index, is asked whether it lives.
+    pub(super) fn liveness_after(&self, connection: usize) -> Option<Duration> {
+        self.connections[connection].liveness_after
+    }
+
     /// All connections that speak IKEv2, by index.
     pub(super) fn connections(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
         self.connections.iter().enumerate().filter(|(_, connection)| connection.version.is_v2())
@@ -220,7 +225,7 @@ impl Shared {
 impl Shared {
     /// Sends the packets of a message, or one of them, and leaves the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool, cx: &mut Ctx<'_>) {
-        for (index, packet) in message.packets.iter().enumerate() {
+        for (index, packet) in message.packets().iter().enumerate() {
             cx.trace.record(keytoll_engine::trace::Fact::Sent(message.fact(index, again)));
             self.send(route, packet);
         }
@@ -560,7 +565,7 @@ impl Endpoint {
             return;
         }
         self.closing += usize::from(sa.is_closing());
-        let deadline = sa.deadline();
+        let deadline = sa.deadline(&self.shared);
         sa.armed = deadline.map(|deadline| deadline.at);
         if let Some(Deadline { at, why }) = deadline {
             self.timers.insert((at, sa.spi()), why);

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::{Integrity, Prf};
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_engine::crypto::{Digest, Secret, about};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Revealed, Trace};
 
@@ -26,6 +26,10 @@ pub struct Nonces<'a> {
     /// Nr.
     pub responder: &'a [u8],
 }
+
+/// What a meter is told.
+const SKEYSEED: &str = "SKEYSEED";
+pub(super) const AUTH: &str = "AUTH";
 
 /// RFC 7296 §2.13: the counter of prf+ is one octet.
 const PRF_PLUS_BLOCKS_MAX: usize = 255;
@@ -55,7 +59,7 @@ pub fn skeyseed(crypto: &mut dyn Crypto, prf: Prf, shared: &[u8], nonces: Nonces
     // RFC 7296 §2.14: a PRF with a fixed key length takes the first half of its key from Ni, the other from Nr.
     let half = if prf.has_fixed_key() { prf.output_len() / 2 } else { usize::MAX };
     let [from_i, from_r] = [nonces.initiator, nonces.responder].map(|nonce| &nonce[..nonce.len().min(half)]);
-    crypto.prf(prf, &[from_i, from_r].concat(), &[shared])
+    about(crypto, SKEYSEED, |crypto| crypto.prf(prf, &[from_i, from_r].concat(), &[shared]))
 }
 
 /// RFC 7296 §2.18: SKEYSEED = prf(SK_d (old), g^ir (new) | Ni | Nr), with the PRF of the old IKE SA.
@@ -65,7 +69,8 @@ pub fn skeyseed_of_rekeyed(
     shared: &[u8],
     nonces: Nonces<'_>,
 ) -> Digest {
-    crypto.prf(old.prf(), old.d(), &[shared, nonces.initiator, nonces.responder])
+    let parts = [shared, nonces.initiator, nonces.responder];
+    about(crypto, SKEYSEED, |crypto| crypto.prf(old.prf(), old.d(), &parts))
 }
 
 /// SK_d, SK_ai, SK_ar, SK_ei, SK_er and, until both sides have authenticated, SK_pi and SK_pr: one allocation of exactly their length, wiped when dropped.
@@ -87,7 +92,7 @@ impl IkeKeys {
         let (spi_i, spi_r) = (spis.0.to_be_bytes(), spis.1.to_be_bytes());
         let seed: [&[u8]; 4] = [nonces.initiator, nonces.responder, &spi_i, &spi_r];
         let mut material = vec![0; Self::material_len(suite)];
-        prf_plus(crypto, prf_of(suite), skeyseed, &seed, &mut material);
+        about(crypto, "SK_*", |crypto| prf_plus(crypto, prf_of(suite), skeyseed, &seed, &mut material));
         Self { suite: *suite, material: Secret::new(material) }
     }
 
@@ -213,7 +218,7 @@ impl ChildKeys {
     ) -> Self {
         let seed = [shared.unwrap_or_default(), nonces.initiator, nonces.responder];
         let mut material = vec![0; 2 * (suite.encryption.key_len() + integrity_len(suite))];
-        prf_plus(crypto, ike.prf(), ike.d(), &seed, &mut material);
+        about(crypto, "KEYMAT", |crypto| prf_plus(crypto, ike.prf(), ike.d(), &seed, &mut material));
         Self { suite: *suite, material: Secret::new(material) }
     }
 
@@ -260,7 +265,12 @@ impl<'a> SignedOctets<'a> {
     ) -> Self {
         let rest_of_id = [id.kind.0, 0, 0, 0];
         let nonce = if signer.is_initiator() { nonces.responder } else { nonces.initiator };
-        Self { message, nonce, id: crypto.prf(keys.prf(), keys.auth(signer), &[&rest_of_id, id.data]) }
+        let id = [&rest_of_id[..], id.data];
+        Self {
+            message,
+            nonce,
+            id: about(crypto, AUTH, |crypto| crypto.prf(keys.prf(), keys.auth(signer), &id)),
+        }
     }
 
     /// The octets in the parts that [`Crypto`] takes.
@@ -271,8 +281,10 @@ impl<'a> SignedOctets<'a> {
     /// RFC 7296 §2.15: AUTH = prf(prf(Shared Secret, "Key Pad for IKEv2"), octets); the MSK of an EAP method is such a
     /// secret too (§2.16).
     pub fn shared_key_mic(&self, crypto: &mut dyn Crypto, prf: Prf, secret: &[u8]) -> Digest {
-        let key = crypto.prf(prf, secret, &[KEY_PAD]);
-        crypto.prf(prf, &key, &self.parts())
+        about(crypto, AUTH, |crypto| {
+            let key = crypto.prf(prf, secret, &[KEY_PAD]);
+            crypto.prf(prf, &key, &self.parts())
+        })
     }
 
     /// Compares in constant time.

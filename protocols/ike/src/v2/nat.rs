@@ -1,7 +1,7 @@
 //! NAT detection, RFC 7296 §2.23: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
 
 use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::Digest;
+use keytoll_engine::crypto::{Digest, about};
 use keytoll_engine::{Addr, Ctx};
 
 use std::net::IpAddr;
@@ -12,8 +12,8 @@ pub(super) use crate::nat::Nat;
 pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Addr, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (initiator_spi.to_be_bytes(), responder_spi.to_be_bytes());
     let port = addr.port.to_be_bytes();
-    match addr.ip {
-        IpAddr::V4(ip) => cx.crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
-        IpAddr::V6(ip) => cx.crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
-    }
+    about(cx.crypto, "NAT detection", |crypto| match addr.ip {
+        IpAddr::V4(ip) => crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
+        IpAddr::V6(ip) => crypto.hash(Hash::Sha1, &[&initiator, &responder, &ip.octets(), &port]),
+    })
 }

@@ -7,7 +7,7 @@ use super::endpoint::Env;
 use super::fragment::{self, Progress, Reassembly, Whole};
 use super::protect::{OpenError, Opened, Protection};
 use super::sa::Core;
-use super::window::Packets;
+use super::window::{Packets, Sealed};
 use crate::number::{ExchangeType, PayloadType};
 use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, MessageBuilder, Payload};
@@ -21,7 +21,7 @@ pub(super) fn plain(header: &Header, payloads: impl FnOnce(&mut MessageBuilder))
         response: header.flags.is_response(),
         id: header.message_id,
         payloads: message.payloads(),
-        packets: vec![message.finish()],
+        sealed: Sealed::Whole(message.finish()),
     }
 }
 
@@ -50,8 +50,8 @@ pub(super) fn protected(
         .packet_bytes_max
         .map_or(usize::MAX, |bytes| usize::from(bytes.get()).saturating_sub(overhead(core)));
     let (rng, crypto) = (&mut env.shared.rng, &mut *env.cx.crypto);
-    let packets = fragment::seal(protection, message, bytes_max, rng, crypto);
-    Packets { exchange: exchange.0, response, id, payloads: kinds, packets }
+    let sealed = fragment::seal(protection, message, bytes_max, rng, crypto).into();
+    Packets { exchange: exchange.0, response, id, payloads: kinds, sealed }
 }
 
 /// IP and UDP headers and the non-ESP marker around a message of this SA.
@@ -99,12 +99,20 @@ impl Kept {
     }
 }
 
+/// A message of which fragments are missing.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// Whether it is a response, and its id.
+    key: (bool, u32),
+    reassembly: Reassembly,
+}
+
 /// Decrypts a message, or takes it as a fragment; `None` while fragments are missing, an error's name if it is not
 /// authentic or not wanted.
 pub(super) fn open<'m>(
     message: &'m mut [u8],
     protection: &Protection,
-    slot: &mut Option<(bool, u32, Box<Reassembly>)>,
+    slot: &mut Option<Box<Incoming>>,
     bytes_max: usize,
     cx: &mut Ctx<'_>,
 ) -> Result<Option<Plain<'m>>, &'static str> {
@@ -115,12 +123,10 @@ pub(super) fn open<'m>(
     }
     let header = opened.envelope.header;
     let key = (header.flags.is_response(), header.message_id);
-    if !matches!(slot, Some((response, id, _)) if (*response, *id) == key) {
-        *slot = None;
-    }
-    let (.., reassembly) =
-        slot.get_or_insert_with(|| (key.0, key.1, Box::new(Reassembly::within(bytes_max))));
-    match reassembly.add(&opened) {
+    slot.take_if(|incoming| incoming.key != key);
+    let incoming =
+        slot.get_or_insert_with(|| Box::new(Incoming { key, reassembly: Reassembly::within(bytes_max) }));
+    match incoming.reassembly.add(&opened) {
         Ok(Progress::Complete(whole)) => {
             *slot = None;
             Ok(Some(Plain::Assembled(whole)))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
 
 use super::config::{Config, Pool};
 
@@ -24,8 +25,20 @@ struct Used {
 /// An address that was given away, and where to return it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lease {
-    connection: u32,
+    /// Counted from one, so that no lease at all takes no more room.
+    connection: NonZeroU32,
     index: u32,
+}
+
+impl Lease {
+    fn of(connection: usize, index: u32) -> Option<Self> {
+        let connection = u32::try_from(connection + 1).ok().and_then(NonZeroU32::new)?;
+        Some(Self { connection, index })
+    }
+
+    const fn connection(self) -> usize {
+        self.connection.get() as usize - 1
+    }
 }
 
 impl Pools {
@@ -43,13 +56,13 @@ impl Pools {
             used.next += u32::from(fresh.is_some());
             fresh
         })?;
-        self.unsettled = u32::try_from(connection).ok().map(|connection| Lease { connection, index });
+        self.unsettled = Lease::of(connection, index);
         self.unsettled
     }
 
     /// Which address was given away.
     pub(super) fn address(&self, lease: Lease) -> Option<IpAddr> {
-        let used = self.used.get(lease.connection as usize)?.as_ref()?;
+        let used = self.used.get(lease.connection())?.as_ref()?;
         Some(offset(used.pool.first, lease.index))
     }
 
@@ -75,7 +88,7 @@ impl Pools {
 
     /// Takes an address back.
     pub(super) fn give_back(&mut self, lease: Lease) {
-        if let Some(used) = self.used.get_mut(lease.connection as usize).and_then(Option::as_mut) {
+        if let Some(used) = self.used.get_mut(lease.connection()).and_then(Option::as_mut) {
             used.returned.insert(lease.index);
         }
     }

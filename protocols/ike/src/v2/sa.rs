@@ -9,14 +9,14 @@ use std::time::Duration;
 use keytoll_engine::{Deadline, Time};
 
 use super::config::Connection;
-use super::endpoint::{Env, Route};
+use super::endpoint::{Env, Route, Shared};
 use super::established::{Closing, Established, Task};
 use super::event::{Eap, Event, Reason, SaId};
-use super::fragment::{self, Reassembly};
+use super::fragment;
 use super::inbound::Inbound;
 use super::initiator::{AuthSent, EapConversation, EapFinal, SaInitSent};
 use super::nat::Nat;
-use super::outbound::{self, Kind, Plain};
+use super::outbound::{self, Incoming, Kind, Plain};
 use super::pool::Lease;
 use super::protect::Protection;
 use super::responder::{AwaitingAuth, FinalAuth, Relay};
@@ -51,18 +51,26 @@ pub(super) struct Core {
     pub(super) route: Route,
     /// Where the peer was in IKE_SA_INIT, whose answer it has received there; behind a NAT its route may change later.
     pub(super) met_at: IpAddr,
-    pub(super) connection: usize,
+    pub(super) connection: Index,
     pub(super) requests: Requests,
     pub(super) responses: Responses,
     /// Largest IP packet of an encrypted message, if both sides fragment (RFC 7383).
     pub(super) packet_bytes_max: Option<NonZeroU16>,
-    /// A message of which fragments are missing: whether it is a response, its id, what came of it.
-    pub(super) reassembly: Option<(bool, u32, Box<Reassembly>)>,
+    /// A message of which fragments are missing.
+    pub(super) incoming: Option<Box<Incoming>>,
     pub(super) nat: Nat,
     /// When the peer last proved that it lives.
     pub(super) heard: Time,
-    /// After how much silence it is asked to.
-    pub(super) liveness_after: Option<Duration>,
+}
+
+/// A connection by its place in the configuration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Index(u32);
+
+impl Index {
+    pub(super) fn of(connection: usize) -> Self {
+        Self(u32::try_from(connection).expect("no memory holds so many connections"))
+    }
 }
 
 /// How long an owner may take to answer an EAP packet before that counts as the peer's silence.
@@ -158,8 +166,13 @@ impl Core {
         if self.initiator { (self.local_spi, self.remote_spi) } else { (self.remote_spi, self.local_spi) }
     }
 
+    /// The index of its connection.
+    pub(super) const fn connection_index(&self) -> usize {
+        self.connection.0 as usize
+    }
+
     pub(super) fn connection(&self, env: &Env<'_, '_>) -> Arc<Connection> {
-        env.shared.connection(self.connection)
+        env.shared.connection(self.connection_index())
     }
 
     /// Sends a request under the SA's keys.
@@ -435,7 +448,7 @@ impl Sa {
             env.discard("no keys");
             return None;
         };
-        match outbound::open(message, protection, &mut self.core.reassembly, bytes_max, env.cx) {
+        match outbound::open(message, protection, &mut self.core.incoming, bytes_max, env.cx) {
             Ok(plain) => plain,
             Err(why) => {
                 env.discard(why);
@@ -504,14 +517,14 @@ impl Sa {
     }
 
     /// What it waits for next, and until when.
-    pub(super) fn deadline(&self) -> Option<Deadline> {
+    pub(super) fn deadline(&self, shared: &Shared) -> Option<Deadline> {
         let again = self.core.requests.deadline().map(|at| Deadline { at, why: "ike retransmission" });
         let own = match &self.state {
             State::AwaitingAuth(wait) => Some(Deadline { at: wait.expires, why: "half-open SA expires" }),
             State::EapAwaitsOwner(wait) => {
                 Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
             }
-            State::Established(sa) => sa.deadline(&self.core),
+            State::Established(sa) => sa.deadline(&self.core, shared),
             State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
             State::SaInitSent(wait) => wait.deadline(),
             State::AuthSent(_)

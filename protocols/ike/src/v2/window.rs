@@ -15,19 +15,57 @@ pub(super) struct Packets {
     pub(super) response: bool,
     pub(super) id: u32,
     pub(super) payloads: Payloads,
-    pub(super) packets: Vec<Vec<u8>>,
+    pub(super) sealed: Sealed,
+}
+
+/// The packets of a message. Most have one, and no list for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sealed {
+    Whole(Vec<u8>),
+    Fragments(Box<[Vec<u8>]>),
+}
+
+impl From<Vec<Vec<u8>>> for Sealed {
+    fn from(mut packets: Vec<Vec<u8>>) -> Self {
+        match packets.pop() {
+            Some(only) if packets.is_empty() => Self::Whole(only),
+            last => {
+                packets.extend(last);
+                Self::Fragments(packets.into())
+            }
+        }
+    }
+}
+
+impl Sealed {
+    /// Gives room back that the packets do not need.
+    fn shrink_to_fit(&mut self) {
+        match self {
+            Self::Whole(packet) => packet.shrink_to_fit(),
+            Self::Fragments(packets) => packets.iter_mut().for_each(Vec::shrink_to_fit),
+        }
+    }
 }
 
 impl Packets {
+    /// What is sent, in this order.
+    pub(super) fn packets(&self) -> &[Vec<u8>] {
+        match &self.sealed {
+            Sealed::Whole(packet) => std::slice::from_ref(packet),
+            Sealed::Fragments(packets) => packets,
+        }
+    }
+
     /// The fact that packet `index` of this message is sent.
     pub(super) fn fact(&self, index: usize, retransmission: bool) -> Message {
-        let fragment = if self.packets.len() > 1 { index + 1 } else { 0 };
+        let packets = self.packets();
+        let fragment = if packets.len() > 1 { index + 1 } else { 0 };
         Message {
             protocol: Protocol::Ike,
             kind: self.exchange,
             response: self.response,
             id: self.id,
-            bytes: u32::try_from(self.packets[index].len()).unwrap_or(u32::MAX),
+            bytes: u32::try_from(packets[index].len()).unwrap_or(u32::MAX),
             retransmission,
             fragment: u16::try_from(fragment).unwrap_or(u16::MAX),
             payloads: self.payloads,
@@ -152,7 +190,7 @@ impl Responses {
 
     /// The first packet of the last response.
     pub(super) fn last_packet(&self) -> &[u8] {
-        self.last.as_ref().and_then(|last| last.packets.first()).map_or(&[], Vec::as_slice)
+        self.last.as_ref().and_then(|last| last.packets().first()).map_or(&[], Vec::as_slice)
     }
 
     /// Judges the id of a request.
@@ -169,7 +207,7 @@ impl Responses {
     /// Remembers the response to the expected request.
     pub(super) fn answered(&mut self, mut response: Packets) {
         // It is kept as long as the SA is idle.
-        response.packets.iter_mut().for_each(Vec::shrink_to_fit);
+        response.sealed.shrink_to_fit();
         self.expected = response.id.wrapping_add(1);
         self.last = Some(response);
         self.repeated = 0;
@@ -189,7 +227,8 @@ mod tests {
     use super::*;
 
     fn message(id: u32) -> Packets {
-        Packets { exchange: 37, response: false, id, payloads: Payloads::default(), packets: vec![vec![0]] }
+        let sealed = Sealed::Whole(vec![0]);
+        Packets { exchange: 37, response: false, id, payloads: Payloads::default(), sealed }
     }
 
     #[test]
@@ -204,6 +243,15 @@ mod tests {
         assert_eq!(requests.tick(at(6), &timers), Due::NotYet);
         assert_eq!(requests.tick(at(7), &timers), Due::GiveUp);
         assert_eq!(timers.total(), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn a_message_of_one_packet_has_no_list_of_packets() {
+        assert_eq!(Sealed::from(vec![vec![7]]), Sealed::Whole(vec![7]));
+        let two = vec![vec![7], vec![8]];
+        let message = Packets { sealed: two.clone().into(), ..message(1) };
+        assert_eq!((message.packets(), message.fact(1, false).fragment), (&two[..], 2));
+        assert_eq!(size_of::<Sealed>(), size_of::<Vec<u8>>());
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Established {
             initiator: us.is_initiator(),
             requests: Requests::default(),
             responses: Responses::default(),
-            reassembly: None,
+            incoming: None,
             heard: env.now(),
             ..*core
         };
@@ -165,7 +165,7 @@ impl Established {
             protection: Protection::new(keys, us),
             peer: super::Peer { lease: None, ..self.peer.clone() },
             children: Vec::new(),
-            tasks: std::collections::VecDeque::new(),
+            tasks: super::Tasks::default(),
             pending: None,
             // If it never comes to its turn, it is not kept for ever.
             reauthenticate_at: Some(decided_at(env)),
@@ -215,7 +215,7 @@ impl Established {
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.retain(|task| *task != Task::RekeyIke);
         // Whoever replaces keys again and again closes nothing that it has replaced: of a line there are two.
-        env.shared.parting.extend(self.predecessor.take().map(Parting::Forget));
+        env.shared.parting.extend(self.predecessor.take().map(|spi| Parting::Forget(spi.get())));
         if let Some(counted) = &peer.counted {
             env.shared.peers.renamed(counted, core.local_spi, spi);
         }

@@ -88,17 +88,12 @@ impl Established {
     }
 
     /// Closes the IKE SA; the owner is told now, the peer's answer ends the rest.
-    pub(super) fn delete(
-        mut self: Box<Self>,
-        reason: Reason,
-        core: &mut Core,
-        env: &mut Env<'_, '_>,
-    ) -> State {
+    pub(super) fn delete(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         env.cx.crypto.enter(Phase::Informational);
         let delete = Payload::Delete(Delete::IKE_SA);
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
-        let Self { protection, peer, children, tasks, turn, .. } = *self;
-        tell_unasked(&tasks, reason, core.id(), env);
+        let Self { protection, peer, children, tasks, turn, .. } = self;
+        tell_unasked(tasks.iter(), reason, core.id(), env);
         for child in children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }

@@ -9,9 +9,10 @@ mod collision;
 mod create_child;
 mod ike_request;
 mod informational;
+mod tasks;
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use keytoll_engine::{Deadline, Time};
 
 use super::child::Addresses;
 use super::config::{ChildConfig, Reauthenticate};
-use super::endpoint::{Env, Move};
+use super::endpoint::{Env, Move, Shared};
 use super::event::{ChildSa, Event, Reason, SaId};
 use super::inbound::Inbound;
 use super::pool::Lease;
@@ -32,6 +33,7 @@ use crate::wire::{Identity, Notify, Payload};
 
 pub(super) use closing::Closing;
 pub(super) use informational::end_of_sa;
+pub(super) use tasks::Tasks;
 
 use child_request::ChildRequest;
 use ike_request::IkeRequest;
@@ -52,14 +54,14 @@ pub(in crate::v2) struct Established {
     pub(in crate::v2) protection: Protection,
     peer: Peer,
     children: Vec<Child>,
-    tasks: VecDeque<Task>,
+    tasks: Tasks,
     pending: Option<Pending>,
     /// When the authentication ends, or we must see to the next one.
     reauthenticate_at: Option<Time>,
     rekey_at: Option<Time>,
     turn: Turn,
     /// The one that it has replaced, while that may still be there.
-    predecessor: Option<u64>,
+    predecessor: Option<NonZeroU64>,
 }
 
 /// Where an SA stands in the line of those that replace each other.
@@ -80,6 +82,8 @@ pub(in crate::v2) struct Who {
     pub(in crate::v2) proved: Option<Identity>,
     /// It says that it is this.
     pub(in crate::v2) claimed: Identity,
+    /// How long that is believed.
+    pub(in crate::v2) auth_lifetime: Option<Duration>,
 }
 
 /// What is kept of the other end, and what it was given.
@@ -89,7 +93,8 @@ pub(in crate::v2) struct Peer {
     pub(in crate::v2) counted: Option<Arc<peers::Peer>>,
     /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
     pub(in crate::v2) initiated: bool,
-    pub(in crate::v2) auth_lifetime: Option<Duration>,
+    /// In how many seconds after it did so last it must, if it was told so.
+    pub(in crate::v2) lifetime_s: Option<NonZeroU32>,
     /// The initiator's inner address.
     pub(in crate::v2) address: Option<IpAddr>,
     /// The same, to be returned.
@@ -153,18 +158,17 @@ impl Established {
         env: &mut Env<'_, '_>,
     ) -> Self {
         let connection = core.connection(env);
-        core.liveness_after = connection.liveness_after;
         protection.forget_auth_keys();
         env.emit(Event::Established(Box::new(super::event::Established {
             sa: core.id(),
             peer_spi: core.remote_spi,
-            connection: core.connection,
+            connection: core.connection_index(),
             initiator: core.initiator,
             peer: who.proved,
             claimed: who.claimed,
             remote: core.route.remote,
             suite: *protection.keys().suite(),
-            auth_lifetime: peer.auth_lifetime,
+            auth_lifetime: who.auth_lifetime,
             address: peer.address,
         })));
         let now = env.now();
@@ -180,11 +184,11 @@ impl Established {
         };
         Self {
             protection,
-            reauthenticate_at: peer.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
+            reauthenticate_at: who.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
             rekey_at: connection.rekey_after.map(|after| now + after),
             peer,
             children: Vec::with_capacity(1),
-            tasks: VecDeque::new(),
+            tasks: Tasks::default(),
             pending: None,
             turn: Turn::Now,
             predecessor: None,
@@ -230,7 +234,7 @@ impl Established {
     ) -> State {
         if self.turn == Turn::Over {
             env.discard("the SA was replaced");
-            tell_unasked(&[task], Reason::Replaced, core.id(), env);
+            tell_unasked([&task], Reason::Replaced, core.id(), env);
         } else {
             self.tasks.push_back(task);
         }
@@ -320,13 +324,13 @@ impl Established {
     }
 
     /// The SA is gone without a word: the peer is dead or does not follow the protocol.
-    pub(in crate::v2) fn lost(self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
+    pub(in crate::v2) fn lost(self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
         self.end(reason, core, env);
         State::Gone
     }
 
     /// Tells the owner that the SA and its children are gone, and returns what it held.
-    fn end(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
+    fn end(mut self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         // RFC 7296 §2.8.2: if the peer has replaced this SA too, its heir stands.
         if let Some(rival) = self.rival() {
             self.hand_over(rival, core, env);
@@ -334,7 +338,7 @@ impl Established {
         if matches!(&self.pending, Some(Pending::Child(request)) if request.replaces.is_none()) {
             env.emit(Event::ChildFailed(core.id(), reason));
         }
-        tell_unasked(&self.tasks, reason, core.id(), env);
+        tell_unasked(self.tasks.iter(), reason, core.id(), env);
         for child in &self.children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
@@ -347,10 +351,10 @@ impl Established {
         }
     }
 
-    pub(in crate::v2) fn deadline(&self, core: &Core) -> Option<Deadline> {
+    pub(in crate::v2) fn deadline(&self, core: &Core, shared: &Shared) -> Option<Deadline> {
         let at = |at: Option<Time>, why| at.map(|at| Deadline { at, why });
         let children = self.children.iter().filter_map(|child| child.rekey_at).min();
-        let liveness = core.liveness_at().filter(|_| self.turn == Turn::Now);
+        let liveness = core.liveness_at(shared).filter(|_| self.turn == Turn::Now);
         [
             at(self.reauthenticate_at, "authentication lifetime"),
             at(self.rekey_at, "ike rekey"),
@@ -380,7 +384,7 @@ impl Established {
                 self.tasks.push_back(Task::RekeyChild(child.inbound_spi));
             }
         }
-        if self.turn == Turn::Now && core.liveness_at().is_some_and(|at| at <= now) {
+        if self.turn == Turn::Now && core.liveness_at(env.shared).is_some_and(|at| at <= now) {
             core.heard = now;
             self.tasks.push_back(Task::Probe);
         }
@@ -391,15 +395,20 @@ impl Established {
         if self.turn != Turn::Now {
             return self.tasks.push_back(Task::Delete(Reason::Replaced));
         }
-        match (core.connection(env).reauthenticate, self.peer.auth_lifetime.take()) {
-            (Reauthenticate::Ahead(margin), Some(lifetime)) if self.peer.initiated && !margin.is_zero() => {
+        match (core.connection(env).reauthenticate, self.peer.lifetime_s.take()) {
+            (Reauthenticate::Ahead(margin), Some(lifetime_s)) if self.peer.initiated && !margin.is_zero() => {
                 env.emit(Event::ReauthenticationDue(core.id()));
                 // What is left of the lifetime: the new SA must be up by then.
-                self.reauthenticate_at = Some(env.now() + margin.min(lifetime));
+                self.reauthenticate_at = Some(env.now() + margin.min(seconds(lifetime_s)));
             }
             _ => self.tasks.push_back(Task::Delete(Reason::Lifetime)),
         }
     }
+}
+
+/// As many seconds as RFC 4478 §3 can tell.
+pub(in crate::v2) fn seconds(seconds: NonZeroU32) -> Duration {
+    Duration::from_secs(seconds.get().into())
 }
 
 /// Children that the owner wants and that were not asked for before the SA ended do not come.
@@ -415,8 +424,9 @@ fn tell_unasked<'t>(
 
 impl Core {
     /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
-    fn liveness_at(&self) -> Option<Time> {
-        if self.requests.is_busy() { None } else { self.liveness_after.map(|after| self.heard + after) }
+    fn liveness_at(&self, shared: &Shared) -> Option<Time> {
+        let after = shared.liveness_after(self.connection_index()).filter(|_| !self.requests.is_busy());
+        after.map(|after| self.heard + after)
     }
 }
 
@@ -445,11 +455,11 @@ impl Established {
     fn take_over(mut self: Box<Self>, moved: Move, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         self.turn = Turn::Now;
         self.children = moved.children;
-        self.predecessor = Some(moved.from);
+        self.predecessor = NonZeroU64::new(moved.from);
         self.peer = moved.peer;
         self.reauthenticate_at = moved.reauthenticate_at;
         self.rekey_at = core.connection(env).rekey_after.map(|after| env.now() + after);
-        self.tasks.extend(moved.tasks);
+        self.tasks.append(moved.tasks);
         self.next(core, env)
     }
 }
@@ -457,7 +467,7 @@ impl Established {
 impl Move {
     /// The heir is gone before it came to its turn: the peer has closed it.
     pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
-        tell_unasked(&self.tasks, Reason::Deleted, SaId(self.to), env);
+        tell_unasked(self.tasks.iter(), Reason::Deleted, SaId(self.to), env);
         for child in &self.children {
             env.emit(Event::ChildDown(SaId(self.to), child.inbound_spi));
         }

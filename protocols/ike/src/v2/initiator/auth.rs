@@ -1,7 +1,7 @@
 //! IKE_AUTH as the initiator lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) first.
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::num::NonZeroU32;
 
 use keytoll_engine::crypto::Phase;
 
@@ -9,7 +9,7 @@ use super::super::auth;
 use super::super::child::{self, Addresses, Offer};
 use super::super::config::{Believe, Connection, Prove};
 use super::super::endpoint::Env;
-use super::super::established::{Child, Closing, Established, Peer, Who};
+use super::super::established::{Child, Closing, Established, Peer, Who, seconds};
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::keys::{Nonces, Role, SignedOctets};
@@ -197,11 +197,11 @@ impl AuthSent {
         env: &mut Env<'_, '_>,
     ) -> State {
         let address = assigned(connection, inbound);
-        let auth_lifetime = auth_lifetime(inbound);
+        let lifetime_s = auth_lifetime_s(inbound);
         // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
         let proved = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
-        let who = Who { proved, claimed };
-        let peer = Peer { counted: None, initiated: true, auth_lifetime, address, lease: None };
+        let who = Who { proved, claimed, auth_lifetime: lifetime_s.map(seconds) };
+        let peer = Peer { counted: None, initiated: true, lifetime_s, address, lease: None };
         let Self { protection, settled, offer } = self;
         let mut sa = Established::new(protection, who, peer, core, env);
         if let (Some(config), Some(offer)) = (&connection.child, offer) {
@@ -263,8 +263,7 @@ fn assigned(connection: &Connection, inbound: &Inbound<'_>) -> Option<IpAddr> {
 }
 
 /// RFC 4478 §3: AUTH_LIFETIME carries seconds. Of none at all there is nothing to live.
-fn auth_lifetime(inbound: &Inbound<'_>) -> Option<Duration> {
+fn auth_lifetime_s(inbound: &Inbound<'_>) -> Option<NonZeroU32> {
     let data = inbound.notify(NotifyType::AUTH_LIFETIME)?.data;
-    let seconds = u32::from_be_bytes(data.try_into().ok()?);
-    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    NonZeroU32::new(u32::from_be_bytes(data.try_into().ok()?))
 }

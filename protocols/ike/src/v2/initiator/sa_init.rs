@@ -17,7 +17,7 @@ use super::super::nat::Nat;
 use super::super::outbound;
 use super::super::proposal;
 use super::super::protect::Protection;
-use super::super::sa::{Core, Sa, State};
+use super::super::sa::{Core, Index, Sa, State};
 use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AuthSent, Settled};
@@ -67,14 +67,13 @@ fn new_core(connection: usize, route: Route, env: &mut Env<'_, '_>) -> Core {
         initiator: true,
         route,
         met_at: route.remote.ip,
-        connection,
+        connection: Index::of(connection),
         requests: Requests::default(),
         responses: Responses::default(),
         packet_bytes_max: None,
-        reassembly: None,
+        incoming: None,
         nat: Nat::default(),
         heard: env.now(),
-        liveness_after: None,
     }
 }
 
@@ -206,7 +205,7 @@ impl SaInitSent {
     /// The group an INVALID_KE_PAYLOAD asks for, if we offered it and did not just send it.
     fn wanted_group(&self, inbound: &Inbound<'_>, core: &Core, env: &Env<'_, '_>) -> Option<Group> {
         let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD)?;
-        let connection = env.shared.connection(core.connection);
+        let connection = core.connection(env);
         proposal::corrected_group(&notify, &connection.suites, self.pair.private.group)
     }
 
@@ -228,7 +227,7 @@ impl SaInitSent {
         core: &Core,
         env: &mut Env<'_, '_>,
     ) -> Result<SaInitResponse, Reason> {
-        let connection = env.shared.connection(core.connection);
+        let connection = core.connection(env);
         let offered = proposal::propose(ProtocolId::IKE, Spi::None, &connection.suites);
         let chosen = proposal::accept(&inbound.need_sa()?, &offered);
         let suite = chosen.map_err(|_| Reason::NoProposalChosen)?.suite;
@@ -276,7 +275,7 @@ impl SaInitSent {
         exchange::settle(core, response.nat, response.fragmentation, env);
         let request = core.requests.outstanding().expect("the request this answers is outstanding");
         let settled = Settled {
-            first_message: request.packets[0].clone(),
+            first_message: request.packets()[0].clone(),
             other_first_message: message.to_vec(),
             nonce: self.nonce.to_vec(),
             other_nonce: response.nonce,

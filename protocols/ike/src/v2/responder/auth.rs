@@ -21,7 +21,7 @@ use super::super::outbound::Plain;
 use super::super::pool::Lease;
 use super::super::proposal::without_groups;
 use super::super::protect::Protection;
-use super::super::sa::{Core, State};
+use super::super::sa::{Core, Index, State};
 use super::super::schemes::PeerHashes;
 use super::eap::{Applicant, Relay};
 use crate::half_open::origin;
@@ -174,7 +174,7 @@ impl AwaitingAuth {
                 return self.refuse(reason, peer, core, env);
             }
         };
-        core.connection = believed.index;
+        core.connection = Index::of(believed.index);
         let Believed { connection, identity, .. } = believed;
         if matches!(connection.remote, Believe::Eap) {
             // RFC 5998 §3: nobody but who asks for it goes without the responder's own proof.
@@ -346,8 +346,7 @@ impl Proven {
         });
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
-        let auth_lifetime = connection.auth_lifetime;
-        let belief = env.shared.beliefs.get(core.connection);
+        let belief = env.shared.beliefs.get(core.connection_index());
         let counted = Arc::new(match &identity {
             Some(identity) => peers::Peer::of(peers::Proved { belief, key_of: None, identity }),
             None => peers::Peer::at(belief, origin(core.route.remote.ip)),
@@ -358,8 +357,8 @@ impl Proven {
         let max = counted.share(env.shared.config.ike_sas_max);
         let parting = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
         env.shared.parting.extend(parting);
-        let who = Who { proved: identity, claimed };
-        let peer = Peer { counted: Some(counted), initiated: false, auth_lifetime, address, lease };
+        let who = Who { proved: identity, claimed, auth_lifetime: connection.auth_lifetime };
+        let peer = Peer { counted: Some(counted), initiated: false, lifetime_s: None, address, lease };
         let mut sa = Established::new(protection, who, peer, core, env);
         match answer {
             Some((config, Ok(answer))) => {
@@ -386,7 +385,7 @@ fn lease(
         return Ok(None);
     }
     // RFC 7296 §3.15.4: without an address there is no child either, but the IKE SA is.
-    let lease = env.shared.pools.lease(core.connection);
+    let lease = env.shared.pools.lease(core.connection_index());
     lease.map(Some).ok_or(Refusal::Notify(NotifyType::INTERNAL_ADDRESS_FAILURE))
 }
 

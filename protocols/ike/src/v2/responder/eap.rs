@@ -16,7 +16,7 @@ use super::super::initiator::{Settled, push_certificates};
 use super::super::keys::{Role, SignedOctets};
 use super::super::outbound::Kept;
 use super::super::protect::Protection;
-use super::super::sa::{Core, State};
+use super::super::sa::{Core, Index, State};
 use super::auth::{Proven, Wish, proved_by_eap, refuse_in};
 use crate::number::ExchangeType;
 use crate::unproved::Unproved;
@@ -72,7 +72,7 @@ impl Relay {
         let Applicant { protection, settled, connection, identity: claimed, wish, first } = applicant;
         env.emit(Event::EapStart {
             sa: core.id(),
-            connection: core.connection,
+            connection: core.connection_index(),
             identity: claimed.clone(),
             remote: core.route.remote,
         });
@@ -233,7 +233,7 @@ impl FinalAuth {
         else {
             return self.relay.refuse(Reason::WrongIdentity, core, env);
         };
-        core.connection = index;
+        core.connection = Index::of(index);
         let proof = self.prove(env);
         let Self { relay: Relay { protection, settled, claimed, first, .. }, verdict } = *self;
         let identity = verdict.identity.as_deref().map(Identity::of_name);

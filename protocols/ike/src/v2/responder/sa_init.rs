@@ -13,7 +13,7 @@ use super::super::inbound::Inbound;
 use super::super::nat::Nat;
 use super::super::outbound;
 use super::super::proposal::{self, Preference};
-use super::super::sa::{Core, Sa, State};
+use super::super::sa::{Core, Index, Sa, State};
 use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AwaitingAuth, Begun};
@@ -123,14 +123,13 @@ fn new_core(header: &Header, route: Route, env: &mut Env<'_, '_>) -> Core {
         initiator: false,
         route,
         met_at: route.remote.ip,
-        connection: 0,
+        connection: Index::of(0),
         requests: Requests::default(),
         responses: Responses::default(),
         packet_bytes_max: None,
-        reassembly: None,
+        incoming: None,
         nat: Nat::default(),
         heard: env.now(),
-        liveness_after: None,
     }
 }
 
