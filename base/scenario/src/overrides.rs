@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{ScenarioError, Spot, Text};
+use crate::resolve::TITLE_CHARS_MAX;
 use crate::tree::{self, Item, Table, Value};
 
-/// Values that replace those of a scenario, in the order they were given; the last one wins.
+/// Values that replace those of a scenario, each once, in the order they were given.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides(Vec<Override>);
 
@@ -35,6 +36,12 @@ impl Overrides {
             return Err(spot.error(format!("no value in `{argument}`"), "expected `key=value`"));
         };
         let path = path(&text, start, equals)?;
+        if let Some(earlier) = self.0.iter().find(|earlier| meet(&earlier.path, &path)) {
+            let message = format!("`{}` is set twice", dotted(shorter(&earlier.path, &path)));
+            return Err(Spot { span: 0..text.text.len(), text }
+                .error(message, "again")
+                .hint("leave one of them out"));
+        }
         let key = path.last().map_or("", |(key, _)| key.as_str());
         let item = value(&text, key, equals + 1)?;
         self.0.push(Override { path, item });
@@ -45,6 +52,52 @@ impl Overrides {
     pub(crate) fn apply(&self, document: &mut Table) -> Result<(), ScenarioError> {
         self.0.iter().try_for_each(|one| document.set(&one.path, one.item.clone()))
     }
+
+    /// A title that was true before, with what has changed behind it: `WiFi and UMTS, with networks = lte`.
+    pub(crate) fn retitled(&self, title: String) -> String {
+        let is = |one: &Override, key: &str| one.path[0].0 == key;
+        if self.0.iter().any(|one| is(one, "title")) {
+            return title;
+        }
+        let changed: Vec<_> =
+            self.0.iter().filter(|one| !TOLD_ELSEWHERE.iter().any(|key| is(one, key))).collect();
+        let told: Vec<_> =
+            changed.iter().map(|one| format!("{} = {}", dotted(&one.path), one.text())).collect();
+        let long = format!("{title}, with {}", told.join(", "));
+        let short = format!(
+            "{title}, with {} changed",
+            changed.iter().map(|one| dotted(&one.path)).collect::<Vec<_>>().join(", ")
+        );
+        match (changed.len(), [long, short].into_iter().find(|text| text.chars().count() <= TITLE_CHARS_MAX))
+        {
+            (0, _) => title,
+            (_, Some(told)) => told,
+            (_, None) => "a changed scenario".to_owned(),
+        }
+    }
+}
+
+/// Keys that every summary tells by themselves.
+const TOLD_ELSEWHERE: [&str; 7] = ["title", "study", "seed", "samples", "crypto", "costs", "world"];
+
+impl Override {
+    /// The value as it was written, without its quotes.
+    fn text(&self) -> &str {
+        self.item.spot.text.text[self.item.spot.span.clone()].trim().trim_matches(['"', '\''])
+    }
+}
+
+/// Whether one of two paths is the beginning of the other, or both are the same.
+fn meet(one: &[(String, Spot)], other: &[(String, Spot)]) -> bool {
+    one.iter().zip(other).all(|((one, _), (other, _))| one == other)
+}
+
+fn shorter<'a>(one: &'a [(String, Spot)], other: &'a [(String, Spot)]) -> &'a [(String, Spot)] {
+    if one.len() <= other.len() { one } else { other }
+}
+
+fn dotted(path: &[(String, Spot)]) -> String {
+    path.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(".")
 }
 
 /// The dotted keys between two places.

@@ -448,6 +448,13 @@ impl Options {
         }
         if method.phase1().is_none() {
             self.pfs = default.pfs;
+        } else {
+            self = self.fitted_to_ikev1();
+        }
+        if self.childless {
+            let Self { rekey_child, sa_limits, .. } = default;
+            let mode = if self.virtual_address { self.mode } else { default.mode };
+            self = Self { rekey_child, sa_limits, mode, ..self };
         }
         if method.phase1().is_some() || !self.has_ike_signatures(method) {
             self.signatures = default.signatures.clone();
@@ -472,6 +479,16 @@ impl Options {
         }
         self.traffic = self.traffic.fitted();
         self
+    }
+
+    /// IKEv1 goes without cookies and fragments whether it is told so or not; that they must be there is refused elsewhere.
+    fn fitted_to_ikev1(self) -> Self {
+        let Self { cookies, fragment_bytes, .. } = Self::default();
+        Self {
+            cookies: if self.cookies == CookiePolicy::Never { cookies } else { self.cookies },
+            fragment_bytes: self.fragment_bytes.or(fragment_bytes),
+            ..self
+        }
     }
 
     /// The kinds that `rsa_bits` can name.

@@ -6,10 +6,10 @@ use crate::plan::{CpuProfile, Network, Plan, RowPlan};
 use crate::quantity::{self, Kind};
 use crate::resolve::cpu::HOST;
 use crate::resolve::network::{PROPERTIES, UNLIMITED};
-use crate::resolve::settings::{SETTINGS, Settings};
+use crate::resolve::settings::{SETTINGS, Settings, idle};
 
 impl Plan {
-    /// The plan as a scenario file in which nothing is left to a default.
+    /// The plan as a scenario file in which nothing that makes a difference is left to a default.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         write_plan(&mut text, self).expect("a String takes everything");
@@ -63,7 +63,8 @@ fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {
         ike_suites: Some(row.ike_suites.clone()),
         esp_suites: row.esp_suites.clone(),
     };
-    SETTINGS.iter().try_for_each(|setting| writeln!(out, "{} = {}", setting.key, (setting.print)(&settings)))
+    let moving = SETTINGS.iter().filter(|setting| idle::moves(setting.key, &row.options, row.method));
+    { moving }.try_for_each(|setting| writeln!(out, "{} = {}", setting.key, (setting.print)(&settings)))
 }
 
 fn write_network(out: &mut String, network: &Network) -> fmt::Result {

@@ -16,6 +16,9 @@ use crate::{node, resolve, tree};
 /// to its end, which may never come.
 const BYTES_MAX: u64 = 4 << 20;
 
+/// Standard input in place of a file.
+const STDIN: &str = "-";
+
 /// A scenario's text, not yet looked at.
 #[derive(Debug, Clone)]
 pub struct Source(Arc<Text>);
@@ -28,18 +31,28 @@ impl Source {
 
     /// A file.
     pub fn file(path: &Path) -> Result<Self, ScenarioError> {
-        let bytes = beginning(path).map_err(|error| unreadable(path, &error))?;
+        let bytes = File::open(path).and_then(beginning).map_err(|error| unreadable(path, &error))?;
+        Self::bytes(&path.display().to_string(), bytes)
+    }
+
+    /// What standard input has until its end.
+    fn stdin() -> Result<Self, ScenarioError> {
+        let path = Path::new("standard input");
+        let bytes = beginning(io::stdin().lock()).map_err(|error| unreadable(path, &error))?;
+        Self::bytes("stdin", bytes)
+    }
+
+    fn bytes(name: &str, bytes: Vec<u8>) -> Result<Self, ScenarioError> {
         if bytes.len() as u64 > BYTES_MAX {
-            let message =
-                format!("`{}` is too long for a scenario: more than {} MiB", path.display(), BYTES_MAX >> 20);
+            let message = format!("`{name}` is too long for a scenario: more than {} MiB", BYTES_MAX >> 20);
             return Err(ScenarioError::nowhere(message).hint("a scenario is a TOML file"));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
-            ScenarioError::nowhere(format!("`{}` is not UTF-8 text: byte {offset}", path.display()))
+            ScenarioError::nowhere(format!("`{name}` is not UTF-8 text: byte {offset}"))
                 .hint("a scenario is a TOML file")
         })?;
-        Ok(Self::text(&path.display().to_string(), &text))
+        Ok(Self::text(name, &text))
     }
 
     /// One of the scenarios that come with keytoll.
@@ -52,8 +65,11 @@ impl Source {
         Ok(Self::text(&format!("scenarios/{name}.toml"), builtin.text))
     }
 
-    /// A built-in scenario if one has this name, else the file.
+    /// A built-in scenario if one has this name, else the file; `-` is standard input.
     pub fn find(argument: &str) -> Result<Self, ScenarioError> {
+        if argument == STDIN {
+            return Self::stdin();
+        }
         let path = Path::new(argument);
         let is_path = path.exists() || argument.contains(['/', '\\', '.']);
         match Self::builtin(argument) {
@@ -88,14 +104,15 @@ impl Source {
     pub fn plan(&self, overrides: &Overrides) -> Result<Plan, ScenarioError> {
         let mut document = tree::document(&self.0)?;
         overrides.apply(&mut document)?;
-        resolve::plan(&document, &self.0.name)
+        let plan = resolve::plan(&document, &self.0.name)?;
+        Ok(Plan { title: overrides.retitled(plan.title), ..plan })
     }
 }
 
-/// The file, or as much of it as shows that it is too long.
-fn beginning(path: &Path) -> io::Result<Vec<u8>> {
+/// All of it, or as much as shows that it is too long.
+fn beginning(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    from.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

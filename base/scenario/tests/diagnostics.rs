@@ -74,6 +74,39 @@ fn what_ikev1_does_not_have() {
 }
 
 #[test]
+fn what_makes_no_difference() {
+    let cases = [
+        good_with("[options]\ntls = \"1.2\""),
+        good_with("[options]\npfs = true"),
+        good_with("[sweep]\ntriplets = [2, 3]"),
+        good_with("[options]\ntraffic_rate = \"64 kbit/s\""),
+        good_with("[options]\ntraffic = \"bulk\"\ntraffic_interval = \"1 s\""),
+        good_with("[options]\nchildless = true\nesp_suite = \"aes128gcm16\""),
+        good_with("suites = [\"3des-md5-modp1024\"]\n[options]\nsuite = \"aes128gcm16-prfsha256-x25519\""),
+        good_with("[options]\nmode = \"tunnel\"\n[sweep]\nmode = [\"tunnel\", \"transport\"]"),
+        "methods = [\"ikev2-psk\", \"ikev1-main-psk\"]\nnetworks = \"lte\"\n[options]\nraw_keys = true"
+            .to_owned(),
+        "methods = \"ikev1-main-rsa\"\nnetworks = \"lte\"\n[options]\nraw_keys = true\nchain = 4".to_owned(),
+        "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\noptions = { accounting = true }".to_owned(),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
+#[test]
+fn what_is_there_twice() {
+    let row = "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\n";
+    let cases = [
+        "methods = [\"ikev2-psk\", \"ikev2-psk\"]\nnetworks = \"lte\"",
+        "methods = \"ikev2-psk\"\nnetworks = [\"lte\", { name = \"lte\", base = \"wifi-11g\" }]",
+        "methods = \"ikev2-psk\"\nnetworks = \"lte\"\ntopologies = [\"raw\", \"flat\", \"raw\"]",
+        &good_with("suites = [\"3des-md5-modp1024\", \"3des-md5-modp1024\"]"),
+        &good_with("[sweep]\nrekey_child = [\"60 s\", \"1 min\"]"),
+        &format!("{row}{row}"),
+    ];
+    insta::assert_snapshot!(cases.map(wrong).join("\n\n"));
+}
+
+#[test]
 fn values_of_a_wrong_kind() {
     let cases = [
         good_with("samples = \"30\""),
@@ -220,6 +253,9 @@ fn overrides_are_judged_like_the_file() {
         shown(&["samples.a=3"]),
         shown(&["options..a=3"]),
         shown(&["methods=[\"ikev2-psk\""]),
+        shown(&["networks=lte", "networks=wifi-11g"]),
+        shown(&["options.mode=tunnel", "options={ childless = true }"]),
+        shown(&["options.rsa_bits=2048"]),
     ];
     insta::assert_snapshot!(screens.join("\n\n"));
 }

@@ -10,7 +10,7 @@ use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
-use keytoll_scenario::catalogue::suites::DEFAULT_IKEV1;
+use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks, signatures};
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
@@ -165,7 +165,23 @@ fn overrides_replace_and_add() {
     assert_eq!(plan.interval, Duration::from_secs(2));
     assert_eq!(plan.cpus[&Node::Ue].hz, Some(125e6));
     assert_eq!(plan.rows[1].variant, "chain=4,2 mode=tunnel");
+    let changes =
+        "networks = lte, options.mode = tunnel, options.chain = [4, 2], cpus.ue = mips-125, interval = 2 s";
+    assert_eq!(plan.title, format!("IKEv2 with every credential, over WiFi and UMTS, with {changes}"));
     assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
+}
+
+#[test]
+fn a_title_is_changed_by_what_it_would_be_silent_about() {
+    let title = |changes: &[&str]| {
+        let plan = Source::text("one.toml", "title = 'Mine'\nmethods = 'ikev2-psk'\nnetworks = 'lte'\n");
+        plan.plan(&Overrides::parse(changes).unwrap()).unwrap().title
+    };
+    assert_eq!(title(&["samples=5", "seed=2", "crypto=null"]), "Mine");
+    assert_eq!(title(&["networks=[\"lte\", \"loopback\"]"]), "Mine, with networks = [\"lte\", \"loopback\"]");
+    assert_eq!(title(&["networks=loopback", "title=Other"]), "Other");
+    let long = format!("networks={{ name = \"mine\", source = \"{}\" }}", "x".repeat(190));
+    assert_eq!(title(&[&long]), "Mine, with networks changed");
 }
 
 #[test]
@@ -408,6 +424,9 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                 ike_suites.retain(|suite| !suite.encryption.is_aead());
                 ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
+            // Without a child no suite is offered for it.
+            let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
+            let esp_suites = if options.childless { usual() } else { esp_suites };
             let signs_itself = method.has_chain() && options.chain.responder == 1;
             let is_of_list = |fault| fault == Fault::RevokedCertificate;
             let can_have =
@@ -510,7 +529,6 @@ fn traffic_is_read_with_its_units_and_names_its_rows() {
         traffic = 'constant'
         traffic_duration = '2.5 s'
         traffic_rate = '64 kbit/s'
-        traffic_window = '64 KiB'
         [sweep]
         ipsec = ['none', 'esp']
         traffic_packet = ['path', '200 B']
@@ -532,7 +550,6 @@ fn traffic_is_read_with_its_units_and_names_its_rows() {
         rate_bits_per_s: 64_000,
         packet_bytes: Some(200),
         protected: false,
-        // A window means nothing to a constant rate.
         ..Traffic::default()
     };
     assert_eq!(plan.rows[1].options.traffic, expected);

@@ -30,19 +30,19 @@ pub(crate) const ALL: &[Cpu] = &[
         name: "pentium-m-1600",
         hz: Some(1_600_000_000),
         summary: "Intel Pentium M",
-        source: "paper 000, testbed: UE",
+        source: "Faigl 2009, testbed: UE",
     },
     Cpu {
         name: "p4-3000",
         hz: Some(3_000_000_000),
         summary: "Intel Pentium 4",
-        source: "paper 000, testbed: GW and AAA server",
+        source: "Faigl 2009, testbed: GW and AAA server",
     },
     Cpu {
         name: "mips-125",
         hz: Some(125_000_000),
         summary: "MIPS of an embedded device",
-        source: "paper 001: 10 000 hashes in 55 ms",
+        source: "the RRKM thesis: 10 000 hashes in 55 ms",
     },
 ];
 

@@ -3,9 +3,11 @@
 pub(crate) mod cpus;
 mod faults;
 mod groups;
+pub(crate) mod keys;
 mod methods;
 pub mod networks;
 pub mod options;
+mod papers;
 pub mod scenarios;
 pub mod signatures;
 pub mod suites;
@@ -51,11 +53,13 @@ pub enum List {
     Faults,
     /// Scenarios that come with keytoll.
     Scenarios,
+    /// What other entries name by author and year.
+    Papers,
 }
 
 impl List {
     /// Every list.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Methods,
         Self::Networks,
         Self::Topologies,
@@ -65,6 +69,7 @@ impl List {
         Self::Cpus,
         Self::Faults,
         Self::Scenarios,
+        Self::Papers,
     ];
 
     /// The name used on the command line.
@@ -79,6 +84,7 @@ impl List {
             Self::Cpus => "cpus",
             Self::Faults => "faults",
             Self::Scenarios => "scenarios",
+            Self::Papers => "papers",
         }
     }
 
@@ -94,6 +100,7 @@ impl List {
             Self::Cpus => cpus::ALL.iter().map(cpus::Cpu::entry).collect(),
             Self::Faults => Fault::ALL.into_iter().map(Fault::entry).collect(),
             Self::Scenarios => scenarios::BUILTIN.iter().map(scenarios::Builtin::entry).collect(),
+            Self::Papers => papers::entries(),
         }
     }
 }

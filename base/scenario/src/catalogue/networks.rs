@@ -46,7 +46,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 700,
         loss_ppm: 1000,
         basis: Basis::Calibrated,
-        source: "paper 003: 7 ms in two round trips of HIP DEX",
+        source: "Faigl 2012: 7 ms in two round trips of HIP DEX",
     },
     Preset {
         name: "wifi-11g-good",
@@ -55,7 +55,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 300,
         loss_ppm: 200,
         basis: Basis::Calibrated,
-        source: "paper 000: IKEv2 with PSK in 25 ms, computation included",
+        source: "Faigl 2009: IKEv2 with PSK in 25 ms, computation included",
     },
     Preset {
         name: "hspa-2010",
@@ -64,7 +64,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 8 * K,
         loss_ppm: 1000,
         basis: Basis::Calibrated,
-        source: "paper 003: HSDPA 7.2 down, UMTS 384 kbit/s up",
+        source: "Faigl 2012: HSDPA 7.2 down, UMTS 384 kbit/s up",
     },
     Preset {
         name: "umts-r99-384",
@@ -82,7 +82,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 20 * K,
         loss_ppm: 2000,
         basis: Basis::Calibrated,
-        source: "paper 000: EAP-TLS with long chains in over 6 s",
+        source: "Faigl 2009: EAP-TLS with long chains in over 6 s",
     },
     Preset {
         name: "3g-atc-average",

@@ -1,15 +1,18 @@
-//! The keys of `[options]`, which `[sweep]` and `--set options.KEY=VALUE` take, too: what each may be, what it is without being
-//! named, and for which methods it makes a difference.
+//! What `--set` can set: the keys of a scenario, and those of `[options]`, which `[sweep]` takes, too. What each may be, what it
+//! is without being named, and for which methods it makes a difference.
 
+use super::keys::{KEYS, Key};
 use super::{EapKind, Method};
-use crate::resolve::ikev1;
-use crate::resolve::settings::{SETTINGS, Setting, Settings, tells};
+use crate::resolve::settings::idle::concerns;
+use crate::resolve::settings::{SETTINGS, Setting, Settings};
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionEntry {
     /// The name scenarios use.
     pub name: &'static str,
+    /// How `--set` calls it.
+    pub path: String,
     /// What it is, in a few words.
     pub summary: &'static str,
     /// What it may be: words as they are written, ranges with ` to `, and forms in capitals.
@@ -22,27 +25,40 @@ pub struct OptionEntry {
     pub effect: String,
 }
 
-/// Every key, in the order of a printed scenario.
+/// Every key outside `[options]`, and then every one inside, in the order of a printed scenario.
 pub fn all() -> Vec<OptionEntry> {
-    SETTINGS.iter().map(entry).collect()
+    KEYS.iter().map(of_scenario).chain(inside()).collect()
 }
 
-fn entry(setting: &Setting) -> OptionEntry {
+/// Every key of `[options]`.
+fn inside() -> impl Iterator<Item = OptionEntry> {
+    SETTINGS.iter().map(entry)
+}
+
+fn of_scenario(key: &Key) -> OptionEntry {
+    OptionEntry {
+        name: key.name,
+        path: key.name.to_owned(),
+        summary: key.about,
+        values: key.values,
+        default: key.default.to_owned(),
+        methods: Method::ALL.map(Method::name).to_vec(),
+        effect: "the whole scenario".to_owned(),
+    }
+}
+
+pub(crate) fn entry(setting: &Setting) -> OptionEntry {
     let concerned = |method: &Method| concerns(setting.key, *method);
     let methods: Vec<Method> = Method::ALL.into_iter().filter(concerned).collect();
     OptionEntry {
         name: setting.key,
+        path: format!("options.{}", setting.key),
         summary: setting.about,
         values: setting.values,
         default: (setting.print)(&Settings::default()).replace('"', ""),
         effect: in_words(&methods),
         methods: methods.into_iter().map(Method::name).collect(),
     }
-}
-
-/// IKEv1 does without what only IKEv2 has.
-fn concerns(key: &str, method: Method) -> bool {
-    tells(key, method) && (method.phase1().is_none() || !ikev1::REFUSED.contains(&key))
 }
 
 /// Groups of methods that options are for.
@@ -78,6 +94,7 @@ mod tests {
     use super::*;
     use crate::diagnostic::Text;
     use crate::quantity::{self, Kind};
+    use crate::resolve::ikev1;
     use crate::{Overrides, ScenarioError, Source, tree};
 
     /// Whether, and why not, an option takes a value, judged by the parser of scenarios alone.
@@ -121,13 +138,13 @@ mod tests {
     fn every_option_that_a_scenario_may_have_is_listed() {
         let refused = set("nonsense", "1").unwrap_err();
         let allowed = refused.advice().unwrap_or_default().to_owned();
-        let listed = all().iter().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>().join(", ");
+        let listed = inside().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>().join(", ");
         assert!(allowed.ends_with(&listed), "{allowed}");
     }
 
     #[test]
     fn the_parser_takes_what_is_listed_and_nothing_beyond_the_bounds() {
-        for OptionEntry { name, values, .. } in all() {
+        for OptionEntry { name, values, .. } in inside() {
             for value in values {
                 match value.split_once(" to ") {
                     Some((low, high)) => bounds_hold(name, low, high),
@@ -142,7 +159,7 @@ mod tests {
     fn where_the_parser_names_what_it_allows_all_of_it_is_listed() {
         let mut named = 0;
         for OptionEntry { name, values, .. } in
-            all().into_iter().filter(|one| !["fault", "signatures"].contains(&one.name))
+            inside().filter(|one| !["fault", "signatures"].contains(&one.name))
         {
             let refused = set(name, "!").unwrap_err();
             let Some(allowed) = refused.advice().and_then(|advice| advice.strip_prefix("allowed: ")) else {
@@ -175,8 +192,97 @@ mod tests {
 
     #[test]
     fn the_methods_of_an_option_have_a_name() {
-        for one in all() {
+        for one in inside() {
             assert!(GROUPS.iter().any(|(name, _)| *name == one.effect), "{}: {}", one.name, one.effect);
+        }
+    }
+
+    /// What a scenario of one method says to a key, in the file and on the command line.
+    fn said(method: Method, key: &str, value: &str) -> [Result<(), ScenarioError>; 2] {
+        let quoted = if value.starts_with('[') { value.to_owned() } else { format!("{value:?}") };
+        let bare = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
+        let head = format!("methods = {:?}\nnetworks = \"lte\"\n", method.name());
+        let written = if bare { value } else { &quoted };
+        let none = Overrides::default();
+        let in_file = Source::text("one", &format!("{head}[options]\n{key} = {written}\n")).plan(&none);
+        let set = Overrides::parse(&[format!("options.{key}={value}")]);
+        let by_set = set.and_then(|set| Source::text("one", &head).plan(&set));
+        [in_file, by_set].map(|plan| plan.map(drop))
+    }
+
+    /// Values to try: words as they are, and both ends of ranges; of forms one.
+    fn values(OptionEntry { name, values, .. }: &OptionEntry) -> Vec<String> {
+        let of_form = |form: &str| match (*name, form) {
+            ("suite", _) => "aes128-sha256-modp2048",
+            ("esp_suite", _) => "aes128-sha256",
+            ("signatures", _) => "rsa-pss-sha256",
+            ("fault", _) => "wrong-psk",
+            ("chain", _) => "[1, 2]",
+            _ => panic!("no value for {name}: {form}"),
+        };
+        let each = values.iter().flat_map(|value| match value.split_once(" to ") {
+            Some((low, high)) => vec![low.to_owned(), high.to_owned()],
+            None if value.chars().any(|c| c.is_ascii_uppercase()) => vec![of_form(value).to_owned()],
+            None => vec![(*value).to_owned()],
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn what_makes_no_difference_to_a_method_is_refused_in_files_and_on_the_command_line() {
+        let mut refused = 0;
+        for method in Method::ALL {
+            for option in inside().filter(|option| !option.methods.contains(&method.name())) {
+                for value in values(&option) {
+                    for said in said(method, option.name, &value) {
+                        let said =
+                            said.expect_err(&format!("{} takes {}={value}", method.name(), option.name));
+                        assert!(format!("{said:?}").contains(option.name), "{}: {said:?}", method.name());
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert!(refused > 1000, "{refused}");
+    }
+
+    /// Whatever else may be wrong with a value, it is never said of it that it means nothing to the method.
+    #[test]
+    fn what_makes_a_difference_to_a_method_can_be_set() {
+        for method in Method::ALL {
+            for option in inside().filter(|option| option.methods.contains(&method.name())) {
+                let needs_traffic = option.name.starts_with("traffic_") || option.name == "ipsec";
+                for said in values(&option).iter().flat_map(|value| said(method, option.name, value)) {
+                    let Err(said) = said else { continue };
+                    let means_nothing = said.to_string().contains("means nothing to");
+                    let is_fault = option.name == "fault";
+                    assert!(!means_nothing || is_fault, "{} {}: {said:?}", method.name(), option.name);
+                    let without = said.to_string().contains("means nothing without `traffic");
+                    assert_eq!(without, needs_traffic, "{} {}: {said:?}", method.name(), option.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_parser_takes_the_listed_words_and_bounds_of_a_scenario() {
+        let plan =
+            |change: &str| Source::builtin("quickstart").unwrap().plan(&Overrides::parse(&[change]).unwrap());
+        for Key { name, values, .. } in KEYS {
+            for value in *values {
+                let Some((low, high)) = value.split_once(" to ") else { continue };
+                for bound in [low, high] {
+                    assert!(plan(&format!("{name}={bound}")).is_ok(), "{name}={bound}");
+                }
+                let (below, above) = (neighbours(low)[0].clone(), neighbours(high)[1].clone());
+                for beyond in [below, above].into_iter().flatten() {
+                    assert!(plan(&format!("{name}={beyond}")).is_err(), "{name} takes {beyond}");
+                }
+            }
+        }
+        for (name, word) in [("crypto", "openssl"), ("exponents", "full"), ("world", "live")] {
+            assert!(KEYS.iter().any(|key| key.name == name && key.values.contains(&word)));
+            assert!(plan(&format!("{name}={word}")).is_ok(), "{name}={word}");
         }
     }
 }

@@ -26,7 +26,7 @@ const NAMED: &[(&str, &str)] = &[
     ("aes256-sha512-prfsha512-modp4096", "RFC 3526 §5 with SHA-2"),
     ("aes128ccm8-prfsha256-ecp256", "RFC 8247 §2.1: CCM with 8 bytes for small devices"),
     ("aes128-aesxcbc-prfaesxcbc-modp2048", "RFC 4308 §2.2, VPN-B"),
-    ("aes128-sha1-prfsha1-modp1024", "usual when papers 000 to 003 were measured"),
+    ("aes128-sha1-prfsha1-modp1024", "usual when the papers were measured (`keytoll list papers`)"),
     ("3des-sha1-prfsha1-modp1024", "RFC 4308 §2.1, VPN-A"),
     ("3des-md5-prfmd5-modp1024", "the legacy minimum; measured, never offered by default"),
 ];

@@ -77,7 +77,9 @@ impl Topology {
 
     const fn summary(self) -> &'static str {
         match self {
-            Self::Raw => "UE--GW by the scenario's network alone; GW--AAA 0.1, AAA--HSS 0.1 ms",
+            Self::Raw => {
+                "device (UE) to gateway (GW) by the scenario's network alone; GW--AAA 0.1, AAA--HSS 0.1 ms"
+            }
             Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA 5, AAA--HSS 5 ms",
             Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA 15, AAA--HSS 5 ms",
             Self::Flat => "UE--GW 10 ms more than the network; GW--AAA 30, AAA--HSS 5 ms",
@@ -86,9 +88,9 @@ impl Topology {
 
     const fn source(self) -> &'static str {
         match self {
-            Self::Raw => "paper 000, testbed",
+            Self::Raw => "the testbed of Faigl 2009 (`keytoll list papers`)",
             Self::Centralized | Self::Distributed | Self::Flat => {
-                "paper 003; one-way delays are derived (reference/protocols.md §2.1)"
+                "Faigl 2012 (`keytoll list papers`); one-way delays derived from its shares of computation in the delay"
             }
         }
     }

@@ -163,7 +163,7 @@ fn hss(table: &Table, files: &mut Files) -> Result<HssAccessPlan, ScenarioError>
     let tls = peer_tls(table, files)?;
     let port = if tls.is_some() { peer_tls::PORT } else { 3868 };
     Ok(HssAccessPlan {
-        server: socket(table.need("server", WHAT)?, port)?,
+        server: socket(table.need("server", WHAT)?, port, files)?,
         tls,
         local: table.or("local", None, |item| address(item).map(Some))?,
         realm: table.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,

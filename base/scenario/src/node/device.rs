@@ -88,7 +88,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, Sc
     let connection = connection::read(item, Role::Device, files)?;
     let eap = eap(document, item, &connection, files)?;
     let plan = DevicePlan {
-        gateway: socket(document.need("gateway", "a device")?, 500)?,
+        gateway: socket(document.need("gateway", "a device")?, 500, files)?,
         gateway_nat_port: port(document, "gateway_nat_port", 4500)?,
         local: document.or("local", None, |item| address(item).map(Some))?,
         endpoint: connection::endpoint(document, (0, 0))?,

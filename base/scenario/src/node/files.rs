@@ -28,6 +28,11 @@ impl Files {
         Self { directory: directory.to_owned(), warnings: Vec::new() }
     }
 
+    /// Says something that is not wrong but should be known.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
     pub(crate) fn into_warnings(self) -> Vec<String> {
         self.warnings
     }

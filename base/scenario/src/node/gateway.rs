@@ -97,7 +97,7 @@ fn radius(table: &Table, files: &mut Files) -> Result<RadiusPlan, ScenarioError>
     ];
     table.only(WHAT, KEYS)?;
     Ok(RadiusPlan {
-        server: socket(table.need("server", WHAT)?, 1812)?,
+        server: socket(table.need("server", WHAT)?, 1812, files)?,
         accounting_port: port(table, "accounting_port", 1813)?,
         secret: files.secret(table.need("secret", WHAT)?)?,
         local: table.or("local", None, |item| Ok(Some(Placed::new(address(item)?, item))))?,

@@ -117,6 +117,9 @@ pub struct NodeFile {
 /// The key that makes a document a node file.
 const ROLE: &str = "role";
 
+/// Keys that only scenarios have, one of which every scenario has.
+const SCENARIO: [&str; 2] = ["methods", "row"];
+
 /// Whether the document is a node file, not a scenario.
 pub(crate) fn is_node(document: &Table) -> bool {
     document.get(ROLE).is_some()
@@ -134,6 +137,11 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
     let mut document = tree::document(text)?;
     document.spot = document.spot.start();
     let directory = Path::new(&text.name).parent().unwrap_or(Path::new(""));
+    if !is_node(&document) && SCENARIO.iter().any(|key| document.get(key).is_some()) {
+        let message = format!("`{}` is a scenario, not the file of a node", text.name);
+        return Err(ScenarioError::nowhere(message)
+            .hint("`keytoll run` runs it; `scenarios/live` has examples of node files"));
+    }
     let mut files = Files::in_directory(directory);
     let role = document.need(ROLE, "a node file").map_err(|error| {
         error.hint(

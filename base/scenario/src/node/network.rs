@@ -1,8 +1,10 @@
 //! Addresses, ports and networks as node files write them: `127.0.0.1`, `127.0.0.1:1812`, `10.98.3.0/24`.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 
+use super::files::Files;
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table};
 
@@ -45,14 +47,50 @@ pub(crate) fn addresses(item: &Item) -> Result<Vec<IpAddr>, ScenarioError> {
     item.elements().iter().map(address).collect()
 }
 
-/// An address that may have a port.
-pub(crate) fn socket(item: &Item, port: u16) -> Result<SocketAddr, ScenarioError> {
+/// Where somebody else is: an address or a name, which may have a port. Of a name with several addresses the first of IPv4 is
+/// taken, as nodes are there unless they say otherwise, and that is told.
+pub(crate) fn socket(item: &Item, port: u16, files: &mut Files) -> Result<SocketAddr, ScenarioError> {
     let text = item.text("an address")?;
     let alone = || text.parse().map(|ip| SocketAddr::new(ip, port));
-    text.parse().or_else(|_| alone()).map_err(|_| {
-        let message = format!("`{text}` is no IP address, with or without a port");
-        item.spot.error(message, format!("an address like `127.0.0.1` or `127.0.0.1:{port}`"))
-    })
+    if let Ok(address) = text.parse().or_else(|_| alone()) {
+        return Ok(address);
+    }
+    let mut found = resolved(text, port).map_err(|why| {
+        let message = format!("`{text}` is no IP address, and no name that this machine knows: {why}");
+        item.spot.error(message, format!("an address like `127.0.0.1` or `127.0.0.1:{port}`, or a name"))
+    })?;
+    found.sort_by_key(|address| !address.is_ipv4());
+    found.dedup();
+    if let [taken, others @ ..] = &found[..]
+        && !others.is_empty()
+    {
+        let others: Vec<_> = others.iter().map(|other| other.ip().to_string()).collect();
+        files.warn(format!(
+            "`{text}` has several addresses: {} is taken, not {}",
+            taken.ip(),
+            others.join(", ")
+        ));
+    }
+    Ok(found[0])
+}
+
+/// The addresses of a name, at least one.
+fn resolved(text: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, number)) if !name.contains(':') => (name, number.parse().map_err(|_| no_name())?),
+        _ => (text, port),
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    // What looks like an address and is none is not asked for in the DNS.
+    if name.is_empty() || !name.chars().all(is_name) || !name.contains(|c: char| c.is_ascii_alphabetic()) {
+        return Err(no_name());
+    }
+    let found: Vec<_> = (name, port).to_socket_addrs()?.collect();
+    if found.is_empty() { Err(no_name()) } else { Ok(found) }
+}
+
+fn no_name() -> io::Error {
+    io::Error::other("not written like one")
 }
 
 /// A port of ours under a key; 0 is any that is free.

@@ -51,18 +51,18 @@ pub(crate) const REFUSED: [&str; 5] =
 fn option(options: &Options) -> Option<Refusal> {
     let usual = Options::default();
     if options.childless {
-        return Some(("childless", "an SA without a child (RFC 6023) is IKEv2's", "`childless = false`"));
+        return Some(("childless", "an SA without a child (RFC 6023) is IKEv2's", "leave it out"));
     }
     if options.cookies == CookiePolicy::Always {
         let why = "IKEv1 has no cookies to ask for: what it calls so are the names of its SAs";
-        return Some(("cookies", why, "`cookies = \"auto\"`"));
+        return Some(("cookies", why, "leave it out"));
     }
     if options.fragment_bytes.is_some() && options.fragment_bytes != usual.fragment_bytes {
-        return Some(("fragmentation", "IKE fragmentation (RFC 7383) is IKEv2's", "`fragmentation = false`"));
+        return Some(("fragmentation", "IKE fragmentation (RFC 7383) is IKEv2's", "leave it out"));
     }
     if options.virtual_address {
         let why = "an inner address (Mode Config) is an extension of IKEv1 that keytoll does not have";
-        return Some(("virtual_address", why, "`virtual_address = false`"));
+        return Some(("virtual_address", why, "leave it out"));
     }
     if options.rekey_ike.is_some() {
         let why = "IKEv1 gives no new keys to an ISAKMP SA: it authenticates again";

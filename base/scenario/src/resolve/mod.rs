@@ -17,33 +17,13 @@ pub(crate) mod values;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::catalogue::keys::KEYS;
 use crate::catalogue::{Method, Topology};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, SAMPLES_MAX, WorldKind};
 use crate::quantity::Kind;
 use crate::tree::{Item, Table};
-use settings::{Settings, Variation};
-
-/// The keys of a scenario.
-const KEYS: &[&str] = &[
-    "title",
-    "study",
-    "seed",
-    "samples",
-    "interval",
-    "crypto",
-    "costs",
-    "exponents",
-    "world",
-    "methods",
-    "networks",
-    "topologies",
-    "suites",
-    "options",
-    "sweep",
-    "cpus",
-    "row",
-];
+use settings::{Settings, Variation, idle};
 
 /// The keys that make rows by multiplication, which explicit rows exclude.
 const PRODUCT_KEYS: &[&str] = &["methods", "networks", "topologies", "suites", "sweep"];
@@ -54,9 +34,12 @@ const ROW_KEYS: &[&str] = &["method", "network", "topology", "variant", "options
 /// More rows than this are a mistake in a sweep.
 const ROWS_MAX: usize = 10_000;
 
+/// A title is one line.
+pub(crate) const TITLE_CHARS_MAX: usize = 200;
+
 /// Resolves a scenario.
 pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> {
-    document.only("a scenario", KEYS)?;
+    document.only("a scenario", &KEYS.iter().map(|key| key.name).collect::<Vec<_>>())?;
     let plan = Plan {
         title: title(document, name)?,
         study: document.or("study", None, |item| label(item, 60).map(Some))?,
@@ -116,7 +99,7 @@ fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
 fn title(document: &Table, name: &str) -> Result<String, ScenarioError> {
     let stem =
         Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    document.or("title", stem, |item| label(item, 200))
+    document.or("title", stem, |item| label(item, TITLE_CHARS_MAX))
 }
 
 /// A string of one line.
@@ -157,7 +140,28 @@ fn rows(document: &Table) -> Result<Vec<RowPlan>, ScenarioError> {
         let message = format!("`{}` and `[[row]]` exclude each other", rival.key);
         return Err(rival.key_spot.error(message, "remove this, or every `[[row]]`"));
     }
-    rows.some_elements("row")?.iter().map(|row| explicit(row.table()?, &base)).collect()
+    let tables = rows.some_elements("row")?.iter().map(Item::table).collect::<Result<Vec<_>, _>>()?;
+    let rows = tables.iter().map(|row| explicit(row, &base)).collect::<Result<Vec<_>, _>>()?;
+    check_options(document, &rows)?;
+    different(&tables, &rows)?;
+    Ok(rows)
+}
+
+/// What is said of all rows must make a difference to one.
+fn check_options(document: &Table, rows: &[RowPlan]) -> Result<(), ScenarioError> {
+    let tables = ["options", "sweep"].into_iter().filter_map(|key| document.get(key));
+    tables.map(Item::table).try_for_each(|table| idle::check(table?, rows))
+}
+
+/// Refuses a row that is there already.
+fn different(tables: &[&Table], rows: &[RowPlan]) -> Result<(), ScenarioError> {
+    let again = (1..rows.len()).find(|&later| rows[..later].contains(&rows[later]));
+    again.map_or(Ok(()), |later| {
+        let method = rows[later].method.name();
+        let spot = tables[later].get("method").map_or(&tables[later].spot, |item| &item.spot);
+        let message = format!("the same row of `{method}` is there twice");
+        Err(spot.error(message, "again").hint("leave it out; `samples` says how often a row authenticates"))
+    })
 }
 
 /// A row that is written out.
@@ -171,7 +175,11 @@ fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
     let blame = row.get("options").unwrap_or(network_item);
     settings.check(method, blame, (network_item, &network))?;
     let variant = row.or("variant", settings.variant(&[]), |item| label(item, 200))?;
-    Ok(row_plan(method, network, topology, variant, settings))
+    let plan = row_plan(method, network, topology, variant, settings);
+    if let Some(options) = row.get("options") {
+        idle::check(options.table()?, std::slice::from_ref(&plan))?;
+    }
+    Ok(plan)
 }
 
 /// Every method over every network in every topology with every variation, in the order written.
@@ -181,6 +189,9 @@ fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioEr
     let topologies = document.or("topologies", vec![Topology::Raw], |item| {
         item.some_elements("topology")?.iter().map(topology).collect()
     })?;
+    once(document, "methods", "method", methods.iter().map(|method| method.name()))?;
+    once(document, "networks", "network", networks.iter().map(|(_, network)| network.name.as_str()))?;
+    once(document, "topologies", "topology", topologies.iter().map(|topology| topology.name()))?;
     let variations = settings::variations(document, base)?;
     limit(document, methods.len() * networks.len() * topologies.len() * variations.len())?;
     let mut rows = Vec::new();
@@ -191,7 +202,28 @@ fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioEr
             }
         }
     }
+    check_options(document, &rows)?;
     Ok(rows)
+}
+
+/// Refuses a name that stands twice in a list: its rows would be there twice.
+fn once<'a>(
+    document: &Table,
+    key: &str,
+    noun: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), ScenarioError> {
+    let Some(item) = document.get(key) else { return Ok(()) };
+    let mut seen = Vec::new();
+    for (item, name) in item.elements().iter().zip(names) {
+        if seen.contains(&name) {
+            let message = format!("{noun} `{name}` is in `{key}` twice");
+            let hint = "leave it out; `samples` says how often a row authenticates";
+            return Err(item.spot.error(message, "again").hint(hint));
+        }
+        seen.push(name);
+    }
+    Ok(())
 }
 
 /// Adds a row for every variation that makes a difference to the method.

@@ -1,6 +1,7 @@
 //! `[options]` and `[sweep]`: what a row can vary. One line in [`SETTINGS`] adds a key to both, to the variant's name and
 //! to the printed plan.
 
+pub(crate) mod idle;
 mod table;
 
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::quantity;
 use crate::resolve::values::{NEVER, signatures};
 use crate::resolve::{ikev1, makers, traffic};
 use crate::tree::{Item, Table, Value};
-use table::{CRLS, FAULT, GATEWAY_KEY, NO_FAULT, SIGNATURES, USUAL};
+use table::{CRLS, ESP_SUITE, FAULT, GATEWAY_KEY, NO_FAULT, SIGNATURES, SUITE, USUAL};
 pub(crate) use table::{SETTINGS, tells};
 
 /// Options and suites of a row while it is being resolved.
@@ -70,6 +71,9 @@ impl Settings {
     /// Without what means nothing to the method.
     pub(super) fn fitted_to(mut self, method: Method) -> Self {
         self.options = self.options.fitted_to(method);
+        if !idle::moves(ESP_SUITE, &self.options, method) {
+            self.esp_suites = Self::default().esp_suites;
+        }
         self
     }
 
@@ -236,7 +240,8 @@ pub(super) fn variations<'a>(
     let blame = document.get("options");
     let mut variations = vec![Variation { settings: base.clone(), blame, swept: Vec::new() }];
     if let Some(item) = document.get("suites") {
-        variations = vary(&variations, "suite", item)?;
+        alone(SUITE, &[blame, document.get("sweep")])?;
+        variations = vary(&variations, SUITE, item)?;
     }
     let Some(sweep) = document.get("sweep") else {
         return Ok(variations);
@@ -249,10 +254,20 @@ pub(super) fn variations<'a>(
         let Value::List(_) = &entry.item.value else {
             return Err(entry.item.wrong("a list of values to try"));
         };
+        alone(key, &[blame])?;
         variations = vary(&variations, key, &entry.item)?;
         super::limit(document, variations.len())?;
     }
     Ok(variations)
+}
+
+/// What is swept has no value besides.
+fn alone(key: &str, places: &[Option<&Item>]) -> Result<(), ScenarioError> {
+    let named = places.iter().flatten().find_map(|item| item.table().ok()?.entry(key));
+    named.map(|entry| &entry.key_spot).map_or(Ok(()), |spot| {
+        let message = format!("`{key}` has a value here and others that are swept");
+        Err(spot.error(message, "never used").hint("keep one of the two"))
+    })
 }
 
 /// Multiplies the combinations with the values of one more key.
@@ -261,11 +276,16 @@ fn vary<'a>(
     key: &'static str,
     values: &'a Item,
 ) -> Result<Vec<Variation<'a>>, ScenarioError> {
-    let mut product = Vec::new();
+    let mut product: Vec<Variation<'a>> = Vec::new();
     for variation in variations {
+        let first = product.len();
         for value in values.some_elements("value")? {
             let mut settings = variation.settings.clone();
             settings.change(key, value)?;
+            if product[first..].iter().any(|known| known.settings == settings) {
+                let message = format!("the same value of `{key}` is there twice");
+                return Err(value.spot.error(message, "again").hint("leave it out"));
+            }
             let swept = variation.swept.iter().copied().chain([key]).collect();
             product.push(Variation { settings, blame: Some(value), swept });
         }
