@@ -61,6 +61,8 @@ pub enum Stimulus {
 pub struct StepOperation {
     /// The phase of the protocol, e.g. `sa-init`.
     pub phase: Cow<'static, str>,
+    /// What it was for, e.g. `SKEYSEED`; empty if the engine did not say.
+    pub purpose: Cow<'static, str>,
     /// The operation, e.g. `agree`.
     pub operation: Cow<'static, str>,
     /// The algorithm, e.g. `x25519`.

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::regular;
 
@@ -186,9 +186,9 @@ fn new_file(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
 /// # Errors
 /// When something has the name, or the operating system cannot rename.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // A file system that cannot look and rename in one step.
-        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
         renamed => Ok(renamed?),
     }
 }

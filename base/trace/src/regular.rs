@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// Opens a regular file for reading.
 ///
@@ -35,14 +35,15 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
 
 /// Opens a regular file in this way.
 pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let opened = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let opened = options.custom_flags(flags).open(path);
     let file = opened.map_err(|error| if is_of_another_kind(&error) { irregular() } else { error })?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
 
 /// A link, or a pipe or socket that nobody reads.
 fn is_of_another_kind(error: &io::Error) -> bool {
-    [Errno::ELOOP, Errno::ENXIO].iter().any(|kind| error.raw_os_error() == Some(*kind as i32))
+    [Errno::LOOP, Errno::NXIO].iter().any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
 }
 
 fn irregular() -> io::Error {
@@ -55,7 +56,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
-    use nix::sys::stat::Mode;
+    use rustix::fs::{CWD, Mode, mkfifoat};
 
     use super::*;
 
@@ -69,7 +70,7 @@ mod tests {
         symlink("nowhere", path("loose")).unwrap();
         symlink("/dev/zero", path("zero")).unwrap();
         fs::create_dir(path("directory")).unwrap();
-        nix::unistd::mkfifo(&path("pipe"), Mode::S_IRWXU).unwrap();
+        mkfifoat(CWD, path("pipe"), Mode::RWXU).unwrap();
         let _socket = UnixListener::bind(path("socket")).unwrap();
         for other in ["link", "loose", "zero", "directory", "pipe", "socket"] {
             assert_eq!(open(&path(other)).unwrap_err().to_string(), "it is no regular file", "{other}");

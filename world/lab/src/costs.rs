@@ -24,7 +24,7 @@ pub(crate) struct Costs {
 #[derive(Debug, thiserror::Error)]
 pub enum CostsError {
     /// The file is not there.
-    #[error("the cost table `{0}` does not exist; `keytoll crypto --calibrate FILE` writes one")]
+    #[error("the cost table `{0}` does not exist")]
     Missing(PathBuf),
     /// The file is none.
     #[error("`{path}` {source}")]
@@ -60,14 +60,17 @@ impl Costs {
             _ => unusable(error.into()),
         })?;
         let table = CostTable::read(file).map_err(unusable)?;
-        let fits =
-            table.costs.iter().filter(|it| it.exponents.as_deref().is_none_or(|length| length == exponents));
-        let prices =
-            fits.map(|it| (it.operation.as_str(), it.algorithm.as_str(), it.fixed_ns, it.ns_per_byte));
-        let prices =
-            Prices::new(prices).map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
+        let prices = prices(&table, exponents)
+            .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
         let origin =
             format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
         Ok(Self { path: path.to_owned(), prices: Arc::new(prices), core_hz: table.machine.core_hz, origin })
     }
+}
+
+/// The prices of a table, with private exponents of one length.
+pub(crate) fn prices(table: &CostTable, exponents: &str) -> Result<Prices, UnknownOperation> {
+    let is_fit = |length: &str| length == exponents;
+    let fits = table.costs.iter().filter(|it| it.exponents.as_deref().is_none_or(is_fit));
+    Prices::new(fits.map(|it| (it.operation.as_str(), it.algorithm.as_str(), it.fixed_ns, it.ns_per_byte)))
 }

@@ -66,6 +66,7 @@ impl Directory {
     /// # Errors
     /// When there is something at `path` that is no run of ours, or the operating system lets us write nothing beside it.
     pub fn create(path: &Path, manifest: Manifest, replaces: bool) -> Result<Self, RunError> {
+        Self::refuse(path)?;
         let place = Place::of(path)?;
         // A run that has the place itself gets the number before ours when it has to leave.
         let occupant = place.occupant()?;
@@ -76,6 +77,16 @@ impl Directory {
         let directory = Self { place, path, home, replaces, manifest, has_rows };
         directory.begin_files().inspect_err(|_| drop(directory.remove()))?;
         Ok(directory)
+    }
+
+    /// Says whether a run can have this place, and changes nothing there.
+    ///
+    /// # Errors
+    /// What [`Directory::create`] would refuse.
+    pub fn refuse(path: &Path) -> Result<(), RunError> {
+        let place = Place::of(path)?;
+        place.occupant()?;
+        Ok(place.writable()?)
     }
 
     fn begin_files(&self) -> Result<(), RunError> {
@@ -100,9 +111,7 @@ impl Directory {
     /// Notes how a row has ended, and that there is something to keep of it.
     pub fn ended(&self, index: usize, end: RowEnd) {
         self.has_rows.fetch_or(end.samples > 0, Ordering::Relaxed);
-        if end.smoothed > 0 {
-            self.lock().rows[index].notes.push(smoothing(end));
-        }
+        self.lock().rows[index].notes.extend(end.disturbances());
     }
 
     /// Says that the run went to its end.
@@ -263,14 +272,6 @@ impl Keepers for Directory {
     }
 }
 
-/// What a reader must know of a row in which the thread lost its CPU.
-fn smoothing(end: RowEnd) -> String {
-    let RowEnd { smoothed, samples, .. } = end;
-    format!(
-        "the driver lost the CPU, and the step is charged the median of its kind: {smoothed} of {samples}"
-    )
-}
-
 /// The table of contents of a plan that this program is about to run.
 pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
     Manifest {
@@ -360,8 +361,12 @@ mod tests {
 
     #[test]
     fn a_thread_that_lost_its_cpu_is_told() {
-        let end = RowEnd { samples: 30, smoothed: 2, ..RowEnd::default() };
-        let note = "the driver lost the CPU, and the step is charged the median of its kind: 2 of 30";
-        assert_eq!(smoothing(end), note);
+        let end = RowEnd { samples: 30, smoothed: 2, away_ns: 1_000, charged_ns: 3_000, ..RowEnd::default() };
+        let note = "disturbed, for the driver lost the CPU meanwhile, which is not charged: 2 of 30, 25 % of the time";
+        assert_eq!(end.disturbances().collect::<Vec<_>>(), [note]);
+        let slow = RowEnd { pace_percent: Some(71), ..RowEnd::default() };
+        let note = "slowed down, in percent of the quickest that this CPU was seen computing: 71 %";
+        assert_eq!(slow.disturbances().collect::<Vec<_>>(), [note]);
+        assert_eq!(RowEnd::default().disturbances().count(), 0);
     }
 }

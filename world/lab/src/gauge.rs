@@ -1,9 +1,11 @@
 //! How much a node computes: cycle counts around every `handle`, heap booked to the node, both per authentication.
 //!
-//! A thread that loses its CPU in the middle of a step would charge its absence to the node. Steps that do the same
-//! cryptographic work cost about the same, so each is held against the median of the last ones of its kind; one that
-//! took far longer is charged that median, and the authentication counts as smoothed. Nothing is left out, so nothing is
-//! selected: delays, messages and CPU are about the same authentications.
+//! A thread that loses its CPU in the middle of a step would charge its absence to the node. The clock of the thread stands
+//! still meanwhile, so that the absence is known and is not charged. What is left may still be too much: caches are cold
+//! after it, and a step can be slowed down in other ways. Steps that do the same cryptographic work cost about the same, so
+//! each is held against the median of the last ones of its kind; one that took far longer is charged that median. Either way
+//! the authentication counts as smoothed. Nothing is left out, so nothing is selected: delays, messages and CPU are about the
+//! same authentications.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,6 +21,8 @@ use crate::steps::Steps;
 const FACTOR: u64 = 2;
 /// Interrupts and cache misses stay below it; losing the CPU costs more.
 const SLACK_NS: f64 = 20_000.0;
+/// The thread's clock costs less to read, and is off by less.
+const AWAY_NS_MIN: u64 = 2_000;
 
 /// What the ticks of a meter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,6 +67,8 @@ struct Begun {
     ticks: u64,
     crypto_ticks: u64,
     work: u64,
+    /// Of the thread's own clock.
+    cpu_ns: u64,
 }
 
 /// The last steps of one kind.
@@ -71,6 +77,17 @@ struct History {
     last: [Step; Self::LEN],
     seen: usize,
     median: Step,
+}
+
+impl Step {
+    /// What it took without an absence of the thread. Which part of it the absence fell into is not known: as much is left of
+    /// cryptography as there usually is in a step of its kind.
+    fn without(self, away_ticks: u64, usual: Self) -> Self {
+        let ticks = self.ticks.saturating_sub(away_ticks);
+        let like = if usual.ticks > 0 { usual } else { self };
+        let share = like.crypto_ticks as f64 / like.ticks.max(1) as f64;
+        Self { ticks, crypto_ticks: ((ticks as f64 * share) as u64).min(self.crypto_ticks) }
+    }
 }
 
 impl History {
@@ -110,6 +127,8 @@ pub(crate) struct Gauge {
     empty_ticks: u64,
     slack_ticks: u64,
     smoothed: bool,
+    /// How long the thread was without its CPU in steps of this sample.
+    away_ns: u64,
     steps: Steps,
     ruler: Ruler,
 }
@@ -129,6 +148,7 @@ impl Gauge {
             empty_ticks: clock::empty_span_ticks(),
             slack_ticks: (SLACK_NS * clock::ticks_hz() / 1e9) as u64,
             smoothed: false,
+            away_ns: 0,
             steps: Steps::default(),
             ruler: Ruler::Counter,
         }
@@ -157,12 +177,39 @@ impl Gauge {
     /// A sample begins.
     pub(crate) fn begin_sample(&mut self) {
         self.accounts.iter_mut().for_each(|account| account.spent = Step::default());
-        self.smoothed = false;
+        (self.smoothed, self.away_ns) = (false, 0);
     }
 
-    /// Whether a step of this sample was charged the median of its kind.
+    /// Whether a step of this sample was not charged what it took by the clock on the wall.
     pub(crate) const fn was_smoothed(&self) -> bool {
         self.smoothed
+    }
+
+    /// How long the thread was without its CPU in steps of this sample.
+    pub(crate) const fn away_ns(&self) -> u64 {
+        self.away_ns
+    }
+
+    /// Whether a node's steps are measured and charged.
+    fn is_judged(&self, node: NodeIndex) -> bool {
+        self.ruler == Ruler::Counter && self.accounts[node.number() as usize].charged
+    }
+
+    /// All host CPU time that was measured and charged since the sample began.
+    pub(crate) fn charged_ns(&self) -> u64 {
+        let judged = self.accounts.iter().filter(|account| account.charged && self.ruler == Ruler::Counter);
+        self.ruler.ns(judged.map(|account| account.spent.ticks).sum()) as u64
+    }
+
+    /// What a step is charged by its kind, and without what the thread was away for.
+    fn judge(&mut self, kind: (u32, u64), step: Step, away_ns: u64) -> Step {
+        let history = self.histories.entry(kind).or_default();
+        let is_away = away_ns >= AWAY_NS_MIN;
+        let own = if is_away { step.without(clock::ns_to_ticks(away_ns), history.median) } else { step };
+        let (charged, unusual) = history.judge(own, self.slack_ticks);
+        self.smoothed |= unusual || away_ns as f64 >= SLACK_NS;
+        self.away_ns += if is_away { away_ns } else { 0 };
+        charged
     }
 
     /// Host CPU time of a node since the sample began.
@@ -181,12 +228,14 @@ impl<C> Meter<Metered<C>> for Gauge {
         self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
-        self.begun = Begun { ticks: clock::ticks(), crypto_ticks, work };
+        let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
+        self.begun = Begun { ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
     }
 
     fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {
-        let Begun { ticks, crypto_ticks, work } = self.begun;
+        let Begun { ticks, crypto_ticks, work, cpu_ns } = self.begun;
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
+        let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
         self.role = None;
         self.steps.end(node, crypto, noted, ticks);
         let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
@@ -194,14 +243,12 @@ impl<C> Meter<Metered<C>> for Gauge {
             Ruler::Counter => Step { ticks, crypto_ticks },
             Ruler::Table => Step { ticks: crypto_ticks, crypto_ticks },
         };
-        let account = &mut self.accounts[node.number() as usize];
-        if account.charged && self.ruler == Ruler::Counter {
+        if self.is_judged(node) {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));
-            let history = self.histories.entry(kind).or_default();
-            let (charged, unusual) = history.judge(step, self.slack_ticks);
-            self.smoothed |= unusual;
-            step = charged;
+            let away_ns = (self.ruler.ns(ticks) as u64).saturating_sub(cpu_ns);
+            step = self.judge(kind, step, away_ns);
         }
+        let account = &mut self.accounts[node.number() as usize];
         account.spent.ticks += step.ticks;
         account.spent.crypto_ticks += step.crypto_ticks;
         if !account.charged {
@@ -227,6 +274,18 @@ mod tests {
         }
         assert_eq!(history.judge(step(5000), 10), (step(102), true));
         assert_eq!(history.judge(step(210), 10), (step(210), false), "twice the median and a little");
+    }
+
+    #[test]
+    fn an_absence_is_not_charged_and_cryptography_keeps_its_usual_share() {
+        let usual = Step { ticks: 100, crypto_ticks: 90 };
+        let long = Step { ticks: 400, crypto_ticks: 390 };
+        assert_eq!(long.without(300, usual), Step { ticks: 100, crypto_ticks: 90 });
+        assert_eq!(long.without(500, usual), Step { ticks: 0, crypto_ticks: 0 });
+        let unknown = Step { ticks: 400, crypto_ticks: 200 }.without(300, Step::default());
+        assert_eq!(unknown, Step { ticks: 100, crypto_ticks: 50 });
+        let outside = Step { ticks: 400, crypto_ticks: 10 }.without(300, usual);
+        assert_eq!(outside, Step { ticks: 100, crypto_ticks: 10 }, "no more than there was");
     }
 
     #[test]

@@ -31,17 +31,18 @@ impl Program {
 
     /// The same of a plan that is about to run here.
     pub(crate) fn running(&self, plan: &Plan) -> Provenance {
+        self.measuring(library(plan.crypto))
+    }
+
+    /// The same of a measurement that is about to begin here, by a library that computes.
+    pub fn measuring(&self, crypto_library: Option<String>) -> Provenance {
         let load_at_begin = load();
-        Provenance {
-            crypto_library: library(plan.crypto),
-            load_at_begin,
-            ..self.reading_a_capture(machine())
-        }
+        Provenance { crypto_library, load_at_begin, ..self.reading_a_capture(machine()) }
     }
 }
 
-/// Notes that a run has ended.
-pub(crate) fn end(provenance: &mut Provenance) {
+/// Notes that a measurement has ended.
+pub fn end(provenance: &mut Provenance) {
     // Where nothing was measured, nobody asks how busy it was.
     let load = provenance.load_at_begin.and_then(|_| load());
     provenance.end(clock::unix_seconds(), load);
@@ -71,7 +72,7 @@ pub fn libraries() -> Vec<String> {
 }
 
 /// The one that computes, if one does.
-fn library(crypto: CryptoMode) -> Option<String> {
+pub fn library(crypto: CryptoMode) -> Option<String> {
     match crypto {
         CryptoMode::Real => Some(keytoll_native::awslc::version().to_owned()),
         #[cfg(feature = "ossl")]

@@ -21,6 +21,7 @@ use crate::eap::{self, Memories};
 use crate::fault;
 use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
+use crate::pace::Pace;
 use crate::sites::Sites;
 use crate::traffic::{DRAIN_MAX, QUIET, Sieve, Traffic};
 
@@ -45,8 +46,14 @@ pub type Stop = AtomicBool;
 pub struct RowEnd {
     /// Authentications that are on record.
     pub samples: u32,
-    /// Of these, ones with a step that was charged the median of its kind: the thread had lost its CPU.
+    /// Of these, ones with a step that was not charged all that it took: the thread had lost its CPU.
     pub smoothed: u32,
+    /// For how long it was away in steps of all, in nanoseconds.
+    pub away_ns: u64,
+    /// What was charged for the steps of all, in nanoseconds.
+    pub charged_ns: u64,
+    /// How fast the CPU computed, in percent of the quickest that was seen; none if that is as usual, or was not looked at.
+    pub pace_percent: Option<u64>,
     /// Of these, failed ones.
     pub failed: u32,
     /// Of these, ones that the device never said the end of.
@@ -115,6 +122,33 @@ impl RowEnd {
             End::Unfinished => self.unfinished += 1,
             End::NotBegun => self.not_begun += 1,
         }
+    }
+
+    fn measured(&mut self, meter: &Gauge) {
+        self.smoothed += u32::from(meter.was_smoothed());
+        self.away_ns += meter.away_ns();
+        self.charged_ns += meter.charged_ns();
+    }
+
+    /// What a reader must know of the CPU while it measured.
+    pub fn disturbances(self) -> impl Iterator<Item = String> {
+        let pace = self.pace_percent.map(|percent| {
+            format!("slowed down, in percent of the quickest that this CPU was seen computing: {percent} %")
+        });
+        self.absence().into_iter().chain(pace)
+    }
+
+    /// Whether the thread lost it: how often, and for how much of the time.
+    fn absence(self) -> Option<String> {
+        let Self { smoothed, samples, away_ns, charged_ns, .. } = self;
+        let share = away_ns as f64 / (away_ns + charged_ns).max(1) as f64;
+        (smoothed > 0).then(|| {
+            format!(
+                "disturbed, for the driver lost the CPU meanwhile, which is not charged: {smoothed} of {samples}, {:.0} % of \
+                 the time",
+                share * 100.0
+            )
+        })
     }
 
     /// Whether every authentication that was planned began, and ended in success or in a failure that was told.
@@ -227,14 +261,18 @@ impl Row {
             self.warm_up();
         }
         let mut end = RowEnd::default();
+        let mut pace = Pace::default();
         while end.samples < self.samples {
             if stop.load(Ordering::Relaxed) {
                 end.stopped = true;
                 break;
             }
+            if self.charged && self.world.meter_mut().ruler() == Ruler::Counter {
+                pace.look();
+            }
             let outcome = self.sample(end.samples, keeper);
             end.count(outcome);
-            end.smoothed += u32::from(self.world.meter_mut().was_smoothed());
+            end.measured(self.world.meter_mut());
             if let (End::Done, Some(traffic)) = (outcome, self.traffic.clone()) {
                 self.carry(&traffic, end.samples, keeper);
             }
@@ -246,6 +284,7 @@ impl Row {
             }
         }
         self.operations(keeper);
+        end.pace_percent = pace.percent();
         end
     }
 

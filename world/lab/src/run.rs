@@ -16,6 +16,7 @@ use crate::credentials::Credentials;
 use crate::directory::PlaceError;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
+use crate::rehearsal;
 use crate::row::{Row, RowEnd, Stop};
 
 /// Where the rows of a run leave what happened.
@@ -107,7 +108,7 @@ pub fn run<K: Keepers>(
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
-    supported(plan)?;
+    refuse(plan)?;
     if plan.world == WorldKind::Live {
         return live::run(plan, keepers, progress, stop);
     }
@@ -137,6 +138,22 @@ pub fn run<K: Keepers>(
     Ok(work.ends.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Refuses a plan that cannot run here: algorithms that this build lacks, a cost table that is not there, is none or lacks
+/// something, other makers' programs that are not installed. Nothing is written, and no key is made.
+///
+/// # Errors
+/// Whatever [`run`] would fail with before its first authentication.
+pub fn refuse(plan: &Plan) -> Result<(), RunError> {
+    supported(plan)?;
+    if plan.world == WorldKind::Live {
+        return live::refuse(plan);
+    }
+    match Costs::of(plan)? {
+        Some(costs) => rehearsal::priced(plan, &costs),
+        None => Ok(()),
+    }
+}
+
 /// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
 pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
     let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
@@ -154,6 +171,14 @@ pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
         check(suite).map_err(|lacking| RunError::Unsupported { row, algorithm: lacking.0 })?;
     }
     Ok(())
+}
+
+/// The table must have had a price for everything that a row did.
+pub(crate) fn priced(costs: &Costs, row: &RowPlan, built: &Row) -> Result<(), RunError> {
+    built.unpriced().map_or(Ok(()), |(operation, algorithm)| {
+        let path = costs.path.clone();
+        Err(RunError::Unpriced { path, row: row.method.name(), operation, algorithm })
+    })
 }
 
 /// What the threads of a run share.
@@ -185,17 +210,6 @@ impl<K: Keepers> Work<'_, K> {
         Ok(())
     }
 
-    /// The table must have had a price for everything.
-    fn priced(&self, row: &RowPlan, built: &Row) -> Result<(), RunError> {
-        match (&self.costs, built.unpriced()) {
-            (Some(costs), Some((operation, algorithm))) => {
-                let path = costs.path.clone();
-                Err(RunError::Unpriced { path, row: row.method.name(), operation, algorithm })
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn run_row(&self, index: usize, row: &RowPlan) -> Result<(), RunError> {
         let mut keeper = self.keepers.begin(index, row)?;
         let mut built = Row::new(self.plan, row, &self.credentials, self.core_hz);
@@ -204,7 +218,7 @@ impl<K: Keepers> Work<'_, K> {
             self.keepers.note(index, &costs.origin);
         }
         let end = built.run(&mut keeper, self.progress, self.stop);
-        self.priced(row, &built)?;
+        self.costs.as_ref().map_or(Ok(()), |costs| priced(costs, row, &built))?;
         end.shortfalls().for_each(|why| self.keepers.note(index, &why));
         self.keepers.end(index, keeper, end)?;
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);

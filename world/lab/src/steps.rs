@@ -94,6 +94,7 @@ fn named(stimulus: keytoll_sim::Stimulus<'_>) -> Stimulus {
 fn operation(row: Row) -> StepOperation {
     StepOperation {
         phase: row.phase.name().into(),
+        purpose: row.purpose.into(),
         operation: row.operation.into(),
         algorithm: row.algorithm,
         ticks: row.ticks,

@@ -94,7 +94,7 @@ fn variants(method: Method) -> Vec<Variant> {
     if method.phase1().is_some() && name.contains("rsa") {
         all.push(("raw-keys", "raw_keys = true"));
     }
-    if method.key_kind().is_some() {
+    if method.has_chain() {
         all.push(("chain", "chain = 4"));
     }
     if let Some(kind) = eap {

@@ -22,6 +22,7 @@ use keytoll_trace::manifest::{Manifest, ManifestError};
 use keytoll_trace::output::unused_name;
 use keytoll_trace::regular;
 use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
 
 /// What the name of a directory ends with while its run is going on.
 const UNFINISHED: &str = ".unfinished";
@@ -189,6 +190,18 @@ impl Place {
             return Err(PlaceError::Occupied { what, hint: "name a directory in it" });
         }
         Ok(())
+    }
+
+    /// Whether a directory can be made beside the place: in the nearest one above that is there.
+    pub(super) fn writable(&self) -> Result<(), PlaceError> {
+        let above =
+            self.parent.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
+        let there = { above }.find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(Path::new("/"));
+        let is_directory = fs::metadata(there).map_err(|error| self.unusable(error))?.is_dir();
+        if !is_directory {
+            return Err(self.unusable(Errno::ENOTDIR.into()));
+        }
+        access(there, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|errno| self.unusable(errno.into()))
     }
 
     fn refused(&self, what: &str) -> PlaceError {

@@ -27,5 +27,5 @@ mod stage;
 mod troupe;
 
 pub use node::serve;
-pub(crate) use performance::run;
+pub(crate) use performance::{refuse, run};
 pub use stage::LiveError;

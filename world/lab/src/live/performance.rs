@@ -48,6 +48,12 @@ const NOTE_RACE: &str = "Aggressive mode's last message and quick mode's first l
 const NOTE_CAPTURED: &str =
     "Captured while it was measured: cpu, heap and delays contain the writing of the captures";
 
+/// Refuses a plan with other makers' programs that are not there.
+pub(crate) fn refuse(plan: &Plan) -> Result<(), RunError> {
+    plan.rows.iter().try_for_each(foreign::check).map_err(LiveError::from)?;
+    Ok(())
+}
+
 /// Runs every row of a plan; gives how each ended, in the order of the plan.
 pub(crate) fn run<K: Keepers>(
     plan: &Plan,
@@ -55,7 +61,6 @@ pub(crate) fn run<K: Keepers>(
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
-    plan.rows.iter().try_for_each(foreign::check).map_err(LiveError::from)?;
     let stage = Stage::build(plan)?;
     let origin_ns = clock::monotonic_ns();
     let captures = keepers.capturing().map(|(path, samples_max)| (absolute(path), samples_max));

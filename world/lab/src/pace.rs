@@ -1,0 +1,104 @@
+//! How fast the CPU computes while a row is measured. A core that another thread of the same core, another guest of the
+//! machine or a lower frequency slows down counts its full time all the same: no clock tells. A known piece of work does, if
+//! it is like what is measured: multiplications of long numbers, most of what public-key cryptography is.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keytoll_native::clock;
+
+/// 64-bit words of a number.
+const WORDS: usize = 8;
+/// Multiplications of a look, which takes some microseconds.
+const ROUNDS: usize = 60;
+/// Of so many looks the quickest counts: the others may have been interrupted.
+const LOOKS: usize = 3;
+/// Faster than this is as fast as ever, in percent.
+const USUAL_PERCENT: u64 = 90;
+
+/// The quickest look of this process, in ticks.
+static QUICKEST: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// The pace of one row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    ticks: u64,
+    looks: u64,
+}
+
+impl Pace {
+    /// Looks how fast it goes right now.
+    pub(crate) fn look(&mut self) {
+        let ticks = (0..LOOKS).map(|_| multiply()).min().unwrap_or(0);
+        QUICKEST.fetch_min(ticks, Ordering::Relaxed);
+        self.add(ticks);
+    }
+
+    const fn add(&mut self, ticks: u64) {
+        (self.ticks, self.looks) = (self.ticks.saturating_add(ticks), self.looks + 1);
+    }
+
+    /// How fast it went on average, in percent of the quickest look of this process; none if that is as usual.
+    pub(crate) fn percent(self) -> Option<u64> {
+        self.percent_of(QUICKEST.load(Ordering::Relaxed))
+    }
+
+    fn percent_of(self, quickest: u64) -> Option<u64> {
+        let percent = (quickest.saturating_mul(self.looks).saturating_mul(100)).checked_div(self.ticks)?;
+        (percent < USUAL_PERCENT).then_some(percent)
+    }
+}
+
+/// A fixed amount of work, in ticks.
+fn multiply() -> u64 {
+    let mut number = [0x9e37_79b9_7f4a_7c15; WORDS];
+    let begun = clock::ticks();
+    for _ in 0..ROUNDS {
+        number = low_half_and_high(black_box(number));
+    }
+    black_box(number);
+    clock::ticks().saturating_sub(begun).max(1)
+}
+
+/// The square of a number, both halves of it added.
+fn low_half_and_high(number: [u64; WORDS]) -> [u64; WORDS] {
+    let mut product = [0_u64; 2 * WORDS];
+    for (place, &digit) in number.iter().enumerate() {
+        let mut carry = 0;
+        for (other, &by) in number.iter().enumerate() {
+            let sum = u128::from(digit) * u128::from(by) + u128::from(product[place + other]) + carry;
+            product[place + other] = sum as u64;
+            carry = sum >> 64;
+        }
+        product[place + WORDS] = carry as u64;
+    }
+    std::array::from_fn(|place| product[place].wrapping_add(product[place + WORDS]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_row_is_told_in_percent_of_the_quickest() {
+        let pace = |ticks: &[u64]| {
+            let mut pace = Pace::default();
+            ticks.iter().for_each(|ticks| pace.add(*ticks));
+            pace
+        };
+        assert_eq!(pace(&[100, 102, 104]).percent_of(100), None);
+        assert_eq!(pace(&[100, 200, 150]).percent_of(100), Some(66));
+        assert_eq!(Pace::default().percent_of(100), None);
+    }
+
+    #[test]
+    fn a_look_takes_microseconds_and_the_product_is_right() {
+        let mut number = [0; WORDS];
+        (number[0], number[1]) = (u64::MAX, 3);
+        // (2^64 · 3 + 2^64 - 1)^2 = 2^128 · 16 - 2^65 · 4 + 1
+        assert_eq!(low_half_and_high(number)[..3], [1, 0_u64.wrapping_sub(8), 15]);
+        let mut pace = Pace::default();
+        pace.look();
+        assert!(clock::ticks_to_ns(pace.ticks) > 500.0, "{} ns", clock::ticks_to_ns(pace.ticks));
+    }
+}

@@ -1,0 +1,264 @@
+//! A run before it begins: each row authenticates once or twice without cryptography, which takes a fraction of a
+//! millisecond. That tells how much it would leave on the disk and how long the driver takes here; what the cryptography
+//! takes is charged by a table that was measured once, on the machine that it names.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keytoll_crypto::Prices;
+use keytoll_native::clock;
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, Traffic, WorldKind};
+use keytoll_sim::Recorder;
+use keytoll_trace::cost_table::CostTable;
+use keytoll_trace::{Cost, Record};
+use nix::sys::statvfs::statvfs;
+
+use crate::costs::{Costs, prices};
+use crate::credentials::Credentials;
+use crate::keeper::{Discard, Files, Keeper};
+use crate::row::{Row, Stop};
+use crate::run::{RunError, priced as all_priced};
+
+/// What `keytoll crypto --calibrate` wrote on the machine that is named in it.
+const REFERENCE: &str = include_str!("rehearsal/reference.json");
+
+/// Nobody waits longer for an estimate; rows that are not reached are taken for like the others.
+const LONGEST: Duration = Duration::from_millis(400);
+
+/// Authentications of a rehearsal: the first one finds cold caches.
+const SAMPLES: u32 = 2;
+
+/// How much work a plan is, as far as it can be told before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// Authentications in all.
+    pub authentications: u64,
+    /// What one takes this thread, with cryptography, mean of all rows.
+    pub each: Duration,
+    /// Bytes that one leaves in the traces, mean of all rows.
+    pub each_bytes: u64,
+    /// How many rows were rehearsed.
+    pub rehearsed: usize,
+    /// The machine whose cryptography it is; none where none is computed.
+    pub machine: Option<String>,
+    /// Users send something besides, which is not in it.
+    pub has_traffic: bool,
+}
+
+impl Work {
+    /// All of it on so many threads.
+    pub fn time(&self, threads: usize) -> Duration {
+        let nanos = self.each.as_nanos().saturating_mul(self.authentications.into()) / threads.max(1) as u128;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Bytes of all traces.
+    pub fn bytes(&self) -> u64 {
+        self.each_bytes.saturating_mul(self.authentications)
+    }
+}
+
+/// Rehearses a plan. None in the live world, which goes by the real clock.
+pub fn rehearse(plan: &Plan) -> Option<Work> {
+    if plan.world == WorldKind::Live {
+        return None;
+    }
+    let machine = plan.crypto.computes().then(|| reference(plan.exponents.name()));
+    let stage = Stage::new(plan);
+    let begun_ns = clock::monotonic_ns();
+    let (mut nanos, mut bytes, mut rehearsed) = (0, 0, 0);
+    for row in &stage.plan.rows {
+        let took = stage.rehearse(row, machine.as_ref().map(|(prices, _)| prices));
+        (nanos, bytes, rehearsed) = (nanos + took.nanos, bytes + took.bytes, rehearsed + 1);
+        if clock::monotonic_ns() - begun_ns > LONGEST.as_nanos() as u64 {
+            break;
+        }
+    }
+    let samples = rehearsed * u64::from(SAMPLES);
+    Some(Work {
+        authentications: plan.authentications(),
+        each: Duration::from_nanos(nanos.checked_div(samples)?),
+        each_bytes: bytes / samples,
+        rehearsed: rehearsed as usize,
+        machine: machine.map(|(_, machine)| machine),
+        has_traffic: plan.rows.iter().any(|row| row.options.traffic.kind.is_some()),
+    })
+}
+
+/// Refuses a cost table that lacks something that a row needs.
+pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
+    let stage = Stage::new(plan);
+    let mut known: Vec<&RowPlan> = Vec::new();
+    for row in &stage.plan.rows {
+        // What is computed does not depend on the link.
+        let is_like = |known: &&RowPlan| {
+            let of = |row: &RowPlan| (row.method, row.ike_suites.clone(), row.esp_suites.clone());
+            of(known) == of(row) && known.options == row.options
+        };
+        if known.iter().any(is_like) {
+            continue;
+        }
+        known.push(row);
+        let mut built = stage.row(row);
+        built.charge(&costs.prices);
+        built.run(&mut Discard, &|| (), &Stop::new(false));
+        all_priced(costs, row, &built)?;
+    }
+    Ok(())
+}
+
+/// How much room is left on the disk of a place that need not be there yet.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let path = std::path::absolute(path).ok()?;
+    let there = path.ancestors().find(|path| fs::metadata(path).is_ok())?;
+    let disk = statvfs(there).ok()?;
+    #[allow(clippy::useless_conversion, reason = "the type depends on the machine")]
+    let blocks = u64::from(disk.blocks_available());
+    Some(blocks.saturating_mul(disk.fragment_size()))
+}
+
+fn reference(exponents: &str) -> (Arc<Prices>, String) {
+    let table = CostTable::read(REFERENCE.as_bytes()).expect("a test reads it");
+    let prices = prices(&table, exponents).expect("a test reads it");
+    (Arc::new(prices), format!("{}, {}", table.machine.cpu, table.measured))
+}
+
+/// A plan without cryptography and without what users send, and its credentials.
+struct Stage {
+    plan: Plan,
+    credentials: Credentials,
+}
+
+/// What a rehearsal took, and left.
+struct Took {
+    nanos: u64,
+    bytes: u64,
+}
+
+impl Stage {
+    fn new(plan: &Plan) -> Self {
+        let mut plan = Plan { crypto: CryptoMode::Table, samples: SAMPLES, ..plan.clone() };
+        plan.rows.iter_mut().for_each(|row| row.options.traffic = Traffic::default());
+        let credentials = Credentials::prepare(&plan);
+        Self { plan, credentials }
+    }
+
+    fn row(&self, row: &RowPlan) -> Row {
+        Row::new(&self.plan, row, &self.credentials, clock::ticks_hz())
+    }
+
+    fn rehearse(&self, row: &RowPlan, prices: Option<&Arc<Prices>>) -> Took {
+        let mut built = self.row(row);
+        built.charge(prices.unwrap_or(&Arc::new(Prices::flat(0.0))));
+        let counted = [Counted::default(), Counted::default()];
+        let files = Files::new(counted[0].clone(), counted[1].clone()).expect("counting cannot fail");
+        let mut keeper = Rehearsed { files, cpu_ns: 0 };
+        let begun_ns = clock::monotonic_ns();
+        built.run(&mut keeper, &|| (), &Stop::new(false));
+        let nanos = clock::monotonic_ns() - begun_ns + keeper.cpu_ns;
+        keeper.files.finish().expect("counting cannot fail");
+        Took { nanos, bytes: counted.iter().map(|counted| counted.0.get()).sum() }
+    }
+}
+
+/// Keeps nothing but what it would have come to.
+struct Rehearsed {
+    files: Files<Counted>,
+    /// What the nodes were charged.
+    cpu_ns: u64,
+}
+
+impl Recorder for Rehearsed {
+    fn record(&mut self, record: Record) {
+        self.files.record(record);
+    }
+}
+
+impl Keeper for Rehearsed {
+    fn cost(&mut self, cost: Cost) {
+        if let Cost::Sample(sample) = &cost {
+            self.cpu_ns += sample.cpu_ns;
+        }
+        self.files.cost(cost);
+    }
+}
+
+/// Counts what is written.
+#[derive(Debug, Clone, Default)]
+struct Counted(Rc<Cell<u64>>);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_scenario::{Overrides, Source};
+
+    use super::*;
+
+    fn plan(changes: &[&str]) -> Plan {
+        Source::builtin("quickstart").unwrap().plan(&Overrides::parse(changes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn cryptography_that_takes_longer_is_estimated_longer() {
+        let each = |method: &str, crypto: &str| {
+            let changes =
+                [format!("methods={method}"), "networks=loopback".to_owned(), format!("crypto={crypto}")];
+            let work = rehearse(&plan(&changes.each_ref().map(String::as_str))).unwrap();
+            assert_eq!((work.authentications, work.rehearsed), (30, 1));
+            assert!(work.each_bytes > 500, "{work:?}");
+            assert_eq!(work.machine.is_some(), crypto == "real");
+            work.each
+        };
+        let [rsa1024, rsa4096] = ["ikev2-rsa1024", "ikev2-rsa4096"].map(|method| each(method, "real"));
+        // Two signatures of 2 ms each.
+        assert!(rsa4096 > rsa1024 + Duration::from_millis(2), "{rsa1024:?} {rsa4096:?}");
+        assert!(each("ikev2-rsa4096", "null") < rsa4096);
+    }
+
+    #[test]
+    fn every_method_and_suite_has_its_price_in_the_reference() {
+        for scenario in ["quickstart", "ikev1", "suites", "eap"] {
+            let plan = Source::builtin(scenario).unwrap().plan(&Overrides::default()).unwrap();
+            let stage = Stage::new(&plan);
+            for row in &stage.plan.rows {
+                let mut built = stage.row(row);
+                built.charge(&reference("short").0);
+                built.run(&mut Discard, &|| (), &Stop::new(false));
+                assert_eq!(built.unpriced(), None, "{scenario}: {}", row.method.name());
+            }
+        }
+    }
+
+    #[test]
+    fn all_of_it_is_the_sum_of_each() {
+        let work =
+            Work { authentications: 1000, each: Duration::from_millis(3), each_bytes: 7, ..Work::default() };
+        assert_eq!(
+            (work.time(1), work.time(2), work.bytes()),
+            (Duration::from_secs(3), Duration::from_millis(1500), 7000)
+        );
+        let endless = Work { authentications: u64::MAX, ..work };
+        assert_eq!((endless.time(1), endless.bytes()), (Duration::from_nanos(u64::MAX), u64::MAX));
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_yet_has_the_room_of_the_one_above() {
+        let room = |path: &str| free_bytes(Path::new(path)).map(|bytes| bytes >> 30);
+        assert!(room(".").is_some() && room("no/such/place") == room("."));
+    }
+}
