@@ -7,10 +7,12 @@ mod rsa_rc4_sha1;
 
 use keytoll_trace::manifest::Machine;
 use keytoll_trace::primitive::{Timing, Timings};
+use keytoll_trace::provenance::Provenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{Welford, interval95};
+use crate::stats::{Welford, interval95, median95};
+use crate::summary::Median;
 
 pub use crate::study::dh_groups::{EXCHANGES as DH_GROUPS_OPERATIONS, sheet as dh_groups};
 pub use costs::table as costs;
@@ -26,6 +28,9 @@ pub const FORMAT: u32 = 1;
 pub struct Primitives {
     /// The version of this interface.
     pub format: u32,
+    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The version of keytoll that measured.
     pub keytoll_version: String,
     /// When, in seconds since 1970-01-01T00:00:00Z.
@@ -62,6 +67,14 @@ pub struct PrimitiveCost {
     pub n: u64,
     /// Operations in each of them: the extremes and the deviation are of their means.
     pub batch: u32,
+    /// Median, in nanoseconds.
+    pub p50_ns: f64,
+    /// Lower end of its distribution-free 95 % interval; absent below six measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_low_ns: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_high_ns: Option<f64>,
     /// Mean, in nanoseconds.
     pub mean_ns: f64,
     /// Half the width of the mean's 95 % interval, in nanoseconds.
@@ -74,13 +87,20 @@ pub struct PrimitiveCost {
     /// Standard deviation of the sample, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stddev_ns: Option<f64>,
-    /// The mean in cycles of the core at the frequency it was seen running at.
+    /// The median in cycles of the core at the frequency it was seen running at.
     pub cycles: f64,
-    /// Operations a second on one core.
+    /// Operations a second on one core, of the median.
     pub operations_per_s: f64,
     /// Bytes a second on one core, if the cost depends on them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
+}
+
+impl PrimitiveCost {
+    /// The median with its interval, in nanoseconds.
+    pub fn median(&self) -> Median {
+        Median { value: self.p50_ns, interval: self.p50_ci95_low_ns.zip(self.p50_ci95_high_ns) }
+    }
 }
 
 /// Statistics of everything that was measured.
@@ -88,6 +108,7 @@ pub fn summarise(timings: &Timings) -> Primitives {
     let cost = |timing: &Timing| cost(timing, timings.machine.core_hz);
     Primitives {
         format: FORMAT,
+        provenance: None,
         keytoll_version: timings.keytoll_version.clone(),
         measured_unix_s: timings.measured_unix_s,
         machine: timings.machine.clone(),
@@ -99,8 +120,8 @@ pub fn summarise(timings: &Timings) -> Primitives {
 /// None if nothing was measured.
 fn cost(timing: &Timing, core_hz: f64) -> Option<PrimitiveCost> {
     let values = values(timing);
-    let mean_ns = values.mean()?;
-    let operations_per_s = 1e9 / mean_ns;
+    let (p50_ns, interval) = median95(timing.ns.iter().copied())?;
+    let operations_per_s = 1e9 / p50_ns;
     Some(PrimitiveCost {
         family: timing.family.clone(),
         operation: timing.operation.clone(),
@@ -111,12 +132,15 @@ fn cost(timing: &Timing, core_hz: f64) -> Option<PrimitiveCost> {
         standing: timing.standing.clone(),
         n: values.n(),
         batch: timing.batch,
-        mean_ns,
+        p50_ns,
+        p50_ci95_low_ns: interval.map(|interval| interval.low),
+        p50_ci95_high_ns: interval.map(|interval| interval.high),
+        mean_ns: values.mean()?,
         ci95_half_ns: interval95(&values).map(|interval| (interval.high - interval.low) / 2.0),
         min_ns: values.min()?,
         max_ns: values.max()?,
         stddev_ns: values.stddev(),
-        cycles: mean_ns * core_hz / 1e9,
+        cycles: p50_ns * core_hz / 1e9,
         operations_per_s,
         bytes_per_s: timing.bytes.map(|bytes| bytes as f64 * operations_per_s),
     })
@@ -171,9 +195,19 @@ pub(crate) mod tests {
         let cost = &summary.primitives[0];
         assert_eq!((cost.n, cost.mean_ns, cost.min_ns, cost.max_ns), (3, 20.0, 10.0, 30.0));
         assert_eq!((cost.stddev_ns, cost.cycles), (Some(10.0), 80.0));
+        assert_eq!(cost.median(), Median { value: 20.0, interval: None });
         assert_eq!((cost.operations_per_s, cost.bytes_per_s), (5e7, Some(5e9)));
         // t(0.975; 2) = 4.3026527, half = t · 10 ÷ √3.
         assert!((cost.ci95_half_ns.unwrap() - 4.302_652_7 * 10.0 / 3.0_f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn one_interruption_moves_the_mean_and_not_the_rate() {
+        let interrupted = [10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 4000.0];
+        let cost =
+            summarise(&timings(vec![timing("sign", "rsa2048", None, &interrupted)])).primitives.remove(0);
+        assert_eq!((cost.p50_ns, cost.operations_per_s, cost.cycles), (10.0, 1e8, 40.0));
+        assert!(cost.mean_ns > 500.0);
     }
 
     #[test]

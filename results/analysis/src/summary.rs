@@ -272,7 +272,7 @@ impl Cpu {
     }
 }
 
-/// Cycles of an authentication as a sampling profiler estimates them in virtual time. Equation (1) of paper 000:
+/// Cycles of an authentication as a sampling profiler estimates them in virtual time. Equation (1) of Faigl 2009 (`keytoll list papers`):
 /// C = S · f_CPU ÷ (n · f_timer), S being how often the timer found the node computing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledCpu {

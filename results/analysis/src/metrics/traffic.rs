@@ -155,8 +155,8 @@ pub struct TrafficTally {
 /// What traffic cost one node.
 #[derive(Debug, Clone, Default)]
 pub struct TrafficNodeTally {
-    /// CPU time of this machine per packet that either node sent, in nanoseconds.
-    pub cpu_ns_per_packet: Welford,
+    /// CPU time of this machine per packet that either node sent, in picoseconds.
+    pub cpu_ps_per_packet: Distribution,
     /// The part of it spent in crypto operations.
     pub crypto_ns_per_packet: Welford,
     /// Share of the time in which the node computed, in virtual time.
@@ -187,7 +187,7 @@ impl TrafficTally {
         tally.busy_share.add(of.busy_ns as f64 / of.told.duration_ns.max(1) as f64);
         if let Some(cost) = &of.cost {
             let packets = traffic.packets().max(1) as f64;
-            tally.cpu_ns_per_packet.add(cost.cpu_ns as f64 / packets);
+            tally.cpu_ps_per_packet.add((cost.cpu_ns as f64 * 1e3 / packets).round() as u64);
             tally.crypto_ns_per_packet.add(cost.crypto_ns as f64 / packets);
         }
     }

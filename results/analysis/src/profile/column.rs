@@ -61,9 +61,9 @@ pub struct NodeTotal {
     pub crypto_ms: Estimate,
     /// The rest: parsing, state, memory, packets.
     pub rest_ms: Estimate,
-    /// The part of the total that is cryptography, 0 to 1.
+    /// The part of the total that is cryptography, 0 to 1, of medians.
     pub crypto_share: f64,
-    /// All of it in cycles of the core's own clock.
+    /// The median of all of it in cycles of the core's own clock.
     pub total_cycles: f64,
 }
 
@@ -76,9 +76,9 @@ pub struct Cell {
     pub count: f64,
     /// What all of these cost together, in milliseconds.
     pub ms: Estimate,
-    /// The same in cycles of the core's own clock.
+    /// The median in cycles of the core's own clock.
     pub cycles: f64,
-    /// The part of the node's total, 0 to 1.
+    /// The part of the node's total, 0 to 1, of medians: parts need not add up to 1.
     pub share: f64,
 }
 
@@ -164,8 +164,8 @@ impl Work {
             total_ms,
             crypto_ms,
             rest_ms: of(|worked| worked.ticks().saturating_sub(worked.crypto_ticks()))?,
-            crypto_share: crypto_ms.mean / total_ms.mean,
-            total_cycles: self.cycles(node, total_ms.mean),
+            crypto_share: crypto_ms.p50 / total_ms.p50,
+            total_cycles: self.cycles(node, total_ms.p50),
         })
     }
 
@@ -178,7 +178,7 @@ impl Work {
         let mut keys = Vec::new();
         let samples: Vec<&Worked> = self.samples.iter().filter_map(|sample| sample.get(&node)).collect();
         samples.iter().for_each(|worked| weave(&mut keys, worked.runs.iter().map(|run| &run.key)));
-        let total_ms = self.total(node).map_or(0.0, |total| total.total_ms.mean);
+        let total_ms = self.total(node).map_or(0.0, |total| total.total_ms.p50);
         keys.into_iter().filter_map(|key| self.cell(node, key, &samples, total_ms)).collect()
     }
 
@@ -188,7 +188,7 @@ impl Work {
         let ms = Estimate::of(runs.iter().map(|run| self.ms(run.map_or(0, |run| run.ticks))))?;
         let count = runs.iter().flatten().map(|run| run.count).sum::<u64>() as f64 / runs.len() as f64;
         let algorithm = runs.iter().flatten().next()?.algorithm.clone();
-        let (cycles, share) = (self.cycles(node, ms.mean), ms.mean / total_ms);
+        let (cycles, share) = (self.cycles(node, ms.p50), ms.p50 / total_ms);
         Some((key, Cell { algorithm, count, ms, cycles, share }))
     }
 }

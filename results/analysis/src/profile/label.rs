@@ -100,12 +100,14 @@ fn of_initiator(node: Node, sent: bool) -> bool {
 impl Numbered {
     fn name(&self, count: &Count) -> String {
         let side = if self.kind.2 { 'R' } else { 'I' };
-        match self.message.kind {
+        let name = match self.message.kind {
             _ if self.message.protocol != Protocol::Ike => self.plain(count),
             MAIN | AGGRESSIVE => format!("P1, {side}{}", self.place),
             QUICK => format!("P2, {side}{}", self.place),
             _ => self.plain(count),
-        }
+        };
+        // RFC 7383 §2.5: fragments are numbered from 1, and each is opened for itself. The first stands for the message.
+        if self.message.fragment > 1 { format!("{name}, fragment {}", self.message.fragment) } else { name }
     }
 
     /// With its number, if there are several.

@@ -13,7 +13,9 @@ pub(super) struct Key {
     pub(super) message: String,
     pub(super) phase: String,
     pub(super) operation: String,
-    /// The how many-th run of this operation for this message in this phase.
+    /// What it was for, as the engine says.
+    pub(super) purpose: String,
+    /// The how many-th run of this operation for this message in this phase with this purpose.
     occurrence: usize,
 }
 
@@ -45,7 +47,7 @@ pub(super) struct WorkedStep {
 }
 
 /// A message with more runs than this, as those of TLS, gets one line for each kind of operation, where the first was.
-const RUNS_MAX: usize = 8;
+const RUNS_MAX: usize = 10;
 /// What has to happen before the rest can be believed.
 const OPENING: [&str; 3] = ["decrypt", "verify-mac", "verify"];
 /// The phase of IPsec traffic, which is no part of an authentication.
@@ -96,8 +98,8 @@ fn halves<'a, 'b>(operations: &'b [&'a StepOperation]) -> [(bool, &'b [&'a StepO
     [(true, reading), (false, answering)]
 }
 
-/// How many runs of an operation there were, by message, phase and operation.
-type Occurrences = BTreeMap<(String, String, String), usize>;
+/// How many runs of an operation there were, by message, phase, operation and purpose.
+type Occurrences = BTreeMap<[String; 4], usize>;
 
 /// The runs of what belongs to one message of a step.
 fn runs(message: &str, operations: &[&StepOperation], occurrences: &mut Occurrences) -> Vec<Run> {
@@ -115,7 +117,10 @@ fn runs(message: &str, operations: &[&StepOperation], occurrences: &mut Occurren
 }
 
 fn is_same(one: &StepOperation, other: &StepOperation) -> bool {
-    one.phase == other.phase && one.operation == other.operation && one.algorithm == other.algorithm
+    one.phase == other.phase
+        && one.operation == other.operation
+        && one.purpose == other.purpose
+        && one.algorithm == other.algorithm
 }
 
 /// Groups of the same operation in the place of the first.
@@ -131,11 +136,13 @@ fn gathered<'a>(groups: &[Vec<&'a StepOperation>]) -> Vec<Vec<&'a StepOperation>
 }
 
 fn run(message: &str, group: &[&StepOperation], occurrences: &mut Occurrences) -> Run {
-    let (phase, operation) = (group[0].phase.to_string(), group[0].operation.to_string());
-    let occurrence = occurrences.entry((message.to_owned(), phase.clone(), operation.clone())).or_default();
+    let [phase, operation, purpose] =
+        [&group[0].phase, &group[0].operation, &group[0].purpose].map(|word| word.to_string());
+    let of = [message.to_owned(), phase.clone(), operation.clone(), purpose.clone()];
+    let occurrence = occurrences.entry(of).or_default();
     *occurrence += 1;
     Run {
-        key: Key { message: message.to_owned(), phase, operation, occurrence: *occurrence },
+        key: Key { message: message.to_owned(), phase, operation, purpose, occurrence: *occurrence },
         algorithm: group[0].algorithm.to_string(),
         count: group.len() as u64,
         ticks: group.iter().map(|operation| operation.ticks).sum(),

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Cost::Step --label--> which message an operation belongs to --lines--> runs of operations, sample by sample
-//!            --column--> one suite: lines with mean and interval, totals of every node, and with a skeleton what
+//!            --column--> one suite: lines with median and interval, totals of every node, and with a skeleton what
 //!                        cryptography costs by subtraction and by addition                        --> Profile
 //! ```
 
@@ -13,6 +13,7 @@ mod lines;
 mod packets;
 mod skeleton;
 
+use keytoll_trace::provenance::Provenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,8 @@ pub use column::{Beside, Cell, Column, Measured, NodeTotal};
 pub use packets::{MeasuredPackets, MeasuredSuite, PacketColumn, Packets, Processing, Stage};
 pub use skeleton::{Contribution, Sides, Skeleton};
 
-use crate::stats::{Welford, interval95};
+use crate::stats::{Welford, interval95, median95};
+use crate::summary::Median;
 use lines::Key;
 
 /// The format of [`Profile`].
@@ -31,6 +33,9 @@ pub const FORMAT: u32 = 1;
 pub struct Profile {
     /// The version of this interface.
     pub format: u32,
+    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The method's name in the catalogue.
     pub method: String,
     /// The node that the lines are about.
@@ -52,18 +57,31 @@ pub struct Line {
     pub message: String,
     /// The operation, in words.
     pub operation: String,
+    /// What it is for: the key, payload or proof, in the words of the protocol, and the how many-th such line of its message
+    /// it is if there are several; empty if there is nothing to tell it from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub purpose: String,
     /// The phase of the protocol.
     pub phase: String,
     /// What it costs with each suite; none where it does not happen.
     pub cells: Vec<Option<Cell>>,
 }
 
-/// A mean of `n` values and half the width of its 95 % interval (Student t).
+/// The median of `n` values and its distribution-free 95 % interval; beside it their mean, which a single disturbed value can
+/// move and nothing is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
+    /// Median.
+    pub p50: f64,
+    /// Lower end of its distribution-free 95 % interval; absent below six values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_high: Option<f64>,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Half the width of the interval; absent below two values.
+    /// Half the width of the mean's 95 % interval (Student t); absent below two values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95_half: Option<f64>,
     /// Over how many values.
@@ -73,14 +91,23 @@ pub struct Estimate {
 impl Estimate {
     /// Of some values; None without any.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().collect();
         let mut moments = Welford::default();
-        values.into_iter().for_each(|value| moments.add(value));
-        Self::from_moments(&moments)
+        values.iter().for_each(|&value| moments.add(value));
+        let (p50, interval) = median95(values)?;
+        Some(Self {
+            p50,
+            p50_ci95_low: interval.map(|interval| interval.low),
+            p50_ci95_high: interval.map(|interval| interval.high),
+            mean: moments.mean()?,
+            ci95_half: interval95(&moments).map(|interval| (interval.high - interval.low) / 2.0),
+            n: moments.n(),
+        })
     }
 
-    fn from_moments(moments: &Welford) -> Option<Self> {
-        let half = interval95(moments).map(|interval| (interval.high - interval.low) / 2.0);
-        Some(Self { mean: moments.mean()?, ci95_half: half, n: moments.n() })
+    /// The median with its interval.
+    pub fn median(&self) -> Median {
+        Median { value: self.p50, interval: self.p50_ci95_low.zip(self.p50_ci95_high) }
     }
 }
 
@@ -105,22 +132,35 @@ impl Profile {
         let cell = |cells: &[(Key, Cell)], key: &Key| {
             cells.iter().find(|(other, _)| other == key).map(|(_, cell)| cell.clone())
         };
-        let line = |key: Key| Line {
+        let purposes: Vec<String> = keys.iter().map(|key| purpose(key, &keys)).collect();
+        let line = |(key, purpose): (Key, String)| Line {
             cells: columns.iter().map(|(_, cells)| cell(cells, &key)).collect(),
             message: key.message,
             operation: lines::words(&key.operation).to_owned(),
+            purpose,
             phase: key.phase,
         };
         Self {
             format: FORMAT,
+            provenance: None,
             method: subject.method.to_owned(),
             node: subject.node.name().to_owned(),
             network: subject.network.to_owned(),
-            lines: keys.into_iter().map(line).collect(),
+            lines: keys.into_iter().zip(purposes).map(line).collect(),
             columns: columns.into_iter().map(|(column, _)| column).collect(),
             notes,
         }
     }
+}
+
+/// What a line is for, and its place among those that would look the same.
+fn purpose(key: &Key, keys: &[Key]) -> String {
+    let looks = |key: &Key| (key.message.clone(), key.operation.clone(), key.purpose.clone());
+    let same: Vec<&Key> = keys.iter().filter(|other| looks(other) == looks(key)).collect();
+    let place = same.iter().position(|other| *other == key).unwrap_or(0) + 1;
+    let place = (same.len() > 1).then(|| format!("{place} of {}", same.len()));
+    let told = (!key.purpose.is_empty()).then(|| key.purpose.clone());
+    told.into_iter().chain(place).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What IPsec adds to an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
 
+use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{PacketCost, StageCost};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ const FORMAT: u32 = 1;
 pub struct Packets {
     /// The version of this interface.
     pub format: u32,
+    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Length of the echo request and of its answer with their IP headers, before the tunnel is put around them.
     pub packet_bytes: u16,
     /// Frequency of the core that cycles are of.
@@ -39,7 +43,7 @@ pub struct PacketColumn {
     pub skeleton: Processing,
     /// What cryptography costs, full less skeleton packet by packet, in microseconds.
     pub crypto_us: Estimate,
-    /// The part of what IPsec adds to the native processing that is cryptography, 0 to 1.
+    /// The part of what IPsec adds to the native processing that is cryptography, 0 to 1, of medians.
     pub crypto_share: f64,
 }
 
@@ -67,9 +71,9 @@ pub struct Stage {
     pub stage: String,
     /// Its time in microseconds.
     pub us: Estimate,
-    /// The same in cycles of the core's own clock.
+    /// The median in cycles of the core's own clock.
     pub cycles: f64,
-    /// The part of all stages of its way, 0 to 1.
+    /// The part of all stages of its way, 0 to 1, of medians.
     pub share: f64,
 }
 
@@ -105,10 +109,11 @@ impl Packets {
     /// Measures what was measured; None if there is no packet.
     pub fn new(measured: &MeasuredPackets<'_>, notes: Vec<String>) -> Option<Self> {
         let clock = Clock { us_per_tick: 1e6 / measured.ticks_hz, core_hz: measured.core_hz };
-        let native_us = clock.mean(measured.native, whole)?;
-        let column = |suite: &MeasuredSuite<'_>| clock.column(suite, native_us.mean);
+        let native_us = clock.estimate(measured.native, whole)?;
+        let column = |suite: &MeasuredSuite<'_>| clock.column(suite, native_us.p50);
         Some(Self {
             format: FORMAT,
+            provenance: None,
             packet_bytes: measured.packet_bytes,
             core_hz: measured.core_hz,
             native_us,
@@ -134,7 +139,7 @@ impl Clock {
         ticks as f64 * self.us_per_tick
     }
 
-    fn mean(&self, costs: &[PacketCost], ticks: impl Fn(&PacketCost) -> u64) -> Option<Estimate> {
+    fn estimate(&self, costs: &[PacketCost], ticks: impl Fn(&PacketCost) -> u64) -> Option<Estimate> {
         Estimate::of(costs.iter().map(|cost| self.us(ticks(cost))))
     }
 
@@ -146,7 +151,7 @@ impl Clock {
         Some(PacketColumn {
             suite: measured.suite.to_owned(),
             mark: measured.mark.to_owned(),
-            crypto_share: crypto_us.mean / (full.total_us.mean - native_us),
+            crypto_share: crypto_us.p50 / (full.total_us.p50 - native_us),
             full,
             skeleton: self.processing(measured.skeleton)?,
             crypto_us,
@@ -155,10 +160,10 @@ impl Clock {
 
     fn processing(&self, costs: &[PacketCost]) -> Option<Processing> {
         Some(Processing {
-            total_us: self.mean(costs, whole)?,
-            inbound_us: self.mean(costs, |cost| cost.inbound_ticks)?,
-            echo_us: self.mean(costs, |cost| cost.echo_ticks)?,
-            outbound_us: self.mean(costs, |cost| cost.outbound_ticks)?,
+            total_us: self.estimate(costs, whole)?,
+            inbound_us: self.estimate(costs, |cost| cost.inbound_ticks)?,
+            echo_us: self.estimate(costs, |cost| cost.echo_ticks)?,
+            outbound_us: self.estimate(costs, |cost| cost.outbound_ticks)?,
             inbound: self.stages(costs, |cost| &cost.inbound),
             outbound: self.stages(costs, |cost| &cost.outbound),
         })
@@ -175,17 +180,17 @@ impl Clock {
         let ticks = |cost: &PacketCost, name: &str| {
             of(cost).iter().filter(|stage| stage.stage == name).map(|stage| stage.ticks).sum()
         };
-        let means =
-            names.iter().filter_map(|name| Some((*name, self.mean(costs, |cost| ticks(cost, name))?)));
-        let means: Vec<(&str, Estimate)> = means.collect();
-        let all: f64 = means.iter().map(|(_, us)| us.mean).sum();
+        let times =
+            names.iter().filter_map(|name| Some((*name, self.estimate(costs, |cost| ticks(cost, name))?)));
+        let times: Vec<(&str, Estimate)> = times.collect();
+        let all: f64 = times.iter().map(|(_, us)| us.p50).sum();
         let stage = |(name, us): (&str, Estimate)| Stage {
             stage: name.to_owned(),
-            cycles: us.mean * 1e-6 * self.core_hz,
-            share: us.mean / all,
+            cycles: us.p50 * 1e-6 * self.core_hz,
+            share: us.p50 / all,
             us,
         };
-        means.into_iter().map(stage).collect()
+        times.into_iter().map(stage).collect()
     }
 }
 
@@ -223,10 +228,10 @@ mod tests {
         let full = [cost(100, 10, 90, 60), cost(110, 10, 100, 60)];
         let skeleton = [cost(40, 10, 30, 0), cost(42, 10, 32, 0)];
         let column = &packets(&full, &skeleton).unwrap().columns[0];
-        assert_eq!((column.full.total_us.mean, column.skeleton.total_us.mean), (210.0, 82.0));
-        assert_eq!((column.full.inbound_us.mean, column.full.echo_us.mean), (105.0, 10.0));
+        assert_eq!((column.full.total_us.p50, column.skeleton.total_us.p50), (210.0, 82.0));
+        assert_eq!((column.full.inbound_us.p50, column.full.echo_us.p50), (105.0, 10.0));
         // 120 and 136 microseconds, of 210 − 11 that IPsec adds.
-        assert_eq!(column.crypto_us.mean, 128.0);
+        assert_eq!(column.crypto_us.p50, 128.0);
         assert!((column.crypto_share - 128.0 / 199.0).abs() < 1e-12);
     }
 
@@ -234,7 +239,7 @@ mod tests {
     fn what_ends_twice_is_one_stage_and_shares_add_up() {
         let column = packets(&[cost(100, 10, 90, 60)], &[cost(40, 10, 30, 0)]).unwrap().columns.remove(0);
         let told: Vec<_> =
-            column.full.inbound.iter().map(|stage| (&*stage.stage, stage.us.mean, stage.share)).collect();
+            column.full.inbound.iter().map(|stage| (&*stage.stage, stage.us.p50, stage.share)).collect();
         assert_eq!(told, [("replay check", 40.0, 0.4), ("decrypt", 60.0, 0.6)]);
         assert!((column.full.outbound[0].cycles - 200.0).abs() < 1e-9);
     }

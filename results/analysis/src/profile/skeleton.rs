@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Estimate;
 use super::column::{Beside, Work};
 use super::lines::Worked;
+use crate::stats::median95;
 
 /// Both ways to say what cryptography costs may differ by this part of the subtraction.
 const AGREEMENT: f64 = 0.10;
@@ -38,7 +39,7 @@ pub struct Sides {
     pub by_subtraction_ms: Estimate,
     /// What cryptography costs: the metered operations together.
     pub by_addition_ms: Estimate,
-    /// By how much of the subtraction the addition is more (or less).
+    /// By how much of the subtraction the addition is more (or less), of medians.
     pub difference: f64,
     /// Whether that is within 10 %.
     pub agrees: bool,
@@ -99,7 +100,7 @@ impl Three<'_> {
         let by_addition_ms = Estimate::of(self.timed.each_ms(nodes, Worked::crypto_ticks))?;
         let skeleton_ms = Estimate::of(self.skeleton.each_ms(nodes, Worked::ticks))?;
         let skeleton_crypto_ms = Estimate::of(self.skeleton_timed.each_ms(nodes, Worked::crypto_ticks))?;
-        let difference = by_addition_ms.mean / by_subtraction_ms.mean - 1.0;
+        let difference = by_addition_ms.p50 / by_subtraction_ms.p50 - 1.0;
         Some(Sides {
             full_ms: Estimate::of(self.full.each_ms(nodes, Worked::ticks))?,
             skeleton_ms,
@@ -108,15 +109,15 @@ impl Three<'_> {
             difference,
             agrees: difference.abs() <= AGREEMENT,
             skeleton_crypto_ms,
-            skeleton_crypto_share: skeleton_crypto_ms.mean / skeleton_ms.mean,
+            skeleton_crypto_share: skeleton_crypto_ms.p50 / skeleton_ms.p50,
         })
     }
 
     fn contributions(&self, node: Node) -> Vec<Contribution> {
-        let full = step_means(self.full, node, false);
-        let skeleton = step_means(self.skeleton, node, false);
-        let crypto = step_means(self.timed, node, true);
-        let of = |means: &BTreeMap<String, f64>, step: &str| means.get(step).copied().unwrap_or(0.0);
+        let full = step_medians(self.full, node, false);
+        let skeleton = step_medians(self.skeleton, node, false);
+        let crypto = step_medians(self.timed, node, true);
+        let of = |medians: &BTreeMap<String, f64>, step: &str| medians.get(step).copied().unwrap_or(0.0);
         let mut contributions: Vec<Contribution> = full
             .iter()
             .map(|(step, ms)| Contribution {
@@ -131,12 +132,15 @@ impl Three<'_> {
     }
 }
 
-/// Mean milliseconds of each step of a node, or of the operations in it.
-fn step_means(work: &Work, node: Node, crypto: bool) -> BTreeMap<String, f64> {
-    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for step in work.samples.iter().filter_map(|sample| sample.get(&node)).flat_map(|worked| &worked.steps) {
-        *sums.entry(step.name.clone()).or_default() += if crypto { step.crypto_ticks } else { step.ticks };
+/// Median milliseconds of each step of a node, or of the operations in it; an authentication without the step took none.
+fn step_medians(work: &Work, node: Node, crypto: bool) -> BTreeMap<String, f64> {
+    let mut ticks: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for (place, sample) in work.samples.iter().enumerate() {
+        for step in sample.get(&node).iter().flat_map(|worked| &worked.steps) {
+            let each = ticks.entry(step.name.clone()).or_insert_with(|| vec![0; work.samples.len()]);
+            each[place] += if crypto { step.crypto_ticks } else { step.ticks };
+        }
     }
-    let n = work.samples.len() as f64;
-    sums.into_iter().map(|(step, ticks)| (step, work.ms(ticks) / n)).collect()
+    let median = |each: Vec<u64>| median95(each.into_iter().map(|ticks| work.ms(ticks)));
+    ticks.into_iter().filter_map(|(step, each)| Some((step, median(each)?.0))).collect()
 }

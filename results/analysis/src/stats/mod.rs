@@ -10,6 +10,6 @@ mod welford;
 pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
 pub use line::{Line, correlation};
-pub use quantile::Quantiles;
+pub use quantile::{Quantiles, median95};
 pub use student::two_sided_quantile;
 pub use welford::Welford;

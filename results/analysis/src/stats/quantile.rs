@@ -11,6 +11,19 @@ use super::Interval;
 /// Up to this many values are kept as they are.
 const EXACT_MAX: usize = 10_000;
 
+/// The median of some values and its distribution-free 95 % interval, which is not known below six; None without values.
+pub fn median95(values: impl IntoIterator<Item = f64>) -> Option<(f64, Option<Interval>)> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| (interpolated(&sorted, 0.5), interval_of_median(&sorted)))
+}
+
+/// Two of the values, equally many ranks from the least and from the greatest.
+fn interval_of_median(sorted: &[f64]) -> Option<Interval> {
+    let rank = median_rank95(sorted.len() as u64)? as usize;
+    Some(Interval { low: sorted[rank - 1], high: sorted[sorted.len() - rank] })
+}
+
 /// Collects values (nanoseconds, bytes, …) for quantiles in bounded memory.
 #[derive(Debug, Clone)]
 pub struct Quantiles(Kept);
@@ -59,11 +72,7 @@ impl Quantiles {
     /// greatest. None below six values, of which even the extremes enclose the median less often.
     pub fn median_interval95(&self) -> Option<Interval> {
         match &self.0 {
-            Kept::Exact(values) => {
-                let rank = median_rank95(values.len() as u64)? as usize;
-                let sorted = sorted(values);
-                Some(Interval { low: sorted[rank - 1] as f64, high: sorted[sorted.len() - rank] as f64 })
-            }
+            Kept::Exact(values) => interval_of_median(&sorted(values)),
             Kept::Histogram(histogram) => {
                 let share = median_rank95(histogram.len())? as f64 / histogram.len() as f64;
                 let at = |share| histogram.value_at_quantile(share) as f64;
@@ -73,10 +82,10 @@ impl Quantiles {
     }
 }
 
-fn sorted(values: &[u64]) -> Vec<u64> {
+fn sorted(values: &[u64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    sorted
+    sorted.into_iter().map(|value| value as f64).collect()
 }
 
 /// The greatest rank at which the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
@@ -117,10 +126,9 @@ fn record(histogram: &mut Histogram<u64>, value: u64) {
 }
 
 /// Type 7: the value at rank (n − 1)·p, interpolated between its neighbours.
-fn interpolated(sorted: &[u64], fraction: f64) -> f64 {
+fn interpolated(sorted: &[f64], fraction: f64) -> f64 {
     let rank = (sorted.len() - 1) as f64 * fraction.clamp(0.0, 1.0);
-    let below = sorted[rank.floor() as usize] as f64;
-    let above = sorted[rank.ceil() as usize] as f64;
+    let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
     below + (above - below) * rank.fract()
 }
 
@@ -158,6 +166,15 @@ mod tests {
         let interval = of((1..=30).rev()).median_interval95().unwrap();
         assert_eq!((interval.low, interval.high), (10.0, 21.0));
         assert_eq!(of([]).median_interval95(), None);
+    }
+
+    #[test]
+    fn differences_have_medians_too() {
+        let (median, interval) = median95([4.0, -1.0, 2.0, 1000.0, 3.0, 0.5]).unwrap();
+        // Of six values the extremes are the interval.
+        assert_eq!((median, interval), (2.5, Some(Interval { low: -1.0, high: 1000.0 })));
+        assert_eq!(median95([1.0, 2.0]), Some((1.5, None)));
+        assert_eq!(median95([]), None);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::summary::Median;
+
 /// A claim and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -30,7 +32,7 @@ pub enum Verdict {
     HoldsInPart,
     /// No.
     DoesNotHold,
-    /// What would decide it was not measured.
+    /// What would decide it was not measured, or is in doubt.
     CannotBeJudged,
 }
 
@@ -42,6 +44,16 @@ impl Verdict {
             Self::HoldsInPart => "holds in part",
             Self::DoesNotHold => "does not hold",
             Self::CannotBeJudged => "cannot be judged",
+        }
+    }
+
+    /// By cases of which some may be in doubt: these are neither for the claim nor against it.
+    pub(super) fn of_doubtful(cases: &[Option<bool>]) -> Self {
+        let count = |wanted| cases.iter().filter(|&&case| case == wanted).count();
+        match (count(Some(true)), count(Some(false))) {
+            (0, 0) => Self::CannotBeJudged,
+            (yes, no) if no == 0 => Self::of_cases(yes, cases.len()),
+            (yes, no) => Self::of_cases(yes, yes + no),
         }
     }
 
@@ -63,19 +75,41 @@ pub struct Evidence {
     pub what: String,
     /// The number.
     pub value: f64,
+    /// Lower end of its 95 % interval, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// Its unit; empty for counts and ratios.
     pub unit: String,
 }
 
 impl Evidence {
     pub(super) fn new(what: impl Into<String>, value: f64, unit: &str) -> Self {
-        Self { what: what.into(), value, unit: unit.to_owned() }
+        Self::ranged(what, Median { value, interval: None }, unit)
+    }
+
+    pub(super) fn ranged(what: impl Into<String>, median: Median, unit: &str) -> Self {
+        let (low, high) = median.interval.unzip();
+        Self { what: what.into(), value: median.value, low, high, unit: unit.to_owned() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn doubt_decides_nothing() {
+        let (yes, no) = (Some(true), Some(false));
+        let cases: [&[Option<bool>]; 6] =
+            [&[], &[None, None], &[yes, None], &[no, None], &[yes, no], &[yes, yes]];
+        let words = cases.map(|cases| Verdict::of_doubtful(cases).words());
+        let decided = ["cannot be judged", "holds in part", "does not hold", "holds in part", "holds"];
+        assert_eq!(words[1..], decided);
+        assert_eq!(words[0], words[1]);
+    }
 
     #[test]
     fn some_cases_are_a_part() {

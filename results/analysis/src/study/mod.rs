@@ -11,6 +11,7 @@
 //! in that folder, each number with its source, and never becomes a measured one.
 
 pub(crate) mod dh_groups;
+mod doubtful;
 mod figure;
 mod finding;
 mod ikev2_wireless;

@@ -1,5 +1,6 @@
 //! A paper's table that needs no run: primitives alone decide.
 
+use keytoll_trace::provenance::Provenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,4 +19,7 @@ pub struct Sheet {
     pub findings: Vec<Finding>,
     /// What a reader must know.
     pub notes: Vec<String>,
+    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Named;
 use crate::metrics::{TrafficNodeTally, TrafficTally};
 use crate::stats::{Distribution, Welford, interval95};
+use crate::summary::Median;
 
 /// What users sent. Means and intervals are over the authentications that were followed by traffic; a time of packets is
 /// over all packets of all of them.
@@ -50,7 +51,7 @@ pub struct TrafficPackets {
     pub timeouts: f64,
 }
 
-/// A mean over authentications.
+/// A mean over authentications, and of CPU time a median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
     /// Arithmetic mean.
@@ -61,6 +62,15 @@ pub struct Measure {
     /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95_high: Option<f64>,
+    /// Median; absent for rates of data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// Lower end of the distribution-free 95 % interval of the median; absent below six values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci95_high: Option<f64>,
     /// Least.
     pub min: f64,
     /// Greatest.
@@ -70,6 +80,21 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// The median with its interval, where there is one.
+    pub fn median(&self) -> Option<Median> {
+        Some(Median { value: self.p50?, interval: self.p50_ci95_low.zip(self.p50_ci95_high) })
+    }
+
+    fn with_median(values: &Distribution, scale: f64) -> Option<Self> {
+        let interval = values.median_interval95();
+        Some(Self {
+            p50: values.quantiles([0.50]).map(|[p50]| p50 * scale),
+            p50_ci95_low: interval.map(|interval| interval.low * scale),
+            p50_ci95_high: interval.map(|interval| interval.high * scale),
+            ..Self::of(values.moments(), scale)?
+        })
+    }
+
     /// Half the width of the interval: the number after ±.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.ci95_high? - self.ci95_low?) / 2.0)
@@ -81,6 +106,9 @@ impl Measure {
             mean: values.mean()? * scale,
             ci95_low: interval.map(|interval| interval.low * scale),
             ci95_high: interval.map(|interval| interval.high * scale),
+            p50: None,
+            p50_ci95_low: None,
+            p50_ci95_high: None,
             min: values.min()? * scale,
             max: values.max()? * scale,
             n: values.n(),
@@ -137,6 +165,7 @@ pub struct TrafficNodeSummary {
 }
 
 const MS_PER_NS: f64 = 1e-6;
+const NS_PER_PS: f64 = 1e-3;
 const MBIT_PER_BIT: f64 = 1e-6;
 
 /// Writes up the traffic of a row.
@@ -169,7 +198,7 @@ fn goodput(tally: &TrafficTally, name: &str, node: Node) -> Option<(String, Meas
 
 fn of_node(costs: &TrafficNodeTally) -> TrafficNodeSummary {
     TrafficNodeSummary {
-        cpu_ns_per_packet: Measure::of(&costs.cpu_ns_per_packet, 1.0),
+        cpu_ns_per_packet: Measure::with_median(&costs.cpu_ps_per_packet, NS_PER_PS),
         crypto_ns_per_packet: costs.crypto_ns_per_packet.mean(),
         busy_share: costs.busy_share.mean().unwrap_or(0.0),
     }

@@ -5,6 +5,7 @@ use keytoll_trace::primitive::Timings;
 
 use super::{Claim, published};
 use crate::primitives::{PrimitiveCost, summarise};
+use crate::study::doubtful::{Doubtful, all};
 use crate::study::{Basis, Evidence, Figure, Finding, Line, Table, Verdict};
 
 /// What "one pair key exchange generation" may be.
@@ -28,29 +29,31 @@ fn table(measured: &[PrimitiveCost], operation: &str, what: &str) -> Table {
         lines.push(line(cost));
         let is_last = of_operation.get(index + 1).is_none_or(|next| next.algorithm != cost.algorithm);
         if let (true, Some(paper)) = (is_last, published::exchange_us(&cost.algorithm)) {
-            lines.push(Line { label: "  paper".to_owned(), cells: paper.map(Some).to_vec() });
+            // The paper has no median; its mean is what a chart shows.
+            let [mean, ..] = paper.clone();
+            let cells = std::iter::once(mean).chain(paper).map(Some).collect();
+            lines.push(Line { label: format!("  {}, paper", cost.algorithm), cells });
         }
     }
     Table {
         title: format!("Table 1: {what}, in µs; behind MODP the bits of the exponent"),
         unit: "µs".to_owned(),
-        columns: ["mean", "min", "max", "stddev"].map(str::to_owned).to_vec(),
+        columns: ["median", "mean", "min", "max", "stddev"].map(str::to_owned).to_vec(),
         lines,
     }
 }
 
 fn line(cost: &PrimitiveCost) -> Line {
-    let measured = |ns: f64, half: Option<f64>| {
-        Figure::of_run(Basis::Measured, ns / 1000.0, half.map(|half| half / 1000.0))
-    };
+    let measured = |ns: f64| Figure::of_run(Basis::Measured, ns / 1000.0, None);
     let bits = cost.exponent_bits.map_or_else(String::new, |bits| format!(" {bits}"));
     Line {
         label: format!("{}{bits} {}", cost.algorithm, cost.standing).trim_end().to_owned(),
         cells: vec![
-            Some(measured(cost.mean_ns, cost.ci95_half_ns)),
-            Some(measured(cost.min_ns, None)),
-            Some(measured(cost.max_ns, None)),
-            cost.stddev_ns.map(|ns| measured(ns, None)),
+            Some(Figure::of_median(cost.median().times(1e-3))),
+            Some(measured(cost.mean_ns)),
+            Some(measured(cost.min_ns)),
+            Some(measured(cost.max_ns)),
+            cost.stddev_ns.map(measured),
         ],
     }
 }
@@ -91,27 +94,32 @@ fn cases<'a, const N: usize>(
 
 fn micro(name: &str, costs: &[&PrimitiveCost]) -> Vec<Evidence> {
     let one = |cost: &&PrimitiveCost| {
-        Evidence::new(format!("{name}: {}", cost.algorithm), cost.mean_ns / 1000.0, "µs")
+        Doubtful::from(cost.median()).times(1e-3).evidence(format!("{name}: {}", cost.algorithm), "µs")
     };
     costs.iter().map(one).collect()
 }
 
 fn verdict<const N: usize>(
     cases: &[(String, [&PrimitiveCost; N])],
-    holds: impl Fn(&[&PrimitiveCost; N]) -> bool,
+    holds: impl Fn(&[&PrimitiveCost; N]) -> Option<bool>,
 ) -> Verdict {
-    Verdict::of_cases(cases.iter().filter(|(_, costs)| holds(costs)).count(), cases.len())
+    Verdict::of_doubtful(&cases.iter().map(|(_, costs)| holds(costs)).collect::<Vec<_>>())
+}
+
+/// Whether one takes longer than another; None if their intervals meet.
+fn is_slower(one: &PrimitiveCost, other: &PrimitiveCost) -> Option<bool> {
+    Doubtful::from(one.median()).exceeds(other.median().into())
 }
 
 fn order(measured: &[PrimitiveCost]) -> Finding {
     let cases = cases(measured, ["ecp384", "modp1024", "modp3072"]);
-    let rises = |[a, b, c]: &[&PrimitiveCost; 3]| a.mean_ns < b.mean_ns && b.mean_ns < c.mean_ns;
+    let rises = |[a, b, c]: &[&PrimitiveCost; 3]| all([is_slower(b, a), is_slower(c, b)]);
     let evidence = cases.iter().flat_map(|(name, costs)| micro(name, costs)).collect();
     let claim = Claim {
         name: "ecp384-is-fastest",
         claim: "ecp384 takes the shortest time, followed by modp1024, and modp3072 comes last.",
         source: "§4.1, Table 1",
-        taken_as: "the means are in this order, for both readings of the table and both lengths of exponents",
+        taken_as: "the medians are in this order and their 95 % intervals apart, for both readings of the table and both lengths of exponents",
     };
     claim.judged(verdict(&cases, rises), evidence)
 }
@@ -119,23 +127,24 @@ fn order(measured: &[PrimitiveCost]) -> Finding {
 fn larger_is_slower(measured: &[PrimitiveCost]) -> Finding {
     let cases = cases(measured, ["modp1024", "modp3072"]);
     let ratio = |(name, [small, large]): &(String, [&PrimitiveCost; 2])| {
-        Evidence::new(format!("{name}: modp3072 ÷ modp1024"), large.mean_ns / small.mean_ns, "")
+        let ratio = Doubtful::from(large.median()).per(small.median().into());
+        ratio.evidence(format!("{name}: modp3072 ÷ modp1024"), "")
     };
     let evidence = cases.iter().map(ratio).collect();
     let claim = Claim {
         name: "larger-is-slower",
         claim: "modp1024 is faster than modp3072.",
         source: "§4.1, where 71.8 ms ÷ 17.2 ms make a ratio of 4.2",
-        taken_as: "its mean is smaller in every case",
+        taken_as: "its median is smaller in every case, the 95 % intervals apart",
     };
-    claim.judged(verdict(&cases, |[small, large]| small.mean_ns < large.mean_ns), evidence)
+    claim.judged(verdict(&cases, |[small, large]| is_slower(large, small)), evidence)
 }
 
 fn steadiest(measured: &[PrimitiveCost]) -> Finding {
     let cases = cases(measured, ["ecp384", "modp1024", "modp3072"]);
     let is_least = |[ecp, small, large]: &[&PrimitiveCost; 3]| {
         let deviation = |cost: &PrimitiveCost| cost.stddev_ns.unwrap_or(0.0);
-        deviation(ecp) <= deviation(small) && deviation(ecp) <= deviation(large)
+        Some(deviation(ecp) <= deviation(small) && deviation(ecp) <= deviation(large))
     };
     let evidence = cases.iter().flat_map(|(name, costs)| {
         costs.iter().map(move |cost| {
@@ -166,7 +175,7 @@ pub(super) fn notes(timings: &Timings) -> Vec<String> {
          difference is larger than that between the groups. The paper does not say which its program drew."
             .to_owned(),
         "Where ecp384 stands depends on the build of the library: OpenSSL 3.0's generic P-384 takes 0.5 ms for one \
-         agreement, AWS-LC's a fifth of it (protocols.md §4 item 5). So only modp1024 before modp3072 can be expected \
+         agreement, AWS-LC's a fifth of it. So only modp1024 before modp3072 can be expected \
          everywhere."
             .to_owned(),
     ]
@@ -210,16 +219,16 @@ mod tests {
         let expected = [
             "modp1024 160",
             "modp1024 160",
-            "  paper",
+            "  modp1024, paper",
             "modp3072 160",
             "modp3072 160",
-            "  paper",
+            "  modp3072, paper",
             "ecp384",
-            "  paper",
+            "  ecp384, paper",
         ];
         assert_eq!(labels, expected);
-        let mean = |line: usize| tables[0].lines[line].cells[0].as_ref().unwrap().value;
-        assert_eq!((mean(1), mean(2), mean(7)), (400.0, 17_200.0, 7_000.0));
+        let first = |line: usize| tables[0].lines[line].cells[0].as_ref().unwrap().value;
+        assert_eq!((first(1), first(2), first(7)), (400.0, 17_200.0, 7_000.0));
     }
 
     #[test]

@@ -16,7 +16,8 @@ use super::{Study, Wants};
 pub(super) const STUDY: Study = Study {
     name: "ikev2-wireless",
     title: "IKEv2 with PSK, EAP-MD5, EAP-SIM, TTLS, TLS and PEAP over WiFi and UMTS",
-    source: "paper 000: Faigl et al., A Measurement Study on IKEv2 Authentication Performance in Wireless Networks",
+    source: "Z. Faigl, S. Lindskog, A. Brunstrom: A Measurement Study on IKEv2 Authentication Performance in Wireless Networks \
+             (about 2009)",
     scenario: include_str!("../../../../../scenarios/studies/ikev2-wireless.toml"),
     wants: Wants::NOTHING,
     tables: |material| tables::tables(material.summary),

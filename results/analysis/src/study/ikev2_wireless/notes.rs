@@ -68,11 +68,13 @@ fn message_counts(measured: Measured<'_>) -> Option<String> {
     }
     let differing = deviations.iter().filter(|deviation| deviation.differs()).collect::<Vec<_>>();
     if differing.is_empty() {
-        return Some("The message counts are those of the arithmetic (protocols.md §2.2).".to_owned());
+        return Some("The message counts are those of the arithmetic: with R round trips of EAP, 2 + 2 (2 + R + 1) of IKE and 2 (R + 1) of RADIUS.".to_owned());
     }
     let named = differing.iter().map(|deviation| deviation.words()).collect::<Vec<_>>().join("; ");
     let unasked = if differing.iter().any(|deviation| deviation.is_the_identity()) { UNASKED } else { "" };
-    let but = format!("The message counts are those of the arithmetic (protocols.md §2.2) but for {named}.");
+    let but = format!(
+        "The message counts are those of the arithmetic (with R round trips of EAP, 2 + 2 (2 + R + 1) of IKE and 2 (R + 1) of RADIUS) but for {named}."
+    );
     Some([&but, WHY, unasked].join(" ").trim_end().to_owned())
 }
 
@@ -127,7 +129,10 @@ mod tests {
         let cell = |label, messages| Cell(label, messages, [1.0; 2], [1.0; 3]);
         assert_eq!(note(&[]), None);
         let as_computed = note(&[cell("SIM", 12.0), cell("TLS-4-4", 26.0)]).unwrap();
-        assert_eq!(as_computed, "The message counts are those of the arithmetic (protocols.md §2.2).");
+        assert_eq!(
+            as_computed,
+            "The message counts are those of the arithmetic: with R round trips of EAP, 2 + 2 (2 + R + 1) of IKE and 2 (R + 1) of RADIUS."
+        );
         let fewer = note(&[cell("SIM", 12.0), cell("TLS-4-4", 24.0)]).unwrap();
         assert!(fewer.contains("but for TLS-4-4 (-2 IKE, -2 RADIUS). A round trip"), "{fewer}");
         assert!(!fewer.contains("SIM") && !fewer.contains("identity"), "{fewer}");

@@ -72,7 +72,8 @@ pub(super) fn messages(variant: Variant, link: &str) -> Option<Published> {
         ("gw-aaa", Some(rounds)) => 2 * (rounds + 1),
         _ => return None,
     };
-    let source = "figure 6 by protocols.md §2.2: 2 + 2 (2 + R + 1) IKE and 2 (R + 1) RADIUS messages, R round trips of EAP";
+    let source =
+        "figure 6, reconstructed: 2 + 2 (2 + R + 1) IKE and 2 (R + 1) RADIUS messages, R round trips of EAP";
     Some(Published { value: f64::from(value), bound: None, basis, source })
 }
 
@@ -82,7 +83,7 @@ pub(super) fn bytes(variant: Variant, link: &str) -> Option<Published> {
         value: 10_000.0,
         bound: Some(Bound::About),
         basis: Basis::Reconstructed,
-        source: "protocols.md §4: what makes over 6 s of 13 round trips at 64 to 128 kbit/s",
+        source: "what makes over 6 s of 13 round trips at 64 to 128 kbit/s",
     };
     ((variant, link) == (TLS_4_4, "ue-gw")).then_some(about_10_kb)
 }

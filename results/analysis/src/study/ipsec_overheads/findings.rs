@@ -1,9 +1,10 @@
-//! What the paper found, judged by what was measured.
+//! What the paper found, judged by the medians that were measured: a case that lies within their intervals is in doubt.
 
 use super::measured::Measured;
 use super::published::{OPERATIONS, Phase, What};
 use super::{Cipher, Way};
-use crate::profile::Processing;
+use crate::profile::{Processing, Stage};
+use crate::study::doubtful::{Doubtful, all};
 use crate::study::{Evidence, Finding, Material, Verdict};
 
 /// Every finding, in the order of the paper.
@@ -42,10 +43,9 @@ impl Claim {
     }
 
     /// Judged case by case: whether the claim is true of each, and a number for it.
-    fn of_cases(self, cases: impl IntoIterator<Item = (bool, Evidence)>) -> Finding {
-        let (agreeing, evidence): (Vec<bool>, Vec<Evidence>) = cases.into_iter().unzip();
-        let yes = agreeing.iter().filter(|&&agrees| agrees).count();
-        self.judged(Verdict::of_cases(yes, agreeing.len()), evidence)
+    fn of_cases(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
+        let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
+        self.judged(Verdict::of_doubtful(&cases), evidence)
     }
 }
 
@@ -55,29 +55,44 @@ fn known<T>(of: impl Fn(Cipher) -> Option<T>) -> Vec<(Cipher, T)> {
 }
 
 /// Milliseconds of a line of Table 1 in main mode with signatures; 0 if it does not happen.
-fn ms(measured: Measured<'_>, cipher: Cipher, what: What) -> Option<f64> {
+fn ms(measured: Measured<'_>, cipher: Cipher, what: What) -> Option<Doubtful> {
     measured.server_crypto_ms(Way::MainRsa, cipher)?;
-    Some(measured.operation(Way::MainRsa, cipher, what).map_or(0.0, |figure| figure.value))
+    let found = measured.operation(Way::MainRsa, cipher, what);
+    Some(found.map_or(Doubtful::from(0.0), |figure| Doubtful::from(&figure)))
 }
 
-fn agreements(measured: Measured<'_>, cipher: Cipher) -> Option<f64> {
-    let both = [Phase::One, Phase::Two].map(|phase| ms(measured, cipher, What::Agreement(phase)));
-    both.into_iter().sum()
+fn added(each: impl IntoIterator<Item = Option<Doubtful>>) -> Option<Doubtful> {
+    each.into_iter().try_fold(Doubtful::from(0.0), |sum, next| Some(sum.plus(next?)))
+}
+
+fn agreements(measured: Measured<'_>, cipher: Cipher) -> Option<Doubtful> {
+    added([Phase::One, Phase::Two].map(|phase| ms(measured, cipher, What::Agreement(phase))))
+}
+
+/// All cryptography at the server.
+fn crypto_ms(measured: Measured<'_>, way: Way, cipher: Cipher) -> Option<Doubtful> {
+    Some(measured.server_crypto_ms(way, cipher)?.median().into())
+}
+
+/// Both ends together.
+fn total_ms(measured: Measured<'_>, way: Way, cipher: Cipher) -> Option<Doubtful> {
+    Some(measured.total_ms(way, cipher)?.median().into())
 }
 
 /// All lines of Table 1 that are neither signatures nor key agreement.
-fn symmetric(measured: Measured<'_>, cipher: Cipher) -> Option<f64> {
+fn symmetric(measured: Measured<'_>, cipher: Cipher) -> Option<Doubtful> {
     let is_symmetric =
         |what: What| !matches!(what, What::Agreement(_) | What::Signature | What::Verification);
     let each = OPERATIONS.iter().filter(|operation| is_symmetric(operation.what));
-    each.map(|operation| ms(measured, cipher, operation.what)).sum()
+    added(each.map(|operation| ms(measured, cipher, operation.what)))
 }
 
 fn the_signature_costs_the_server_most(measured: Measured<'_>) -> Finding {
     let cases = known(|cipher| {
-        let signature = ms(measured, cipher, What::Signature)?;
-        let most = OPERATIONS.iter().filter_map(|operation| ms(measured, cipher, operation.what));
-        Some((signature, most.fold(0.0, f64::max)))
+        let others = OPERATIONS.iter().filter(|operation| operation.what != What::Signature);
+        let others = others.filter_map(|operation| ms(measured, cipher, operation.what));
+        let most = others.max_by(|one, other| one.value.total_cmp(&other.value))?;
+        Some((ms(measured, cipher, What::Signature)?, most))
     });
     Claim {
         name: "the-signature-costs-the-server-most",
@@ -86,8 +101,8 @@ fn the_signature_costs_the_server_most(measured: Measured<'_>) -> Finding {
         taken_as: "no other line of Table 1 is greater",
     }
     .of_cases(cases.into_iter().map(|(cipher, (signature, most))| {
-        let evidence = Evidence::new(format!("{}: signature of the greatest", cipher.name()), signature / most, "");
-        (signature >= most && signature > 0.0, evidence)
+        let what = format!("{}: signature of the greatest other line", cipher.name());
+        (signature.exceeds(most), signature.per(most).evidence(what, ""))
     }))
 }
 
@@ -104,17 +119,16 @@ fn key_agreement_comes_second(measured: Measured<'_>) -> Finding {
                    cryptography and hashing",
     }
     .of_cases(cases.into_iter().map(|(cipher, (agreement, others, signature))| {
-        let second = agreement < signature && others.iter().all(|&other| agreement > other);
-        (second, Evidence::new(format!("{}: D-H of the signature", cipher.name()), agreement / signature, ""))
+        let above = others.into_iter().map(|other| agreement.exceeds(other));
+        let second = all(above.chain([signature.exceeds(agreement)]));
+        (second, agreement.per(signature).evidence(format!("{}: D-H of the signature", cipher.name()), ""))
     }))
 }
 
 fn symmetric_cryptography_is_small(measured: Measured<'_>) -> Finding {
     const SMALL: f64 = 0.05;
-    let cases = known(|cipher| {
-        let all = measured.server_crypto_ms(Way::MainRsa, cipher)?.mean;
-        Some(symmetric(measured, cipher)? / all)
-    });
+    let cases =
+        known(|cipher| Some(symmetric(measured, cipher)?.per(crypto_ms(measured, Way::MainRsa, cipher)?)));
     Claim {
         name: "symmetric-cryptography-is-small",
         claim: "Only a small amount of what IKE costs is symmetric encryption and hashing.",
@@ -122,19 +136,21 @@ fn symmetric_cryptography_is_small(measured: Measured<'_>) -> Finding {
         taken_as: "at most 5 % of the cryptography at the server",
     }
     .of_cases(
-        cases
-            .into_iter()
-            .map(|(cipher, share)| (share <= SMALL, Evidence::new(cipher.name(), share * 100.0, "%"))),
+        cases.into_iter().map(|(cipher, share)| {
+            (share.is_at_most(SMALL), share.times(100.0).evidence(cipher.name(), "%"))
+        }),
     )
 }
 
 fn the_cipher_makes_little_difference(measured: Measured<'_>) -> Finding {
     const LITTLE: f64 = 0.05;
-    let totals = known(|cipher| Some(measured.server_crypto_ms(Way::MainRsa, cipher)?.mean));
-    let least = totals.iter().map(|(_, ms)| *ms).fold(f64::INFINITY, f64::min);
-    let cases = totals.into_iter().map(|(cipher, ms)| {
-        let more = ms / least - 1.0;
-        (more <= LITTLE, Evidence::new(cipher.name(), more * 100.0, "% over the least"))
+    let totals = known(|cipher| crypto_ms(measured, Way::MainRsa, cipher));
+    let least = totals.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value)).copied();
+    let cases = totals.into_iter().zip(std::iter::repeat(least)).filter_map(|((cipher, ms), least)| {
+        let (cheapest, least) = least?;
+        // The cheapest is not compared with itself.
+        let more = if cipher == cheapest { Doubtful::from(0.0) } else { ms.per(least).less(1.0.into()) };
+        Some((more.is_at_most(LITTLE), more.times(100.0).evidence(cipher.name(), "% over the least")))
     });
     Claim {
         name: "the-cipher-makes-little-difference",
@@ -148,9 +164,9 @@ fn the_cipher_makes_little_difference(measured: Measured<'_>) -> Finding {
 fn a_shared_key_saves_two_signatures(measured: Measured<'_>) -> Finding {
     const NEAR: f64 = 0.15;
     let cases = known(|cipher| {
-        let total = |way| Some(measured.total_ms(way, cipher)?.mean);
-        let saved = total(Way::MainRsa)? - total(Way::MainPsk)?;
-        Some(saved / (2.0 * ms(measured, cipher, What::Signature)?))
+        let total = |way| total_ms(measured, way, cipher);
+        let saved = total(Way::MainRsa)?.less(total(Way::MainPsk)?);
+        Some(saved.per(ms(measured, cipher, What::Signature)?.times(2.0)))
     });
     Claim {
         name: "a-shared-key-saves-two-signatures",
@@ -158,17 +174,17 @@ fn a_shared_key_saves_two_signatures(measured: Measured<'_>) -> Finding {
         source: "§4.1",
         taken_as: "the difference of both totals is within 15 % of twice the server's signature",
     }
-    .of_cases(cases.into_iter().filter(|(_, ratio)| ratio.is_finite()).map(|(cipher, ratio)| {
-        let evidence = Evidence::new(format!("{}: saved, in pairs of signatures", cipher.name()), ratio, "");
-        ((ratio - 1.0).abs() <= NEAR, evidence)
+    .of_cases(cases.into_iter().filter(|(_, ratio)| ratio.value.is_finite()).map(|(cipher, ratio)| {
+        let evidence = ratio.evidence(format!("{}: saved, in pairs of signatures", cipher.name()), "");
+        (ratio.is_near(1.0, NEAR), evidence)
     }))
 }
 
 fn aggressive_mode_changes_no_cryptography(measured: Measured<'_>) -> Finding {
     const SAME: f64 = 0.03;
     let cases = known(|cipher| {
-        let of = |way| Some(measured.server_crypto_ms(way, cipher)?.mean);
-        Some(of(Way::AggressiveRsa)? / of(Way::MainRsa)? - 1.0)
+        let of = |way| crypto_ms(measured, way, cipher);
+        Some(of(Way::AggressiveRsa)?.per(of(Way::MainRsa)?).less(1.0.into()))
     });
     Claim {
         name: "aggressive-mode-changes-no-cryptography",
@@ -177,20 +193,20 @@ fn aggressive_mode_changes_no_cryptography(measured: Measured<'_>) -> Finding {
         taken_as: "the cryptography at the server is within 3 % of main mode's",
     }
     .of_cases(
-        cases
-            .into_iter()
-            .map(|(cipher, more)| (more.abs() <= SAME, Evidence::new(cipher.name(), more * 100.0, "% more"))),
+        cases.into_iter().map(|(cipher, more)| {
+            (more.is_near(0.0, SAME), more.times(100.0).evidence(cipher.name(), "% more"))
+        }),
     )
 }
 
 fn aggressive_mode_gains_little(measured: Measured<'_>) -> Finding {
     const LITTLE: f64 = 0.05;
     let cases = known(|cipher| {
-        let (main, aggressive) =
-            (measured.total_ms(Way::MainRsa, cipher)?, measured.total_ms(Way::AggressiveRsa, cipher)?);
-        let skeletons = |way| Some(measured.skeleton(way, cipher)?.all.skeleton_ms.mean);
-        let saved = skeletons(Way::MainRsa)? - skeletons(Way::AggressiveRsa)?;
-        Some((saved, (main.mean - aggressive.mean) / main.mean))
+        let [main, aggressive] =
+            [Way::MainRsa, Way::AggressiveRsa].map(|way| total_ms(measured, way, cipher));
+        let skeleton = |way| Some(Doubtful::from(measured.skeleton(way, cipher)?.all.skeleton_ms.median()));
+        let saved = skeleton(Way::MainRsa)?.less(skeleton(Way::AggressiveRsa)?);
+        Some((saved, Doubtful::from(1.0).less(aggressive?.per(main?))))
     });
     Claim {
         name: "aggressive-mode-gains-little",
@@ -199,8 +215,8 @@ fn aggressive_mode_gains_little(measured: Measured<'_>) -> Finding {
         taken_as: "its skeleton takes less, and the whole is less by at most 5 %",
     }
     .of_cases(cases.into_iter().map(|(cipher, (saved, part))| {
-        let evidence = Evidence::new(format!("{}: skeleton less by", cipher.name()), saved * 1e3, "µs");
-        (saved > 0.0 && part <= LITTLE, evidence)
+        let evidence = saved.times(1e3).evidence(format!("{}: skeleton less by", cipher.name()), "µs");
+        (all([saved.exceeds(0.0.into()), part.is_at_most(LITTLE)]), evidence)
     }))
 }
 
@@ -211,18 +227,19 @@ fn cryptography_is_sixty_per_cent(measured: Measured<'_>) -> Finding {
         let n = shares.len() as f64;
         let mean = (n > 0.0).then(|| shares.iter().map(|(_, share)| share).sum::<f64>() / n)?;
         let printed = super::published::crypto_percent(way).value;
-        Some(((mean - printed).abs() <= NEAR, Evidence::new(way.name(), mean, "%")))
+        Some((Some((mean - printed).abs() <= NEAR), Evidence::new(way.name(), mean, "%")))
     });
     Claim {
         name: "cryptography-is-sixty-per-cent",
         claim: "Cryptography is about 60 % of the running time of IKE with signatures, and 32 % with a shared key.",
         source: "§4.1",
-        taken_as: "within 10 points of that, means over the three ciphers",
+        taken_as: "within 10 points of that, of medians, averaged over the three ciphers",
     }
     .of_cases(cases)
 }
 
 fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
+    const NEAR: f64 = 0.10;
     let cases = known(|cipher| Some(measured.skeleton(Way::MainRsa, cipher)?.all));
     Claim {
         name: "subtraction-agrees-with-addition",
@@ -231,15 +248,18 @@ fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
         taken_as: "at both ends together, the sum of the operations is within 10 % of full less skeleton",
     }
     .of_cases(cases.into_iter().map(|(cipher, sides)| {
-        (sides.agrees, Evidence::new(cipher.name(), sides.difference * 100.0, "% more by addition"))
+        let [addition, subtraction] =
+            [sides.by_addition_ms, sides.by_subtraction_ms].map(|ms| Doubtful::from(ms.median()));
+        let more = addition.per(subtraction).less(1.0.into());
+        (more.is_near(0.0, NEAR), more.times(100.0).evidence(cipher.name(), "% more by addition"))
     }))
 }
 
 fn ike_costs_far_more_than_a_packet(measured: Measured<'_>) -> Finding {
     const FAR: f64 = 100.0;
     let cases = known(|cipher| {
-        let packet_us = measured.packet(cipher)?.full.total_us.mean;
-        Some(measured.total_ms(Way::MainRsa, cipher)?.mean * 1e3 / packet_us)
+        let packet_us = Doubtful::from(measured.packet(cipher)?.full.total_us.median());
+        Some(total_ms(measured, Way::MainRsa, cipher)?.times(1e3).per(packet_us))
     });
     Claim {
         name: "ike-costs-far-more-than-a-packet",
@@ -247,27 +267,37 @@ fn ike_costs_far_more_than_a_packet(measured: Measured<'_>) -> Finding {
         source: "§1, §4.1",
         taken_as: "a whole key exchange costs at least 100 pings through the tunnel (the paper's cost 1081)",
     }
-    .of_cases(
-        cases.into_iter().map(|(cipher, pings)| {
-            (pings >= FAR, Evidence::new(format!("{}: pings", cipher.name()), pings, ""))
-        }),
-    )
+    .of_cases(cases.into_iter().map(|(cipher, pings)| {
+        (pings.is_at_least(FAR), pings.evidence(format!("{}: pings", cipher.name()), ""))
+    }))
 }
 
-/// The greatest stage of a way.
-fn greatest(processing: &Processing, inbound: bool) -> Option<(&str, f64)> {
+/// Microseconds of a stage.
+fn us(stage: &Stage) -> Doubtful {
+    stage.us.median().into()
+}
+
+/// The greatest stage of a way, and whether it is another than the one that is wanted.
+fn greatest<'a>(
+    processing: &'a Processing,
+    inbound: bool,
+    wanted: &str,
+) -> Option<(&'a Stage, Option<bool>)> {
     let stages = if inbound { &processing.inbound } else { &processing.outbound };
-    let greatest = stages.iter().max_by(|a, b| a.us.mean.total_cmp(&b.us.mean))?;
-    Some((&greatest.stage, greatest.share * 100.0))
+    let (wanted, others): (Vec<&Stage>, Vec<&Stage>) = stages.iter().partition(|stage| stage.stage == wanted);
+    let wanted = *wanted.first()?;
+    let exceeds = all(others.iter().map(|other| us(wanted).exceeds(us(other))));
+    let greatest = stages.iter().max_by(|a, b| a.us.p50.total_cmp(&b.us.p50))?;
+    Some((greatest, exceeds))
 }
 
 fn the_cipher_costs_esp_most(measured: Measured<'_>) -> Finding {
     let cases = known(|cipher| measured.packet(cipher)).into_iter().flat_map(|(cipher, column)| {
         let ways = [(true, "decrypt", "in"), (false, "encrypt", "out")];
         ways.into_iter().filter_map(move |(inbound, wanted, way)| {
-            let (stage, share) = greatest(&column.full, inbound)?;
-            let what = format!("{} {way}: {stage}", cipher.name());
-            Some((stage == wanted, Evidence::new(what, share, "%")))
+            let (greatest, is_wanted) = greatest(&column.full, inbound, wanted)?;
+            let what = format!("{} {way}: {}", cipher.name(), greatest.stage);
+            Some((is_wanted, Evidence::new(what, greatest.share * 100.0, "%")))
         })
     });
     Claim {
@@ -285,17 +315,12 @@ fn aes256_is_faster_than_3des(measured: Measured<'_>) -> Finding {
     let ciphering = |cipher: Cipher| {
         let column = measured.packet(cipher)?;
         let stages = column.full.inbound.iter().chain(&column.full.outbound);
-        Some(
-            stages
-                .filter(|stage| ["decrypt", "encrypt"].contains(&&*stage.stage))
-                .map(|stage| stage.us.mean)
-                .sum(),
-        )
+        let ciphering = stages.filter(|stage| ["decrypt", "encrypt"].contains(&&*stage.stage));
+        added(ciphering.map(|stage| Some(us(stage))))
     };
-    let ratio =
-        |slow: f64, fast: f64| (slow / fast >= FACTOR, Evidence::new("times as long", slow / fast, ""));
-    let both: (Option<f64>, Option<f64>) = (ciphering(Cipher::TripleDes192), ciphering(Cipher::Aes256));
-    let cases = both.0.zip(both.1).map(|(slow, fast)| ratio(slow, fast));
+    let ratio = ciphering(Cipher::TripleDes192).zip(ciphering(Cipher::Aes256));
+    let ratio = ratio.map(|(slow, fast)| slow.per(fast));
+    let cases = ratio.map(|ratio| (ratio.is_at_least(FACTOR), ratio.evidence("times as long", "")));
     Claim {
         name: "aes256-is-faster-than-3des",
         claim: "AES256 is almost two and a half times faster than 3DES192 in spite of the bigger key.",
@@ -307,7 +332,12 @@ fn aes256_is_faster_than_3des(measured: Measured<'_>) -> Finding {
 
 fn esp_shares(measured: Measured<'_>) -> Finding {
     const NEAR: f64 = 10.0;
-    let cases = known(|cipher| Some(measured.packet(cipher)?.crypto_share * 100.0));
+    let cases = known(|cipher| {
+        let (column, native_us) = (measured.packet(cipher)?, measured.packets()?.native_us);
+        let [crypto, full, native] =
+            [column.crypto_us, column.full.total_us, native_us].map(|us| Doubtful::from(us.median()));
+        Some(crypto.per(full.less(native)).times(100.0))
+    });
     Claim {
         name: "half-to-a-third-of-esp-is-cryptography",
         claim: "Cryptography is 55 % (3DES192), 34 % (AES128) and 37 % (AES256) of what ESP costs.",
@@ -316,6 +346,6 @@ fn esp_shares(measured: Measured<'_>) -> Finding {
     }
     .of_cases(cases.into_iter().map(|(cipher, share)| {
         let printed = super::published::esp_crypto_percent(cipher).value;
-        ((share - printed).abs() <= NEAR, Evidence::new(cipher.name(), share, "%"))
+        (share.is_near(printed, NEAR), share.evidence(cipher.name(), "%"))
     }))
 }

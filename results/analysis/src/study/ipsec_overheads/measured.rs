@@ -4,6 +4,7 @@ use super::published::{Operation, Phase, What};
 use super::{Cipher, Way};
 use crate::profile::{Column, Estimate, Line, NodeTotal, PacketColumn, Packets, Profile, Skeleton};
 use crate::study::{Basis, Figure, Material};
+use crate::summary::Median;
 
 /// The gateway is the paper's server, the device its client.
 const SERVER: &str = "gw";
@@ -12,13 +13,12 @@ const CLIENT: &str = "ue";
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured<'a>(pub(super) &'a Material<'a>);
 
-/// A number of this run, in the unit of the estimate times `factor`.
+/// A median of this run, in the unit of the estimate times `factor`.
 pub(super) fn figure(estimate: Estimate, factor: f64) -> Figure {
-    let half = estimate.ci95_half.map(|half| half * factor);
-    Figure::of_run(Basis::Measured, estimate.mean * factor, half)
+    Figure::of_median(estimate.median().times(factor))
 }
 
-/// A number of this run that follows from means.
+/// A number of this run that follows from medians.
 pub(super) fn plain(value: f64) -> Figure {
     Figure::of_run(Basis::Measured, value, None)
 }
@@ -51,7 +51,7 @@ impl<'a> Measured<'a> {
     /// The part of both ends' time that is cryptography, in per cent.
     pub(super) fn crypto_percent(self, way: Way, cipher: Cipher) -> Option<f64> {
         let ends = [self.node(way, cipher, SERVER)?, self.node(way, cipher, CLIENT)?];
-        let sum = |of: fn(&NodeTotal) -> Estimate| ends.iter().map(|node| of(node).mean).sum::<f64>();
+        let sum = |of: fn(&NodeTotal) -> Estimate| ends.iter().map(|node| of(node).p50).sum::<f64>();
         Some(sum(|node| node.crypto_ms) / sum(|node| node.total_ms) * 100.0)
     }
 
@@ -70,10 +70,14 @@ impl<'a> Measured<'a> {
         let lines = self.profile(way)?.lines.iter().filter(|line| is_of(line, what));
         let costs: Vec<Estimate> =
             lines.filter_map(|line| Some(line.cells.get(place)?.as_ref()?.ms)).collect();
-        let value = (!costs.is_empty()).then(|| costs.iter().map(|ms| ms.mean).sum())?;
-        // Halves of independent intervals add up as their squares do.
-        let squares = costs.iter().map(|ms| ms.ci95_half.map(|half| half * half)).sum::<Option<f64>>();
-        Some(Figure::of_run(Basis::Measured, value, squares.map(f64::sqrt)))
+        let value: f64 = (!costs.is_empty()).then(|| costs.iter().map(|ms| ms.p50).sum())?;
+        // The arms of independent intervals add up as their squares do.
+        let arm = |of: fn(&Estimate) -> Option<f64>| {
+            costs.iter().map(|ms| Some((of(ms)? - ms.p50).powi(2))).sum::<Option<f64>>().map(f64::sqrt)
+        };
+        let arms = arm(|ms| ms.p50_ci95_low).zip(arm(|ms| ms.p50_ci95_high));
+        let interval = arms.map(|(below, above)| (value - below, value + above));
+        Some(Figure::of_median(Median { value, interval }))
     }
 
     /// The lines of Table 1 together.

@@ -18,7 +18,7 @@ use super::{Study, Wants};
 pub(super) const STUDY: Study = Study {
     name: "ipsec-overheads",
     title: "What IKEv1 and ESP cost a VPN server, with cryptography and without",
-    source: "paper 004: Shue et al., Analysis of IPSec Overheads for VPN Servers",
+    source: "C. Shue, Y. Shin, M. Gupta, J. Y. Choi: Analysis of IPSec Overheads for VPN Servers (2005)",
     scenario: include_str!("../../../../../scenarios/studies/ipsec-overheads.toml"),
     wants: Wants { profiles: true, esp_suites: &ESP_SUITES, ..Wants::NOTHING },
     tables: tables::tables,
