@@ -1,5 +1,5 @@
 //! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
-//! No script, nothing loaded from elsewhere; readable in light and dark.
+//! No script, nothing loaded from elsewhere; readable in light and dark, and as narrow as a telephone.
 
 mod profile;
 mod study;
@@ -11,16 +11,17 @@ use std::io::{self, Write};
 use keytoll_analysis::Findings;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
+use crate::chart::{Bar, Chart};
 use crate::groups::{Group, groups, label, seed};
 use crate::number::{known, plain, ranged};
-use crate::svg::{Bar, Chart};
-use crate::{provenance, terminal, traffic};
+use crate::{provenance, terminal, traffic, words};
 
 /// Writes the page of a run.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     let summary = &findings.summary;
     begin(&summary.title, &mut out)?;
     headline(findings, &mut out)?;
+    glossary(words::of_run(summary), &mut out)?;
     if let Some(account) = &findings.study {
         study::section(account, &mut out)?;
     }
@@ -79,36 +80,30 @@ fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "<h2>{}</h2>", escaped(&group.heading))?;
-    legend(
-        &[("network", "network"), ("computation", "computation"), ("waiting", "waiting")],
-        "Delay of an authentication, ms",
-        true,
-        out,
-    )?;
-    let delays = group.rows.iter().filter_map(|row| delay_bar(row)).collect();
-    Chart { title: "Delay of an authentication", unit: "ms", bars: delays }.write(out)?;
-    legend(
-        &[("crypto", "crypto"), ("rest", "everything else")],
-        "CPU time of an authentication per node, µs",
-        true,
-        out,
-    )?;
-    let cpu = group.rows.iter().flat_map(|row| cpu_bars(row)).collect();
-    Chart { title: "CPU time of an authentication", unit: "µs", bars: cpu }.write(out)?;
+    let heading = group.heading.split(", ").map(explained).collect::<Vec<_>>().join(", ");
+    writeln!(out, "<h2>{heading}</h2>")?;
+    delay_chart(group, out)?;
+    cpu_chart(group, out)?;
     delay_table(group, out)?;
     node_table(group, out)?;
     traffic_table(group, out)
 }
 
-/// Title and key above a chart; `whiskers`: whether its bars have intervals.
-fn legend(entries: &[(&str, &str)], title: &str, whiskers: bool, out: &mut impl Write) -> io::Result<()> {
-    write!(out, r#"<p class="legend"><b>{title}</b>"#)?;
-    for (class, name) in entries {
-        write!(out, r#" <span class="key {class}"></span>&nbsp;{name}"#)?;
-    }
-    let key = if whiskers { " <span class=\"whisker\">├─┤</span> 5th to 95th percentile" } else { "" };
-    writeln!(out, "{key}</p>")
+/// What the whiskers of a run's charts span.
+const SPREAD: &str = "5th to 95th percentile";
+
+fn delay_chart(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    let key = &[("network", "network"), ("computation", "computation"), ("waiting", "waiting")];
+    let bars = group.rows.iter().filter_map(|row| delay_bar(row)).collect();
+    let title = "Delay of an authentication, median, ms";
+    Chart { title, unit: "ms", key, whiskers: SPREAD, bars }.write(out)
+}
+
+fn cpu_chart(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+    let key = &[("crypto", "crypto"), ("rest", "everything else")];
+    let bars = group.rows.iter().flat_map(|row| cpu_bars(row)).collect();
+    let title = "CPU time of an authentication per node, median, µs";
+    Chart { title, unit: "µs", key, whiskers: SPREAD, bars }.write(out)
 }
 
 fn delay_bar(row: &SummaryRow) -> Option<Bar<'static>> {
@@ -159,7 +154,8 @@ const DELAY_HEAD: [&str; 12] = [
 ];
 
 fn delay_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    table(&DELAY_HEAD, group.rows.iter().flat_map(|row| delay_lines(row)), out)
+    let lines = group.rows.iter().flat_map(|row| delay_lines(row));
+    table("Delay, and what went over each link", &DELAY_HEAD, lines, out)
 }
 
 fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
@@ -193,7 +189,7 @@ fn node_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
             std::iter::once(name).chain(node_cells(row, node)).collect()
         })
     });
-    table(&NODE_HEAD, lines, out)
+    table("CPU time and memory of each node", &NODE_HEAD, lines, out)
 }
 
 fn traffic_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -207,7 +203,7 @@ fn traffic_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
             std::iter::once(name).chain(cells).collect()
         })
     });
-    table(&head, lines, out)
+    table("Traffic through the SAs, or past them", &head, lines, out)
 }
 
 fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
@@ -217,20 +213,79 @@ fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
     cells.chain(terminal::memory_cells(row.memory_bytes.get(node))).collect()
 }
 
-fn table(head: &[&str], lines: impl Iterator<Item = Vec<String>>, out: &mut impl Write) -> io::Result<()> {
-    write!(out, r#"<div class="wide"><table><thead><tr>"#)?;
+/// A table that scrolls within itself where the page is too narrow for it.
+fn table(
+    caption: &str,
+    head: &[&str],
+    lines: impl Iterator<Item = Vec<String>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let name = escaped(caption);
+    write!(out, r#"<div class="wide" role="region" aria-label="{name}" tabindex="0"><table>"#)?;
+    body(&name, head, lines, out)?;
+    writeln!(out, "</div>")
+}
+
+/// A table of words, which are broken where the page is too narrow for them.
+fn text_table(
+    caption: &str,
+    head: &[&str],
+    lines: impl Iterator<Item = Vec<String>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write!(out, r#"<table class="text">"#)?;
+    body(&escaped(caption), head, lines, out)
+}
+
+/// Everything within `<table>`, and its end. The first cell of a line heads it, and those after it whose first cell is empty.
+fn body(
+    caption: &str,
+    head: &[&str],
+    lines: impl Iterator<Item = Vec<String>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write!(out, "<caption>{caption}</caption><thead><tr>")?;
     for name in head {
-        write!(out, "<th>{}</th>", escaped(name))?;
+        match *name {
+            "" => write!(out, "<td></td>")?,
+            name => write!(out, r#"<th scope="col">{}</th>"#, explained(name))?,
+        }
     }
     writeln!(out, "</tr></thead><tbody>")?;
-    for cells in lines {
-        write!(out, "<tr>")?;
-        for cell in cells {
-            write!(out, "<td>{}</td>", escaped(&cell))?;
-        }
-        writeln!(out, "</tr>")?;
+    let lines: Vec<_> = lines.collect();
+    let is_headed = |line: &Vec<String>| line.first().is_some_and(|cell| !cell.is_empty());
+    for (place, line) in lines.iter().enumerate() {
+        let below = lines[place + 1..].iter().take_while(|line| !is_headed(line)).count();
+        let rows = (place == 0 || is_headed(line)).then_some(below + 1);
+        table_row(line, rows, out)?;
     }
-    writeln!(out, "</tbody></table></div>")
+    writeln!(out, "</tbody></table>")
+}
+
+/// One line; `rows` is how many its first cell heads, if it heads any.
+fn table_row(line: &[String], rows: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let Some((first, cells)) = line.split_first() else { return Ok(()) };
+    write!(out, "<tr>")?;
+    match rows {
+        Some(1) => write!(out, r#"<th scope="row">{}</th>"#, escaped(first))?,
+        Some(rows) => write!(out, r#"<th scope="row" rowspan="{rows}">{}</th>"#, escaped(first))?,
+        None => {}
+    }
+    cells.iter().try_for_each(|cell| write!(out, "<td>{}</td>", explained(cell)))?;
+    writeln!(out, "</tr>")
+}
+
+/// A word, with what it means if it is short for something.
+fn explained(word: &str) -> String {
+    match words::meaning(word) {
+        Some(meaning) => format!(r#"<abbr title="{}">{}</abbr>"#, escaped(meaning), escaped(word)),
+        None => escaped(word),
+    }
+}
+
+/// The words of a page that not everybody knows.
+fn glossary(words: Option<String>, out: &mut impl Write) -> io::Result<()> {
+    words.map_or(Ok(()), |words| writeln!(out, r#"<p class="words">{}</p>"#, escaped(&words)))
 }
 
 fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
@@ -239,7 +294,8 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "<h2>Not established</h2>")?;
-    table(&FAILURE_HEAD, failed.iter().flat_map(|row| failure_lines(row)), out)
+    let lines = failed.iter().flat_map(|row| failure_lines(row));
+    table("Authentications that came to nothing, by reason", &FAILURE_HEAD, lines, out)
 }
 
 const FAILURE_HEAD: [&str; 6] =
@@ -276,7 +332,7 @@ fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     let provenance = provenance::lines(&findings.manifest.provenance);
     let seed = ("seed", findings.manifest.seed.clone());
     let lines = provenance.into_iter().chain([seed]).map(|(what, value)| vec![what.to_owned(), value]);
-    table(&["what", "value"], lines, out)?;
+    text_table("Where these figures come from", &["what", "value"], lines, out)?;
     let plan = escaped(&findings.manifest.plan);
     writeln!(
         out,
@@ -284,7 +340,7 @@ fn machine(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Okabe and Ito's colours, which colour-blind readers can tell apart.
+/// Colours and patterns.
 const STYLE: &str = include_str!("style.css");
 
 #[cfg(test)]
@@ -308,10 +364,12 @@ pub(crate) mod tests {
     #[test]
     fn a_study_comes_with_its_verdicts_bars_and_tables() {
         let (page, without) = (page_of_a_study(), page());
-        for text in ["<b>holds in part</b>", "&gt; 100 derived", "≈ 100 reconstructed", "12.35 ± 0.68"] {
+        for text in
+            ["<b>holds in part</b>", "&gt; 100 derived", "≈ 100 reconstructed", "12.35 [11.67, 13.02]"]
+        {
             assert!(page.contains(text) && !without.contains(text), "{text}");
         }
-        let whiskers = |page: &str| page.matches(r#"<path class="interval""#).count();
+        let whiskers = |page: &str| page.matches(r#"<i class="interval"#).count();
         assert_eq!(whiskers(&page), whiskers(&without) + 2);
         assert!(page.contains("&lt;compared&gt;") && !page.contains("<compared>"));
     }
@@ -343,6 +401,39 @@ pub(crate) mod tests {
         assert_closed(&page_of_a_study());
     }
 
+    /// That every table has a caption, and every head says whose it is.
+    pub(crate) fn assert_headed(page: &str) {
+        let tables = page.matches("<table").count();
+        assert!(tables > 0);
+        let captioned = ["<table><caption>", "<table class=\"text\"><caption>"];
+        assert_eq!(captioned.map(|begin| page.matches(begin).count()).iter().sum::<usize>(), tables);
+        let heads: Vec<_> = page.split("<th").skip(1).filter(|rest| rest.starts_with([' ', '>'])).collect();
+        let scoped = |head: &&&str| head.starts_with(" scope=\"col\">") || head.starts_with(" scope=\"row\"");
+        assert_eq!(heads.iter().filter(scoped).count(), heads.len());
+        for row in page
+            .split("<tbody>")
+            .skip(1)
+            .flat_map(|body| body.split("</tbody>").next().unwrap().split("<tr>").skip(1))
+        {
+            assert!(row.starts_with("<th scope=\"row\"") || row.starts_with("<td>"), "{row}");
+        }
+    }
+
+    #[test]
+    fn every_table_has_a_caption_and_every_head_a_scope() {
+        assert_headed(&page_of_a_study());
+    }
+
+    #[test]
+    fn short_words_are_explained_where_they_stand() {
+        let page = page();
+        for text in
+            ["<abbr title=\"nothing but the named network", ">raw</abbr>", "ue: the device (user equipment)"]
+        {
+            assert!(page.contains(text), "{text}");
+        }
+    }
+
     #[test]
     fn what_the_plan_says_is_text_not_markup() {
         let page = page();
@@ -357,12 +448,12 @@ pub(crate) mod tests {
         {
             assert!(page.contains(text), "{text}");
         }
-        assert!(page.contains("<td>governor</td><td>not noted</td>"));
+        assert!(page.contains(r#"<th scope="row">governor</th><td>not noted</td>"#));
     }
 
     #[test]
     fn one_bar_for_each_delay_and_each_node() {
         // Two rows in each of two groups: a whisker for each delay, and one for each of two nodes.
-        assert_eq!(page().matches(r#"<path class="interval""#).count(), 4 + 8);
+        assert_eq!(page().matches(r#"<i class="interval"#).count(), 4 + 8);
     }
 }

@@ -1,64 +1,100 @@
-//! Tables and paragraphs in a fixed number of columns.
+//! Tables and paragraphs in a fixed number of columns. A number is never cut: what does not fit beside the first columns stands
+//! below, and where not even one column fits, every line becomes a paragraph.
 
 use std::io::{self, Write};
 
 /// Head of a column, and whether it is aligned to the right.
-pub(crate) type Head<'a> = (&'a str, bool);
+pub type Head<'a> = (&'a str, bool);
+
+/// Nothing is laid out for less.
+pub const WIDTH_MIN: usize = 40;
 
 /// A line of a table: its cells, or a text across all columns.
-pub(crate) enum Line {
+#[derive(Debug, Clone)]
+pub enum Line {
     /// One for each column.
     Cells(Vec<String>),
     /// Across all of them.
     Text(String),
 }
 
-/// Writes lines with columns as wide as their widest cell, two blanks apart.
-pub(crate) fn table(head: &[Head<'_>], lines: &[Line], width: usize, out: &mut impl Write) -> io::Result<()> {
-    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(lines, column)).collect();
-    for line in lines {
-        let text = match line {
-            Line::Cells(cells) => aligned(head, &widths, cells),
-            Line::Text(text) => text.clone(),
-        };
-        writeln!(out, "{}", fitted(text.trim_end(), width))?;
-    }
-    Ok(())
-}
-
-/// The same, but what does not fit beside the first `fixed` columns is a table of its own below, which begins with them, too.
-pub(crate) fn folded(
+/// Writes a table under its heads, columns as wide as their widest cell and two blanks apart. What does not fit beside the
+/// first `fixed` columns is a table of its own below, which begins with them, too.
+pub fn table(
     head: &[Head<'_>],
     fixed: usize,
     lines: &[Line],
     width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(lines, column)).collect();
-    for (place, columns) in folds(&widths, fixed, width).iter().enumerate() {
+    let heads: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let has_heads = heads.iter().any(|name| !name.is_empty());
+    let all: Vec<Line> =
+        has_heads.then_some(Line::Cells(heads)).into_iter().chain(lines.iter().cloned()).collect();
+    let widths: Vec<usize> = (0..head.len()).map(|column| width_of(&all, column)).collect();
+    let folds = folds(&widths, fixed, width);
+    if folds.iter().any(|columns| taken(&widths, columns) > width) {
+        return paragraphs(head, fixed, lines, width, out);
+    }
+    for (place, columns) in folds.iter().enumerate() {
         if place > 0 {
             writeln!(out)?;
         }
-        let head: Vec<Head<'_>> = columns.iter().map(|&column| head[column]).collect();
-        let lines: Vec<Line> = lines.iter().map(|line| line.only(columns)).collect();
-        table(&head, &lines, width, out)?;
+        let (head, widths): (Vec<Head<'_>>, Vec<usize>) =
+            columns.iter().map(|&column| (head[column], widths[column])).unzip();
+        all.iter().try_for_each(|line| line.only(columns).write(&head, &widths, width, out))?;
     }
     Ok(())
+}
+
+/// How much room some columns take.
+fn taken(widths: &[usize], columns: &[usize]) -> usize {
+    let blanks = 2 * columns.len().saturating_sub(1);
+    columns.iter().map(|&column| widths[column]).sum::<usize>() + blanks
 }
 
 /// Which columns stand beside each other.
 fn folds(widths: &[usize], fixed: usize, width: usize) -> Vec<Vec<usize>> {
     let first: Vec<usize> = (0..fixed.min(widths.len())).collect();
-    let taken = |columns: &[usize]| columns.iter().map(|&column| widths[column] + 2).sum::<usize>();
     let mut folds = vec![first.clone()];
-    for (column, own) in widths.iter().enumerate().skip(first.len()) {
-        let last = folds.last().expect("there is always one");
-        if last.len() > first.len() && taken(last) + own > width {
-            folds.push(first.clone());
+    for column in first.len()..widths.len() {
+        let last = folds.last_mut().expect("there is always one");
+        last.push(column);
+        if last.len() > first.len() + 1 && taken(widths, last) > width {
+            last.pop();
+            folds.push(first.iter().copied().chain([column]).collect());
         }
-        folds.last_mut().expect("there is always one").push(column);
     }
     folds
+}
+
+/// Each line as a paragraph: its first cells, then every other one behind the head of its column.
+fn paragraphs(
+    head: &[Head<'_>],
+    fixed: usize,
+    lines: &[Line],
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for line in lines {
+        let text = match line {
+            Line::Text(text) => text.clone(),
+            Line::Cells(cells) => paragraph(head, fixed, cells),
+        };
+        wrapped(&text, width, out)?;
+    }
+    Ok(())
+}
+
+fn paragraph(head: &[Head<'_>], fixed: usize, cells: &[String]) -> String {
+    let indent = cells.first().map_or(0, |first| first.len() - first.trim_start().len());
+    let named = |(place, (cell, (name, _))): (usize, (&String, &Head<'_>))| match *name {
+        _ if cell.trim().is_empty() => None,
+        name if place >= fixed && !name.is_empty() => Some(format!("{name} {}", cell.trim())),
+        _ => Some(cell.trim().to_owned()),
+    };
+    let words: Vec<String> = cells.iter().zip(head).enumerate().filter_map(named).collect();
+    format!("{}{}", " ".repeat(indent), words.join(", "))
 }
 
 impl Line {
@@ -69,6 +105,19 @@ impl Line {
                 Self::Cells(columns.iter().filter_map(|&column| cells.get(column).cloned()).collect())
             }
             Self::Text(text) => Self::Text(text.clone()),
+        }
+    }
+
+    fn write(
+        &self,
+        head: &[Head<'_>],
+        widths: &[usize],
+        width: usize,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        match self {
+            Self::Cells(cells) => writeln!(out, "{}", aligned(head, widths, cells).trim_end()),
+            Self::Text(text) => wrapped(text, width, out),
         }
     }
 }
@@ -90,15 +139,15 @@ fn aligned(head: &[Head<'_>], widths: &[usize], cells: &[String]) -> String {
 }
 
 /// At most `width` characters, the cut marked.
-pub(crate) fn fitted(text: &str, width: usize) -> String {
+fn fitted(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// Breaks a text into lines that fit, at blanks, continued lines indented.
-pub(crate) fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
+/// Breaks a text into lines that fit, at blanks, continued lines indented. Only a word longer than a line is cut.
+pub fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let indent = text.len() - text.trim_start().len();
     let mut line = " ".repeat(indent);
     let mut empty = true;
@@ -120,16 +169,31 @@ pub(crate) fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Res
 mod tests {
     use super::*;
 
+    fn shown(head: &[Head<'_>], fixed: usize, cells: &[&str], width: usize) -> String {
+        let lines = [Line::Cells(cells.iter().map(|&cell| cell.to_owned()).collect())];
+        let mut out = Vec::new();
+        table(head, fixed, &lines, width, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn numbers_that_do_not_fit_stand_below() {
         assert_eq!(folds(&[5, 10, 10, 10], 1, 31), [vec![0, 1, 2], vec![0, 3]]);
         assert_eq!(folds(&[5, 10, 10], 1, 29), [vec![0, 1, 2]]);
         // A column that fits nowhere stands alone.
         assert_eq!(folds(&[5, 40, 10], 1, 30), [vec![0, 1], vec![0, 2]]);
-        let cells = |cells: [&str; 3]| Line::Cells(cells.map(str::to_owned).to_vec());
-        let (head, lines) = ([("", false), ("a", true), ("b", true)], [cells(["x", "1234", "5678"])]);
-        let mut out = Vec::new();
-        folded(&head, 1, &lines, 8, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "x  1234\n\nx  5678\n");
+        let head = [("", false), ("a", true), ("b", true)];
+        assert_eq!(shown(&head, 1, &["x", "1234", "5678"], 8), "      a\nx  1234\n\n      b\nx  5678\n");
+    }
+
+    #[test]
+    fn where_no_column_fits_a_line_is_a_paragraph() {
+        let head = [("message", false), ("algorithm", false), ("µs", true), ("share", true)];
+        let cells = ["  IKE_AUTH request", "rsa2048-pkcs1-sha256", "46.12 [45.90, 46.31]", "10.4 %"];
+        let text = shown(&head, 2, &cells, 44);
+        assert_eq!(
+            text,
+            "  IKE_AUTH request, rsa2048-pkcs1-sha256, µs\n    46.12 [45.90, 46.31], share 10.4 %\n"
+        );
     }
 }

@@ -9,11 +9,12 @@
 //! * [`primitives`] is the table of crypto operations.
 //! * [`directory`] writes all files of a run directory from its traces.
 
+mod chart;
 pub mod csv;
 pub mod directory;
 mod groups;
 pub mod html;
-mod layout;
+pub mod layout;
 mod number;
 pub mod packets;
 pub mod primitives;
@@ -21,9 +22,9 @@ pub mod profile;
 mod provenance;
 pub mod study;
 pub mod summary;
-mod svg;
 pub mod terminal;
 mod traffic;
+mod words;
 
 #[cfg(test)]
 mod example;

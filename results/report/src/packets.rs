@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use keytoll_analysis::profile::{Estimate, PacketColumn, Packets, Processing, Stage};
 
-use crate::layout::{Head, Line, folded, table, wrapped};
-use crate::number::{plain, uncertain};
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
+use crate::number::{plain, ranged};
 
-/// No line is longer.
-const WIDTH: usize = 100;
+/// No line is longer, however wide the screen is.
+const WIDTH_MAX: usize = 100;
 
 /// Writes a profile as JSON: indented, with a final newline.
 pub fn write_json(packets: &Packets, mut out: impl Write) -> io::Result<()> {
@@ -17,15 +17,17 @@ pub fn write_json(packets: &Packets, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a profile as it is shown on the screen.
-pub fn write(packets: &Packets, mut out: impl Write) -> io::Result<()> {
-    wrapped(&headline(packets), WIDTH, &mut out)?;
-    totals(packets, &mut out)?;
-    stages(packets, "Inbound", |processing| &processing.inbound, &mut out)?;
-    stages(packets, "Outbound", |processing| &processing.outbound, &mut out)?;
-    packets.columns.first().map_or(Ok(()), |column| bars(column, packets.core_hz, &mut out))?;
+/// Writes a profile as it is shown on a screen of so many columns.
+pub fn write(packets: &Packets, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
+    wrapped(&headline(packets), width, &mut out)?;
+    totals(packets, width, &mut out)?;
+    stages(packets, ("Inbound", |processing| &processing.inbound), width, &mut out)?;
+    stages(packets, ("Outbound", |processing| &processing.outbound), width, &mut out)?;
+    let first = packets.columns.first();
+    first.map_or(Ok(()), |column| bars(column, packets.core_hz, width, &mut out))?;
     writeln!(out)?;
-    packets.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+    packets.notes.iter().try_for_each(|note| wrapped(note, width, &mut out))
 }
 
 /// What was measured, in a sentence.
@@ -39,12 +41,12 @@ pub(crate) fn headline(packets: &Packets) -> String {
 }
 
 fn estimate(estimate: &Estimate) -> String {
-    uncertain(estimate.mean, estimate.ci95_half)
+    ranged(estimate.median())
 }
 
 /// A stage takes nanoseconds.
 fn nanoseconds(us: &Estimate) -> String {
-    uncertain(us.mean * 1e3, us.ci95_half.map(|half| half * 1e3))
+    ranged(us.median().times(1e3))
 }
 
 fn percent(share: f64) -> String {
@@ -59,7 +61,7 @@ pub(crate) fn suite(column: &PacketColumn) -> String {
 }
 
 /// Table 3.
-fn totals(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
+fn totals(packets: &Packets, width: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nFull, skeleton and native, µs")?;
     let head: [Head<'_>; 7] = [
         ("suite", false),
@@ -73,19 +75,19 @@ fn totals(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
     let line = |column: &PacketColumn| {
         let PacketColumn { full, skeleton, crypto_us, crypto_share, .. } = column;
         let times = [&full.total_us, &skeleton.total_us, &packets.native_us, crypto_us].map(estimate);
-        let cycles = plain(full.total_us.mean * 1e-9 * packets.core_hz);
+        let cycles = plain(full.total_us.p50 * 1e-9 * packets.core_hz);
         Line::Cells(
             [suite(column)].into_iter().chain(times).chain([percent(*crypto_share), cycles]).collect(),
         )
     };
-    with_heads(&head, packets.columns.iter().map(line), out)
+    table(&head, 1, &packets.columns.iter().map(line).collect::<Vec<_>>(), width, out)
 }
 
 /// Figure 5: stages of every suite side by side; full, and the skeleton of the first suite.
 fn stages(
     packets: &Packets,
-    way: &str,
-    of: fn(&Processing) -> &[Stage],
+    (way, of): (&str, fn(&Processing) -> &[Stage]),
+    width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some(first) = packets.columns.first() else { return Ok(()) };
@@ -102,25 +104,28 @@ fn stages(
         let skeleton = cell(of(&first.skeleton), &stage.stage);
         Line::Cells(std::iter::once(stage.stage.clone()).chain(full).chain([skeleton]).collect())
     };
-    with_heads(&head, of(&first.full).iter().map(line), out)
+    table(&head, 1, &of(&first.full).iter().map(line).collect::<Vec<_>>(), width, out)
 }
 
-/// Columns of the longest bar.
-const BAR: f64 = 40.0;
+/// Columns of the longest bar, and what stands left of it.
+const BARS: std::ops::RangeInclusive<usize> = 10..=40;
+const BESIDE_BARS: usize = 60;
 
 /// Figure 4, for the first suite: from top to bottom what happens to a request and to its answer.
-fn bars(column: &PacketColumn, core_hz: f64, out: &mut impl Write) -> io::Result<()> {
+fn bars(column: &PacketColumn, core_hz: f64, width: usize, out: &mut impl Write) -> io::Result<()> {
     let PacketColumn { full, .. } = column;
-    writeln!(out, "\n{}: the way of a request and its answer, full", suite(column))?;
-    let stages = || full.inbound.iter().chain(&full.outbound).map(|stage| stage.us.mean);
-    let longest = stages().fold(full.echo_us.mean, f64::max);
+    let room = width.saturating_sub(BESIDE_BARS).clamp(*BARS.start(), *BARS.end()) as f64;
+    writeln!(out)?;
+    wrapped(&format!("{}: the way of a request and its answer, full", suite(column)), width, out)?;
+    let stages = || full.inbound.iter().chain(&full.outbound).map(|stage| stage.us.p50);
+    let longest = stages().fold(full.echo_us.p50, f64::max);
     let bar = |name: &str, us: &Estimate, share: Option<f64>| {
         let cells = [
             format!("  {name}"),
             nanoseconds(us),
-            plain(us.mean * 1e-6 * core_hz),
+            plain(us.p50 * 1e-6 * core_hz),
             share.map_or_else(String::new, percent),
-            "█".repeat((us.mean / longest * BAR).round() as usize),
+            "█".repeat((us.p50 / longest * room).round() as usize),
         ];
         Line::Cells(cells.to_vec())
     };
@@ -134,36 +139,27 @@ fn bars(column: &PacketColumn, core_hz: f64, out: &mut impl Write) -> io::Result
         .chain([whole("outbound", &full.outbound_us)])
         .chain(ways(&full.outbound));
     let head: [Head<'_>; 5] =
-        [("", false), ("ns", true), ("cycles", true), ("share of its way", true), ("", false)];
-    let lines: Vec<Line> = std::iter::once(heads(&head)).chain(lines).collect();
-    table(&head, &lines, WIDTH, out)
-}
-
-fn with_heads(head: &[Head<'_>], lines: impl Iterator<Item = Line>, out: &mut impl Write) -> io::Result<()> {
-    let lines: Vec<Line> = std::iter::once(heads(head)).chain(lines).collect();
-    folded(head, 1, &lines, WIDTH, out)
-}
-
-fn heads(head: &[Head<'_>]) -> Line {
-    Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect())
+        [("", false), ("ns", true), ("cycles", true), ("of its way", true), ("", false)];
+    table(&head, 1, &lines.collect::<Vec<_>>(), width, out)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    fn mean(mean: f64) -> Estimate {
-        Estimate { mean, ci95_half: Some(mean / 50.0), n: 1000 }
+    fn median(p50: f64) -> Estimate {
+        let (low, high) = (Some(p50 * 0.98), Some(p50 * 1.02));
+        Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 9.0, ci95_half: None, n: 1000 }
     }
 
     fn processing(crypto: f64) -> Processing {
         let stage =
-            |stage: &str, us, share| Stage { stage: stage.into(), us: mean(us), cycles: us * 3e3, share };
+            |stage: &str, us, share| Stage { stage: stage.into(), us: median(us), cycles: us * 3e3, share };
         Processing {
-            total_us: mean(2.0 * crypto + 1.2),
-            inbound_us: mean(crypto + 0.2),
-            echo_us: mean(0.8),
-            outbound_us: mean(crypto + 0.2),
+            total_us: median(2.0 * crypto + 1.2),
+            inbound_us: median(crypto + 0.2),
+            echo_us: median(0.8),
+            outbound_us: median(crypto + 0.2),
             inbound: vec![stage("SA lookup", 0.04, 0.1), stage("decrypt", crypto, 0.9)],
             outbound: vec![stage("policy lookup", 0.02, 0.05), stage("encrypt", crypto, 0.95)],
         }
@@ -175,14 +171,15 @@ pub(crate) mod tests {
             mark: mark.into(),
             full: processing(crypto),
             skeleton: processing(0.01),
-            crypto_us: mean(2.0 * crypto - 0.02),
+            crypto_us: median(2.0 * crypto - 0.02),
             crypto_share: 0.93,
         };
         Packets {
             format: 1,
+            provenance: None,
             packet_bytes: 736,
             core_hz: 3e9,
-            native_us: mean(0.8),
+            native_us: median(0.8),
             columns: vec![column("3des-md5", "broken", 21.0), column("aes128gcm16", "", 0.31)],
             notes: vec!["A note on how it was measured.".into()],
         }
@@ -191,8 +188,18 @@ pub(crate) mod tests {
     #[test]
     fn the_screen_of_an_example() {
         let mut out = Vec::new();
-        write(&packets(), &mut out).unwrap();
+        write(&packets(), WIDTH_MAX, &mut out).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn a_narrow_screen_is_kept() {
+        for width in [80, 60, WIDTH_MIN] {
+            let mut out = Vec::new();
+            write(&packets(), width, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.chars().count() <= width) && !text.contains('…'), "{text}");
+        }
     }
 
     #[test]

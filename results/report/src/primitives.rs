@@ -1,22 +1,23 @@
-//! What primitives cost, on the screen: a table for each family, 120 columns, readable without colour.
+//! What primitives cost, on the screen: a table for each family, at most 120 columns, readable without colour.
 
 use std::io::{self, Write};
 
 use keytoll_analysis::primitives::{PrimitiveCost, Primitives};
 
-use crate::layout::{Head, Line, table, wrapped};
-use crate::number::{known, plain, uncertain};
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
+use crate::number::{known, plain, ranged};
 
-/// No line is longer.
-const WIDTH: usize = 120;
+/// No line is longer, however wide the screen is.
+const WIDTH_MAX: usize = 120;
 
-const HEAD: [Head<'_>; 12] = [
+const HEAD: [Head<'_>; 13] = [
     ("", false),
     ("", false),
     ("bytes", true),
     ("n", true),
     ("batch", true),
-    ("mean µs", true),
+    ("median µs", true),
+    ("mean", true),
     ("min", true),
     ("max", true),
     ("stddev", true),
@@ -25,47 +26,46 @@ const HEAD: [Head<'_>; 12] = [
     ("MB/s", true),
 ];
 
-/// Writes the tables.
-pub fn write(measured: &Primitives, mut out: impl Write) -> io::Result<()> {
+/// Writes the tables for a screen of so many columns.
+pub fn write(measured: &Primitives, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let Primitives { library, machine, primitives, .. } = measured;
     let ghz = machine.core_hz / 1e9;
-    wrapped(&format!("{library} on {} at {ghz:.2} GHz", machine.cpu), WIDTH, &mut out)?;
+    wrapped(&format!("{library} on {} at {ghz:.2} GHz", machine.cpu), width, &mut out)?;
     let mut rest = &primitives[..];
     while let Some(first) = rest.first() {
         let len = rest.iter().take_while(|cost| cost.family == first.family).count();
-        family(&first.family, &rest[..len], &mut out)?;
+        family(&first.family, &rest[..len], width, &mut out)?;
         rest = &rest[len..];
     }
     writeln!(out)?;
-    NOTES.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+    NOTES.iter().try_for_each(|note| wrapped(note, width, &mut out))
 }
 
 const NOTES: [&str; 3] = [
-    "CPU time of one thread, after a warm-up; ± is half the 95 % interval of the mean (Student t, n measurements). No measurement \
+    "CPU time of one thread, after a warm-up: median of n measurements with its distribution-free 95 % interval; cycles and rates are of the median. No measurement \
      was left out, interrupted ones included: the maximum shows them.",
     "Operations too short for the clock are measured in batches; there minimum, maximum and deviation are of the means of batches.",
     "Keys are set up anew for every message, as IKE does, but for traffic, where they were before, as in ESP; cycles are CPU time at the frequency that the core was seen running at. \
      What is marked weak or broken is measured, never offered.",
 ];
 
-fn family(name: &str, costs: &[PrimitiveCost], out: &mut impl Write) -> io::Result<()> {
-    let head = Line::Cells(HEAD.iter().map(|(name, _)| (*name).to_owned()).collect());
-    let lines: Vec<Line> =
-        std::iter::once(head).chain(costs.iter().map(|cost| Line::Cells(cells(cost)))).collect();
+fn family(name: &str, costs: &[PrimitiveCost], width: usize, out: &mut impl Write) -> io::Result<()> {
+    let lines: Vec<Line> = costs.iter().map(|cost| Line::Cells(cells(cost))).collect();
     writeln!(out, "\n{name}")?;
-    table(&HEAD, &lines, WIDTH, out)
+    table(&HEAD, 3, &lines, width, out)
 }
 
 fn cells(cost: &PrimitiveCost) -> Vec<String> {
     let microseconds = |ns: f64| plain(ns / 1000.0);
-    let mean = uncertain(cost.mean_ns / 1000.0, cost.ci95_half_ns.map(|half| half / 1000.0));
     vec![
         format!("  {}", cost.operation),
         algorithm(cost),
         cost.bytes.map_or_else(String::new, |bytes| bytes.to_string()),
         cost.n.to_string(),
         if cost.batch > 1 { cost.batch.to_string() } else { String::new() },
-        mean,
+        ranged(cost.median().times(1e-3)),
+        microseconds(cost.mean_ns),
         microseconds(cost.min_ns),
         microseconds(cost.max_ns),
         known(cost.stddev_ns.map(|ns| ns / 1000.0)),
@@ -101,6 +101,9 @@ mod tests {
             standing: String::new(),
             n: 300,
             batch: 1,
+            p50_ns: mean_ns * 0.95,
+            p50_ci95_low_ns: Some(mean_ns * 0.94),
+            p50_ci95_high_ns: Some(mean_ns * 0.97),
             mean_ns,
             ci95_half_ns: Some(mean_ns / 100.0),
             min_ns: mean_ns * 0.9,
@@ -129,6 +132,7 @@ mod tests {
         };
         let measured = Primitives {
             format: FORMAT,
+            provenance: None,
             keytoll_version: "0.1.0".into(),
             measured_unix_s: 1_800_000_000,
             machine: Machine {
@@ -142,10 +146,15 @@ mod tests {
             library: "AWS-LC 1.57.0".into(),
             primitives: vec![short, cost("groups", "agree", "x25519", 16_100.0), hash],
         };
-        let mut out = Vec::new();
-        write(&measured, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        insta::assert_snapshot!(text);
+        let shown = |width| {
+            let mut out = Vec::new();
+            write(&measured, width, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        for width in [WIDTH_MAX, 80, 60, WIDTH_MIN] {
+            let text = shown(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width) && !text.contains('…'), "{text}");
+        }
+        insta::assert_snapshot!(shown(WIDTH_MAX));
     }
 }

@@ -1,15 +1,18 @@
 //! A profile on the screen and as JSON: the operations of a node message by message, its totals, and what is left of it
-//! without cryptography. 100 columns, readable without colour, every number with its unit and its doubt.
+//! without cryptography. At most 100 columns, readable without colour, every number with its unit and its doubt.
 
 use std::io::{self, Write};
 
-use keytoll_analysis::profile::{Cell, Column, Estimate, NodeTotal, Profile, Sides, Skeleton};
+use keytoll_analysis::profile::{
+    Cell, Column, Estimate, Line as Operation, NodeTotal, Profile, Sides, Skeleton,
+};
 
-use crate::layout::{Head, Line, folded, wrapped};
-use crate::number::{plain, uncertain};
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
+use crate::number::{plain, ranged};
+use crate::words;
 
-/// No line is longer.
-const WIDTH: usize = 100;
+/// No line is longer, however wide the screen is.
+pub const WIDTH_MAX: usize = 100;
 
 /// Writes a profile as JSON: indented, with a final newline.
 pub fn write_json(profile: &Profile, mut out: impl Write) -> io::Result<()> {
@@ -17,17 +20,19 @@ pub fn write_json(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a profile as it is shown on the screen.
-pub fn write(profile: &Profile, mut out: impl Write) -> io::Result<()> {
-    wrapped(&headline(profile), WIDTH, &mut out)?;
+/// Writes a profile as it is shown on a screen of so many columns.
+pub fn write(profile: &Profile, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
+    wrapped(&headline(profile), width, &mut out)?;
+    words::of_profile(profile).map_or(Ok(()), |words| wrapped(&words, width, &mut out))?;
     match &profile.columns[..] {
-        [column] => alone(profile, column, &mut out)?,
-        _ => side_by_side(profile, &mut out)?,
+        [column] => alone(profile, column, width, &mut out)?,
+        _ => side_by_side(profile, width, &mut out)?,
     }
-    others(profile, &mut out)?;
-    skeletons(profile, &mut out)?;
+    others(profile, width, &mut out)?;
+    skeletons(profile, width, &mut out)?;
     writeln!(out)?;
-    profile.notes.iter().try_for_each(|note| wrapped(note, WIDTH, &mut out))
+    profile.notes.iter().try_for_each(|note| wrapped(note, width, &mut out))
 }
 
 pub(crate) fn headline(profile: &Profile) -> String {
@@ -63,25 +68,25 @@ struct Unit {
 impl Unit {
     fn of(profile: &Profile) -> Self {
         let nodes = profile.columns.iter().flat_map(|column| &column.nodes);
-        match nodes.map(|node| node.total_ms.mean).fold(0.0, f64::max) {
+        match nodes.map(|node| node.total_ms.p50).fold(0.0, f64::max) {
             longest if longest >= MANY_MS => Self { name: "ms", per_ms: 1.0 },
             _ => Self { name: "µs", per_ms: 1e3 },
         }
     }
 
     fn estimate(&self, ms: &Estimate) -> String {
-        uncertain(ms.mean * self.per_ms, ms.ci95_half.map(|half| half * self.per_ms))
+        ranged(ms.median().times(self.per_ms))
     }
 }
 
 const MANY_MS: f64 = 100.0;
 
 /// One suite: everything in one table.
-fn alone(profile: &Profile, column: &Column, out: &mut impl Write) -> io::Result<()> {
+fn alone(profile: &Profile, column: &Column, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
-    writeln!(out, "\n{}", suite(column))?;
-    let head: [Head<'_>; 7] = [
-        ("message", false),
+    writeln!(out)?;
+    wrapped(&suite(column), width, out)?;
+    let head: [Head<'_>; 6] = [
         ("operation", false),
         ("algorithm", false),
         ("times", true),
@@ -91,19 +96,36 @@ fn alone(profile: &Profile, column: &Column, out: &mut impl Write) -> io::Result
     ];
     let cells = profile.lines.iter().filter_map(|line| Some((line, line.cells.first()?.as_ref()?)));
     let operations = cells.map(|(line, cell)| {
-        let words = [line.message.clone(), line.operation.clone(), cell.algorithm.clone()];
+        let words = [format!("  {}", operation(line)), cell.algorithm.clone()];
         let numbers =
             [plain(cell.count), unit.estimate(&cell.ms), kilocycles(cell.cycles), percent(cell.share)];
-        Line::Cells(words.into_iter().chain(numbers).collect())
+        (line.message.as_str(), Line::Cells(words.into_iter().chain(numbers).collect()))
     });
     let of_node = |node: &NodeTotal, (label, ms): (&str, &Estimate)| {
-        let part = ms.mean / node.total_ms.mean;
+        let part = ms.p50 / node.total_ms.p50;
         let numbers = [unit.estimate(ms), kilocycles(node.total_cycles * part), percent(part)];
-        Line::Cells([label, "", "", ""].map(str::to_owned).into_iter().chain(numbers).collect())
+        Line::Cells([label, "", ""].map(str::to_owned).into_iter().chain(numbers).collect())
     };
     let totals = column.node(&profile.node).into_iter();
     let totals = totals.flat_map(|node| TOTALS.map(|(label, of)| of_node(node, (label, of(node)))));
-    with_heads(&head, operations.chain(totals).collect(), out)
+    table(&head, 1, &under_messages(operations).chain(totals).collect::<Vec<_>>(), width, out)
+}
+
+/// What is done, and what for.
+pub(crate) fn operation(line: &Operation) -> String {
+    match line.purpose.as_str() {
+        "" => line.operation.clone(),
+        purpose => format!("{}: {purpose}", line.operation),
+    }
+}
+
+/// Lines, each message above those that belong to it.
+fn under_messages<'a>(lines: impl Iterator<Item = (&'a str, Line)>) -> impl Iterator<Item = Line> {
+    let mut above = "";
+    lines.flat_map(move |(message, line)| {
+        let is_next = message != std::mem::replace(&mut above, message);
+        is_next.then(|| Line::Text(message.to_owned())).into_iter().chain([line])
+    })
 }
 
 /// One of the last lines of a table: what it is, and of what.
@@ -117,21 +139,22 @@ pub(crate) const TOTALS: [TotalsLine; 3] = [
 ];
 
 /// Several suites: times side by side as in paper 004's Table 1, then cycles and shares.
-fn side_by_side(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+fn side_by_side(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     writeln!(out)?;
     for (place, column) in profile.columns.iter().enumerate() {
-        writeln!(out, "{}  {}", sign(place), suite(column))?;
+        wrapped(&format!("{}  {}", sign(place), suite(column)), width, out)?;
     }
     writeln!(out, "\nTime, {}", unit.name)?;
-    suites_table(profile, |cell| unit.estimate(&cell.ms), |_, ms| unit.estimate(ms), out)?;
-    writeln!(out, "\nThousands of cycles, and the share of the node's time")?;
+    suites_table(profile, |cell| unit.estimate(&cell.ms), |_, ms| unit.estimate(ms), width, out)?;
+    writeln!(out)?;
+    wrapped("Thousands of cycles, and the share of the node's time", width, out)?;
     let share = |cycles: f64, share: f64| format!("{} {:>7}", kilocycles(cycles), percent(share));
     let of_node = |node: &NodeTotal, ms: &Estimate| {
-        let part = ms.mean / node.total_ms.mean;
+        let part = ms.p50 / node.total_ms.p50;
         share(node.total_cycles * part, part)
     };
-    suites_table(profile, |cell| share(cell.cycles, cell.share), of_node, out)
+    suites_table(profile, |cell| share(cell.cycles, cell.share), of_node, width, out)
 }
 
 /// What a suite is called at the head of a column.
@@ -143,65 +166,51 @@ fn suites_table(
     profile: &Profile,
     shown: impl Fn(&Cell) -> String,
     total: impl Fn(&NodeTotal, &Estimate) -> String,
+    width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let names: Vec<String> = (0..profile.columns.len()).map(sign).collect();
-    let fixed: [Head<'_>; 3] = [("message", false), ("operation", false), ("times", true)];
+    let fixed: [Head<'_>; 2] = [("operation", false), ("times", true)];
     let head: Vec<Head<'_>> =
         fixed.into_iter().chain(names.iter().map(|name| (name.as_str(), true))).collect();
     let none = || "–".to_owned();
     let operations = profile.lines.iter().map(|line| {
         let count = line.cells.iter().flatten().map(|cell| cell.count).fold(0.0, f64::max);
-        let words = [line.message.clone(), line.operation.clone(), plain(count)];
+        let words = [format!("  {}", operation(line)), plain(count)];
         let cells = line.cells.iter().map(|cell| cell.as_ref().map_or_else(none, &shown));
-        Line::Cells(words.into_iter().chain(cells).collect())
+        (line.message.as_str(), Line::Cells(words.into_iter().chain(cells).collect()))
     });
     let nodes: Vec<Option<&NodeTotal>> =
         profile.columns.iter().map(|column| column.node(&profile.node)).collect();
     let totals = TOTALS.into_iter().map(|(label, of)| {
-        let words = [label, "", ""].map(str::to_owned);
+        let words = [label, ""].map(str::to_owned);
         let cell = |node: &&NodeTotal| total(node, of(node));
         let cells = nodes.iter().map(|node| node.as_ref().map_or_else(none, cell));
         Line::Cells(words.into_iter().chain(cells).collect())
     });
-    beside(&head, fixed.len(), operations.chain(totals).collect(), out)
-}
-
-fn with_heads(head: &[Head<'_>], lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
-    beside(head, 1, lines, out)
-}
-
-/// A table under its heads; what does not fit beside the first columns stands below.
-fn beside(head: &[Head<'_>], fixed: usize, mut lines: Vec<Line>, out: &mut impl Write) -> io::Result<()> {
-    if head.iter().any(|(name, _)| !name.is_empty()) {
-        lines.insert(0, Line::Cells(head.iter().map(|(name, _)| (*name).to_owned()).collect()));
-    }
-    folded(head, fixed, &lines, WIDTH, out)
+    table(&head, fixed.len(), &under_messages(operations).chain(totals).collect::<Vec<_>>(), width, out)
 }
 
 /// Every node's totals: who else has work, and how much of it is cryptography.
-fn others(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+fn others(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     writeln!(out, "\nEvery node, {}", unit.name)?;
-    let head: [Head<'_>; 6] = [
-        ("suite", false),
-        ("node", false),
-        ("total", true),
-        ("operations", true),
-        ("rest", true),
-        ("crypto share", true),
-    ];
-    let line = |column: &Column, node: &NodeTotal| {
+    let head: [Head<'_>; 5] =
+        [("node", false), ("total", true), ("operations", true), ("rest", true), ("crypto share", true)];
+    let line = |node: &NodeTotal| {
         let numbers = [&node.total_ms, &node.crypto_ms, &node.rest_ms].map(|ms| unit.estimate(ms));
-        let words = [suite(column), node.node.clone()];
-        Line::Cells(words.into_iter().chain(numbers).chain([percent(node.crypto_share)]).collect())
+        let name = std::iter::once(format!("  {}", node.node));
+        Line::Cells(name.chain(numbers).chain([percent(node.crypto_share)]).collect())
     };
-    let pairs = profile.columns.iter().flat_map(|column| column.nodes.iter().map(move |node| (column, node)));
-    with_heads(&head, pairs.map(|(column, node)| line(column, node)).collect(), out)
+    let of_column = |column: &Column| {
+        let nodes: Vec<Line> = column.nodes.iter().map(line).collect();
+        std::iter::once(Line::Text(suite(column))).chain(nodes)
+    };
+    table(&head, 1, &profile.columns.iter().flat_map(of_column).collect::<Vec<_>>(), width, out)
 }
 
 /// Paper 004's Table 2, with what it lets conclude.
-fn skeletons(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+fn skeletons(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     let measured: Vec<(usize, &Skeleton)> = (0..)
         .zip(&profile.columns)
@@ -217,16 +226,17 @@ fn skeletons(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         std::iter::once(("", false)).chain(names.into_iter().map(|name| (name, true))).collect();
     let sides = [(profile.node.as_str(), node as fn(&Skeleton) -> &Sides), ("all nodes together", all)];
     for (whose, side) in sides {
-        writeln!(out, "\nFull and skeleton at {whose}, {}", unit.name)?;
+        writeln!(out)?;
+        wrapped(&format!("Full and skeleton at {whose}, {}", unit.name), width, out)?;
         let line = |(label, cell): &(&str, fn(&Unit, &Sides) -> String)| {
             let cells = measured.iter().map(|(_, skeleton)| cell(&unit, side(skeleton)));
             Line::Cells(std::iter::once((*label).to_owned()).chain(cells).collect())
         };
-        with_heads(&head, SIDES.iter().map(line).collect(), out)?;
+        table(&head, 1, &SIDES.iter().map(line).collect::<Vec<_>>(), width, out)?;
     }
-    measured
-        .iter()
-        .try_for_each(|(place, skeleton)| differences(&suite(&profile.columns[*place]), skeleton, &unit, out))
+    measured.iter().try_for_each(|(place, skeleton)| {
+        differences(&suite(&profile.columns[*place]), skeleton, &unit, width, out)
+    })
 }
 
 const fn node(skeleton: &Skeleton) -> &Sides {
@@ -253,7 +263,13 @@ const SIDES: [SidesLine; 8] = [
 ];
 
 /// Where the two ways differ.
-fn differences(suite: &str, skeleton: &Skeleton, unit: &Unit, out: &mut impl Write) -> io::Result<()> {
+fn differences(
+    suite: &str,
+    skeleton: &Skeleton,
+    unit: &Unit,
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if skeleton.node.agrees {
         return Ok(());
     }
@@ -262,7 +278,7 @@ fn differences(suite: &str, skeleton: &Skeleton, unit: &Unit, out: &mut impl Wri
         unit.name
     );
     writeln!(out)?;
-    wrapped(&title, WIDTH, out)?;
+    wrapped(&title, width, out)?;
     let head: [Head<'_>; 4] =
         [("step", false), ("by subtraction", true), ("by addition", true), ("unexplained", true)];
     let lines = skeleton.contributions.iter().map(|step| {
@@ -270,25 +286,26 @@ fn differences(suite: &str, skeleton: &Skeleton, unit: &Unit, out: &mut impl Wri
         let numbers = numbers.map(|ms| plain(ms * unit.per_ms));
         Line::Cells(std::iter::once(step.step.clone()).chain(numbers).collect())
     });
-    with_heads(&head, lines.collect(), out)
+    table(&head, 1, &lines.collect::<Vec<_>>(), width, out)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use keytoll_analysis::profile::{Contribution, Line as Operation};
+    use keytoll_analysis::profile::Contribution;
 
     use super::*;
 
-    fn mean(mean: f64, half: f64) -> Estimate {
-        Estimate { mean, ci95_half: Some(half), n: 25 }
+    fn median(p50: f64, half: f64) -> Estimate {
+        let (low, high) = (Some(p50 - half), Some(p50 + half * 1.5));
+        Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 9.0, ci95_half: None, n: 25 }
     }
 
     fn column(suite: &str, mark: &str, ms: f64) -> Column {
         let node = |name: &str, ms: f64| NodeTotal {
             node: name.into(),
-            total_ms: mean(ms, 0.0123),
-            crypto_ms: mean(ms * 0.6, 0.0045),
-            rest_ms: mean(ms * 0.4, 0.0091),
+            total_ms: median(ms, 0.0123),
+            crypto_ms: median(ms * 0.6, 0.0045),
+            rest_ms: median(ms * 0.4, 0.0091),
             crypto_share: 0.6,
             total_cycles: ms * 3e6,
         };
@@ -298,13 +315,13 @@ pub(crate) mod tests {
 
     fn skeleton(agrees: bool) -> Skeleton {
         let sides = Sides {
-            full_ms: mean(1.5, 0.02),
-            skeleton_ms: mean(0.04, 0.003),
-            by_subtraction_ms: mean(1.46, 0.02),
-            by_addition_ms: mean(1.2, 0.01),
+            full_ms: median(1.5, 0.02),
+            skeleton_ms: median(0.04, 0.003),
+            by_subtraction_ms: median(1.46, 0.02),
+            by_addition_ms: median(1.2, 0.01),
             difference: 1.2 / 1.46 - 1.0,
             agrees,
-            skeleton_crypto_ms: mean(0.0003, 0.00001),
+            skeleton_crypto_ms: median(0.0003, 0.00001),
             skeleton_crypto_share: 0.0075,
         };
         let step = |step: &str, by_subtraction_ms, by_addition_ms| Contribution {
@@ -321,27 +338,30 @@ pub(crate) mod tests {
         let cell = |algorithm: &str, ms: f64| Cell {
             algorithm: algorithm.into(),
             count: 1.0,
-            ms: mean(ms, ms / 100.0),
+            ms: median(ms, ms / 100.0),
             cycles: ms * 3e6,
             share: ms / 1.5,
         };
-        let line = |message: &str, operation: &str, cells: Vec<Option<Cell>>| Operation {
+        let line = |message: &str, operation: &str, purpose: &str, cells: Vec<Option<Cell>>| Operation {
             message: message.into(),
             operation: operation.into(),
+            purpose: purpose.into(),
             phase: "auth".into(),
             cells: cells.into_iter().take(columns.len()).collect(),
         };
         let both = |algorithm: &str, ms| vec![Some(cell(algorithm, ms)), Some(cell(algorithm, ms * 2.0))];
         Profile {
             format: 1,
+            provenance: None,
             method: "ikev2-rsa2048".into(),
             node: "gw".into(),
             network: "loopback network, raw".into(),
             lines: vec![
-                line("IKE_SA_INIT response", "D-H generation", both("x25519", 0.0083)),
-                line("IKE_AUTH request", "signature check", both("rsa2048-pkcs1-sha256", 0.0482)),
-                line("IKE_AUTH response", "signature", both("rsa2048-pkcs1-sha256", 0.659)),
-                line("IKE_AUTH response", "integrity value", vec![None, Some(cell("sha1", 0.0004))]),
+                line("IKE_SA_INIT response", "D-H generation", "", both("x25519", 0.0083)),
+                line("IKE_AUTH request", "signature check", "CERT", both("rsa2048-pkcs1-sha256", 0.0241)),
+                line("IKE_AUTH request", "signature check", "AUTH", both("rsa2048-pkcs1-sha256", 0.0241)),
+                line("IKE_AUTH response", "signature", "AUTH", both("rsa2048-pkcs1-sha256", 0.659)),
+                line("IKE_AUTH response", "integrity value", "", vec![None, Some(cell("sha1", 0.0004))]),
             ],
             columns,
             notes: vec!["A note on how it was measured.".into()],
@@ -362,8 +382,26 @@ pub(crate) mod tests {
 
     fn shown(profile: &Profile) -> String {
         let mut out = Vec::new();
-        write(profile, &mut out).unwrap();
+        write(profile, WIDTH_MAX, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_narrow_screen_is_kept() {
+        let columns = || {
+            vec![column("aes128gcm16-prfsha256-x25519", "", 1.1), column("3des-md5-modp1024", "broken", 2.2)]
+        };
+        for profile in [with_skeleton(), profile(columns())] {
+            for width in [80, 60, WIDTH_MIN] {
+                let mut out = Vec::new();
+                write(&profile, width, &mut out).unwrap();
+                let text = String::from_utf8(out).unwrap();
+                assert!(
+                    text.lines().all(|line| line.chars().count() <= width) && !text.contains('…'),
+                    "{text}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -383,7 +421,7 @@ pub(crate) mod tests {
     #[test]
     fn many_milliseconds_are_shown_as_such() {
         let shown = shown(&profile(vec![column("aes128-sha1-modp4096", "weak", 250.0)]));
-        assert!(shown.contains("Every node, ms") && shown.contains("250.000 ± 0.012"), "{shown}");
+        assert!(shown.contains("Every node, ms") && shown.contains("250.000 [249.988, 250.018]"), "{shown}");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! A study on the screen and as `study.json`: the paper's figures as tables, its claims with their verdicts, the notes.
-//! 80 columns, readable without colour; every published number says what it rests on.
+//! At most 80 columns, readable without colour; every published number says what it rests on.
 
 use std::io::{self, Write};
 
 use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table};
+use keytoll_analysis::summary::Median;
 
-use crate::layout::{Head, Line, folded, wrapped};
-use crate::number::{plain, uncertain};
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
+use crate::number::{plain, ranged};
 
-/// No line is longer.
-const WIDTH: usize = 80;
+/// No line is longer, however wide the screen is.
+const WIDTH_MAX: usize = 80;
 
 /// Writes `study.json`: indented, with a final newline.
 pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
@@ -17,32 +18,46 @@ pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a study as it is shown on the screen.
-pub fn write(account: &Account, mut out: impl Write) -> io::Result<()> {
-    wrapped(&headline(account), WIDTH, &mut out)?;
-    wrapped(&account.source, WIDTH, &mut out)?;
+/// Writes a study as it is shown on a screen of so many columns.
+pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
+    wrapped(&headline(account), width, &mut out)?;
+    wrapped(&account.source, width, &mut out)?;
     if !account.complete {
         writeln!(out, "The run is not complete: this is what was measured of it.")?;
     }
-    body(&account.tables, &account.findings, &account.notes, &mut out)
+    body(&account.tables, &account.findings, &account.notes, width, &mut out)
 }
 
 /// Writes a paper's table that needed no run.
-pub fn write_sheet(sheet: &Sheet, mut out: impl Write) -> io::Result<()> {
-    wrapped(&sheet.title, WIDTH, &mut out)?;
-    wrapped(&sheet.source, WIDTH, &mut out)?;
-    body(&sheet.tables, &sheet.findings, &sheet.notes, &mut out)
+pub fn write_sheet(sheet: &Sheet, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
+    wrapped(&sheet.title, width, &mut out)?;
+    wrapped(&sheet.source, width, &mut out)?;
+    body(&sheet.tables, &sheet.findings, &sheet.notes, width, &mut out)
 }
 
-fn body(tables: &[Table], findings: &[Finding], notes: &[String], out: &mut impl Write) -> io::Result<()> {
-    tables.iter().try_for_each(|table| figures(table, out))?;
+fn body(
+    tables: &[Table],
+    findings: &[Finding],
+    notes: &[String],
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    wrapped(LEGEND, width, out)?;
+    tables.iter().try_for_each(|table| figures(table, width, out))?;
     if !findings.is_empty() {
         writeln!(out, "\nWhat the paper found, and whether it holds here")?;
     }
-    findings.iter().try_for_each(|finding| judged(finding, out))?;
+    findings.iter().try_for_each(|finding| judged(finding, width, out))?;
     writeln!(out)?;
-    notes.iter().try_for_each(|note| wrapped(note, WIDTH, out))
+    notes.iter().try_for_each(|note| wrapped(note, width, out))
 }
+
+/// How to read the numbers.
+pub(crate) const LEGEND: &str = "In brackets the 95 % interval of what this run measured: of medians without an assumption on how they are \
+     distributed. What the paper says is marked: printed by it, derived (follows from what it printed), or reconstructed \
+     (follows with assumptions that it does not print).";
 
 /// What was measured, and how often.
 pub(crate) fn headline(account: &Account) -> String {
@@ -50,16 +65,14 @@ pub(crate) fn headline(account: &Account) -> String {
     format!("{title}: {authentications} authentications, seed {seed}")
 }
 
-fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+fn figures(shown: &Table, width: usize, out: &mut impl Write) -> io::Result<()> {
     let columns = shown.columns.iter().map(|column| (column.as_str(), true));
     let head: Vec<Head<'_>> = std::iter::once(("", false)).chain(columns).collect();
-    let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
     let lines = cells(shown)
         .map(|(label, cells)| Line::Cells(std::iter::once(format!("  {label}")).chain(cells).collect()));
-    let lines: Vec<Line> = std::iter::once(Line::Cells(heads)).chain(lines).collect();
     writeln!(out)?;
-    wrapped(&title(shown), WIDTH, out)?;
-    folded(&head, 1, &lines, WIDTH, out)
+    wrapped(&title(shown), width, out)?;
+    table(&head, 1, &lines.collect::<Vec<_>>(), width, out)
 }
 
 /// The title with the unit.
@@ -81,7 +94,7 @@ pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> 
 /// A number of this run with its doubt, a published one with what it rests on.
 pub(crate) fn figure(figure: &Figure) -> String {
     if !figure.basis.is_published() {
-        return uncertain(figure.value, figure.half_width());
+        return ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) });
     }
     let bound = match figure.bound {
         None => "",
@@ -92,18 +105,19 @@ pub(crate) fn figure(figure: &Figure) -> String {
     format!("{bound}{} {}", plain(figure.value), figure.basis.name())
 }
 
-fn judged(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+fn judged(finding: &Finding, width: usize, out: &mut impl Write) -> io::Result<()> {
     let Finding { claim, source, taken_as, verdict, .. } = finding;
-    wrapped(&format!("{}: {claim}", verdict.words()), WIDTH, out)?;
-    wrapped(&format!("  Paper {source}. Taken as: {taken_as}."), WIDTH, out)?;
+    wrapped(&format!("{}: {claim}", verdict.words()), width, out)?;
+    wrapped(&format!("  Paper {source}. Taken as: {taken_as}."), width, out)?;
     let evidence = evidence(finding);
-    if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), WIDTH, out) }
+    if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), width, out) }
 }
 
 /// What decided, in one line.
 pub(crate) fn evidence(finding: &Finding) -> String {
-    let one = |Evidence { what, value, unit }: &Evidence| {
-        format!("{what} {} {unit}", plain(*value)).trim_end().to_owned()
+    let one = |Evidence { what, value, low, high, unit }: &Evidence| {
+        let number = ranged(Median { value: *value, interval: low.zip(*high) });
+        format!("{what} {number} {unit}").trim_end().to_owned()
     };
     finding.evidence.iter().map(one).collect::<Vec<_>>().join("; ")
 }
@@ -139,8 +153,13 @@ pub(crate) mod tests {
             verdict,
             evidence,
         };
-        let evidence =
-            |what: &str, value, unit: &str| Evidence { what: what.into(), value, unit: unit.into() };
+        let evidence = |what: &str, value, unit: &str| Evidence {
+            what: what.into(),
+            value,
+            low: None,
+            high: None,
+            unit: unit.into(),
+        };
         Account {
             format: FORMAT,
             study: "example".into(),
@@ -175,7 +194,7 @@ pub(crate) mod tests {
 
     fn shown(account: &Account) -> String {
         let mut out = Vec::new();
-        write(account, &mut out).unwrap();
+        write(account, WIDTH_MAX, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -200,7 +219,7 @@ pub(crate) mod tests {
             account.tables[0].lines[0].cells[0].as_mut().unwrap().value = value;
             (account.title, account.findings[0].claim) = (word.clone(), word);
             for line in shown(&account).lines() {
-                prop_assert!(line.chars().count() <= WIDTH, "{}", line);
+                prop_assert!(line.chars().count() <= WIDTH_MAX, "{}", line);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The table on the screen: 100 columns, readable without colour, every number with its unit and its doubt.
+//! The table on the screen: at most 100 columns, readable without colour, every number with its unit and its doubt.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use keytoll_analysis::beside::Beside;
 use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Memory, Summary, SummaryRow};
 
 use crate::groups::{Group, groups, label, seed, shared, short_label};
-use crate::layout::{Head, Line, fitted, table, wrapped};
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{known, plain, ranged};
-use crate::{provenance, traffic};
+use crate::{provenance, traffic, words};
 
 /// No line is longer, however wide the screen is.
 pub const WIDTH_MAX: usize = 100;
 
-/// Tables need as much.
-const WIDTH_MIN: usize = 80;
+/// Labels have as much room beside the numbers, or the numbers are folded.
+const LABEL_MIN: usize = 20;
 
-/// Writes the tables of a run for a screen of so many columns; they need 80.
+/// Writes the tables of a run for a screen of so many columns.
 pub fn write(summary: &Summary, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let (groups, shared) = (groups(summary), shared(summary).collect::<Vec<_>>());
@@ -39,11 +39,11 @@ pub fn write(summary: &Summary, width: usize, mut out: impl Write) -> io::Result
 fn headline(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = summary.rows.iter().map(|row| row.n).sum();
     let title = format!("{}: {n} authentications, {}", summary.title, seed(summary));
-    writeln!(out, "{}", fitted(&title, width))?;
+    wrapped(&title, width, out)?;
     if !summary.complete {
-        writeln!(out, "The run is not complete: this is what was measured of it.")?;
+        wrapped("The run is not complete: this is what was measured of it.", width, out)?;
     }
-    Ok(())
+    words::of_run(summary).map_or(Ok(()), |words| wrapped(&words, width, out))
 }
 
 const DELAY_HEAD: [Head<'static>; 6] = [
@@ -84,18 +84,19 @@ fn section(
     lines_of: fn(&SummaryRow) -> Vec<Vec<String>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let heads = head.iter().map(|(name, _)| (*name).to_owned()).collect();
     let rows = groups.iter().flat_map(|group| group.rows.iter().flat_map(|row| lines_of(row)));
     let label_max = label_max(head, rows, width);
-    let mut lines = vec![Line::Cells(heads)];
+    let mut lines = Vec::new();
     for group in groups {
-        lines.push(Line::Text(fitted(&group.heading, width)));
+        lines.push(Line::Text(group.heading.clone()));
         for row in &group.rows {
             lines.extend(labelled(&short_label(row, shared), lines_of(row), label_max));
         }
     }
     writeln!(out, "\n{title}")?;
-    table(head, &lines, width, out)
+    // Where a label has a second column that says of what a line is, both stand before every fold.
+    let fixed = if head.get(1).is_some_and(|(_, right)| !right) { 2 } else { 1 };
+    table(head, fixed, &lines, width, out)
 }
 
 /// How much room the other columns leave for labels, two blanks between columns.
@@ -107,7 +108,7 @@ fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>, width: 
         }
     }
     let others: usize = widths.iter().map(|widest| widest + 2).sum();
-    width.saturating_sub(others)
+    width.saturating_sub(others).max(LABEL_MIN)
 }
 
 /// The lines of a row behind its label; a label that is too long stands alone.
@@ -202,7 +203,6 @@ fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write
     if summary.beside.is_empty() {
         return Ok(());
     }
-    let heads = BESIDE_HEAD.map(|(name, _)| name.to_owned()).to_vec();
     let cells = |pair: &Beside| {
         let own = pair.variant.split(' ').filter(|word| !word.is_empty() && !shared.contains(word));
         let label = std::iter::once(pair.method.as_str()).chain(own).collect::<Vec<_>>().join(" ");
@@ -211,9 +211,10 @@ fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write
         let head = [format!("  {label}"), pair.node.clone()].into_iter();
         Line::Cells(head.chain(numbers).chain([pair.maker.clone()]).collect())
     };
-    let lines: Vec<_> = std::iter::once(Line::Cells(heads)).chain(summary.beside.iter().map(cells)).collect();
-    writeln!(out, "\nBeside other makers' programs: the same node in the same place, ours ÷ theirs")?;
-    table(&BESIDE_HEAD, &lines, width, out)
+    let lines: Vec<_> = summary.beside.iter().map(cells).collect();
+    writeln!(out)?;
+    wrapped("Beside other makers' programs: the same node in the same place, ours ÷ theirs", width, out)?;
+    table(&BESIDE_HEAD, 2, &lines, width, out)
 }
 
 fn failures(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
@@ -221,7 +222,8 @@ fn failures(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result
     if failed.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nNot established: when the device knew, which node found out, and why")?;
+    writeln!(out)?;
+    wrapped("Not established: when the device knew, which node found out, and why", width, out)?;
     failed.into_iter().try_for_each(|row| failures_of(row, width, out))
 }
 
@@ -389,10 +391,12 @@ mod tests {
 
     #[test]
     fn a_narrow_screen_is_kept() {
-        let mut out = Vec::new();
-        write(&example::findings().summary, WIDTH_MIN, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH_MIN) && !text.contains('…'), "{text}");
+        for width in [80, 60, WIDTH_MIN] {
+            let mut out = Vec::new();
+            write(&example::findings().summary, width, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.chars().count() <= width) && !text.contains('…'), "{text}");
+        }
     }
 
     proptest! {

@@ -6,11 +6,12 @@ use std::io::{self, Write};
 use keytoll_analysis::profile::{
     Column, Estimate, NodeTotal, PacketColumn, Packets, Processing, Profile, Skeleton, Stage,
 };
+use keytoll_analysis::summary::Median;
 
-use super::{begin, end, escaped, legend, table};
-use crate::number::{plain, uncertain};
-use crate::svg::{Bar, Chart};
-use crate::{packets as packets_screen, profile as profile_screen};
+use super::{begin, end, escaped, glossary, table};
+use crate::chart::{Bar, Chart};
+use crate::number::{plain, ranged};
+use crate::{packets as packets_screen, profile as profile_screen, words};
 
 /// Writes the page of profiles, one for each method.
 pub fn profiles(profiles: &[Profile], mut out: impl Write) -> io::Result<()> {
@@ -19,6 +20,7 @@ pub fn profiles(profiles: &[Profile], mut out: impl Write) -> io::Result<()> {
     begin(&names.join(", "), &mut out)?;
     for profile in profiles {
         writeln!(out, "<p>{}</p>", escaped(&profile_screen::headline(profile)))?;
+        glossary(words::of_profile(profile), &mut out)?;
         for (place, column) in profile.columns.iter().enumerate() {
             section(profile, place, column, &mut out)?;
         }
@@ -45,22 +47,17 @@ fn notes(notes: &[String], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</div>")
 }
 
-/// In microseconds.
-fn us(ms: &Estimate) -> Estimate {
-    scaled(ms, 1e3)
-}
-
-fn scaled(of: &Estimate, by: f64) -> Estimate {
-    Estimate { mean: of.mean * by, ci95_half: of.ci95_half.map(|half| half * by), n: of.n }
+/// The median in microseconds.
+fn us(ms: &Estimate) -> Median {
+    ms.median().times(1e3)
 }
 
 fn text(of: &Estimate) -> String {
-    uncertain(of.mean, of.ci95_half)
+    ranged(of.median())
 }
 
-fn interval(of: &Estimate) -> Option<(f64, f64)> {
-    of.ci95_half.map(|half| (of.mean - half, of.mean + half))
-}
+/// What the whiskers of a profile span.
+const INTERVAL: &str = "95 % interval of the median";
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -74,51 +71,53 @@ fn section(profile: &Profile, place: usize, column: &Column, out: &mut impl Writ
     let bars = cells.clone().map(|(line, cell)| {
         let time = us(&cell.ms);
         Bar {
-            label: format!("{}: {}", line.message, line.operation),
-            parts: vec![("crypto", line.operation.as_str(), time.mean)],
-            interval: interval(&time),
-            text: text(&time),
+            label: format!("{}, {}", line.message, profile_screen::operation(line)),
+            parts: vec![("crypto", line.operation.as_str(), time.value)],
+            interval: time.interval,
+            text: ranged(time),
         }
     });
     let node = column.node(&profile.node);
-    let rest = node.map(|node| whole_bar("the rest", "rest", &us(&node.rest_ms)));
-    legend(&[("crypto", "crypto"), ("rest", "everything else")], &title, true, out)?;
-    Chart { title: &title, unit: "µs", bars: bars.chain(rest).collect() }.write(out)?;
+    let rest = node.map(|node| whole_bar("the rest", "rest", us(&node.rest_ms)));
+    let key = &[("crypto", "crypto"), ("rest", "everything else")];
+    let bars = bars.chain(rest).collect();
+    Chart { title: &title, unit: "µs", key, whiskers: INTERVAL, bars }.write(out)?;
     if let Some(skeleton) = &column.skeleton {
         beside(profile, skeleton, out)?;
     }
     let operations = cells.map(|(line, cell)| {
         vec![
             line.message.clone(),
-            line.operation.clone(),
+            profile_screen::operation(line),
             cell.algorithm.clone(),
             plain(cell.count),
-            text(&us(&cell.ms)),
+            ranged(us(&cell.ms)),
             cell.ms.n.to_string(),
             plain(cell.cycles / 1e3),
             percent(cell.share),
         ]
     });
     let sums = node.into_iter().flat_map(|node| profile_screen::TOTALS.map(|total| sum_line(node, total)));
-    table(&OPERATION_HEAD, operations.chain(sums), out)
+    let caption = format!("Operations of {} with {}", profile.node, profile_screen::suite(column));
+    table(&caption, &OPERATION_HEAD, operations.chain(sums), out)
 }
 
 const OPERATION_HEAD: [&str; 8] =
     ["message", "operation", "algorithm", "times", "µs", "n", "kcycles", "share"];
 
 fn sum_line(node: &NodeTotal, (label, of): profile_screen::TotalsLine) -> Vec<String> {
-    let (ms, share) = (of(node), of(node).mean / node.total_ms.mean);
+    let (ms, share) = (of(node), of(node).p50 / node.total_ms.p50);
     let words = [label, "", "", ""].map(str::to_owned).into_iter();
     let cycles = plain(node.total_cycles * share / 1e3);
-    words.chain([text(&us(ms)), ms.n.to_string(), cycles, percent(share)]).collect()
+    words.chain([ranged(us(ms)), ms.n.to_string(), cycles, percent(share)]).collect()
 }
 
-fn whole_bar(label: &str, class: &'static str, time: &Estimate) -> Bar<'static> {
+fn whole_bar(label: &str, class: &'static str, time: Median) -> Bar<'static> {
     Bar {
         label: label.to_owned(),
-        parts: vec![(class, class, time.mean)],
-        interval: interval(time),
-        text: text(time),
+        parts: vec![(class, "time", time.value)],
+        interval: time.interval,
+        text: ranged(time),
     }
 }
 
@@ -127,13 +126,12 @@ fn beside(profile: &Profile, skeleton: &Skeleton, out: &mut impl Write) -> io::R
     let title = format!("Full and skeleton at {}, µs", profile.node);
     let sides = &skeleton.node;
     let bars = vec![
-        whole_bar("full", "computation", &us(&sides.full_ms)),
-        whole_bar("skeleton", "rest", &us(&sides.skeleton_ms)),
-        whole_bar("crypto by subtraction", "crypto", &us(&sides.by_subtraction_ms)),
-        whole_bar("crypto by addition", "crypto", &us(&sides.by_addition_ms)),
+        whole_bar("full", "computation", us(&sides.full_ms)),
+        whole_bar("skeleton", "rest", us(&sides.skeleton_ms)),
+        whole_bar("crypto by subtraction", "crypto", us(&sides.by_subtraction_ms)),
+        whole_bar("crypto by addition", "crypto", us(&sides.by_addition_ms)),
     ];
-    legend(&[], &title, true, out)?;
-    Chart { title: &title, unit: "µs", bars }.write(out)
+    Chart { title: &title, unit: "µs", key: &[], whiskers: INTERVAL, bars }.write(out)
 }
 
 /// Every node's totals.
@@ -141,14 +139,14 @@ fn nodes(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "<h2>Every node</h2>")?;
     let head = ["suite", "node", "total µs", "operations µs", "rest µs", "n", "crypto share"];
     let line = |column: &Column, node: &NodeTotal| {
-        let times = [&node.total_ms, &node.crypto_ms, &node.rest_ms].map(|ms| text(&us(ms)));
+        let times = [&node.total_ms, &node.crypto_ms, &node.rest_ms].map(|ms| ranged(us(ms)));
         let words = [profile_screen::suite(column), node.node.clone()];
         let last = [node.total_ms.n.to_string(), percent(node.crypto_share)];
         words.into_iter().chain(times).chain(last).collect()
     };
     let lines =
         profile.columns.iter().flat_map(|column| column.nodes.iter().map(move |node| line(column, node)));
-    table(&head, lines, out)
+    table("What an authentication costs each node", &head, lines, out)
 }
 
 /// What a stage is, for its colour; those of one kind have the same both ways.
@@ -176,13 +174,13 @@ const STAGES: [(&str, &str); 6] = [
 fn stages(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
     for (way, of) in WAYS {
         let title = format!("{way}, stage by stage, ns");
-        legend(&STAGES, &title, false, out)?;
         let bars = packets.columns.iter().flat_map(|column| {
             [("full", &column.full), ("skeleton", &column.skeleton)].map(|(name, processing)| {
                 stacked(format!("{}, {name}", packets_screen::suite(column)), of(processing))
             })
         });
-        Chart { title: &title, unit: "ns", bars: bars.collect() }.write(out)?;
+        let bars = bars.collect();
+        Chart { title: &title, unit: "ns", key: &STAGES, whiskers: INTERVAL, bars }.write(out)?;
     }
     Ok(())
 }
@@ -194,8 +192,8 @@ const WAYS: [Way; 2] =
     [("Inbound", |processing| &processing.inbound), ("Outbound", |processing| &processing.outbound)];
 
 fn stacked(label: String, stages: &[Stage]) -> Bar<'_> {
-    let parts = stages.iter().map(|stage| (class(&stage.stage), stage.stage.as_str(), stage.us.mean * 1e3));
-    let sum: f64 = stages.iter().map(|stage| stage.us.mean * 1e3).sum();
+    let parts = stages.iter().map(|stage| (class(&stage.stage), stage.stage.as_str(), stage.us.p50 * 1e3));
+    let sum: f64 = stages.iter().map(|stage| stage.us.p50 * 1e3).sum();
     Bar { label, parts: parts.collect(), interval: None, text: plain(sum) }
 }
 
@@ -207,11 +205,13 @@ fn totals(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
     let line = |column: &PacketColumn| {
         let PacketColumn { full, skeleton, crypto_us, crypto_share, .. } = column;
         let times = [&full.total_us, &skeleton.total_us, &packets.native_us, crypto_us].map(text);
-        let cycles = plain(full.total_us.mean * 1e-9 * packets.core_hz);
+        let cycles = plain(full.total_us.p50 * 1e-9 * packets.core_hz);
         let last = [full.total_us.n.to_string(), percent(*crypto_share), cycles];
         [packets_screen::suite(column)].into_iter().chain(times).chain(last).collect()
     };
-    table(&head, packets.columns.iter().map(line), out)
+    let caption =
+        "A request and its answer with every suite, the same without cryptography, and without IPsec";
+    table(caption, &head, packets.columns.iter().map(line), out)
 }
 
 /// The stages of a suite, full and skeleton.
@@ -220,7 +220,7 @@ fn stage_table(column: &PacketColumn, out: &mut impl Write) -> io::Result<()> {
     let head = ["way", "stage", "full ns", "skeleton ns", "n", "cycles", "share of its way"];
     let line = |way: &str, stage: &Stage, skeleton: &[Stage]| {
         let beside = skeleton.iter().find(|other| other.stage == stage.stage);
-        let ns = |us: &Estimate| text(&scaled(us, 1e3));
+        let ns = |us: &Estimate| ranged(us.median().times(1e3));
         vec![
             way.to_owned(),
             stage.stage.clone(),
@@ -235,7 +235,7 @@ fn stage_table(column: &PacketColumn, out: &mut impl Write) -> io::Result<()> {
         let skeleton = of(&column.skeleton);
         of(&column.full).iter().map(move |stage| line(way, stage, skeleton))
     });
-    table(&head, lines, out)
+    table(&format!("Stages of a packet with {}", packets_screen::suite(column)), &head, lines, out)
 }
 
 #[cfg(test)]
@@ -247,6 +247,7 @@ mod tests {
         write(&mut out).unwrap();
         let page = String::from_utf8(out).unwrap();
         super::super::tests::assert_closed(&page);
+        super::super::tests::assert_headed(&page);
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         page
     }
@@ -254,20 +255,20 @@ mod tests {
     #[test]
     fn every_operation_has_a_bar_and_the_skeleton_stands_beside_the_whole() {
         let (one, two) = (profile_screen::tests::with_skeleton(), profile_screen::tests::without_skeleton());
-        let bars = |page: &str| page.matches(r#"<path class="interval""#).count();
+        let bars = |page: &str| page.matches(r#"<i class="interval"#).count();
         let page = whole(|out| profiles(std::slice::from_ref(&one), out));
-        // Three operations and the rest; full, skeleton and what cryptography costs in two ways.
-        assert_eq!(bars(&page), 4 + 4);
+        // Four operations and the rest; full, skeleton and what cryptography costs in two ways.
+        assert_eq!(bars(&page), 5 + 4);
         assert!(page.contains("crypto by subtraction") && page.contains("A note on how it was measured."));
         let both = whole(|out| profiles(&[one, two], out));
-        assert_eq!(bars(&both), 8 + 4);
+        assert_eq!(bars(&both), 10 + 4);
     }
 
     #[test]
     fn stages_are_stacked_for_every_suite_both_ways() {
         let page = whole(|out| packets(&packets_screen::tests::packets(), out));
         // Two suites, full and skeleton, two stages each way.
-        assert_eq!(page.matches("<rect ").count(), 2 * 2 * 2 * 2);
+        assert_eq!(page.matches(" title=\"").count() - page.matches("<abbr").count(), 2 * 2 * 2 * 2);
         assert!(page.contains("3des-md5 (broken), skeleton") && page.contains("SA lookup 40 ns"), "{page}");
     }
 }

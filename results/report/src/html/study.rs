@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::study::{Account, Figure, Table};
+use keytoll_analysis::study::{Account, Figure, Line, Table};
 
-use super::{escaped, legend, table};
-use crate::study::{cells, evidence, figure, headline, title};
-use crate::svg::{Bar, Chart};
+use super::{escaped, table};
+use crate::chart::{Bar, Chart};
+use crate::study::{LEGEND, cells, evidence, figure, headline, title};
 
 /// Writes the whole study.
 pub(super) fn section(account: &Account, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "<h2>{}</h2>\n<p>{}</p>", escaped(&headline(account)), escaped(&account.source))?;
+    writeln!(out, r#"<p class="words">{}</p>"#, escaped(LEGEND))?;
     findings(account, out)?;
     account.tables.iter().try_for_each(|table| figures(table, out))?;
     writeln!(out, r#"<div class="notes">"#)?;
@@ -31,23 +32,107 @@ fn findings(account: &Account, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</dl>")
 }
 
-/// The first column as bars, all of them as a table.
+/// The first column as bars, what the paper says of the same below it, and all columns as a table.
 fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let title = title(shown);
-    let bars = shown.lines.iter().filter_map(|line| Some(bar(&line.label, line.cells.first()?.as_ref()?)));
-    let bars: Vec<_> = bars.collect();
-    legend(&[], &title, bars.iter().any(|bar| bar.interval.is_some()), out)?;
-    Chart { title: &title, unit: &shown.unit, bars }.write(out)?;
+    let bars = if is_one_scale(shown) { beside(shown) } else { measured(shown) };
+    let note = if is_one_scale(shown) { "" } else { OUT_OF_SCALE };
+    Chart { title: &format!("{title}{note}"), unit: &shown.unit, key: &KEY, whiskers: "95 % interval", bars }
+        .write(out)?;
     let head: Vec<&str> = std::iter::once("").chain(shown.columns.iter().map(String::as_str)).collect();
-    let lines = cells(shown).map(|(label, cells)| std::iter::once(label.to_owned()).chain(cells).collect());
-    table(&head, lines, out)
+    let lines =
+        cells(shown).map(|(label, cells)| std::iter::once(label.trim().to_owned()).chain(cells).collect());
+    table(&title, &head, lines, out)
 }
 
-fn bar(label: &str, measured: &Figure) -> Bar<'static> {
+const KEY: [(&str, &str); 2] = [("measured", "this run"), ("published", "the paper")];
+
+const OUT_OF_SCALE: &str = " (the paper's are far out of this scale, and in the table below)";
+
+/// The paper's greatest number is at most this many times ours, or ours its, or one of them would be no bar at all.
+const SCALE: f64 = 20.0;
+
+fn is_one_scale(shown: &Table) -> bool {
+    let greatest = |is_published: bool| {
+        let figures = shown.lines.iter().flat_map(charted).flatten();
+        figures
+            .filter(|figure| figure.basis.is_published() == is_published)
+            .map(|figure| figure.value)
+            .fold(0.0, f64::max)
+    };
+    let (ours, theirs) = (greatest(false), greatest(true));
+    theirs <= SCALE * ours && ours <= SCALE * theirs.max(f64::MIN_POSITIVE) || theirs == 0.0 || ours == 0.0
+}
+
+/// What a chart shows of a line: its first cell, and the first that was published.
+fn charted(line: &Line) -> [Option<&Figure>; 2] {
+    let first = line.cells.first().and_then(Option::as_ref);
+    let others = line.cells.iter().skip(1).flatten();
+    let published = first.filter(|first| !first.basis.is_published());
+    [first, published.and_then(|_| { others }.find(|figure| figure.basis.is_published()))]
+}
+
+fn beside(shown: &Table) -> Vec<Bar<'static>> {
+    let bars = shown.lines.iter().flat_map(|line| {
+        let [first, published] = charted(line);
+        let theirs = published.map(|figure| bar(format!("{}, paper", line.label.trim()), figure));
+        first.map(|figure| bar(line.label.trim().to_owned(), figure)).into_iter().chain(theirs)
+    });
+    bars.collect()
+}
+
+fn measured(shown: &Table) -> Vec<Bar<'static>> {
+    let of_line = |line: &Line| {
+        let first = charted(line)[0].filter(|figure| !figure.basis.is_published())?;
+        Some(bar(line.label.trim().to_owned(), first))
+    };
+    shown.lines.iter().filter_map(of_line).collect()
+}
+
+/// Ours and the paper's differ in colour, in pattern, and in what their labels say.
+fn bar(label: String, shown: &Figure) -> Bar<'static> {
+    let (class, name) = if shown.basis.is_published() { KEY[1] } else { KEY[0] };
     Bar {
-        label: label.to_owned(),
-        parts: vec![("network", "measured", measured.value)],
-        interval: measured.low.zip(measured.high),
-        text: figure(measured),
+        label,
+        parts: vec![(class, name, shown.value)],
+        interval: shown.low.zip(shown.high),
+        text: figure(shown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::tests::account;
+
+    fn page(account: &Account) -> String {
+        let mut out = Vec::new();
+        section(account, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_papers_bars_are_of_another_class_and_say_so() {
+        let page = page(&account());
+        // PSK, TLS-2-2 and TLS-4-4, each measured and published.
+        let count = |class: &str| page.matches(&format!(r#"<i class="{class}" style="#)).count();
+        assert_eq!((count("measured"), count("published")), (3, 3));
+        for text in ["this run</span>", "the paper</span>", ">PSK, paper</span>", "≈ 100 reconstructed"] {
+            assert!(page.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn ours_are_not_squashed_by_a_paper_from_another_time() {
+        let mut account = account();
+        for figure in account.tables[0].lines.iter_mut().filter_map(|line| line.cells[1].as_mut()) {
+            figure.value = 1e6;
+        }
+        let page = page(&account);
+        assert!(
+            !page.contains(r#"<i class="published" style="#) && page.contains("out of this scale"),
+            "{page}"
+        );
+        assert!(page.contains("1000000 printed"), "{page}");
     }
 }

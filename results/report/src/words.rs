@@ -1,0 +1,126 @@
+//! What the short words of tables and headings mean: said below the first line on the screen, and on the page wherever one
+//! of them stands.
+
+use keytoll_analysis::profile::Profile;
+use keytoll_analysis::summary::{Summary, SummaryRow};
+
+/// A word as tables and headings have it, and what it means.
+type Word = (&'static str, &'static str);
+
+/// Nodes, in the order of the reports.
+const NODES: [Word; 4] = [
+    ("ue", "the device (user equipment)"),
+    ("gw", "the gateway"),
+    ("aaa", "the AAA server behind the gateway"),
+    ("hss", "the operator's server with the subscribers' keys"),
+];
+
+/// How nodes are arranged.
+const TOPOLOGIES: [Word; 4] = [
+    ("raw", "nothing but the named network between device and gateway"),
+    ("centralized", "30 ms more to a central gateway that is near the AAA server"),
+    ("distributed", "15 ms more to a regional gateway, 15 ms from there to the AAA server"),
+    ("flat", "10 ms more to a gateway at the edge, 30 ms from there to the AAA server"),
+];
+
+/// What the time is that passes.
+const WORLDS: [Word; 3] = [
+    ("sim", "emulated links in virtual time"),
+    ("live", "real sockets and the real clock"),
+    ("captured", "packets that somebody else sent"),
+];
+
+/// Heads of columns.
+const HEADS: [Word; 27] = [
+    ("ok/n", "authentications established, of all measured"),
+    ("delay ms", "from the trigger to a usable SA: median, in brackets its distribution-free 95 % interval"),
+    ("p95 ms", "95th percentile"),
+    ("mean ms", "arithmetic mean"),
+    ("packet ms", "median time until the packet that caused it came back through the SA"),
+    ("msgs", "protocol messages without retransmissions, mean"),
+    ("pkts", "IP packets after fragmentation, mean"),
+    ("bytes", "bytes of these packets, headers included, mean"),
+    ("retr", "messages sent again, mean"),
+    ("lost pkts", "packets lost, damaged, or refused by a full queue, mean"),
+    ("cpu µs", "CPU time of this machine: median, in brackets its distribution-free 95 % interval"),
+    ("p95 µs", "95th percentile"),
+    ("mean µs", "arithmetic mean"),
+    ("crypto µs", "median of the part in crypto operations"),
+    ("Mcycles", "millions of cycles of the median, at the frequency this machine was seen running at"),
+    ("kcycles", "thousands of cycles of the median"),
+    ("heap peak KiB", "highest use of the heap during start and the first authentication"),
+    ("idle SA bytes", "what a pair of SAs keeps while nothing happens"),
+    ("times", "how often in one authentication"),
+    ("share", "part of the node's time, of medians"),
+    ("way", "up: from the device; down: to it"),
+    ("gap ms", "longest time without new data, median"),
+    ("+bytes", "what IPsec, outer headers and fragmentation put around each packet"),
+    ("rekeys", "rekeyings meanwhile, mean"),
+    (
+        "ns/pkt (busy)",
+        "CPU time for each packet that either node sent; share of the time in which the node computed",
+    ),
+    ("suite", "encryption, integrity if it is apart, PRF, and key exchange, as strongSwan writes proposals"),
+    ("crypto share", "part of the node's time in crypto operations"),
+];
+
+/// What a word means, if it is one of them.
+pub(crate) fn meaning(word: &str) -> Option<&'static str> {
+    let all = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS);
+    { all }.find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+}
+
+/// The words of a run's headings and nodes.
+pub(crate) fn of_run(summary: &Summary) -> Option<String> {
+    let rows = &summary.rows;
+    let any = |is: &dyn Fn(&SummaryRow) -> bool| rows.iter().any(is);
+    let has_node = |name: &str| {
+        any(&|row| {
+            row.memory_bytes.get(name).is_some() || row.links.iter().any(|(link, _)| is_end(link, name))
+        })
+    };
+    let nodes = NODES.iter().filter(|(name, _)| has_node(name));
+    let topologies = TOPOLOGIES.iter().filter(|(name, _)| any(&|row| row.topology == *name));
+    let worlds = WORLDS.iter().filter(|(name, _)| any(&|row| row.world == *name));
+    sentence(nodes.chain(topologies).chain(worlds))
+}
+
+/// Whether a link ends at a node: `ue-gw` at `ue` and `gw`.
+fn is_end(link: &str, node: &str) -> bool {
+    link.split('-').any(|end| end == node)
+}
+
+/// The words of a profile: its nodes, and its topology.
+pub(crate) fn of_profile(profile: &Profile) -> Option<String> {
+    let nodes = || profile.columns.iter().flat_map(|column| &column.nodes);
+    let known = NODES.iter().filter(|(name, _)| nodes().any(|node| node.node == *name));
+    let topology =
+        TOPOLOGIES.iter().filter(|(name, _)| profile.network.split(", ").any(|word| word == *name));
+    sentence(known.chain(topology))
+}
+
+fn sentence<'a>(words: impl Iterator<Item = &'a Word>) -> Option<String> {
+    let words: Vec<_> = words.map(|(word, meaning)| format!("{word}: {meaning}")).collect();
+    (!words.is_empty()).then(|| format!("{}.", words.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn only_what_a_run_has_is_explained() {
+        let said = of_run(&example::findings().summary).unwrap();
+        assert!(said.starts_with("ue: the device (user equipment); gw: the gateway; raw: "), "{said}");
+        assert!(!said.contains("hss") && !said.contains("live"), "{said}");
+    }
+
+    #[test]
+    fn no_word_has_two_meanings() {
+        let all: Vec<_> = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS).collect();
+        for (word, _) in &all {
+            assert_eq!(all.iter().filter(|(other, _)| other == word).count(), 1, "{word}");
+        }
+    }
+}
