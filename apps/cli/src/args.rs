@@ -3,6 +3,7 @@
 mod help;
 mod number;
 
+use std::ffi::OsStr;
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ use crate::screen::{self, Usage};
 use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP, GATEWAY_HELP, HSS_HELP,
-    KEYTOLL_HELP, LIST_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
+    KEYTOLL_HELP, LIST_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP,
+    STUDY_HELP,
 };
 use number::whole;
 
@@ -100,6 +102,9 @@ pub(crate) enum Verb {
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
+    /// Write manual pages, one for each verb.
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
 }
 
 impl Verb {
@@ -116,7 +121,7 @@ impl Verb {
 /// Which scenario, and what to change in it.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
-    /// Name of a built-in scenario, or path of a file.
+    /// Name of a built-in scenario, or path of a file; `-` for standard input.
     #[arg(value_name = "SCENARIO|FILE", default_value = "quickstart")]
     pub(crate) scenario: String,
     #[command(flatten)]
@@ -124,19 +129,28 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// The file of a node, if it is none of a scenario.
-    pub(crate) fn node(&self) -> Result<Option<Source>, Report> {
-        let source = Source::find(&self.scenario)?;
-        if source.is_node() && self.changes.any() {
-            let message = format!("`{}` is the file of a node; nothing in it can be replaced", self.scenario);
-            return Err(Usage::hint(message, "leave `--set` and the like out, or edit the file").into());
-        }
-        Ok(Some(source).filter(Source::is_node))
+    /// What is asked for, a scenario or the file of a node; `-` is standard input.
+    pub(crate) fn source(&self) -> Result<Source, Report> {
+        Ok(Source::find(&self.scenario)?)
     }
 
     /// The scenario with everything replaced that the command line replaces.
     pub(crate) fn plan(&self) -> Result<Plan, Report> {
-        self.changes.plan(&Source::find(&self.scenario)?)
+        let source = self.source()?;
+        if source.is_node() {
+            let message = format!("`{}` is the file of a node, not a scenario", self.scenario);
+            let hint = "`keytoll gateway`, `aaa`, `hss` or `connect` runs it, as its `role` says";
+            return Err(Usage::hint(message, hint).into());
+        }
+        self.changes.plan(&source)
+    }
+
+    /// The name for its results.
+    fn stem(&self) -> &OsStr {
+        match self.scenario.as_str() {
+            "-" => "stdin".as_ref(),
+            path => Path::new(path).file_stem().unwrap_or("scenario".as_ref()),
+        }
     }
 }
 
@@ -223,8 +237,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// The directory for the results.
     pub(crate) fn out_dir(&self) -> PathBuf {
-        let name = Path::new(&self.scenario.scenario).file_stem().unwrap_or("scenario".as_ref());
-        self.execution.out_dir(name)
+        self.execution.out_dir(self.scenario.stem())
     }
 }
 
@@ -256,11 +269,12 @@ pub(crate) struct ProfileArgs {
     /// Method of the catalogue, or `esp` for packets through a tunnel.
     #[arg(value_name = "METHOD")]
     pub(crate) method: String,
-    /// The node to look at [default: gw].
+    /// The node to look at: the device (ue), the gateway (gw), the AAA server, or the server with the subscribers' keys
+    /// (hss) [default: gw].
     #[arg(long, value_parser = ["ue", "gw", "aaa", "hss"])]
     pub(crate) node: Option<String>,
     /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: the catalogue's; of IKEv1
-    /// those of paper 004, for ESP those and two of today].
+    /// those of Shue 2005, for ESP those and two of today].
     #[arg(long = "suite", value_name = "SUITE")]
     pub(crate) suites: Vec<String>,
     /// Network between device and gateway [default: loopback, which is none].
@@ -345,6 +359,13 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
+    /// Whether anything is said of it.
+    fn any(&self) -> bool {
+        let Self { out, threads, force, no_trace, pcap, pcap_samples } = self;
+        let switches = [*force, *no_trace, *pcap, threads.is_some(), pcap_samples.is_some()];
+        out.is_some() || switches.contains(&true)
+    }
+
     /// The directory for the results of a run with this name.
     pub(crate) fn out_dir(&self, name: impl AsRef<Path>) -> PathBuf {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
@@ -367,9 +388,28 @@ impl Execution {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
     /// Print JSON instead of the table; its `plan` is a scenario file without defaults.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl CheckArgs {
+    /// Where `run` would put the results.
+    pub(crate) fn out_dir(&self) -> PathBuf {
+        self.execution.out_dir(self.scenario.stem())
+    }
+
+    /// Refuses what is said of a run where there is the file of a node.
+    pub(crate) fn unchanged(&self) -> Result<(), Report> {
+        if self.scenario.changes.any() || self.execution.any() {
+            let message =
+                format!("`{}` is the file of a node; nothing in it can be replaced", self.scenario.scenario);
+            return Err(Usage::hint(message, "leave `--set` and the like out, or edit the file").into());
+        }
+        Ok(())
+    }
 }
 
 /// Arguments of `gateway`, `aaa` and `hss`.
@@ -463,7 +503,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Which list; all of them without it.
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", OPTIONS_LIST, STUDIES_LIST, SCHEMAS_LIST])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", "papers", OPTIONS_LIST, STUDIES_LIST, SCHEMAS_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]
@@ -539,7 +579,7 @@ pub(crate) struct CryptoArgs {
     /// What to measure: families, operations, algorithms; everything without it.
     #[arg(value_name = "PRIMITIVE")]
     pub(crate) primitives: Vec<String>,
-    /// A paper's table instead: 001's Table 4-1, or 002's Table 1.
+    /// A paper's table instead: Table 4-1 of the RRKM thesis, or Table 1 of Praptodiyono 2018 (`keytoll list papers`).
     #[arg(long, value_name = "TABLE", value_parser = [RSA_RC4_SHA1, DH_GROUPS], conflicts_with_all = ["primitives", "sizes", "calibrate"])]
     pub(crate) table: Option<String>,
     /// Measure what every operation costs and write it into this file.
@@ -572,6 +612,14 @@ pub(crate) const RSA_RC4_SHA1: &str = "rsa-rc4-sha1";
 pub(crate) struct CompletionsArgs {
     /// Which shell.
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Directory for the pages, made if it is not there.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 #[cfg(test)]

@@ -2,30 +2,36 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use keytoll_scenario::Plan;
 use keytoll_scenario::catalogue::networks;
-use keytoll_scenario::plan::{Network, RowPlan};
+use keytoll_scenario::plan::{Network, RowPlan, WorldKind};
 use keytoll_scenario::quantity::duration;
 use miette::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::{live, screen};
+use crate::progress::about;
+use crate::{live, ready, screen};
 
 /// Resolves a scenario and prints its rows.
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Report> {
-    if let Some(source) = args.scenario.node()? {
+    let source = args.scenario.source()?;
+    if source.is_node() {
+        args.unchanged()?;
         live::describe(&source, args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let plan = args.scenario.plan()?;
+    let plan = args.scenario.changes.plan(&source)?;
+    let work = ready::ask(&plan, &args.out_dir(), &args.execution)?;
     if args.json {
         screen::print_json(&Checked::from(&plan))?;
     } else {
         screen::print(&text(&plan))?;
     }
+    screen::note(&format!("\n{work}"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,15 +46,21 @@ fn head(plan: &Plan) -> String {
         plural(plan.samples as usize, "sample"),
         plan.authentications()
     );
-    format!(
-        "{}\n{count}, one every {}; seed {}, crypto {}, {} exponents, world {}\n",
-        plan.title,
+    let how = format!(
+        "{count}, one every {}{}; seed {}, crypto {}, {} exponents, world {}",
         duration(plan.interval),
+        row_min(plan).map_or_else(String::new, |time| format!(", {} a row at least", about(time))),
         plan.seed,
         plan.crypto.name(),
         plan.exponents.name(),
         plan.world.name()
-    )
+    );
+    format!("{}{}", screen::paragraph(&plan.title), screen::paragraph(&how))
+}
+
+/// How long a row lasts at least. In the live world nobody waits for an interval.
+fn row_min(plan: &Plan) -> Option<Duration> {
+    (plan.world == WorldKind::Sim).then(|| plan.interval.saturating_mul(plan.samples))
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -58,7 +70,7 @@ fn plural(count: usize, noun: &str) -> String {
 fn rows(plan: &Plan) -> String {
     let heading = ["method", "network", "topology", "suites", "variant", "mark"].map(str::to_owned).to_vec();
     let lines = plan.rows.iter().map(row);
-    screen::table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>())
+    screen::folded(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), 2)
 }
 
 fn row(row: &RowPlan) -> Vec<String> {
@@ -115,6 +127,9 @@ pub(crate) struct Checked<'a> {
     samples: u32,
     /// Authentications in all.
     authentications: u64,
+    /// How long a row lasts at least, in seconds of virtual time: so many intervals. Absent in the live world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_s_min: Option<f64>,
     /// `real`, `openssl`, `null` or `table`.
     crypto: &'static str,
     /// Private exponents of MODP groups: `short` or `full`.
@@ -155,6 +170,7 @@ impl<'a> From<&'a Plan> for Checked<'a> {
             seed: plan.seed.to_string(),
             samples: plan.samples,
             authentications: plan.authentications(),
+            row_s_min: row_min(plan).map(|time| time.as_secs_f64()),
             crypto: plan.crypto.name(),
             exponents: plan.exponents.name(),
             world: plan.world.name(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use keytoll_analysis::primitives::{self, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS};
+use keytoll_analysis::primitives::{self, Primitives, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS};
 use keytoll_analysis::study::Sheet;
 use keytoll_crypto::Exponents;
 use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
@@ -13,11 +13,12 @@ use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::primitive::Timings;
+use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
 use crate::progress::{Counted, Progress};
-use crate::{interrupt, screen};
+use crate::{interrupt, screen, version};
 use screen::{Page, Usage};
 
 /// Sizes through which the line of a cost goes; a packet and a TLS record lie between them.
@@ -38,12 +39,13 @@ pub(crate) fn crypto(args: &CryptoArgs) -> Result<ExitCode, Report> {
 fn costs(args: &CryptoArgs) -> Result<ExitCode, Report> {
     let library = library(&args.crypto)?;
     let chosen = chosen(&args.primitives, catalogue::all(&ask(args), library))?;
-    let timings = timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?;
-    let measured = primitives::summarise(&timings);
+    let (timings, provenance) =
+        timed(args, &chosen, Effort { operations: operations(args), ..Effort::default() })?;
+    let measured = Primitives { provenance: Some(provenance), ..primitives::summarise(&timings) };
     if args.json {
         screen::print_json(&serde_json::to_value(&measured).map_err(|error| miette!("{error}"))?)?;
     } else {
-        screen::written(|out| shown::write(&measured, out))?;
+        screen::written(|out| shown::write(&measured, screen::width(), out))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -60,12 +62,12 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
         }
     };
     let effort = Effort { operations: operations(args).or(Some(usual)), ..Effort::default() };
-    let timings = timed(args, &chosen, effort)?;
-    let sheet = sheet(&timings);
+    let (timings, provenance) = timed(args, &chosen, effort)?;
+    let sheet = Sheet { provenance: Some(provenance), ..sheet(&timings) };
     if args.json {
         screen::print_json(&serde_json::to_value(&sheet).map_err(|error| miette!("{error}"))?)?;
     } else {
-        screen::written(|out| study::write_sheet(&sheet, out))?;
+        screen::written(|out| study::write_sheet(&sheet, screen::width(), out))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -75,7 +77,7 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
-    let timings = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
+    let (timings, _) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
     let table = primitives::costs(&timings);
     page.map_or(Ok(()), |page| page.write(|out| table.write(out)))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
@@ -101,10 +103,12 @@ pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Resu
 }
 
 /// Measures everything, or until Ctrl-C, which leaves nothing.
-fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<Timings, Report> {
-    let stop = interrupt::watch(|| {})?;
-    let timings = watched(chosen, library(&args.crypto)?, effort, &stop);
-    timings.ok_or_else(|| miette!("interrupted: nothing is kept"))
+fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<(Timings, Provenance), Report> {
+    let (stop, library) = (interrupt::watch(|| {})?, library(&args.crypto)?);
+    let mut provenance = version::program().measuring(Some(library.version()));
+    let timings = watched(chosen, library, effort, &stop);
+    keytoll_lab::end(&mut provenance);
+    timings.map(|timings| (timings, provenance)).ok_or_else(|| miette!("interrupted: nothing is kept"))
 }
 
 /// Measures under a progress bar.

@@ -17,9 +17,6 @@ use miette::{Report, miette};
 use crate::args::{CaptureArgs, DecodeArgs};
 use crate::screen::{self, ENVIRONMENT, Usage, note, print, print_json};
 
-/// Where there is no terminal.
-const WIDTH: usize = 100;
-
 /// Prints what is in a capture.
 pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
@@ -29,7 +26,7 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     } else if args.list {
         print(&list(&chosen))?;
     } else {
-        let ladder = Ladder::new(args.width.unwrap_or_else(|| screen::width(WIDTH)));
+        let ladder = Ladder::new(args.width.unwrap_or_else(|| screen::width()));
         for &(number, conversation) in &chosen {
             let mut text = Vec::new();
             ladder.draw(number, conversation, &mut text).map_err(|error| miette!("{error}"))?;
@@ -139,21 +136,22 @@ fn summary(decoded: &Decoded) -> String {
     let failed = of(|outcome| matches!(outcome, Outcome::Failed { .. }));
     let unanswered = of(|outcome| matches!(outcome, Outcome::Unanswered(_)));
     let (frames, all) = (decoded.frames, decoded.conversations.len());
-    let mut text = format!(
+    let mut text = screen::paragraph(&format!(
         "{frames} frames, {all} conversations: {established} succeeded, {failed} failed, {unanswered} without answer, \
-         {} without an end here\n",
+         {} without an end here",
         all - established - failed - unanswered
-    );
+    ));
     for (number, conversation) in (1..).zip(&decoded.conversations) {
         if matches!(conversation.outcome, Outcome::Failed { .. } | Outcome::Unanswered(_)) {
             let outcome = ladder::outcome(conversation).unwrap_or_default();
-            text.push_str(&format!("  conversation {number}: {outcome}\n"));
+            text.push_str(&screen::paragraph(&format!("  conversation {number}: {outcome}")));
         }
     }
     if decoded.skipped.total() > 0 {
         let kinds = decoded.skipped.kinds().into_iter().map(|(what, count)| format!("{count} {what}"));
         let kinds = kinds.collect::<Vec<_>>().join(", ");
-        text.push_str(&format!("{} packets not looked into: {kinds}\n", decoded.skipped.total()));
+        let skipped = decoded.skipped.total();
+        text.push_str(&screen::paragraph(&format!("{skipped} packets not looked into: {kinds}")));
     }
     text
 }

@@ -15,10 +15,12 @@ mod decode;
 mod interrupt;
 mod list;
 mod live;
+mod man;
 mod measure;
 mod printable;
 mod profile;
 mod progress;
+mod ready;
 mod report;
 mod run;
 mod schema;
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
         Verb::Measure(args) => measure::measure(&args),
         Verb::Crypto(args) => crypto::crypto(&args),
         Verb::Completions(args) => completions::completions(&args),
+        Verb::Man(args) => man::man(&args),
     };
     let code = done.unwrap_or_else(|report| screen::fail(&report, cli.color));
     interrupt::exit_code().filter(|_| !serves).unwrap_or(code)

@@ -19,9 +19,6 @@ pub(crate) const STUDIES_LIST: &str = "studies";
 pub(crate) const SCHEMAS_LIST: &str = "schemas";
 pub(crate) const OPTIONS_LIST: &str = "options";
 
-/// Wider lists put their sources on lines of their own.
-const WIDTH_MAX: usize = 110;
-
 /// Prints one list or all.
 pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
     let asked = |(list, _): &(&str, _)| args.list.as_deref().is_none_or(|name| name == *list);
@@ -65,11 +62,11 @@ impl From<&Study> for Listed {
 
 impl From<OptionEntry> for Listed {
     fn from(entry: OptionEntry) -> Self {
-        let OptionEntry { name, summary, values, default, methods, effect } = entry;
+        let OptionEntry { name, path, summary, values, default, methods, effect } = entry;
         Self {
             name: name.to_owned(),
             summary: summary.to_owned(),
-            source: format!("--set options.{name}=VALUE"),
+            source: format!("--set {path}=VALUE"),
             standing: "",
             option: Some(Of { values, default, methods, effect }),
         }
@@ -116,13 +113,15 @@ impl From<Entry> for Listed {
 }
 
 fn text(entries: &[Listed]) -> String {
-    let narrow = screen::table(&entries.iter().map(cells).collect::<Vec<_>>());
     let with_origin = |entry: &Listed| [cells(entry), vec![origin(entry)]].concat();
-    let wide = screen::table(&entries.iter().map(with_origin).collect::<Vec<_>>());
-    if wide.lines().all(|line| line.chars().count() <= WIDTH_MAX) {
-        return wide;
+    let wide = screen::rows(&entries.iter().map(with_origin).collect::<Vec<_>>());
+    if wide.iter().all(|row| row.lines().count() == 1) {
+        return wide.concat();
     }
-    narrow.lines().zip(entries).map(|(line, entry)| format!("{line}\n      {}\n", origin(entry))).collect()
+    let narrow = screen::rows(&entries.iter().map(cells).collect::<Vec<_>>());
+    let lines =
+        narrow.iter().zip(entries).map(|(row, entry)| format!("{row}{}", screen::below(&origin(entry))));
+    lines.collect()
 }
 
 fn cells(Listed { name, summary, standing, .. }: &Listed) -> Vec<String> {

@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicBool;
 use keytoll_analysis::profile::{Beside, Measured, Profile, Subject};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::Node;
+use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
-use crate::interrupt;
 use crate::progress::{Counted, Progress};
-use crate::screen::{Page, Usage, interrupted, note_interruption, written};
+use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
+use crate::{interrupt, version};
 
 /// As many as in paper 004.
 const AUTHENTICATIONS: u32 = 25;
@@ -34,15 +35,20 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let plans = Plans::new(plan(args)?);
     let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
+    let mut provenance = plans.provenance();
     let profiles = plans.measure(count, args.skeleton, &stop)?;
+    keytoll_lab::end(&mut provenance);
     note_interruption(&stop);
     let mut shown = plans.profiles(args.node(), &profiles);
-    shown.iter_mut().for_each(|profile| profile.notes.extend(interrupted(&stop)));
+    for profile in &mut shown {
+        profile.notes.extend(interrupted(&stop));
+        profile.provenance = Some(provenance.clone());
+    }
     for shown in &shown {
         if args.json {
             written(|out| keytoll_report::profile::write_json(shown, out))?;
         } else {
-            written(|out| keytoll_report::profile::write(shown, out))?;
+            written(|out| keytoll_report::profile::write(shown, width(), out))?;
         }
     }
     page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::profiles(&shown, out)))?;
@@ -75,6 +81,11 @@ impl Plans {
     /// The rows of a plan with cryptography, and what is left of them without.
     pub(crate) fn new(real: Plan) -> Self {
         Self { null: Plan { crypto: CryptoMode::Null, ..real.clone() }, real }
+    }
+
+    /// Who is about to measure, and where.
+    fn provenance(&self) -> Provenance {
+        version::program().measuring(keytoll_lab::library(self.real.crypto))
     }
 
     /// Profiles every row in turns; for each row what [`Plans::subjects`] has for it.
@@ -150,8 +161,10 @@ fn notes(profiles: &[&keytoll_lab::Profile]) -> Vec<String> {
     let (failed, disturbed, repeated) =
         (sum(|profile| profile.failed), sum(|profile| profile.disturbed), sum(|profile| profile.repeated));
     let rule = "Operations up to the last one that opens a message (decryption, integrity check, signature \
-                verification) stand with the message received, those after it with the message sent. Half-widths are \
-                95 % intervals of the mean (Student t); the meter's own time is subtracted; IPsec traffic is left out.";
+                verification) stand with the message received, those after it with the message sent; behind the colon stands \
+                what they are for. Times are medians with their distribution-free 95 % intervals in brackets; kcycles \
+                (thousands of cycles) and shares are of medians, which need not add up. The meter's own time is \
+                subtracted; IPsec traffic is left out.";
     let quiet = format!(
         "{repeated} authentications during which the thread lost its CPU were made again; {disturbed} that are counted \
          were disturbed all the same."

@@ -1,12 +1,13 @@
 //! How far a measurement is, on stderr: a bar on a terminal, elsewhere a line every ten seconds; and a warning where it would
 //! take hours.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::screen;
 
@@ -17,7 +18,7 @@ const LOOKS_PER_LINE: u32 = 10;
 /// After so many looks the pace is known well enough to warn.
 const LOOKS_BEFORE_WARNING: u32 = 3;
 /// Nobody is warned of less.
-const LONG: Duration = Duration::from_secs(3600);
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
 /// A measurement under way; it is over when this is dropped.
 pub(crate) struct Progress {
@@ -68,11 +69,21 @@ fn hidden(counted: Counted) -> ProgressBar {
 /// It is there before the first of many is done.
 fn drawn(counted: Counted) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(counted.length), ProgressDrawTarget::stderr());
-    let template = format!("{{bar:40}} {{pos}}/{{len}} {}, {{eta}} left", counted.of);
-    let bar = bar.with_style(ProgressStyle::with_template(&template).expect("a literal template"));
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {}, {{rest}}", counted.of);
+    let style = ProgressStyle::with_template(&template).expect("a literal template");
+    // Nobody is left to tell when stderr is closed.
+    let rest = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = out.write_str(&rest(state.pos(), state.eta()));
+    };
+    let bar = bar.with_style(style.with_key("rest", rest));
     bar.tick();
     bar.enable_steady_tick(LOOK_UP / 2);
     bar
+}
+
+/// Before the first is done keys are made, which may take a while.
+fn rest(done: u64, left: Duration) -> String {
+    if done == 0 { "preparing".to_owned() } else { format!("about {} left", about(left)) }
 }
 
 /// Says how far it is until the other side of the channel is gone.
@@ -109,7 +120,7 @@ fn warning(Counted { length, of, switch }: Counted, left: Duration) -> String {
 }
 
 /// A duration in the largest unit of which there are at least two.
-fn about(left: Duration) -> String {
+pub(crate) fn about(left: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(31_557_600, "years"), (86_400, "days"), (3_600, "hours"), (60, "min")];
     let seconds = left.as_secs();
     let fitting = UNITS.into_iter().find(|(unit, _)| seconds / unit >= 2);
@@ -130,6 +141,12 @@ mod tests {
         assert_eq!(left(Duration::from_secs(10), 0, 5), None);
         assert_eq!(line(COUNTED, 0, None), "0 of 1000000000 authentications\n");
         assert_eq!(left(Duration::MAX, 1, u64::MAX), Some(Duration::from_nanos(u64::MAX)));
+    }
+
+    #[test]
+    fn a_bar_says_what_is_left_once_that_is_known() {
+        assert_eq!(rest(0, Duration::ZERO), "preparing");
+        assert_eq!(rest(1, Duration::from_secs(300)), "about 5 min left");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use miette::{Report, miette};
 use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::progress::{Counted, Progress};
 use crate::screen::Usage;
-use crate::{capture, interrupt, screen, version};
+use crate::{capture, interrupt, ready, screen, version};
 
 /// Exit code when a row has no authentication that succeeded, one that should not have, or fewer than planned.
 const FAILED: u8 = 1;
@@ -28,6 +28,7 @@ const FAILED: u8 = 1;
 /// Runs a scenario and shows what came of it.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.scenario.plan()?, args.out_dir());
+    ready::begin(&plan, &out, &args.execution)?;
     let stop = interrupt::watch(|| {})?;
     let run = Run { plan: &plan, execution: &args.execution, wants: Wants::NOTHING, stop: &stop };
     let (findings, published) = run.keep(&out)?;
@@ -41,6 +42,7 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     let study = args.study();
     let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
     let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
+    ready::begin(&plan, &out, &args.execution)?;
     let stop = interrupt::watch(|| {})?;
     let run = Run { plan: &plan, execution: &args.execution, wants: study.wants, stop: &stop };
     let (findings, published) = run.keep(&out)?;
@@ -183,10 +185,8 @@ pub(crate) fn told(error: RunError) -> Report {
 pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     match &findings.study {
         _ if json => screen::written(|out| summary::write(&findings.summary, out)),
-        Some(account) => screen::written(|out| study::write(account, out)),
-        None => {
-            screen::written(|out| terminal::write(&findings.summary, screen::width(terminal::WIDTH_MAX), out))
-        }
+        Some(account) => screen::written(|out| study::write(account, screen::width(), out)),
+        None => screen::written(|out| terminal::write(&findings.summary, screen::width(), out)),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use keytoll_report::layout::{self, Line};
 use keytoll_scenario::ScenarioError;
 use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
@@ -69,10 +70,15 @@ fn theme(color: Color) -> GraphicalTheme {
     if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
 }
 
-/// How many columns the terminal has; without one, as many as given.
-pub(crate) fn width(otherwise: usize) -> usize {
-    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(otherwise, |(terminal_size::Width(columns), _)| columns.into())
+/// As many columns have lines where there is no terminal.
+const WIDTH: usize = 100;
+
+/// How many columns a line may have: what `COLUMNS` says, else what the terminal has.
+pub(crate) fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    let columns = || terminal().map(|(terminal_size::Width(columns), _)| columns.into());
+    told.filter(|&columns| columns > 0).or_else(columns).unwrap_or(WIDTH)
 }
 
 /// Writes data to stdout. A reader that has gone (`| head`) is no error.
@@ -190,20 +196,92 @@ impl<W: Write> Write for Lines<W> {
     }
 }
 
-/// Rows of cells, aligned in columns two spaces apart. A column that is empty everywhere is left out.
+/// Rows of cells, aligned in columns two spaces apart and indented. A column that is empty everywhere is left out. Where it
+/// is too wide for the screen, the last column is broken below itself, or else everything behind the first.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    self::rows(rows).concat()
+}
+
+/// The same, row by row.
+pub(crate) fn rows(rows: &[Vec<String>]) -> Vec<String> {
+    fitted(rows, width())
+}
+
+/// Rows whose many columns all hold words: what does not fit beside the first `fixed` of them stands below, behind these.
+pub(crate) fn folded(rows: &[Vec<String>], fixed: usize) -> String {
+    let rows = used(rows);
+    let head = vec![("", false); rows.first().map_or(0, Vec::len)];
+    let indented = |mut row: Vec<String>| {
+        row.iter_mut().take(1).for_each(|cell| cell.insert_str(0, &" ".repeat(INDENT)));
+        Line::Cells(row)
+    };
+    let lines: Vec<Line> = rows.into_iter().map(indented).collect();
+    let mut text = Vec::new();
+    let written = layout::table(&head, fixed, &lines, width(), &mut text);
+    written.expect("memory takes everything that is written");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A text in lines that fit, continued lines indented.
+pub(crate) fn paragraph(text: &str) -> String {
+    textwrap::fill(text, textwrap::Options::new(width()).subsequent_indent("  ").break_words(false)) + "\n"
+}
+
+/// What stands below a row, further indented.
+pub(crate) fn below(text: &str) -> String {
+    let (first, next) = (" ".repeat(3 * INDENT), " ".repeat(4 * INDENT));
+    let options = textwrap::Options::new(width()).initial_indent(&first).subsequent_indent(&next);
+    textwrap::fill(text, options.break_words(false)) + "\n"
+}
+
+fn fitted(rows: &[Vec<String>], width: usize) -> Vec<String> {
+    let rows = used(rows);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
     let widths = (0..columns).map(|column| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0));
     let widths = widths.collect::<Vec<_>>();
-    rows.iter().map(|row| line(row, &widths)).collect()
+    let before: usize = widths.iter().take(columns.saturating_sub(1)).map(|width| width + 2).sum();
+    match width.checked_sub(INDENT + before) {
+        Some(room) if room >= LAST_MIN => rows.iter().map(|row| line(row, &widths, room)).collect(),
+        _ => rows.iter().map(|row| row_paragraph(row, width)).collect(),
+    }
 }
 
-fn line(row: &[String], widths: &[usize]) -> String {
-    let used = row.iter().zip(widths).filter(|(_, width)| **width > 0);
-    let cells = used.map(|(cell, &width)| format!("{cell:width$}"));
-    let line = cells.collect::<Vec<_>>().join("  ");
-    format!("  {}\n", line.trim_end())
+/// Blanks before every row.
+const INDENT: usize = 2;
+/// A last column that has less room is no column any more.
+const LAST_MIN: usize = 20;
+
+/// The cells of columns that are not empty everywhere.
+fn used(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let is_used = |column: usize| rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.is_empty()));
+    let of_row = |row: &Vec<String>| {
+        row.iter().enumerate().filter(|(column, _)| is_used(*column)).map(|(_, cell)| cell.clone()).collect()
+    };
+    rows.iter().map(of_row).collect()
+}
+
+/// A row in columns, `room` for the last.
+fn line(row: &[String], widths: &[usize], room: usize) -> String {
+    let last = widths.len().saturating_sub(1);
+    let cells = row.iter().zip(widths).take(last).map(|(cell, &width)| format!("{cell:width$}  "));
+    let begin = format!("{:INDENT$}{}", "", cells.collect::<String>());
+    let below = " ".repeat(begin.chars().count());
+    let text = row.get(last).map_or("", String::as_str);
+    let parts = textwrap::wrap(text, textwrap::Options::new(room).break_words(false));
+    let line = |(place, part): (usize, &Cow<'_, str>)| {
+        format!("{}{part}", if place == 0 { &begin } else { &below }).trim_end().to_owned() + "\n"
+    };
+    parts.iter().enumerate().map(line).collect()
+}
+
+/// A row as a paragraph, its continued lines indented.
+fn row_paragraph(row: &[String], width: usize) -> String {
+    let cells = row.iter().filter(|cell| !cell.is_empty()).map(String::as_str);
+    let text = cells.collect::<Vec<_>>().join("  ");
+    let (first, below) = (" ".repeat(INDENT), " ".repeat(3 * INDENT));
+    let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&below);
+    textwrap::fill(&text, options.break_words(false)) + "\n"
 }
 
 #[cfg(test)]
@@ -214,7 +292,19 @@ mod tests {
     fn tables_are_aligned_and_skip_empty_columns() {
         let rows = [["a", "", "long name", "x"], ["bcd", "", "e", ""]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(table(&rows), "  a    long name  x\n  bcd  e\n");
-        assert_eq!(table(&[]), "");
+        assert_eq!(fitted(&rows, 100).concat(), "  a    long name  x\n  bcd  e\n");
+        assert_eq!(fitted(&[], 100).concat(), "");
+    }
+
+    #[test]
+    fn what_is_too_wide_is_broken_and_never_cut() {
+        let rows = [["umts", "384 kbit/s down, 64 kbit/s up; 120 ms; loss 0.2 %"], ["lo", "no limit"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let beside =
+            "  umts  384 kbit/s down, 64\n        kbit/s up; 120 ms; loss\n        0.2 %\n  lo    no limit\n";
+        assert_eq!(fitted(&rows, 32).concat(), beside);
+        let below =
+            "  umts  384 kbit/s down,\n      64 kbit/s up; 120\n      ms; loss 0.2 %\n  lo  no limit\n";
+        assert_eq!(fitted(&rows, 24).concat(), below);
     }
 }

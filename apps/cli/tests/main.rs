@@ -8,6 +8,7 @@ mod ikev1_captures;
 mod live;
 mod provenance;
 mod readme;
+mod ready;
 mod schema;
 mod study;
 mod verbs;

@@ -40,6 +40,21 @@ impl Drop for Scratch {
     }
 }
 
+#[test]
+fn profiles_and_primitives_say_where_they_come_from() {
+    let scratch = Scratch::new("verbs");
+    for (line, name) in [
+        ("profile ikev2-psk --count 2 --json", "profile"),
+        ("profile esp --suite aes128gcm16 --count 20 --json", "packets"),
+        ("crypto sha1 --count 2 --json", "crypto"),
+        ("crypto --table rsa-rc4-sha1 --count 1 --json", "table"),
+    ] {
+        let provenance = schema::read(name, scratch.keytoll(line))["provenance"].clone();
+        assert_complete(&provenance, line);
+        assert!(provenance["crypto_library"].as_str().unwrap().starts_with("AWS-LC "), "{provenance}");
+    }
+}
+
 const RUN: &str = "run quickstart --samples 2 --set networks=loopback --set methods=ikev2-psk --out run";
 
 /// The members of a manifest that are its provenance: as many as the object of a summary has.
@@ -112,7 +127,7 @@ fn a_report_has_the_provenance_of_the_run() {
     assert_eq!(after["provenance"]["load_at_begin"], before["provenance"]["load_at_begin"]);
     assert_eq!(after["rows"], before["rows"]);
     let page = fs::read_to_string(scratch.0.join("run/report.html")).unwrap();
-    assert!(page.contains("<td>command</td><td>not noted</td>"), "{page}");
+    assert!(page.contains(r#"<th scope="row">command</th><td>not noted</td>"#), "{page}");
 }
 
 #[test]

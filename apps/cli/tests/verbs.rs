@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeSet;
+use std::fs::DirEntry;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,8 +12,14 @@ use crate::schema;
 
 /// Runs `keytoll` in the root of the repository, where the scenarios are.
 fn keytoll(arguments: &[&str]) -> Output {
+    command(arguments).env_remove("COLUMNS").output().unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).current_dir(root).output().unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    command.args(arguments).current_dir(root);
+    command
 }
 
 /// Everything a command does that can be seen.
@@ -20,8 +28,10 @@ fn screen(line: &str) -> String {
     let Output { status, stdout, stderr } = keytoll(&arguments);
     let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     let section = |name: &str, text: &str| {
-        let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-        if text.is_empty() { String::new() } else { format!("--- {name}\n{text}\n") }
+        // An estimate is another one every time.
+        let lines = text.lines().filter(|line| !line.starts_with("about ")).map(str::trim_end);
+        let text = lines.collect::<Vec<_>>().join("\n");
+        if text.trim().is_empty() { String::new() } else { format!("--- {name}\n{text}\n") }
     };
     let code = status.code().unwrap();
     format!("$ {line}\n{}{}--- exit {code}\n", section("stdout", &stdout), section("stderr", &stderr))
@@ -54,6 +64,39 @@ impl Drop for File {
     }
 }
 
+/// What a command prints on a screen of so many columns; the commands of a shell have no word longer than that.
+fn lines_on(columns: usize, line: &str) -> Vec<String> {
+    let arguments = line.split(' ').collect::<Vec<_>>();
+    let Output { stdout, .. } = command(&arguments).env("COLUMNS", columns.to_string()).output().unwrap();
+    String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn no_table_is_wider_than_the_screen() {
+    let commands = [
+        "list",
+        "check",
+        "check lossy",
+        "profile ikev2-rsa2048 --count 2 --skeleton",
+        "profile ikev1-main-rsa --count 2",
+        "profile esp --packet 736 --count 8",
+        "crypto x25519 sha256 --count 8",
+        "crypto --table dh-groups --count 6",
+    ];
+    for line in commands {
+        for columns in [80, 60] {
+            let lines = lines_on(columns, line);
+            assert!(lines.len() > 10, "{line}: {lines:?}");
+            for shown in lines {
+                assert!(
+                    shown.chars().count() <= columns && !shown.ends_with('…'),
+                    "{line} at {columns}: {shown}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn list_shows_the_catalogue() {
     insta::assert_snapshot!(screen("keytoll list"));
@@ -74,6 +117,7 @@ fn list_gives_json_for_every_list() {
             "methods",
             "networks",
             "options",
+            "papers",
             "scenarios",
             "schemas",
             "signatures",
@@ -96,15 +140,35 @@ fn options_are_listed_with_values_defaults_and_methods() {
     let named = |name: &str| options.iter().find(|option| option["name"] == name).unwrap();
     assert_eq!(named("mode")["default"], "transport");
     assert_eq!(named("triplets")["methods"], serde_json::json!(["ikev2-eap-sim"]));
-    // Every default can be set, and is then the scenario that there was; lists of suites would need quotes.
-    let plain = keytoll(&["check", "quickstart", "--json"]).stdout;
-    for option in
-        options.iter().filter(|option| !["suite", "esp_suite"].contains(&option["name"].as_str().unwrap()))
-    {
-        let set =
-            format!("options.{}={}", option["name"].as_str().unwrap(), option["default"].as_str().unwrap());
-        let checked = keytoll(&["check", "quickstart", "--json", "--set", &set]);
-        assert!(checked.stdout == plain, "{set}: {}", String::from_utf8_lossy(&checked.stderr));
+    assert_eq!(
+        (&named("samples")["default"], &named("samples")["source"]),
+        (&"30".into(), &"--set samples=VALUE".into())
+    );
+    // Every default can be set where it counts, and makes the rows that there were; lists of suites would need quotes.
+    let rows = |arguments: &[&str]| {
+        let Output { stdout, stderr, .. } = keytoll(&[&["check", "--json"], arguments].concat());
+        assert!(!stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+        schema::read("check", stdout)["rows"].clone()
+    };
+    let is_simple = |option: &&serde_json::Value| {
+        let source = option["source"].as_str().unwrap();
+        source.starts_with("--set options.")
+            && !source.contains("suite=")
+            && !source.contains("traffic_")
+            && !source.contains("ipsec")
+    };
+    for option in options.iter().filter(is_simple) {
+        let (name, default) = (option["name"].as_str().unwrap(), option["default"].as_str().unwrap());
+        let scenario = if option["methods"].as_array().unwrap().contains(&"ikev2-eap-sim".into())
+            || option["methods"].as_array().unwrap().contains(&"ikev2-rsa2048".into())
+            || option["methods"].as_array().unwrap().contains(&"ikev2-eap-tls".into())
+        {
+            "quickstart"
+        } else {
+            "ikev1"
+        };
+        let set = format!("options.{name}={default}");
+        assert_eq!(rows(&[scenario, "--set", &set]), rows(&[scenario]), "{set}");
     }
 }
 
@@ -231,6 +295,7 @@ fn every_verb_explains_itself() {
         "keytoll schema --help",
         "keytoll crypto --help",
         "keytoll completions --help",
+        "keytoll man --help",
     ]));
 }
 
@@ -270,9 +335,13 @@ fn a_profile_names_the_operations_and_agrees_with_its_json() {
     let Output { stdout, stderr, status } = keytoll(&arguments);
     let table = String::from_utf8(stdout).unwrap();
     assert!(status.success() && stderr.is_empty(), "{table}\n{}", String::from_utf8_lossy(&stderr));
-    for words in
-        ["IKE_SA_INIT response  D-H generation", "(weak)", "crypto by subtraction", "share of the skeleton"]
-    {
+    for words in [
+        "IKE_SA_INIT response\n  D-H generation",
+        "PRF: SKEYSEED",
+        "(weak)",
+        "crypto by subtraction",
+        "share of the skeleton",
+    ] {
         assert!(table.contains(words), "no {words} in\n{table}");
     }
     let Output { stdout, .. } = keytoll(&[&arguments[..], &["--json", "--node", "ue"]].concat());
@@ -329,6 +398,29 @@ fn completions_know_the_studies() {
         let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
         assert!(script.contains("ikev2-wireless"), "{shell}");
     }
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let dir = std::env::temp_dir().join(format!("keytoll-man-{}", std::process::id()));
+    let made = keytoll(&["man", dir.to_str().unwrap()]);
+    assert!(made.status.success() && made.stdout.is_empty(), "{made:?}");
+    let help = String::from_utf8(keytoll(&["--help"]).stdout).unwrap();
+    let verbs =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs = verbs.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let verbs = verbs.map(|line| format!("keytoll-{}.1", line.split(' ').next().unwrap()));
+    let expected: BTreeSet<String> = std::iter::once("keytoll.1".to_owned()).chain(verbs).collect();
+    let name = |entry: std::io::Result<DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let found: BTreeSet<String> = std::fs::read_dir(&dir).unwrap().map(name).collect();
+    assert!(found.contains("keytoll-run.1") && found == expected, "{found:?} instead of {expected:?}");
+    let page = std::fs::read_to_string(dir.join("keytoll-run.1")).unwrap();
+    for words in
+        ["keytoll\\-run \\- Run a scenario", "\\-\\-samples", "EXIT STATUS", "keytoll run quickstart"]
+    {
+        assert!(page.contains(words), "no {words} in {page}");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]

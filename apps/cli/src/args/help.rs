@@ -47,8 +47,9 @@ Example:
   keytoll check quickstart --set networks=lte
 
 Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file; or the file of a node for \
-`keytoll gateway`, `aaa`, `hss` or `connect`. Writes no files.
-Exit code: 0 it can be run, 2 it is wrong.";
+`keytoll gateway`, `aaa`, `hss` or `connect`. Says no to what `keytoll run` would refuse with the same options, \
+and tells on stderr about how much work it would be. Writes no files.
+Exit code: 0 it can be run, 2 it is wrong, 3 the environment does not let us.";
 
 pub(super) const GATEWAY_HELP: &str = "\
 Example:
@@ -160,3 +161,11 @@ Example:
 
 Reads and writes no files. For bash, put the output into the file \
 ~/.local/share/bash-completion/completions/keytoll.";
+
+pub(super) const MAN_HELP: &str = "\
+Example:
+  keytoll man ~/.local/share/man/man1
+
+Writes keytoll.1, keytoll-run.1 and so on; those of an earlier version are replaced. `man keytoll-run` shows \
+one, `man -l DIR/keytoll-run.1` also where man does not look.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us.";

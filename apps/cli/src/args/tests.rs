@@ -28,11 +28,15 @@ fn results_go_to_a_directory_named_as_the_scenario() {
 }
 
 #[test]
-fn switches_reach_the_plan_and_win_over_sets() {
-    let line = "keytoll run lossy --seed 7 --samples 3 --crypto null --exponents full --set samples=9 \
-                --set title=T";
-    let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
-    let plan = args.scenario.plan().unwrap();
-    assert_eq!((plan.seed, plan.samples, plan.title.as_str()), (7, 3, "T"));
-    assert_eq!((plan.crypto.name(), plan.exponents.name()), ("null", "full"));
+fn switches_reach_the_plan_and_stand_beside_no_set_of_the_same() {
+    let plan = |line: &str| {
+        let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
+        args.scenario.plan()
+    };
+    let line = "keytoll run lossy --seed 7 --samples 3 --crypto null --exponents full --set title=T";
+    let taken = plan(line).unwrap();
+    assert_eq!((taken.seed, taken.samples, taken.title.as_str()), (7, 3, "T"));
+    assert_eq!((taken.crypto.name(), taken.exponents.name()), ("null", "full"));
+    let refused = plan(&format!("{line} --set samples=9")).unwrap_err();
+    assert_eq!(refused.to_string(), "`samples` is set twice");
 }

@@ -22,6 +22,8 @@ use crate::screen;
 
 /// Not every attempt led to an SA that works.
 const FAILED: u8 = 1;
+/// RFC 7296 §3.10.1: nothing of what we offered is acceptable.
+const NO_PROPOSAL_CHOSEN: &str = "NO_PROPOSAL_CHOSEN";
 /// How long the answer to an echo request may take.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 /// After so long without any answer it is asked whether the gateway's port is closed.
@@ -195,7 +197,10 @@ impl Caller<'_> {
         let known = self.node.facts.failure.clone();
         let (why, refused) = known
             .map_or_else(|| (why.name().into(), why.is_hearsay()), |failure| (failure.why, failure.refused));
-        Trouble::Failed { why, refused, child }
+        let connection = &self.device.connection;
+        let suites = if child { &connection.esp_suites } else { &connection.suites };
+        let offered = suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        Trouble::Failed { offered: (why == NO_PROPOSAL_CHOSEN).then_some(offered), why, refused, child }
     }
 
     /// Lets time pass.

@@ -163,8 +163,10 @@ impl Discards {
         let why = if is_new { "further reasons".into() } else { why };
         let count = self.counts.entry((protocol, why.clone())).or_default();
         *count += 1;
-        if *count <= LINES_PER_SECOND {
-            info!(target: FACT, protocol = protocol.name(), why = &*why, "discarded");
+        match likely(protocol, &why) {
+            _ if *count > LINES_PER_SECOND => {}
+            Some(likely) => warn!(target: FACT, protocol = protocol.name(), why = &*why, likely, "discarded"),
+            None => info!(target: FACT, protocol = protocol.name(), why = &*why, "discarded"),
         }
     }
 
@@ -178,6 +180,14 @@ impl Discards {
             }
         }
     }
+}
+
+/// What most likely is wrong where people have to do something about it. RFC 2865 §3 and RFC 3579 §3.2: only who has another
+/// secret makes other authenticators.
+fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
+    let is_of_secret = ["wrong authenticator", "wrong Message-Authenticator"].contains(&why);
+    (protocol == Protocol::Radius && is_of_secret)
+        .then_some("the RADIUS secrets of the gateway (`secret`) and of the AAA server (`clients`) differ")
 }
 
 #[cfg(test)]

@@ -20,7 +20,13 @@ use crate::screen;
 #[derive(Debug, Clone)]
 pub(crate) enum Trouble {
     /// Authentication failed, or was refused; or the SA for traffic was.
-    Failed { why: Cow<'static, str>, refused: bool, child: bool },
+    Failed {
+        why: Cow<'static, str>,
+        refused: bool,
+        child: bool,
+        /// What we offered, if nothing of it was acceptable.
+        offered: Option<String>,
+    },
     /// It took too long.
     Late(Duration),
     /// The SA is there, but nobody answered.
@@ -30,9 +36,20 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
+    /// The gateway does not tell what it accepts, except to its own log.
     fn sentence(&self) -> String {
+        let offered = match self {
+            Self::Failed { offered: Some(offered), .. } => {
+                format!(" (we offered {offered}; what is acceptable is in the gateway's log)")
+            }
+            _ => String::new(),
+        };
+        self.what() + &offered
+    }
+
+    fn what(&self) -> String {
         match self {
-            Self::Failed { why, refused: true, child: false } => format!("the gateway refused us: {why}"),
+            Self::Failed { why, refused: true, child: false, .. } => format!("the gateway refused us: {why}"),
             Self::Failed { why, refused: true, .. } => {
                 format!("the gateway refused the SA for traffic: {why}")
             }

@@ -10,12 +10,13 @@ use keytoll_engine::suite::Suite;
 use keytoll_lab::{PACKET_BYTES, Way, profile_packets};
 use keytoll_native::clock;
 use keytoll_scenario::catalogue::suites;
+use keytoll_scenario::plan::CryptoMode;
 use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
-use crate::interrupt;
 use crate::progress::{Counted, Progress};
-use crate::screen::{Page, Usage, interrupted, note_interruption, written};
+use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
+use crate::{interrupt, version};
 
 /// The name in place of a method.
 pub(super) const ESP: &str = "esp";
@@ -33,13 +34,16 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
     let page = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
+    let mut provenance = version::program().measuring(keytoll_lab::library(CryptoMode::Real));
     let mut shown = measure(packet_bytes, &suites, count, &stop)?;
+    keytoll_lab::end(&mut provenance);
+    shown.provenance = Some(provenance);
     shown.notes.extend(interrupted(&stop));
     note_interruption(&stop);
     if args.json {
         written(|out| keytoll_report::packets::write_json(&shown, out))?;
     } else {
-        written(|out| keytoll_report::packets::write(&shown, out))?;
+        written(|out| keytoll_report::packets::write(&shown, width(), out))?;
     }
     page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::packets(&shown, out)))?;
     Ok(ExitCode::SUCCESS)
@@ -138,7 +142,8 @@ fn notes(repeated: u32, disturbed: u32) -> Vec<String> {
                 cryptography; initialization vectors are drawn in both, which is part of `header`. An AEAD does integrity in \
                 `decrypt` and `encrypt`. Tunnel mode, IPv4 in IPv4.";
     let clocks = "Stages are measured on packets of their own, because reading the clock between them takes time (which is \
-                  subtracted); totals are of packets without. Half-widths are 95 % intervals of the mean (Student t).";
+                  subtracted); totals are of packets without. Times are medians with their distribution-free 95 % intervals in \
+                  brackets; cycles and shares are of medians.";
     let quiet = format!(
         "{repeated} packets during which the thread lost its CPU were measured again; {disturbed} that are counted were \
          disturbed all the same."

@@ -43,6 +43,19 @@ fn a_wrong_password_is_named_on_both_sides() {
     assert_eq!((&rejected["user"], &rejected["why"]), (&"ue@test".into(), &"EAP wrong password".into()));
 }
 
+#[test]
+fn a_wrong_radius_secret_is_a_warning_with_its_likely_cause() {
+    let dir = Dir::new();
+    let server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &aaa("mschapv2", ""))]);
+    let gateway = eap_gateway(&server).replace(RADIUS_SECRET, "another secret");
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway)]);
+    let device = dir.write("ue.toml", &eap_device(&gw, "mschapv2", ""));
+    assert_eq!(keytoll(&["connect", &device, "--within", "500ms"]).status.code(), Some(1));
+    let told = server.log();
+    let line = told.lines().find(|line| line.contains("wrong Message-Authenticator")).unwrap_or_default();
+    assert!(line.contains(" WARN ") && line.contains("likely=\"the RADIUS secrets"), "{told}");
+}
+
 /// Certificates of an authority of the test: `root.crt`, and `aaa` and `ue` with their keys.
 fn certificates(dir: &Dir) {
     use keytoll_crypto::{Real, keys};

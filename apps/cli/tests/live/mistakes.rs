@@ -89,6 +89,28 @@ fn wrong_command_lines_are_refused() {
 }
 
 #[test]
+fn a_scenario_is_not_taken_for_a_node_file() {
+    let dir = Dir::new();
+    let said = screen(&dir, "connect", "mine.toml", "methods = 'ikev2-psk'\nnetworks = 'lte'\n", &[]);
+    assert!(said.contains("`mine.toml` is a scenario, not the file of a node"), "{said}");
+}
+
+#[test]
+fn a_gateway_may_have_a_name() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let device = device(&gw, PSK);
+    let named = device.replacen("gateway = \"127.0.0.1", "gateway = \"localhost", 1);
+    assert_ne!(named, device);
+    let connected = keytoll(&["connect", &dir.write("ue.toml", &named)]);
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stderr));
+    let unknown = device.replacen("gateway = \"127.0.0.1", "gateway = \"no_such.invalid", 1);
+    let said = screen(&dir, "connect", "ue.toml", &unknown, &[]);
+    assert!(said.contains("is no IP address, and no name that this machine knows"), "{said}");
+    assert!(said.ends_with("--- exit 2\n"), "{said}");
+}
+
+#[test]
 fn a_port_in_use_is_the_environments_fault() {
     let dir = Dir::new();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -195,7 +217,8 @@ fn a_refused_child_is_not_a_refused_device() {
     let refused = keytoll(&["connect", &dir.write("ue.toml", &file)]);
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
     let told = text(&refused.stdout);
-    assert!(told.contains("the gateway refused the SA for traffic: NO_PROPOSAL_CHOSEN"), "{told}");
+    let sentence = "the gateway refused the SA for traffic: NO_PROPOSAL_CHOSEN (we offered aes256-sha512; what is acceptable";
+    assert!(told.contains(sentence), "{told}");
 }
 
 #[test]

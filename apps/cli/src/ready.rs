@@ -1,0 +1,142 @@
+//! Whether a plan can be run here, and about how much work it is. `keytoll check` says so; `keytoll run` and `keytoll study`
+//! begin nothing before.
+
+use std::path::Path;
+use std::time::Duration;
+
+use keytoll_lab::{Directory, Work, free_bytes, rehearse};
+use keytoll_scenario::Plan;
+use miette::{Report, miette};
+
+use crate::args::Execution;
+use crate::progress::{LONG, about};
+use crate::run::told;
+use crate::screen;
+
+/// A run of fewer authentications begins without a rehearsal.
+const MANY: u64 = 100_000;
+
+/// What a line of samples.csv takes, in bytes: seen of the quickstart scenario.
+const SAMPLE_LINE_BYTES: u64 = 500;
+
+/// Refuses what cannot run here, by the same sentences before every verb.
+fn refuse(plan: &Plan, out: &Path) -> Result<(), Report> {
+    keytoll_lab::refuse(plan).map_err(told)?;
+    Directory::refuse(out).map_err(told)
+}
+
+/// Refuses what cannot run, and what its disk cannot hold; warns of what takes hours.
+pub(crate) fn begin(plan: &Plan, out: &Path, execution: &Execution) -> Result<(), Report> {
+    refuse(plan, out)?;
+    if plan.authentications() < MANY {
+        return Ok(());
+    }
+    let Some(work) = rehearse(plan) else { return Ok(()) };
+    let estimate = Estimate::of(plan, work, execution);
+    estimate.room(out)?;
+    if estimate.time >= LONG {
+        screen::note(&estimate.warning());
+    }
+    Ok(())
+}
+
+/// The same for who only asks: refuses, and says in any case how much work it would be.
+pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<String, Report> {
+    refuse(plan, out)?;
+    let Some(work) = rehearse(plan) else {
+        return Ok("in the live world authentications take the time that they take: nothing is estimated\n"
+            .to_owned());
+    };
+    let estimate = Estimate::of(plan, work, execution);
+    estimate.room(out)?;
+    Ok(estimate.sentence())
+}
+
+/// What a run would come to, as far as a rehearsal tells.
+struct Estimate {
+    work: Work,
+    threads: usize,
+    time: Duration,
+    /// What it leaves on the disk.
+    bytes: u64,
+}
+
+impl Estimate {
+    fn of(plan: &Plan, work: Work, execution: &Execution) -> Self {
+        let threads = execution.threads().min(plan.rows.len());
+        let lines = work.authentications.saturating_mul(SAMPLE_LINE_BYTES);
+        let bytes = if execution.no_trace { 0 } else { work.bytes().saturating_add(lines) };
+        Self { threads, time: work.time(threads), bytes, work }
+    }
+
+    /// Refuses what there is no room for.
+    fn room(&self, out: &Path) -> Result<(), Report> {
+        let Some(free) = free_bytes(out).filter(|free| *free < self.bytes) else { return Ok(()) };
+        Err(miette!(
+            help = "`--no-trace` keeps only what is computed of them, `--samples` asks for fewer, `--out` names another place",
+            "{} authentications leave about {} in `{}`, and {} are free there",
+            self.work.authentications,
+            size(self.bytes),
+            out.display(),
+            size(free)
+        ))
+    }
+
+    fn warning(&self) -> String {
+        let Self { work, .. } = self;
+        let (count, time) = (work.authentications, about(self.time));
+        format!(
+            "warning: {count} authentications take about {time}, {}; `--samples` asks for fewer\n",
+            self.basis()
+        )
+    }
+
+    /// Where the figures are from.
+    fn basis(&self) -> String {
+        let Work { rehearsed, machine, has_traffic, .. } = &self.work;
+        let rows = if *rehearsed == 1 { "one row".to_owned() } else { format!("{rehearsed} rows") };
+        let machine = machine.as_ref();
+        let crypto = machine.map_or_else(String::new, |name| format!(", and cryptography as on {name}"));
+        let traffic = if *has_traffic { "; what users send is not in it" } else { "" };
+        format!("as a rehearsal of {rows} without cryptography took here{crypto}{traffic}")
+    }
+
+    fn sentence(&self) -> String {
+        let disk =
+            if self.bytes == 0 { "no traces".to_owned() } else { format!("{} of files", size(self.bytes)) };
+        let threads =
+            if self.threads == 1 { "one thread".to_owned() } else { format!("{} threads", self.threads) };
+        let time =
+            if self.time < Duration::from_secs(1) { "a second or less".to_owned() } else { about(self.time) };
+        format!("about {time} on {threads} besides making keys, and {disk}: {}\n", self.basis())
+    }
+}
+
+/// A size in the largest unit of which there is at least one, as far as an estimate goes.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] =
+        [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1, "B"));
+    format!("{} {name}", bytes.div_ceil(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_in_a_fitting_unit() {
+        let told = [0, 999, 1_000, 1_500_000, 47_000_000_000, 3_000_000_000_001].map(size);
+        assert_eq!(told, ["0 B", "999 B", "1 kB", "2 MB", "47 GB", "4 TB"]);
+    }
+
+    #[test]
+    fn what_the_disk_cannot_hold_is_refused_with_a_way_out() {
+        let work = Work { authentications: 7, each_bytes: u64::MAX / 8, ..Work::default() };
+        let estimate = Estimate { threads: 1, time: work.time(1), bytes: work.bytes(), work };
+        let refused = estimate.room(Path::new(".")).unwrap_err();
+        assert!(refused.to_string().starts_with("7 authentications leave about 16140902 TB"), "{refused}");
+        assert!(refused.help().is_some_and(|help| help.to_string().contains("--no-trace")));
+        assert!(Estimate { bytes: 0, ..estimate }.room(Path::new(".")).is_ok());
+    }
+}
