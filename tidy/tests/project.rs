@@ -93,6 +93,7 @@ fn the_gate_runs_everything() {
         "cargo doc --workspace --no-deps",
         "cargo deny",
         "KEYTOLL_INTEROP=1 cargo test",
+        "packaging/build.sh",
     ];
     let missing = commands.iter().filter(|command| !gate.contains(**command));
     none(&missing.map(|command| format!(".ci/run lacks `{command}`")).collect::<Vec<_>>());
