@@ -18,18 +18,18 @@ const PAPERS: [[&str; 3]; 5] = [
         "Praptodiyono 2018",
         "S. Praptodiyono, M. Furqon, A. Maulana, I. H. Hasbullah, S. U. Rehman: Performance Analysis of Internet Key \
          Exchange Algorithms on IPSec Security Association Initiation",
-        "MATEC Web of Conferences 218, 2018",
+        "MATEC Web of Conferences 218, 2018, which the text we have does not say",
     ],
     [
         "Faigl 2012",
         "Z. Faigl, J. Pellikka, L. Bokor, A. Gurtov: Performance and suitability analysis of HIP-based lightweight user \
          authentication method",
-        "slides of BME-MIK and CWC, 2012",
+        "slides of BME-MIK and CWC; the year, 2012, is not in the text we have",
     ],
     [
         "Shue 2005",
         "C. Shue, Y. Shin, M. Gupta, J. Y. Choi: Analysis of IPSec Overheads for VPN Servers",
-        "IEEE Workshop on Secure Network Protocols (NPSec), 2005",
+        "IEEE Workshop on Secure Network Protocols (NPSec), 2005, which the text we have does not say",
     ],
 ];
 
