@@ -2,11 +2,13 @@
 # Builds what can be installed where there is no Rust toolchain, and tries it:
 #   packaging/build.sh      target/packaging/keytoll, one static file, and target/packaging/keytoll_VERSION_ARCHITECTURE.deb
 # Wants a Rust toolchain with the standard library for musl (asks rustup for it), a C compiler, Debian's musl-tools, and crates.io.
+# Where rustup's server cannot be reached it links glibc instead and says so: that tries everything, but is not to be published.
 set -eu -o pipefail
 umask 022
 cd "$(dirname "$0")/.."
 
-target=$(uname -m)-unknown-linux-musl
+libc=musl
+target=$(uname -m)-unknown-linux-$libc
 out=$PWD/target/packaging
 root=$out/root
 doc=$root/usr/share/doc/keytoll
@@ -20,14 +22,22 @@ fail() {
     exit 1
 }
 
-standard_library() {
-    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] || rustup target add "$target" ||
-        fail "the toolchain has no standard library for $target; \`rustup target add $target\` gets it"
+has_standard_library() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] || timeout 120 rustup target add "$target"
+}
+
+# glibc's resolver wants the libraries of the machine it runs on, and its licence asks more of who passes it on.
+link_glibc() {
+    echo "packaging/build.sh: no standard library for $target (\`rustup target add $target\` gets it): linking glibc," >&2
+    echo "packaging/build.sh: which is good to try the package here, not to publish it" >&2
+    libc=gnu
+    target=$(uname -m)-unknown-linux-$libc
+    export RUSTFLAGS="-C target-feature=+crt-static"
 }
 
 binary() {
     command -v musl-gcc >/dev/null || fail "no musl-gcc; \`apt-get install musl-tools\` gets it"
-    standard_library
+    has_standard_library || link_glibc
     cargo build --quiet --release --locked --package keytoll --bin keytoll --target "$target" --target-dir "$out"
     strip -o "$out/keytoll" "$out/$target/release/keytoll"
 }
@@ -51,8 +61,8 @@ licences() {
         printf '\n==== %s\n\n' "$(sort -u "${file%text}names" | paste -s -d ' ')"
         cat "$file"
     done
-    printf '\n==== musl\n\n'
-    cat /usr/share/doc/musl-dev/copyright
+    printf '\n==== %s\n\n' "$libc"
+    cat "/usr/share/doc/$([ "$libc" = musl ] && echo musl-dev || echo libc6-dev)/copyright"
     rm -r "$texts"
 }
 

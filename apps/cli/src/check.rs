@@ -49,7 +49,7 @@ fn head(plan: &Plan) -> String {
     let how = format!(
         "{count}, one every {}{}; seed {}, crypto {}, {} exponents, world {}",
         duration(plan.interval),
-        row_min(plan).map_or_else(String::new, |time| format!(", {} a row at least", about(time))),
+        row_min(plan).map_or_else(String::new, |time| format!(" ({} of virtual time a row)", about(time))),
         plan.seed,
         plan.crypto.name(),
         plan.exponents.name(),
@@ -69,8 +69,11 @@ fn plural(count: usize, noun: &str) -> String {
 
 fn rows(plan: &Plan) -> String {
     let heading = ["method", "network", "topology", "suites", "variant", "mark"].map(str::to_owned).to_vec();
-    let lines = plan.rows.iter().map(row);
-    screen::folded(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), 2)
+    let lines: Vec<Vec<String>> = plan.rows.iter().map(row).collect();
+    let is_told = |column: &usize| lines.iter().any(|line| !line[*column].is_empty());
+    let told: Vec<usize> = (0..heading.len()).filter(is_told).collect();
+    let cells = |line: &Vec<String>| told.iter().map(|column| line[*column].clone()).collect();
+    screen::folded(&std::iter::once(&heading).chain(&lines).map(cells).collect::<Vec<_>>(), 2)
 }
 
 fn row(row: &RowPlan) -> Vec<String> {

@@ -88,6 +88,8 @@ fn what_makes_no_difference() {
             .to_owned(),
         "methods = \"ikev1-main-rsa\"\nnetworks = \"lte\"\n[options]\nraw_keys = true\nchain = 4".to_owned(),
         "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\noptions = { accounting = true }".to_owned(),
+        good_with("exponents = \"full\""),
+        good_with("cpus = { ue = \"mips-125\", hss = \"p4-3000\" }"),
     ];
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
 }

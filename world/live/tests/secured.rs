@@ -273,7 +273,7 @@ fn a_mistake_inside_costs_one_stream() {
 
 #[test]
 fn a_proof_that_counts_no_more_closes_its_stream() {
-    let (mut callee, address, counts) = server(|_| {});
+    let (mut callee, address, counts) = server(|config| config.judge_every = Duration::from_millis(200));
     let mut peer = TcpStream::connect(address).unwrap();
     peer.write_all(&[PROOF]).unwrap();
     assert_eq!(next(&mut callee), Heard::Secured(vec!["peer".into()]));

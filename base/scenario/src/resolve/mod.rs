@@ -13,6 +13,7 @@ pub(crate) mod sa_limits;
 pub(crate) mod settings;
 mod traffic;
 pub(crate) mod values;
+mod whole;
 
 use std::path::Path;
 use std::time::Duration;
@@ -61,6 +62,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     check_crypto(document, &plan)?;
     makers::check_world(document, &plan)?;
     traffic::check_world(document, &plan)?;
+    whole::check(document, &plan)?;
     Ok(plan)
 }
 

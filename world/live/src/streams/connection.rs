@@ -104,7 +104,8 @@ impl Connection {
     ) -> io::Result<Self> {
         // Messages are waited for: none may wait for the acknowledgement of the one before.
         socket.set_nodelay(true)?;
-        let mut secured = channel.transpose().map_err(io::Error::other)?.map(Secured::new);
+        let channel = channel.transpose().map_err(io::Error::other)?;
+        let mut secured = channel.map(|channel| Secured::new(channel, config.judge_every));
         let unsent = secured.as_mut().map(Secured::take_output).unwrap_or_default();
         Ok(Self {
             socket,

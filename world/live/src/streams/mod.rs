@@ -64,12 +64,15 @@ pub struct Streaming {
     pub first_message_within: Duration,
     /// How long such a peer may be quiet afterwards; its watchdog (RFC 3539 §3.4) speaks sooner.
     pub quiet_max: Duration,
+    /// How often a peer's proof is judged again. RFC 6733 §13.1: what is known of a peer is not to outlive its certificate.
+    pub judge_every: Duration,
     /// Most bytes kept for a peer that does not read; then it is hung up on.
     pub unsent_bytes_max: usize,
 }
 
 impl Streaming {
-    /// 256 connections, 16 of an address and of strangers, 5 s to connect, 10 s to say something, 300 s of quiet, 256 KiB unsent.
+    /// 256 connections, 16 of an address and of strangers, 5 s to connect, 10 s to say something, 300 s of quiet, a proof
+    /// judged every 10 s, 256 KiB unsent.
     pub const fn new(protocol: Protocol, length: MessageLength) -> Self {
         Self {
             protocol,
@@ -82,6 +85,7 @@ impl Streaming {
             connect_within: Duration::from_secs(5),
             first_message_within: Duration::from_secs(10),
             quiet_max: Duration::from_secs(300),
+            judge_every: Duration::from_secs(10),
             unsent_bytes_max: 256 * 1024,
         }
     }

@@ -6,22 +6,20 @@ use keytoll_engine::{Ctx, Time};
 
 use super::channel::{Broken, Channel};
 
-// RFC 6733 §13.1: what is known of a peer is not to outlive its certificate.
-/// How often a peer's proof is judged again.
-const JUDGE_EVERY: Duration = Duration::from_secs(10);
-
 /// A channel at work.
 #[derive(Debug)]
 pub(super) struct Secured {
     channel: Box<dyn Channel>,
     /// Nothing is said to whom nothing is proved of.
     waiting: Vec<u8>,
+    /// How often a proof is judged again.
+    judge_every: Duration,
     judge_at: Time,
 }
 
 impl Secured {
-    pub(super) fn new(channel: Box<dyn Channel>) -> Self {
-        Self { channel, waiting: Vec::new(), judge_at: Time::MAX }
+    pub(super) fn new(channel: Box<dyn Channel>, judge_every: Duration) -> Self {
+        Self { channel, waiting: Vec::new(), judge_every, judge_at: Time::MAX }
     }
 
     pub(super) fn take_output(&mut self) -> Vec<u8> {
@@ -66,13 +64,13 @@ impl Secured {
         if was_proved || !self.is_proved() {
             return Ok(());
         }
-        self.judge_at = cx.now + JUDGE_EVERY;
+        self.judge_at = cx.now + self.judge_every;
         let waiting = std::mem::take(&mut self.waiting);
         if waiting.is_empty() { Ok(()) } else { self.channel.seal(&waiting, cx) }
     }
 
     pub(super) fn judge(&mut self, cx: &mut Ctx<'_>) -> Result<(), Broken> {
-        self.judge_at = cx.now + JUDGE_EVERY;
+        self.judge_at = cx.now + self.judge_every;
         self.channel.judge(cx)
     }
 

@@ -1,0 +1,49 @@
+//! Keys of the whole scenario that make a difference to none of its rows. Their defaults may be written out.
+
+use keytoll_engine::suite::Suite;
+use keytoll_engine::trace::Node;
+
+use crate::diagnostic::ScenarioError;
+use crate::plan::{Exponents, Plan, RowPlan};
+use crate::tree::Table;
+
+/// Refuses the first of them.
+pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    exponents(document, plan)?;
+    cpus(document, plan)
+}
+
+/// Only MODP groups leave a choice.
+fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let has_modp = |suite: &Suite| suite.group.is_some_and(|group| group.is_modp());
+    let agrees = |row: &RowPlan| row.ike_suites.iter().chain(&row.esp_suites).any(has_modp);
+    match document.entry("exponents") {
+        Some(entry) if plan.exponents != Exponents::Short && !plan.rows.iter().any(agrees) => {
+            let message = "`exponents` means nothing without a MODP group".to_owned();
+            let error = entry.key_spot.error(message, "makes no difference here");
+            Err(error.hint("leave it out, or name a suite with a MODP group: `keytoll list suites`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A processor needs a node that somebody asks.
+fn cpus(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let Some(item) = document.get("cpus") else { return Ok(()) };
+    let has = |name: &str| plan.rows.iter().any(|row| row.nodes().iter().any(|node| node.name() == name));
+    match item.table()?.entries.iter().find(|entry| !has(&entry.key)) {
+        Some(entry) => {
+            let message = format!("no row has the node `{}`", entry.key);
+            let error = entry.key_spot.error(message, "makes no difference here");
+            Err(error.hint("leave it out, or add a method that asks this node: `keytoll list methods`"))
+        }
+        None => Ok(()),
+    }
+}
+
+impl RowPlan {
+    /// The nodes that take part.
+    fn nodes(&self) -> &'static [Node] {
+        self.topology.nodes(self.method)
+    }
+}
