@@ -111,7 +111,7 @@ fn check_tells_about_how_much_work_it_is() {
         (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
     };
     let (plan, work) = said(&["--samples", "12", "--threads", "3"]);
-    assert!(plan.contains("= 12 authentications, one every 10 s, 2 min a row at least"), "{plan}");
+    assert!(plan.contains("= 12 authentications, one every 10 s (2 min of virtual time a row)"), "{plan}");
     assert!(work.contains("about a second or less on one thread besides making keys, and "), "{work}");
     assert!(work.contains(" of files: as a rehearsal of one row without cryptography took here"), "{work}");
     assert!(work.contains(", and cryptography as on "), "{work}");

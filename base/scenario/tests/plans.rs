@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -443,6 +442,11 @@ fn cpus() -> impl Strategy<Value = CpuProfile> {
         .prop_map(|(name, hz, cores)| CpuProfile { name, hz: hz.map(|hz| hz as f64), cores })
 }
 
+fn has_modp(row: &RowPlan) -> bool {
+    let suites = row.ike_suites.iter().chain(&row.esp_suites);
+    suites.filter_map(|suite| suite.group).any(|group| group.is_modp())
+}
+
 fn plans() -> impl Strategy<Value = Plan> {
     let head = (
         ("[^\\p{Cc}]{0,80}", option::of("[a-z0-9-]{1,20}")),
@@ -462,6 +466,11 @@ fn plans() -> impl Strategy<Value = Plan> {
         )| {
             let noticed = |fault: &Fault| crypto.computes() || !fault.is_wrong_key();
             rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
+            // What makes a difference to no row is refused.
+            let asks = |node: &Node| rows.iter().any(|row| row.topology.nodes(row.method).contains(node));
+            let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)];
+            let cpus = cpus.map(|(node, cpu)| (node, if asks(&node) { cpu } else { CpuProfile::default() }));
+            let exponents = if rows.iter().any(has_modp) { exponents } else { Exponents::Short };
             Plan {
                 title,
                 study,
@@ -472,7 +481,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 costs: (crypto == CryptoMode::Table).then_some(costs),
                 exponents,
                 world: WorldKind::Sim,
-                cpus: BTreeMap::from([(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)]),
+                cpus: cpus.into(),
                 rows,
             }
         },

@@ -6,19 +6,21 @@
 //! measured in the same run. `flows` takes the flows of one SA in turn, behind a dozen policies of which the last is for
 //! them; `pairs` takes as many SAs in turn.
 
+mod ends;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
+use ends::{BATCH, Ends};
 use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::{Addr, Crypto, Rng};
+use keytoll_engine::{Crypto, Rng};
 use keytoll_esp::selector::{Addresses, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
-use keytoll_esp::{Frame, HEADROOM, Ipsec, PairConfig, TAILROOM};
+use keytoll_esp::{Ipsec, PairConfig};
 use keytoll_native::awslc::aead::{Aead, Key};
-use support::{INNER, OUTER, datagram, ip, key, pair};
+use support::{INNER, datagram, ip, key, pair};
 
 fn main() {
     divan::main();
@@ -27,71 +29,14 @@ fn main() {
 /// Bytes of the inner IP packet.
 const LENGTHS: [usize; 2] = [64, 1400];
 
-/// Packets that go together, as sockets and devices give them.
-const BATCH: usize = 32;
-
-/// Both ends, and packets that go through them again and again.
-struct Bench<C> {
-    ends: [Ipsec; 2],
-    rng: Rng,
-    crypto: C,
-    /// As many as there are flows, and whole batches.
-    buffers: Vec<Vec<u8>>,
-    next: usize,
-    outer: [Addr; 2],
-}
-
-impl<C: Crypto> Bench<C> {
-    fn new(ends: [Ipsec; 2], packets: &[Vec<u8>], crypto: C) -> Self {
-        let len = packets[0].len();
-        let room = |packet: &Vec<u8>| [&[0; HEADROOM], &packet[..], &[0; TAILROOM]].concat();
-        let buffers = packets.iter().cycle().take(packets.len().next_multiple_of(BATCH)).map(room);
-        let outer = OUTER.map(|text| Addr::new(ip(text), 0));
-        let rng = Rng::named(1, "bench");
-        let mut bench = Self { ends, rng, crypto, buffers: buffers.collect(), next: 0, outer };
-        // Each flow several times: every key is expanded, every cache as it will be.
-        (0..8 * bench.buffers.len() / BATCH).for_each(|_| bench.pass());
-        let intact = |(buffer, packet): (&Vec<u8>, &Vec<u8>)| buffer[HEADROOM..][..len] == packet[..];
-        assert!(bench.buffers.iter().zip(packets).all(intact));
-        bench
-    }
-
-    /// A batch of packets through both ends, which leaves each where it was and as it was.
-    fn pass(&mut self) {
-        let [sender, receiver] = &mut self.ends;
-        let ([from, to], rng, crypto) = (self.outer, &mut self.rng, &mut self.crypto);
-        let batch = &mut self.buffers[self.next..self.next + BATCH];
-        let mut frames: [_; BATCH] = std::array::from_fn(|_| None);
-        for (frame, buffer) in frames.iter_mut().zip(batch) {
-            let range = HEADROOM..buffer.len() - TAILROOM;
-            let frame = frame.insert(Frame::new(buffer, range));
-            black_box(sender.outbound(frame, rng, crypto, &mut ())).expect("there is an SA");
-        }
-        for frame in frames.iter_mut().flatten() {
-            let arrived = receiver.inbound(frame, from, to, crypto, &mut ());
-            assert_eq!(black_box(arrived).expect("it was just sealed").header_len, 20);
-        }
-        self.next = (self.next + BATCH) % self.buffers.len();
-    }
-}
-
-/// Two ends with one pair of SAs between them.
-fn ends(encryption: Encryption) -> [Ipsec; 2] {
-    let key = key(encryption, Some(Integrity::HmacMd5_96));
-    [0, 1].map(|end| {
-        let mut ipsec = Ipsec::default();
-        ipsec.install(pair(end, &key));
-        ipsec
-    })
-}
-
-fn run<C: Crypto>(bencher: Bencher<'_, '_>, len: usize, mut bench: Bench<C>) {
+fn run<C: Crypto>(bencher: Bencher<'_, '_>, len: usize, mut ends: Ends<C>) {
     let bencher = bencher.counter(BytesCount::new(BATCH * len)).counter(ItemsCount::new(BATCH));
-    bencher.bench_local(|| bench.pass());
+    bencher.bench_local(|| ends.pass());
 }
 
 fn run_one<C: Crypto>(bencher: Bencher<'_, '_>, encryption: Encryption, len: usize, crypto: C) {
-    run(bencher, len, Bench::new(ends(encryption), &[datagram(INNER[0], INNER[1], len)], crypto));
+    let ends = ends::joined(&key(encryption, Some(Integrity::HmacMd5_96)));
+    run(bencher, len, Ends::new(ends, &[datagram(INNER[0], INNER[1], len)], crypto));
 }
 
 /// Sealed and opened, with cryptography.
@@ -137,7 +82,7 @@ fn flows<const LENGTH: usize>(bencher: Bencher<'_, '_>, flows: u32) {
     });
     let address = |network: u8, n: u32| format!("10.{network}.{}.{}", n / 256, n % 256);
     let packets: Vec<_> = (0..flows).map(|n| datagram(&address(0, n), &address(1, n), LENGTH)).collect();
-    run(bencher, LENGTH, Bench::new(ends, &packets, Real::default()));
+    run(bencher, LENGTH, Ends::new(ends, &packets, Real::default()));
 }
 
 /// As many pairs of SAs, each for one peer, in turn.
@@ -160,7 +105,7 @@ fn pairs<const LENGTH: usize>(bencher: Bencher<'_, '_>, pairs: u32) {
         ipsec
     });
     let packets: Vec<_> = (0..pairs).map(|n| datagram(INNER[0], &peer(n), LENGTH)).collect();
-    run(bencher, LENGTH, Bench::new(ends, &packets, Real::default()));
+    run(bencher, LENGTH, Ends::new(ends, &packets, Real::default()));
 }
 
 /// The AEAD alone, sealing and opening as many bytes as a packet has.

@@ -33,7 +33,7 @@ fn switches_reach_the_plan_and_stand_beside_no_set_of_the_same() {
         let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
         args.scenario.plan()
     };
-    let line = "keytoll run lossy --seed 7 --samples 3 --crypto null --exponents full --set title=T";
+    let line = "keytoll run suites --seed 7 --samples 3 --crypto null --exponents full --set title=T";
     let taken = plan(line).unwrap();
     assert_eq!((taken.seed, taken.samples, taken.title.as_str()), (7, 3, "T"));
     assert_eq!((taken.crypto.name(), taken.exponents.name()), ("null", "full"));

@@ -4,7 +4,7 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
 use crate::diagnostic::ScenarioError;
-use crate::plan::{Exponents, Plan, RowPlan};
+use crate::plan::{CpuProfile, Exponents, Plan, RowPlan};
 use crate::tree::Table;
 
 /// Refuses the first of them.
@@ -30,15 +30,14 @@ fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
 /// A processor needs a node that somebody asks.
 fn cpus(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     let Some(item) = document.get("cpus") else { return Ok(()) };
-    let has = |name: &str| plan.rows.iter().any(|row| row.nodes().iter().any(|node| node.name() == name));
-    match item.table()?.entries.iter().find(|entry| !has(&entry.key)) {
-        Some(entry) => {
-            let message = format!("no row has the node `{}`", entry.key);
-            let error = entry.key_spot.error(message, "makes no difference here");
-            Err(error.hint("leave it out, or add a method that asks this node: `keytoll list methods`"))
-        }
-        None => Ok(()),
-    }
+    let table = item.table()?;
+    let is_missing = |node: &Node| !plan.rows.iter().any(|row| row.nodes().contains(node));
+    let is_chosen = |(_, cpu): &(&Node, &CpuProfile)| **cpu != CpuProfile::default();
+    let mut idle = plan.cpus.iter().filter(is_chosen).filter(|(node, _)| is_missing(node));
+    let Some(entry) = idle.find_map(|(node, _)| table.entry(node.name())) else { return Ok(()) };
+    let message = format!("no row has the node `{}`", entry.key);
+    let error = entry.key_spot.error(message, "makes no difference here");
+    Err(error.hint("leave it out, or add a method that asks this node: `keytoll list methods`"))
 }
 
 impl RowPlan {
