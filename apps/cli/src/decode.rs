@@ -26,7 +26,7 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     } else if args.list {
         print(&list(&chosen))?;
     } else {
-        let ladder = Ladder::new(args.width.unwrap_or_else(|| screen::width()));
+        let ladder = Ladder::new(args.width.unwrap_or_else(screen::width));
         for &(number, conversation) in &chosen {
             let mut text = Vec::new();
             ladder.draw(number, conversation, &mut text).map_err(|error| miette!("{error}"))?;

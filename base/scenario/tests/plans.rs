@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
+use keytoll_engine::algorithm::{Group, KeyKind, SignatureScheme};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
@@ -444,7 +444,7 @@ fn cpus() -> impl Strategy<Value = CpuProfile> {
 
 fn has_modp(row: &RowPlan) -> bool {
     let suites = row.ike_suites.iter().chain(&row.esp_suites);
-    suites.filter_map(|suite| suite.group).any(|group| group.is_modp())
+    suites.filter_map(|suite| suite.group).any(Group::is_modp)
 }
 
 fn plans() -> impl Strategy<Value = Plan> {

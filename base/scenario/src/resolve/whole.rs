@@ -1,5 +1,6 @@
 //! Keys of the whole scenario that make a difference to none of its rows. Their defaults may be written out.
 
+use keytoll_engine::algorithm::Group;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
@@ -15,7 +16,7 @@ pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> 
 
 /// Only MODP groups leave a choice.
 fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
-    let has_modp = |suite: &Suite| suite.group.is_some_and(|group| group.is_modp());
+    let has_modp = |suite: &Suite| suite.group.is_some_and(Group::is_modp);
     let agrees = |row: &RowPlan| row.ike_suites.iter().chain(&row.esp_suites).any(has_modp);
     match document.entry("exponents") {
         Some(entry) if plan.exponents != Exponents::Short && !plan.rows.iter().any(agrees) => {

@@ -137,7 +137,7 @@ fn gathered<'a>(groups: &[Vec<&'a StepOperation>]) -> Vec<Vec<&'a StepOperation>
 
 fn run(message: &str, group: &[&StepOperation], occurrences: &mut Occurrences) -> Run {
     let [phase, operation, purpose] =
-        [&group[0].phase, &group[0].operation, &group[0].purpose].map(|word| word.to_string());
+        [&group[0].phase, &group[0].operation, &group[0].purpose].map(ToString::to_string);
     let of = [message.to_owned(), phase.clone(), operation.clone(), purpose.clone()];
     let occurrence = occurrences.entry(of).or_default();
     *occurrence += 1;

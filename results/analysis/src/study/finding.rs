@@ -52,7 +52,7 @@ impl Verdict {
         let count = |wanted| cases.iter().filter(|&&case| case == wanted).count();
         match (count(Some(true)), count(Some(false))) {
             (0, 0) => Self::CannotBeJudged,
-            (yes, no) if no == 0 => Self::of_cases(yes, cases.len()),
+            (yes, 0) => Self::of_cases(yes, cases.len()),
             (yes, no) => Self::of_cases(yes, yes + no),
         }
     }

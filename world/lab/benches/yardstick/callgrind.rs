@@ -21,7 +21,8 @@ pub(crate) fn count(work: &str) -> u64 {
     assert!(status.success(), "{work} under valgrind: {status}");
     let counted = fs::read_to_string(&out).expect("valgrind has written it");
     fs::remove_file(&out).expect("it is ours");
-    let total = counted.lines().find_map(|line| line.strip_prefix("totals: ")).expect("callgrind ends with totals");
+    let total =
+        counted.lines().find_map(|line| line.strip_prefix("totals: ")).expect("callgrind ends with totals");
     let total = total.trim().parse().expect("one kind of event is counted");
     assert!(total > 0, "{work}: callgrind has not seen where it begins");
     total

@@ -34,7 +34,8 @@ pub(crate) fn judge(figures: &Figures, write: bool) -> ExitCode {
     let text = fs::read_to_string(FILE).expect("`-- --write` writes it");
     let expected: Expected = serde_json::from_str(&text).expect("`-- --write` writes it");
     println!("{:44}{:>14}{:>14}{:>9}", "", "expected", "now", "");
-    let strayed = figures.iter().filter(|(name, now)| strays(name, **now, expected.figures.get(*name))).count();
+    let strayed =
+        figures.iter().filter(|(name, now)| strays(name, **now, expected.figures.get(*name))).count();
     let gone = expected.figures.keys().filter(|name| !figures.contains_key(*name)).count();
     verdict(strayed + gone, &rustc, &expected.rustc)
 }
@@ -59,7 +60,9 @@ fn verdict(strayed: usize, rustc: &str, expected: &str) -> ExitCode {
         println!("\nall within {TOLERANCE_PERCENT} %");
         return ExitCode::SUCCESS;
     }
-    println!("\n{strayed} beyond {TOLERANCE_PERCENT} %: mend it, or say why in a commit of what `-- --write` writes");
+    println!(
+        "\n{strayed} beyond {TOLERANCE_PERCENT} %: mend it, or say why in a commit of what `-- --write` writes"
+    );
     ExitCode::FAILURE
 }
 

@@ -51,6 +51,7 @@ fn counted(run: &mut dyn FnMut()) {
 }
 
 fn figures() -> Figures {
-    let instructions = work::ALL.iter().map(|(name, _)| (format!("{name}, instructions"), callgrind::count(name)));
+    let instructions =
+        work::ALL.iter().map(|(name, _)| (format!("{name}, instructions"), callgrind::count(name)));
     instructions.chain(work::memory()).collect()
 }
