@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use keytoll_report::counted;
 use keytoll_scenario::Plan;
 use keytoll_scenario::catalogue::networks;
 use keytoll_scenario::plan::{Network, RowPlan, WorldKind};
@@ -42,8 +43,8 @@ fn text(plan: &Plan) -> String {
 fn head(plan: &Plan) -> String {
     let count = format!(
         "{} x {} = {} authentications",
-        plural(plan.rows.len(), "row"),
-        plural(plan.samples as usize, "sample"),
+        counted(plan.rows.len() as u64, "row"),
+        counted(plan.samples.into(), "sample"),
         plan.authentications()
     );
     let how = format!(
@@ -61,10 +62,6 @@ fn head(plan: &Plan) -> String {
 /// How long a row lasts at least. In the live world nobody waits for an interval.
 fn row_min(plan: &Plan) -> Option<Duration> {
     (plan.world == WorldKind::Sim).then(|| plan.interval.saturating_mul(plan.samples))
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn rows(plan: &Plan) -> String {
@@ -115,7 +112,7 @@ fn cpus(plan: &Plan) -> String {
     let lines = plan
         .cpus
         .iter()
-        .map(|(node, cpu)| vec![node.name().to_owned(), cpu.name.clone(), plural(cpu.cores.into(), "core")]);
+        .map(|(node, cpu)| vec![node.name().to_owned(), cpu.name.clone(), counted(cpu.cores.into(), "core")]);
     screen::table(&lines.collect::<Vec<_>>())
 }
 

@@ -46,6 +46,15 @@ impl Recorded {
         serde_json::from_slice(&fs::read(recorded_path()).unwrap()).unwrap()
     }
 
+    /// Where it ran, as README says above the tables.
+    fn machine(&self) -> String {
+        let provenance = self.summary.provenance.as_ref().unwrap();
+        format!(
+            "(of a shared virtual machine: {}, {} cores)",
+            provenance.machine.cpu, provenance.machine.cores
+        )
+    }
+
     /// The tables without what is said below them, its headline being that of all rows.
     fn tables(&self) -> String {
         let mut out = Vec::new();
@@ -84,8 +93,8 @@ fn update(readme: &str) {
     let mut text = serde_json::to_string_pretty(&recorded).unwrap();
     text.push('\n');
     fs::create_dir_all(recorded_path().parent().unwrap()).unwrap();
+    let mut readme = readme.replacen(&Recorded::read().machine(), &recorded.machine(), 1);
     fs::write(recorded_path(), text).unwrap();
-    let mut readme = readme.to_owned();
     readme.replace_range(block(&readme, &recorded.summary.title), &recorded.tables());
     fs::write(root().join("README.md"), readme).unwrap();
 }
@@ -98,6 +107,7 @@ fn it_shows_the_tables_of_a_run() {
     }
     let recorded = Recorded::read();
     assert_eq!(&readme[block(&readme, &recorded.summary.title)], recorded.tables());
+    assert!(readme.contains(&recorded.machine()), "README names another machine");
 }
 
 /// Messages of every link, and bytes of an idle SA within 5 %.

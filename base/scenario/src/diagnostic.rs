@@ -113,10 +113,11 @@ impl Spot {
     }
 }
 
-/// "did you mean `a`? allowed: `a`, `b`".
+/// "did you mean `a`? allowed: `a`, `b`", or how to write several.
 pub(crate) fn choice(name: &str, allowed: &[&str]) -> String {
     let list = allowed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match nearest(name, allowed) {
+        _ if name.contains(',') => format!("several are written `[\"a\", \"b\"]`; allowed: {list}"),
         Some(nearest) => format!("did you mean `{nearest}`? allowed: {list}"),
         None => format!("allowed: {list}"),
     }

@@ -449,7 +449,7 @@ fn has_modp(row: &RowPlan) -> bool {
 
 fn plans() -> impl Strategy<Value = Plan> {
     let head = (
-        ("[^\\p{Cc}]{0,80}", option::of("[a-z0-9-]{1,20}")),
+        ("[^\\p{Cc}\\s][^\\p{Cc}]{0,79}", option::of("[a-z0-9-]{1,20}")),
         any::<u64>(),
         1..=1_000_000_000_u32,
         durations(1_000_000, 604_800_000_000_000),

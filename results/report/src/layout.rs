@@ -19,7 +19,7 @@ pub enum Line {
 }
 
 /// Writes a table under its heads, columns as wide as their widest cell and two blanks apart. What does not fit beside the
-/// first `fixed` columns is a table of its own below, which begins with them, too.
+/// first `fixed` columns is a table of its own below, which begins with them, too. Others that are empty are left out.
 pub fn table(
     head: &[Head<'_>],
     fixed: usize,
@@ -27,6 +27,13 @@ pub fn table(
     width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    let told: Vec<usize> =
+        (0..head.len()).filter(|&column| column < fixed || width_of(lines, column) > 0).collect();
+    if told.len() < head.len() && !lines.is_empty() {
+        let head: Vec<Head<'_>> = told.iter().map(|&column| head[column]).collect();
+        let lines: Vec<Line> = lines.iter().map(|line| line.only(&told)).collect();
+        return table(&head, fixed, &lines, width, out);
+    }
     let heads: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
     let has_heads = heads.iter().any(|name| !name.is_empty());
     let all: Vec<Line> =

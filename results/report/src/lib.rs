@@ -26,5 +26,7 @@ pub mod terminal;
 mod traffic;
 mod words;
 
+pub use number::counted;
+
 #[cfg(test)]
 mod example;

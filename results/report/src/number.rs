@@ -47,6 +47,11 @@ fn decimals_of(value: f64) -> usize {
     }
 }
 
+/// So many of something.
+pub fn counted(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

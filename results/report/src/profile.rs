@@ -8,7 +8,7 @@ use keytoll_analysis::profile::{
 };
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
-use crate::number::{plain, ranged};
+use crate::number::{counted, plain, ranged};
 use crate::words;
 
 /// No line is longer, however wide the screen is.
@@ -38,9 +38,8 @@ pub fn write(profile: &Profile, width: usize, mut out: impl Write) -> io::Result
 pub(crate) fn headline(profile: &Profile) -> String {
     let Profile { method, node, network, columns, .. } = profile;
     let n: u64 = columns.iter().map(|column| column.n).sum();
-    format!(
-        "{method}: what an authentication costs {node}, operation by operation; {n} authentications, {network}"
-    )
+    let n = counted(n, "authentication");
+    format!("{method}: what an authentication costs {node}, operation by operation; {n}, {network}")
 }
 
 /// The suite with its mark.

@@ -7,7 +7,7 @@ use keytoll_analysis::summary::{CAPTURED, Cpu, LinkMeans, Memory, Summary, Summa
 
 use crate::groups::{Group, groups, label, seed, shared, short_label};
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
-use crate::number::{known, plain, ranged};
+use crate::number::{counted, known, plain, ranged};
 use crate::{provenance, traffic, words};
 
 /// No line is longer, however wide the screen is.
@@ -38,7 +38,7 @@ pub fn write(summary: &Summary, width: usize, mut out: impl Write) -> io::Result
 
 fn headline(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {
     let n: u64 = summary.rows.iter().map(|row| row.n).sum();
-    let title = format!("{}: {n} authentications, {}", summary.title, seed(summary));
+    let title = format!("{}: {}, {}", summary.title, counted(n, "authentication"), seed(summary));
     wrapped(&title, width, out)?;
     if !summary.complete {
         wrapped("The run is not complete: this is what was measured of it.", width, out)?;

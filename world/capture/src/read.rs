@@ -39,7 +39,7 @@ pub struct Frame {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The operating system said no.
-    #[error("cannot read: {0}")]
+    #[error("{0}")]
     Io(#[from] io::Error),
     /// It is something else.
     #[error("not a capture file: it begins with {found}")]

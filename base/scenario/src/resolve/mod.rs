@@ -101,7 +101,11 @@ fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
 fn title(document: &Table, name: &str) -> Result<String, ScenarioError> {
     let stem =
         Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    document.or("title", stem, |item| label(item, TITLE_CHARS_MAX))
+    document.or("title", stem, |item| {
+        let title = label(item, TITLE_CHARS_MAX)?;
+        let blank = || item.spot.error("the title is empty".to_owned(), "no words").hint("leave it out");
+        if title.trim().is_empty() { Err(blank()) } else { Ok(title) }
+    })
 }
 
 /// A string of one line.
