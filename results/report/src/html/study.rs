@@ -67,18 +67,31 @@ fn is_one_scale(shown: &Table) -> bool {
 /// What a chart shows of a line: its first cell, and the first that was published.
 fn charted(line: &Line) -> [Option<&Figure>; 2] {
     let first = line.cells.first().and_then(Option::as_ref);
-    let others = line.cells.iter().skip(1).flatten();
-    let published = first.filter(|first| !first.basis.is_published());
-    [first, published.and_then(|_| { others }.find(|figure| figure.basis.is_published()))]
+    let mut others = line.cells.iter().skip(1).flatten();
+    let is_published = |figure: &&Figure| figure.basis.is_published();
+    [first, if first.as_ref().is_some_and(is_published) { None } else { others.find(is_published) }]
 }
 
 fn beside(shown: &Table) -> Vec<Bar<'static>> {
     let bars = shown.lines.iter().flat_map(|line| {
+        let label = line.label.trim();
         let [first, published] = charted(line);
-        let theirs = published.map(|figure| bar(format!("{}, paper", line.label.trim()), figure));
-        first.map(|figure| bar(line.label.trim().to_owned(), figure)).into_iter().chain(theirs)
+        let theirs = match first {
+            Some(_) => published.map(|figure| bar(format!("{label}, paper"), figure)),
+            None => published.map(|figure| published_alone(shown, line, figure)),
+        };
+        first.map(|figure| bar(label.to_owned(), figure)).into_iter().chain(theirs)
     });
     bars.collect()
+}
+
+/// The paper's figure where it has not what the first column has: which of its figures it is, is said.
+fn published_alone(shown: &Table, line: &Line, figure: &Figure) -> Bar<'static> {
+    let is_it = |cell: &Option<Figure>| cell.as_ref().is_some_and(|other| std::ptr::eq(other, figure));
+    let column = line.cells.iter().position(is_it).and_then(|column| shown.columns.get(column));
+    let mut bar = bar(line.label.trim().to_owned(), figure);
+    bar.text = column.map_or_else(String::new, |column| format!("{column} ")) + &bar.text;
+    bar
 }
 
 fn measured(shown: &Table) -> Vec<Bar<'static>> {

@@ -29,9 +29,8 @@ fn table(measured: &[PrimitiveCost], operation: &str, what: &str) -> Table {
         lines.push(line(cost));
         let is_last = of_operation.get(index + 1).is_none_or(|next| next.algorithm != cost.algorithm);
         if let (true, Some(paper)) = (is_last, published::exchange_us(&cost.algorithm)) {
-            // The paper has no median; its mean is what a chart shows.
-            let [mean, ..] = paper.clone();
-            let cells = std::iter::once(mean).chain(paper).map(Some).collect();
+            // The paper has no median.
+            let cells = std::iter::once(None).chain(paper.map(Some)).collect();
             lines.push(Line { label: format!("  {}, paper", cost.algorithm), cells });
         }
     }
