@@ -104,7 +104,8 @@ fn paper_002_stands_beside_ours_with_both_lengths_of_exponents() {
     let labels: Vec<_> = lines.iter().map(|line| line["label"].as_str().unwrap()).collect();
     let at = |label: &str| labels.iter().position(|found| found.starts_with(label)).unwrap();
     assert_eq!(labels[at("modp1024") + 1], "  modp1024, paper");
-    assert_eq!(lines[at("modp1024") + 1]["cells"][0]["value"], 17_200.0);
+    let paper = &lines[at("modp1024") + 1]["cells"];
+    assert!(paper[0].is_null() && paper[1]["value"] == 17_200.0, "no median, but a mean: {paper}");
     assert!(labels.contains(&"x25519") && labels[at("modp3072")] == "modp3072 256", "{labels:?}");
     let verdict = |name: &str| {
         let findings = sheet["findings"].as_array().unwrap();
