@@ -16,6 +16,7 @@ use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
 use keytoll_trace::output;
 
 use crate::keeper::Files;
+use crate::pace::Pace;
 use crate::provenance::{self, Program};
 use crate::row::RowEnd;
 use crate::run::{Keepers, RunError};
@@ -33,6 +34,8 @@ pub struct Directory {
     /// The run that is removed when this one is whole: the one that was there when this one began.
     replaces: Option<Identity>,
     manifest: Mutex<Manifest>,
+    /// Of each row that has ended. Which of them were slow is known when all have.
+    paces: Mutex<Vec<(usize, Pace)>>,
     /// Whether anything was measured.
     has_rows: AtomicBool,
 }
@@ -74,7 +77,8 @@ impl Directory {
         let replaces = occupant.earlier().filter(|_| replaces).map(|earlier| earlier.identity);
         let (path, home) = place.claim(leave)?;
         let (manifest, has_rows) = (Mutex::new(manifest), AtomicBool::new(false));
-        let directory = Self { place, path, home, replaces, manifest, has_rows };
+        let paces = Mutex::default();
+        let directory = Self { place, path, home, replaces, manifest, paces, has_rows };
         directory.begin_files().inspect_err(|_| drop(directory.remove()))?;
         Ok(directory)
     }
@@ -111,7 +115,8 @@ impl Directory {
     /// Notes how a row has ended, and that there is something to keep of it.
     pub fn ended(&self, index: usize, end: RowEnd) {
         self.has_rows.fetch_or(end.samples > 0, Ordering::Relaxed);
-        self.lock().rows[index].notes.extend(end.disturbances());
+        self.lock().rows[index].notes.extend(end.absence());
+        self.paces.lock().unwrap_or_else(PoisonError::into_inner).push((index, end.pace));
     }
 
     /// Says that the run went to its end.
@@ -132,6 +137,10 @@ impl Directory {
     }
 
     fn end_manifest(&self) -> Result<(), RunError> {
+        let paces = std::mem::take(&mut *self.paces.lock().unwrap_or_else(PoisonError::into_inner));
+        for (index, pace) in paces {
+            self.lock().rows[index].notes.extend(pace.note());
+        }
         provenance::end(&mut self.lock().provenance);
         self.write_manifest()
     }
@@ -314,6 +323,7 @@ mod tests {
     use keytoll_trace::provenance::Provenance;
 
     use super::*;
+    use crate::pace::tests::SLOW;
 
     /// A run of no rows and two files.
     fn begun(place: &Path, replaces: bool) -> Directory {
@@ -363,10 +373,25 @@ mod tests {
     fn a_thread_that_lost_its_cpu_is_told() {
         let end = RowEnd { samples: 30, smoothed: 2, away_ns: 1_000, charged_ns: 3_000, ..RowEnd::default() };
         let note = "disturbed, for the driver lost the CPU meanwhile, which is not charged: 2 of 30, 25 % of the time";
-        assert_eq!(end.disturbances().collect::<Vec<_>>(), [note]);
-        let slow = RowEnd { pace_percent: Some(71), ..RowEnd::default() };
-        let note = "slowed down, in percent of the quickest that this CPU was seen computing: 71 %";
-        assert_eq!(slow.disturbances().collect::<Vec<_>>(), [note]);
-        assert_eq!(RowEnd::default().disturbances().count(), 0);
+        assert_eq!(end.absence().as_deref(), Some(note));
+        assert_eq!(RowEnd::default().absence(), None);
+    }
+
+    /// The first row has nothing to be compared with until others have been measured.
+    #[test]
+    fn a_row_that_was_slow_from_the_beginning_is_told_in_the_end() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-pace-{}", std::process::id()));
+        let plan =
+            keytoll_scenario::parse("two", "methods = 'ikev2-psk'\nnetworks = ['lte', 'dsl']").unwrap();
+        let program = Program { commit: None, build: "debug".to_owned(), command: Vec::new() };
+        let directory = Directory::create(&scratch.join("run"), manifest(&plan, &program), false).unwrap();
+        directory.ended(0, RowEnd { samples: 1, pace: SLOW, ..RowEnd::default() });
+        let mut usual = Pace::default();
+        usual.look();
+        directory.ended(1, RowEnd { samples: 1, pace: usual, ..RowEnd::default() });
+        directory.complete().unwrap();
+        let notes = directory.manifest().rows.into_iter().map(|row| row.notes).collect::<Vec<_>>();
+        assert!(notes[0].len() == 1 && notes[0][0].starts_with("slowed down"), "{notes:?}");
+        fs::remove_dir_all(&scratch).unwrap();
     }
 }

@@ -20,7 +20,7 @@ const USUAL_PERCENT: u64 = 90;
 static QUICKEST: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// The pace of one row.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pace {
     ticks: u64,
     looks: u64,
@@ -38,11 +38,14 @@ impl Pace {
         (self.ticks, self.looks) = (self.ticks.saturating_add(ticks), self.looks + 1);
     }
 
-    /// How fast it went on average, in percent of the quickest look of this process; none if that is as usual.
-    pub(crate) fn percent(self) -> Option<u64> {
-        self.percent_of(QUICKEST.load(Ordering::Relaxed))
+    /// What a reader must know of it, judged by the quickest look until now: to be asked when all rows have been measured, for
+    /// the first ones may have been the slow ones.
+    pub(crate) fn note(self) -> Option<String> {
+        let percent = self.percent_of(QUICKEST.load(Ordering::Relaxed))?;
+        Some(format!("slowed down, in percent of the quickest that this CPU was seen computing: {percent} %"))
     }
 
+    /// How fast it went on average, in percent of a look; none if that is as usual.
     fn percent_of(self, quickest: u64) -> Option<u64> {
         let percent = (quickest.saturating_mul(self.looks).saturating_mul(100)).checked_div(self.ticks)?;
         (percent < USUAL_PERCENT).then_some(percent)
@@ -76,8 +79,11 @@ fn low_half_and_high(number: [u64; WORDS]) -> [u64; WORDS] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A row that crawled.
+    pub(crate) const SLOW: Pace = Pace { ticks: 1 << 50, looks: 1 };
 
     #[test]
     fn a_slow_row_is_told_in_percent_of_the_quickest() {

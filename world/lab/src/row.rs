@@ -52,8 +52,8 @@ pub struct RowEnd {
     pub away_ns: u64,
     /// What was charged for the steps of all, in nanoseconds.
     pub charged_ns: u64,
-    /// How fast the CPU computed, in percent of the quickest that was seen; none if that is as usual, or was not looked at.
-    pub pace_percent: Option<u64>,
+    /// How fast the CPU computed.
+    pub(crate) pace: Pace,
     /// Of these, failed ones.
     pub failed: u32,
     /// Of these, ones that the device never said the end of.
@@ -130,16 +130,8 @@ impl RowEnd {
         self.charged_ns += meter.charged_ns();
     }
 
-    /// What a reader must know of the CPU while it measured.
-    pub fn disturbances(self) -> impl Iterator<Item = String> {
-        let pace = self.pace_percent.map(|percent| {
-            format!("slowed down, in percent of the quickest that this CPU was seen computing: {percent} %")
-        });
-        self.absence().into_iter().chain(pace)
-    }
-
-    /// Whether the thread lost it: how often, and for how much of the time.
-    fn absence(self) -> Option<String> {
+    /// What a reader must know if the thread lost its CPU: how often, and for how much of the time.
+    pub(crate) fn absence(self) -> Option<String> {
         let Self { smoothed, samples, away_ns, charged_ns, .. } = self;
         let share = away_ns as f64 / (away_ns + charged_ns).max(1) as f64;
         (smoothed > 0).then(|| {
@@ -261,14 +253,13 @@ impl Row {
             self.warm_up();
         }
         let mut end = RowEnd::default();
-        let mut pace = Pace::default();
         while end.samples < self.samples {
             if stop.load(Ordering::Relaxed) {
                 end.stopped = true;
                 break;
             }
             if self.charged && self.world.meter_mut().ruler() == Ruler::Counter {
-                pace.look();
+                end.pace.look();
             }
             let outcome = self.sample(end.samples, keeper);
             end.count(outcome);
@@ -284,7 +275,6 @@ impl Row {
             }
         }
         self.operations(keeper);
-        end.pace_percent = pace.percent();
         end
     }
 

@@ -15,15 +15,17 @@
 //!
 //! Nothing is kept of the peer's certificates. But a responder's own are in its last response: with RSA-2048 that is 1.2 kB more.
 
-use keytoll_lab::{Cost, Credentials, Memory, Row, Stop};
+use keytoll_lab::{Credentials, Memory, Row, Stop};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::Node;
+
+#[path = "../benches/common/idle.rs"]
+mod common;
 
 /// 1.3 KiB a side.
 const PROMISED_BYTES: u64 = 1331;
 
-/// The bytes that an SA adds to a whole host, at the device and at the gateway: the median, for the first SA makes tables
-/// that all later ones use.
+/// The bytes that an SA adds to a whole host, at the device and at the gateway.
 fn idle_sa_bytes(method: &str) -> [u64; 2] {
     let source = Source::builtin("quickstart").expect("it is built in");
     let overrides = ["samples=9", "crypto=null", "networks=loopback", &format!("methods={method}")];
@@ -35,17 +37,7 @@ fn idle_sa_bytes(method: &str) -> [u64; 2] {
         &Stop::new(false),
     );
     assert!(end.is_whole() && end.samples == 9, "{method}: {end:?}");
-    [Node::Ue, Node::Gw].map(|node| median(&memory, node))
-}
-
-fn median(memory: &Memory, node: Node) -> u64 {
-    let of_node = memory.costs.iter().filter_map(|cost| match cost {
-        Cost::Sample(sample) if sample.node == node => sample.idle_sa_bytes,
-        _ => None,
-    });
-    let mut bytes: Vec<u64> = of_node.collect();
-    bytes.sort_unstable();
-    bytes[bytes.len() / 2]
+    [Node::Ue, Node::Gw].map(|node| common::sa_bytes(&memory, node))
 }
 
 #[test]

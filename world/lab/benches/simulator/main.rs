@@ -10,6 +10,8 @@
 mod cases;
 #[path = "../common/figures.rs"]
 mod figures;
+#[path = "../common/idle.rs"]
+mod idle;
 mod memory;
 #[path = "../common/pair.rs"]
 mod pair;

@@ -7,11 +7,12 @@ use keytoll_engine::Crypto;
 use keytoll_engine::trace::Node;
 use keytoll_esp::{Inbound, Outbound, TrafficKey};
 use keytoll_ike::v2::{ChildKeys, ChildSa};
-use keytoll_lab::{Cost, Discard, Memory};
+use keytoll_lab::{Discard, Memory};
 use keytoll_native::heap;
 
 use crate::cases;
 use crate::figures::repetitions;
+use crate::idle;
 use crate::pair::{Pair, Seat};
 use crate::throughput::{plan, run};
 
@@ -43,8 +44,8 @@ pub(crate) fn of_idle_sas() {
     let count = repetitions(10_000, 20);
     println!("heap per idle SA with one child, {count} between two endpoints, bytes");
     println!("  {:24}{:>12}{:>12}{:>22}", "", "endpoint", "ESP pair", "blocks in setting up");
-    idle("null", count, || Null);
-    idle("real", count, Real::default);
+    set_up("null", count, || Null);
+    set_up("real", count, Real::default);
     for (node, bytes) in of_idle_hosts() {
         println!("  {:24}{bytes:>12}  endpoint, ESP pair and its place in the host's tables", node.name());
     }
@@ -54,18 +55,10 @@ pub(crate) fn of_idle_sas() {
 fn of_idle_hosts() -> [(Node, u64); 2] {
     let mut memory = Memory::default();
     run(&plan("ikev2-psk", "null", 101), &mut memory, &|| {});
-    [Node::Ue, Node::Gw].map(|node| {
-        let idle = memory.costs.iter().filter_map(|cost| match cost {
-            Cost::Sample(sample) if sample.node == node => sample.idle_sa_bytes,
-            _ => None,
-        });
-        let mut idle: Vec<u64> = idle.collect();
-        idle.sort_unstable();
-        (node, idle[idle.len() / 2])
-    })
+    [Node::Ue, Node::Gw].map(|node| (node, idle::sa_bytes(&memory, node)))
 }
 
-fn idle<C: Crypto>(crypto: &str, count: u32, provider: impl Fn() -> C) {
+fn set_up<C: Crypto>(crypto: &str, count: u32, provider: impl Fn() -> C) {
     let mut pair = Pair::new(cases::PSK.configs(), provider);
     // What the crypto library and the endpoint need once.
     pair.authenticate();

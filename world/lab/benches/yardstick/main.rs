@@ -15,6 +15,8 @@ mod echo;
 #[path = "../../../../protocols/esp/benches/ends/mod.rs"]
 mod ends;
 mod expected;
+#[path = "../common/idle.rs"]
+mod idle;
 #[path = "../../../sim/tests/no_crypto/mod.rs"]
 mod no_crypto;
 #[path = "../../../../protocols/esp/tests/support/mod.rs"]

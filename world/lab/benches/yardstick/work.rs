@@ -8,7 +8,7 @@ use keytoll_engine::Time;
 use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::trace::NoTrace;
 use keytoll_lab::keeper::Files;
-use keytoll_lab::{Cost, Credentials, Discard, Keeper, Memory, Row, Stop};
+use keytoll_lab::{Credentials, Discard, Keeper, Memory, Row, Stop};
 use keytoll_native::heap;
 use keytoll_scenario::Plan;
 use keytoll_sim::Direction;
@@ -17,6 +17,7 @@ use keytoll_trace::{Node, Record};
 
 use crate::echo;
 use crate::ends::{self, Ends};
+use crate::idle;
 use crate::support::{INNER, datagram, key};
 
 /// Prepares, and hands what is to be counted to what counts it.
@@ -110,7 +111,7 @@ fn memory_of(method: &str) -> Vec<(String, u64)> {
     let many = blocks(method, 2 * SAMPLES, &mut memory);
     let blocks = (many - few) / u64::from(SAMPLES);
     let idle = [Node::Ue, Node::Gw]
-        .map(|node| (format!("{method}, idle SA of {}, bytes", node.name()), idle(&memory, node)));
+        .map(|node| (format!("{method}, idle SA of {}, bytes", node.name()), idle::sa_bytes(&memory, node)));
     [(format!("{method}, blocks allocated"), blocks)].into_iter().chain(idle).collect()
 }
 
@@ -120,14 +121,4 @@ fn blocks(method: &str, samples: u32, keeper: &mut dyn Keeper) -> u64 {
     let before = allocated();
     run(&plan(method, samples), keeper, &mut |run| run());
     allocated() - before
-}
-
-fn idle(memory: &Memory, node: Node) -> u64 {
-    let of_node = memory.costs.iter().filter_map(|cost| match cost {
-        Cost::Sample(sample) if sample.node == node => sample.idle_sa_bytes,
-        _ => None,
-    });
-    let mut bytes: Vec<u64> = of_node.collect();
-    bytes.sort_unstable();
-    bytes[bytes.len() / 2]
 }
