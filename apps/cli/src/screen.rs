@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keytoll_report::layout::{self, Line};
+use keytoll_report::layout::{self, Head, Line};
 use keytoll_scenario::ScenarioError;
 use keytoll_trace::output::Output;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette};
@@ -207,15 +207,18 @@ pub(crate) fn rows(rows: &[Vec<String>]) -> Vec<String> {
     fitted(rows, width())
 }
 
-/// Rows whose many columns all hold words: what does not fit beside the first `fixed` of them stands below, behind these.
-pub(crate) fn folded(rows: &[Vec<String>], fixed: usize) -> String {
-    let rows = used(rows);
-    let head = vec![("", false); rows.first().map_or(0, Vec::len)];
+/// Rows whose many columns all hold words, under their heads: what does not fit beside the first `fixed` of them stands below,
+/// behind these.
+pub(crate) fn folded(heads: &[&str], rows: impl Iterator<Item = Vec<String>>, fixed: usize) -> String {
+    let blanks = " ".repeat(INDENT);
+    let first = heads.first().map_or_else(String::new, |head| format!("{blanks}{head}"));
+    let heads = std::iter::once(first.as_str()).chain(heads.iter().skip(1).copied());
+    let head: Vec<Head<'_>> = heads.map(|head| (head, false)).collect();
     let indented = |mut row: Vec<String>| {
-        row.iter_mut().take(1).for_each(|cell| cell.insert_str(0, &" ".repeat(INDENT)));
+        row.iter_mut().take(1).for_each(|cell| cell.insert_str(0, &blanks));
         Line::Cells(row)
     };
-    let lines: Vec<Line> = rows.into_iter().map(indented).collect();
+    let lines: Vec<Line> = rows.map(indented).collect();
     let mut text = Vec::new();
     let written = layout::table(&head, fixed, &lines, width(), &mut text);
     written.expect("memory takes everything that is written");

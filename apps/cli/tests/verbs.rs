@@ -81,7 +81,7 @@ fn no_table_is_wider_than_the_screen() {
         "profile ikev1-main-rsa --count 2",
         "profile esp --packet 736 --count 8",
         "crypto x25519 sha256 --count 8",
-        "crypto --table dh-groups --count 2",
+        "crypto --table dh-groups --count 6",
     ];
     for line in commands {
         for columns in [80, 60] {
