@@ -11,6 +11,7 @@ mod diameter_tls;
 mod eap;
 mod mistakes;
 mod office;
+mod readme;
 mod revocation;
 mod support;
 
