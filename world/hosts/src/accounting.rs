@@ -1,22 +1,23 @@
-//! What the gateway tells the AAA server of the sessions it let in: that they began, and that they ended. RFC 2866 §2.
+//! What an authenticator tells the AAA server of the sessions it let in: that they began, and that they ended. RFC 2866 §2.
 
 use std::collections::BTreeMap;
 
 use keytoll_engine::Time;
-use keytoll_ike::v2::SaId;
 use keytoll_radius::client::{Account, ConversationId};
 use keytoll_radius::number::{AcctStatus, AttributeType};
 use keytoll_radius::wire::Attributes;
 
+use crate::eap::Conversation;
+
 /// The sessions that were accepted and have not ended.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    sessions: BTreeMap<SaId, Session>,
+#[derive(Debug)]
+pub(crate) struct Ledger<C> {
+    sessions: BTreeMap<C, Session>,
 }
 
 #[derive(Debug)]
 struct Session {
-    /// Acct-Session-Id: the number of the IKE SA that the session began with.
+    /// Acct-Session-Id: the number of the conversation that the session began with.
     id: String,
     user_name: Vec<u8>,
     /// What the AAA server wants to read in every report (RFC 2865 §5.25).
@@ -24,36 +25,41 @@ struct Session {
     since: Option<Time>,
 }
 
-impl Ledger {
+impl<C: Conversation> Ledger<C> {
+    pub(crate) const fn new() -> Self {
+        Self { sessions: BTreeMap::new() }
+    }
+
     // RFC 2865 §5.1: the User-Name of the Access-Accept, if there is one, is the one to report.
     /// The AAA server granted access to who called itself `claimed`.
-    pub(crate) fn accepted(&mut self, sa: SaId, claimed: Vec<u8>, granted: &Attributes) {
+    pub(crate) fn accepted(&mut self, conversation: C, claimed: Vec<u8>, granted: &Attributes) {
         let user_name = granted.get(AttributeType::USER_NAME).map_or(claimed, <[u8]>::to_vec);
         let is_class = |kind| kind == AttributeType::CLASS;
         let class = granted.iter().filter(|attribute| is_class(attribute.kind())).collect();
-        let session = Session { id: format!("{:016x}", sa.0), user_name, class, since: None };
-        self.sessions.insert(sa, session);
+        let session =
+            Session { id: format!("{:016x}", conversation.number()), user_name, class, since: None };
+        self.sessions.insert(conversation, session);
     }
 
     /// The session can be used; the report of it, unless somebody else granted it.
-    pub(crate) fn begun(&mut self, sa: SaId, now: Time) -> Option<Account> {
-        let session = self.sessions.get_mut(&sa)?;
+    pub(crate) fn begun(&mut self, conversation: C, now: Time) -> Option<Account> {
+        let session = self.sessions.get_mut(&conversation)?;
         session.since = Some(now);
-        Some(session.report(sa, AcctStatus::Start, session.class.clone()))
+        Some(session.report(conversation, AcctStatus::Start, session.class.clone()))
     }
 
     /// The session is over; the report of it, if its beginning was reported.
-    pub(crate) fn ended(&mut self, sa: SaId, now: Time) -> Option<Account> {
-        let session = self.sessions.remove(&sa)?;
+    pub(crate) fn ended(&mut self, conversation: C, now: Time) -> Option<Account> {
+        let session = self.sessions.remove(&conversation)?;
         let mut attributes = session.class.clone();
         let seconds = now.since(session.since?).as_secs();
         let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
         attributes.push_u32(AttributeType::ACCT_SESSION_TIME, seconds);
-        Some(session.report(sa, AcctStatus::Stop, attributes))
+        Some(session.report(conversation, AcctStatus::Stop, attributes))
     }
 
-    /// The IKE SA has new keys and another number; the session is the same.
-    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+    /// The conversation has another name, as an IKE SA with new keys has; the session is the same.
+    pub(crate) fn rekeyed(&mut self, old: C, new: C) {
         if let Some(session) = self.sessions.remove(&old) {
             self.sessions.insert(new, session);
         }
@@ -61,9 +67,14 @@ impl Ledger {
 }
 
 impl Session {
-    fn report(&self, sa: SaId, status: AcctStatus, attributes: Attributes) -> Account {
+    fn report<C: Conversation>(
+        &self,
+        conversation: C,
+        status: AcctStatus,
+        attributes: Attributes,
+    ) -> Account {
         Account {
-            conversation: ConversationId(sa.0),
+            conversation: ConversationId(conversation.number()),
             status,
             session_id: self.id.clone(),
             user_name: self.user_name.clone(),
@@ -74,6 +85,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use keytoll_ike::v2::SaId;
     use keytoll_radius::wire::Attribute;
 
     use super::*;
@@ -84,10 +96,10 @@ mod tests {
         Time::from_nanos(seconds * 1_000_000_000)
     }
 
-    fn accepted() -> Ledger {
+    fn accepted() -> Ledger<SaId> {
         let class = Attribute::fixed(AttributeType::CLASS, b"gold");
         let timeout = Attribute::fixed(AttributeType::SESSION_TIMEOUT, &[0, 0, 0, 9]);
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new();
         ledger.accepted(SA, b"ue@lab".to_vec(), &[class, timeout].into_iter().collect());
         ledger
     }
@@ -110,7 +122,7 @@ mod tests {
     #[test]
     fn reports_carry_the_name_the_server_gives() {
         let mallory = Attribute::fixed(AttributeType::USER_NAME, b"mallory@lab");
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new();
         ledger.accepted(SA, b"alice@lab".to_vec(), &[mallory].into_iter().collect());
         let reports = [ledger.begun(SA, at(3)).unwrap(), ledger.ended(SA, at(4)).unwrap()];
         assert_eq!(reports.map(|report| report.user_name), [b"mallory@lab"; 2]);

@@ -1,5 +1,5 @@
-//! The gateway's end of EAP: it carries packets between IKE_AUTH and RADIUS, and believes the AAA server's verdict.
-//! RFC 7296 §2.16, RFC 3579 §2.
+//! The authenticator's end of EAP: it passes packets between whatever carries EAP from the peer and RADIUS, and believes
+//! the AAA server's verdict. RFC 3748 §2.3, RFC 3579 §2, RFC 7296 §2.16.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use keytoll_eap::packet::{self, MethodType, Packet};
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
-use keytoll_ike::v2::{Eap, SaId};
 use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
 };
@@ -15,62 +14,65 @@ use keytoll_radius::number::AttributeType;
 use keytoll_radius::wire::{Attributes, State};
 
 use crate::accounting::Ledger;
+use crate::eap::{Carrier, Conversation, Eap};
 
-/// How the gateway reaches the AAA server.
+/// How an authenticator reaches the AAA server.
 #[derive(Debug, Clone)]
 pub struct AaaAccess {
     /// The RADIUS client.
     pub radius: client::Config,
-    /// Whether the gateway asks for the EAP identity; otherwise the identity of IKE is passed on, which saves a round trip
-    /// (RFC 7296 §2.16).
+    /// Whether it asks for the EAP identity; otherwise the identity that the carrier knows is passed on, which saves a round
+    /// trip (RFC 7296 §2.16).
     pub asks_identity: bool,
     /// Whether it reports sessions' beginnings and ends.
     pub accounts: bool,
 }
 
-/// What the gateway remembers of a device that proves itself.
+/// What is remembered of a peer that proves itself.
 #[derive(Debug)]
 struct Session {
-    /// Where the device is.
-    peer: IpAddr,
+    /// Where the peer is.
+    peer: Option<IpAddr>,
     /// Who it says it is.
     user_name: Vec<u8>,
     state: Option<State>,
-    /// Of the request that the device has last seen.
+    /// Of the request that the peer has last seen.
     identifier: u8,
-    /// That was our own, for its identity.
+    /// Whether that request was our own, for its identity.
     asked: bool,
 }
 
-/// The devices that are proving themselves.
+/// The peers that are proving themselves, each in a conversation that carries its EAP packets.
 #[derive(Debug)]
-pub(crate) struct Authenticator {
+pub(crate) struct Authenticator<C> {
+    carrier: Carrier,
     asks_identity: bool,
     /// In ascending order.
     ports: Vec<u16>,
     radius: Client,
-    sessions: BTreeMap<SaId, Session>,
-    ledger: Option<Ledger>,
+    sessions: BTreeMap<C, Session>,
+    ledger: Option<Ledger<C>>,
 }
 
 /// What the authenticator wants done.
-pub(crate) enum Wanted {
-    /// IKE is to be told.
-    Tell(SaId, Eap),
+pub(crate) enum Wanted<C> {
+    /// The carrier is to be told.
+    Tell(C, Eap),
     /// A datagram is to be sent.
     Send(keytoll_engine::Datagram),
 }
 
-impl Authenticator {
-    pub(crate) fn new(access: AaaAccess, seed: &Seed, name: &str) -> Self {
+impl<C: Conversation> Authenticator<C> {
+    pub(crate) fn new(access: AaaAccess, carrier: Carrier, seed: &Seed, name: &str) -> Self {
         let mut ports = access.radius.ports.clone();
         ports.sort_unstable();
         Self {
+            carrier,
             asks_identity: access.asks_identity,
             ports,
             radius: Client::new(access.radius, seed.stream(&format!("{name}/radius"))),
             sessions: BTreeMap::new(),
-            ledger: access.accounts.then(Ledger::default),
+            ledger: access.accounts.then(Ledger::new),
         }
     }
 
@@ -95,43 +97,47 @@ impl Authenticator {
         self.radius.handle(input, cx);
     }
 
-    /// A device at this address wants to prove itself.
+    /// A peer at this address wants to prove itself; the carrier knows it by this identity.
     pub(crate) fn begin(
         &mut self,
-        sa: SaId,
+        id: C,
         identity: &[u8],
-        peer: IpAddr,
+        peer: Option<IpAddr>,
         cx: &mut Ctx<'_>,
-    ) -> Option<Wanted> {
+    ) -> Option<Wanted<C>> {
         let asked = self.asks_identity;
         let session = Session { peer, user_name: identity.to_vec(), state: None, identifier: 0, asked };
-        self.sessions.insert(sa, session);
+        self.sessions.insert(id, session);
         if asked {
-            return Some(Wanted::Tell(sa, Eap::Packet(packet::request(0, MethodType::IDENTITY, &[]))));
+            return Some(Wanted::Tell(id, Eap::Packet(packet::request(0, MethodType::IDENTITY, &[]))));
         }
         // RFC 3579 §2.1: the NAS may answer the Identity request itself if it knows the answer.
-        self.ask(sa, packet::response(0, MethodType::IDENTITY, identity), cx);
+        self.ask(id, packet::response(0, MethodType::IDENTITY, identity), cx);
         None
     }
 
-    // RFC 3579 §2.2: the NAS checks Code, Identifier and Length before it forwards a packet. What does not fit comes from the
-    // device itself, for IKE protects it and repeats nothing, so it is the end instead of a silent discard.
-    /// The device has answered.
-    pub(crate) fn answered(&mut self, sa: SaId, eap: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted> {
-        let session = self.sessions.get_mut(&sa)?;
+    // RFC 3579 §2.2: the NAS checks Code, Identifier and Length before it forwards a packet. Over a carrier that protects what
+    // it carries and repeats nothing, what does not fit comes from the peer itself, so it is the end instead of a silent discard.
+    /// The peer has answered.
+    pub(crate) fn answered(&mut self, id: C, eap: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
+        let session = self.sessions.get_mut(&id)?;
         if let Err(why) = session.take(&eap) {
+            if !self.carrier.is_reliable {
+                cx.discard(Protocol::Eap, why);
+                return None;
+            }
             cx.trace.record(Fact::Failed { why: why.into() });
-            return self.refuse(ConversationId(sa.0), None);
+            return self.refuse(id, None);
         }
-        self.ask(sa, eap, cx);
+        self.ask(id, eap, cx);
         None
     }
 
-    fn ask(&mut self, sa: SaId, eap: Vec<u8>, cx: &mut Ctx<'_>) {
-        let Some(session) = self.sessions.get_mut(&sa) else { return };
+    fn ask(&mut self, id: C, eap: Vec<u8>, cx: &mut Ctx<'_>) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
         let request = Authenticate {
-            conversation: ConversationId(sa.0),
-            peer: Some(session.peer),
+            conversation: ConversationId(id.number()),
+            peer: session.peer,
             user_name: session.user_name.clone(),
             credential: Credential::Eap(eap),
             state: session.state.take(),
@@ -140,20 +146,20 @@ impl Authenticator {
         self.radius.handle(Input::Command(Command::Authenticate(request)), cx);
     }
 
-    /// The IKE SA is there.
-    pub(crate) fn established(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
-        let report = self.ledger.as_mut().and_then(|ledger| ledger.begun(sa, cx.now));
+    /// The peer is in.
+    pub(crate) fn established(&mut self, id: C, cx: &mut Ctx<'_>) {
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.begun(id, cx.now));
         self.report(report, cx);
     }
 
-    /// The IKE SA is gone.
-    pub(crate) fn closed(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
-        let report = self.ledger.as_mut().and_then(|ledger| ledger.ended(sa, cx.now));
+    /// The peer has left.
+    pub(crate) fn closed(&mut self, id: C, cx: &mut Ctx<'_>) {
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.ended(id, cx.now));
         self.report(report, cx);
     }
 
-    /// The IKE SA has another number.
-    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+    /// The conversation has another name.
+    pub(crate) fn rekeyed(&mut self, old: C, new: C) {
         if let Some(ledger) = &mut self.ledger {
             ledger.rekeyed(old, new);
         }
@@ -165,16 +171,16 @@ impl Authenticator {
         }
     }
 
-    /// The IKE SA is no longer waiting.
-    pub(crate) fn forget(&mut self, sa: SaId, cx: &mut Ctx<'_>) {
-        self.closed(sa, cx);
-        if self.sessions.remove(&sa).is_some() {
-            self.radius.handle(Input::Command(Command::Abandon(ConversationId(sa.0))), cx);
+    /// Nobody waits for the end of this conversation any longer.
+    pub(crate) fn forget(&mut self, id: C, cx: &mut Ctx<'_>) {
+        self.closed(id, cx);
+        if self.sessions.remove(&id).is_some() {
+            self.radius.handle(Input::Command(Command::Abandon(ConversationId(id.number()))), cx);
         }
     }
 
-    /// What came of it all.
-    pub(crate) fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted> {
+    /// The next thing to be done.
+    pub(crate) fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         loop {
             match self.radius.poll()? {
                 Output::Packet(datagram) => return Some(Wanted::Send(datagram)),
@@ -187,14 +193,16 @@ impl Authenticator {
         }
     }
 
-    fn on_event(&mut self, event: Event, cx: &mut Ctx<'_>) -> Option<Wanted> {
+    fn on_event(&mut self, event: Event, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         match event {
-            Event::Challenge { conversation, eap, state } => self.challenge(conversation, eap, state, cx),
+            Event::Challenge { conversation, eap, state } => {
+                self.challenge(C::of_number(conversation.0), eap, state, cx)
+            }
             Event::Accept(accept) => self.accept(accept),
-            Event::Reject { conversation, eap } => self.refuse(conversation, eap),
+            Event::Reject { conversation, eap } => self.refuse(C::of_number(conversation.0), eap),
             Event::Failed(conversation, reason) => {
                 cx.trace.record(Fact::Failed { why: reason.name().into() });
-                self.refuse(conversation, None)
+                self.refuse(C::of_number(conversation.0), None)
             }
             Event::Accounted(_) => None,
             Event::Unaccounted(_, reason) => {
@@ -205,49 +213,49 @@ impl Authenticator {
         }
     }
 
-    // RFC 3579 §2.2: what a challenge carries is a request, and its identifier the one that the device has to answer.
+    // RFC 3579 §2.2: what a challenge carries is a request, and its identifier the one that the peer has to answer.
     fn challenge(
         &mut self,
-        conversation: ConversationId,
+        id: C,
         eap: Vec<u8>,
         state: Option<State>,
         cx: &mut Ctx<'_>,
-    ) -> Option<Wanted> {
+    ) -> Option<Wanted<C>> {
         let Ok(Packet::Request(request)) = Packet::read(&eap) else {
             cx.trace.record(Fact::Failed { why: "RADIUS challenge without an EAP request".into() });
-            return self.refuse(conversation, None);
+            return self.refuse(id, None);
         };
-        let session = self.sessions.get_mut(&SaId(conversation.0))?;
+        let session = self.sessions.get_mut(&id)?;
         (session.state, session.identifier) = (state, request.identifier);
-        Some(Wanted::Tell(SaId(conversation.0), Eap::Packet(eap)))
+        Some(Wanted::Tell(id, Eap::Packet(eap)))
     }
 
     // RFC 7296 §2.16: the identity that EAP proved comes from the AAA server; RFC 2865 §5.1: as the User-Name of its
-    // Access-Accept. What the device called itself is not a substitute.
-    fn accept(&mut self, accept: Accept) -> Option<Wanted> {
-        let sa = SaId(accept.conversation.0);
-        let session = self.sessions.remove(&sa)?;
+    // Access-Accept. What the peer called itself is not a substitute.
+    fn accept(&mut self, accept: Accept) -> Option<Wanted<C>> {
+        let id = C::of_number(accept.conversation.0);
+        let session = self.sessions.remove(&id)?;
         if let Some(ledger) = &mut self.ledger {
-            ledger.accepted(sa, session.user_name, &accept.attributes);
+            ledger.accepted(id, session.user_name, &accept.attributes);
         }
         let packet = accept.eap.unwrap_or_else(|| packet::success(session.identifier));
         let msk = accept.keys.map(|keys| keys.msk());
         let named = accept.attributes.get(AttributeType::USER_NAME).filter(|name| !name.is_empty());
         let identity = named.map(<[u8]>::to_vec);
-        Some(Wanted::Tell(sa, Eap::Success { packet, msk, identity }))
+        Some(Wanted::Tell(id, Eap::Success { packet, msk, identity }))
     }
 
-    fn refuse(&mut self, conversation: ConversationId, eap: Option<Vec<u8>>) -> Option<Wanted> {
-        let session = self.sessions.remove(&SaId(conversation.0))?;
-        // RFC 3579 §2.6.3: the code decides; a packet in an Access-Reject that says otherwise would only confuse the device.
+    fn refuse(&mut self, id: C, eap: Option<Vec<u8>>) -> Option<Wanted<C>> {
+        let session = self.sessions.remove(&id)?;
+        // RFC 3579 §2.6.3: the code decides; a packet in an Access-Reject that says otherwise would only confuse the peer.
         let failure = eap.filter(|eap| matches!(Packet::read(eap), Ok(Packet::Failure(_))));
         let packet = failure.unwrap_or_else(|| packet::failure(session.identifier));
-        Some(Wanted::Tell(SaId(conversation.0), Eap::Failure { packet }))
+        Some(Wanted::Tell(id, Eap::Failure { packet }))
     }
 }
 
 impl Session {
-    /// Takes the device's answer to the request it has seen.
+    /// Takes the peer's answer to the request it has seen.
     fn take(&mut self, eap: &[u8]) -> Result<(), &'static str> {
         let Ok(Packet::Response(response)) = Packet::read(eap) else {
             return Err("EAP packet that is no response");
@@ -255,12 +263,76 @@ impl Session {
         if response.identifier != self.identifier {
             return Err("EAP unexpected identifier");
         }
-        if std::mem::take(&mut self.asked) {
+        if self.asked {
             if response.kind != MethodType::IDENTITY {
                 return Err("EAP response of another type than Identity");
             }
             self.user_name = response.data.to_vec();
+            self.asked = false;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::Null;
+    use keytoll_engine::crypto::Secret;
+    use keytoll_engine::trace::NoTrace;
+    use keytoll_engine::{Addr, Time};
+
+    use super::*;
+
+    /// A port of an access point.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Port(u64);
+
+    impl Conversation for Port {
+        fn number(self) -> u64 {
+            self.0
+        }
+
+        fn of_number(number: u64) -> Self {
+            Self(number)
+        }
+    }
+
+    fn authenticator(is_reliable: bool) -> Authenticator<Port> {
+        let [local, server] = ["192.0.2.1:49152", "192.0.2.2:1812"]
+            .map(|at| at.parse::<std::net::SocketAddr>().map(Addr::from).expect("a literal address"));
+        let server =
+            client::Server { authentication: server, accounting: server, secret: Secret::from(&b"lab"[..]) };
+        let radius = client::Config {
+            local: local.ip,
+            ports: vec![local.port],
+            server,
+            nas_identifier: "ap.lab".to_owned(),
+            retransmission: client::Retransmission::default(),
+        };
+        let access = AaaAccess { radius, asks_identity: true, accounts: false };
+        Authenticator::new(access, Carrier { is_reliable, proves_server: false }, &Seed::from(1), "ap")
+    }
+
+    /// What a peer is told that answers with another identifier than that of the request; and what then goes to the AAA
+    /// server if it answers well.
+    fn after_a_wrong_identifier(is_reliable: bool) -> (Option<Eap>, usize) {
+        let mut ap = authenticator(is_reliable);
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        let port = Port(3);
+        assert!(matches!(ap.begin(port, b"", None, &mut cx), Some(Wanted::Tell(Port(3), Eap::Packet(_)))));
+        let identity = |identifier| packet::response(identifier, MethodType::IDENTITY, b"sta@lab");
+        let told = match ap.answered(port, identity(9), &mut cx) {
+            Some(Wanted::Tell(_, eap)) => Some(eap),
+            _ => None,
+        };
+        ap.answered(port, identity(0), &mut cx);
+        (told, ap.outstanding())
+    }
+
+    #[test]
+    fn a_packet_that_does_not_fit_ends_it_only_where_no_other_can_follow() {
+        let failure = Eap::Failure { packet: packet::failure(0) };
+        assert_eq!(after_a_wrong_identifier(true), (Some(failure), 0));
+        assert_eq!(after_a_wrong_identifier(false), (None, 1));
     }
 }

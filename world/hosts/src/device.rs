@@ -9,6 +9,7 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time
 use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::{Endpoint, v2};
 
+use crate::eap::{Carrier, Eap};
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::keepalive::Keepalives;
@@ -74,9 +75,10 @@ impl Device {
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
         let first = config.ike.connections.first();
         let childless = first.is_none_or(|connection| connection.child.is_none());
-        let proves_itself = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
+        let proves_server = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
         let supplicant = |credentials: EapCredentials| {
-            Supplicant::new(credentials, proves_itself, seed.stream(&format!("{name}/eap")))
+            let carrier = Carrier { proves_server, ..Carrier::IKE };
+            Supplicant::new(credentials, carrier, seed.stream(&format!("{name}/eap")))
         };
         let responds = Responds::ToPeers;
         Self {
@@ -132,7 +134,8 @@ impl Device {
 
     fn begin(&mut self, cx: &mut Ctx<'_>) {
         if let Some(supplicant) = &mut self.supplicant {
-            supplicant.begin(self.config.ike.connections.first().map(|connection| &connection.local_id));
+            let connection = self.config.ike.connections.first();
+            supplicant.begin(connection.map(|connection| &*connection.local_id.data));
         }
         cx.trace.record(Fact::Triggered);
         let sa = self.ike.initiate(0, (self.config.address, self.config.gateway), cx);
@@ -322,9 +325,11 @@ impl Device {
     fn on_eap(&mut self, sa: v2::SaId, packet: &[u8], cx: &mut Ctx<'_>) {
         let answer = match &mut self.supplicant {
             Some(supplicant) => supplicant.step(packet, cx),
-            None => v2::Eap::Failure { packet: Vec::new() },
+            None => Some(Eap::Failure { packet: Vec::new() }),
         };
-        self.ike.handle(Input::Command(v2::Command::Eap(sa, answer)), cx);
+        if let Some(answer) = answer {
+            self.ike.handle(Input::Command(v2::Command::Eap(sa, answer.into())), cx);
+        }
     }
 
     /// IKE has not said in time how the attempt ended.

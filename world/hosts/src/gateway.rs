@@ -11,6 +11,7 @@ use keytoll_ike::{Endpoint, Unproved};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
+use crate::eap::{Carrier, Eap};
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::keepalive::Keepalives;
@@ -35,7 +36,7 @@ pub struct GatewayConfig {
 pub struct Gateway {
     config: GatewayConfig,
     ike: Endpoint,
-    authenticator: Option<Authenticator>,
+    authenticator: Option<Authenticator<SaId>>,
     sas: SaTable,
     keepalives: Keepalives,
     /// Traffic of users, while there is some.
@@ -53,7 +54,10 @@ impl Gateway {
     pub fn new(config: GatewayConfig, seed: &Seed, name: &str) -> Self {
         Self {
             ike: Endpoint::new(config.ike.clone(), seed, name),
-            authenticator: config.aaa.clone().map(|access| Authenticator::new(access, seed, name)),
+            authenticator: config
+                .aaa
+                .clone()
+                .map(|access| Authenticator::new(access, Carrier::IKE, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
             keepalives: Keepalives::new(config.ike.keepalive_after),
             config,
@@ -164,18 +168,18 @@ impl Gateway {
         }
     }
 
-    fn act(&mut self, wanted: Wanted, cx: &mut Ctx<'_>) {
+    fn act(&mut self, wanted: Wanted<SaId>, cx: &mut Ctx<'_>) {
         match wanted {
             Wanted::Send(datagram) => self.out.push_back(Output::Packet(datagram)),
-            Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(v2::Command::Eap(sa, eap)), cx),
+            Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(v2::Command::Eap(sa, eap.into())), cx),
         }
     }
 
     /// A device wants to prove itself with EAP.
     fn begin_eap(&mut self, sa: SaId, identity: &[u8], peer: IpAddr, cx: &mut Ctx<'_>) {
         let wanted = match &mut self.authenticator {
-            Some(authenticator) => authenticator.begin(sa, identity, peer, cx),
-            None => Some(Wanted::Tell(sa, v2::Eap::Failure { packet: packet::failure(0) })),
+            Some(authenticator) => authenticator.begin(sa, identity, Some(peer), cx),
+            None => Some(Wanted::Tell(sa, Eap::Failure { packet: packet::failure(0) })),
         };
         if let Some(wanted) = wanted {
             self.act(wanted, cx);

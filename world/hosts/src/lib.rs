@@ -14,6 +14,8 @@ pub mod aaa;
 mod accounting;
 mod authenticator;
 pub mod device;
+mod eap;
+mod eap_in_ike;
 pub mod gateway;
 mod host;
 pub mod hss;

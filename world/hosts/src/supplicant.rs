@@ -1,4 +1,4 @@
-//! The device's end of EAP: a peer that answers what comes out of IKE_AUTH. RFC 3748 §4, RFC 7296 §2.16.
+//! The supplicant's end of EAP: a peer that answers what its carrier brings. RFC 3748 §4, RFC 7296 §2.16.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
 use keytoll_engine::{Ctx, Rng};
-use keytoll_ike::v2::Eap;
-use keytoll_ike::wire::Identity;
+
+use crate::eap::{Carrier, Eap};
 
 /// RFC 3748 §4: the code of a Failure.
 const FAILURE: u8 = 4;
 
-/// Who the device is in EAP, and how it can prove that.
+/// Who the supplicant is in EAP, and how it can prove that.
 #[derive(Clone)]
 pub struct EapCredentials {
     /// Its methods.
@@ -28,7 +28,7 @@ impl fmt::Debug for EapCredentials {
     }
 }
 
-/// Who the device says it is.
+/// Who the supplicant says it is.
 #[derive(Clone)]
 pub enum EapIdentity {
     /// Always the same.
@@ -51,8 +51,7 @@ impl EapIdentity {
 /// One EAP conversation at a time.
 pub(crate) struct Supplicant {
     credentials: EapCredentials,
-    /// The gateway has proved itself before EAP begins.
-    is_gateway_proved: bool,
+    carrier: Carrier,
     peer: Peer,
     rng: Rng,
     /// Why the last conversation failed, in EAP's words.
@@ -60,30 +59,31 @@ pub(crate) struct Supplicant {
 }
 
 impl Supplicant {
-    pub(crate) fn new(credentials: EapCredentials, is_gateway_proved: bool, rng: Rng) -> Self {
-        let peer = peer(&credentials, is_gateway_proved, None);
-        Self { credentials, is_gateway_proved, peer, rng, failure: None }
+    pub(crate) fn new(credentials: EapCredentials, carrier: Carrier, rng: Rng) -> Self {
+        let peer = peer(&credentials, carrier, None);
+        Self { credentials, carrier, peer, rng, failure: None }
     }
 
     // RFC 7296 §2.16: the gateway may take IDi for the EAP identity and ask for none.
-    /// Forgets the last conversation; in the next one IKE has said that we are `claimed`.
-    pub(crate) fn begin(&mut self, claimed: Option<&Identity>) {
-        self.peer = peer(&self.credentials, self.is_gateway_proved, claimed);
+    /// Forgets the last conversation; in the next one the carrier has said that we are `claimed`.
+    pub(crate) fn begin(&mut self, claimed: Option<&[u8]>) {
+        self.peer = peer(&self.credentials, self.carrier, claimed);
         self.failure = None;
     }
 
-    /// Takes a packet; gives what IKE is to be told.
-    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Eap {
-        match self.peer.step(packet, &mut self.rng, cx) {
+    /// Takes a packet; gives what the carrier is to be told, which is nothing of a packet that another may follow.
+    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
+        Some(match self.peer.step(packet, &mut self.rng, cx) {
             PeerOutput::Send(packet) => Eap::Packet(packet),
+            PeerOutput::Ignored if !self.carrier.is_reliable => return None,
             // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's and ends the exchange, even if the EAP peer has not begun
             // and would take it for somebody else's.
             PeerOutput::Ignored if packet.first() == Some(&FAILURE) => self.fail(Reason::REFUSED),
-            // The gateway waits for an answer and says nothing more.
+            // The authenticator waits for an answer and says nothing more.
             PeerOutput::Ignored => self.fail(Reason::UNANSWERABLE),
             PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None },
             PeerOutput::Failed(reason) => self.fail(reason),
-        }
+        })
     }
 
     fn fail(&mut self, reason: Reason) -> Eap {
@@ -97,17 +97,56 @@ impl Supplicant {
     }
 }
 
-fn peer(credentials: &EapCredentials, is_gateway_proved: bool, claimed: Option<&Identity>) -> Peer {
-    let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.now()).over_reliable_layer();
+fn peer(credentials: &EapCredentials, carrier: Carrier, claimed: Option<&[u8]>) -> Peer {
+    let peer = Peer::new(Arc::clone(&credentials.config), credentials.identity.now());
+    let peer = if carrier.is_reliable { peer.over_reliable_layer() } else { peer };
     let peer = match claimed {
-        Some(claimed) => peer.known_as(claimed.data.clone()),
+        Some(claimed) => peer.known_as(claimed.to_vec()),
         None => peer,
     };
-    if is_gateway_proved { peer } else { peer.to_unproved_server() }
+    if carrier.proves_server { peer } else { peer.to_unproved_server() }
 }
 
 impl fmt::Debug for Supplicant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Supplicant").field("credentials", &self.credentials).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::Null;
+    use keytoll_eap::packet;
+    use keytoll_engine::trace::NoTrace;
+    use keytoll_engine::{Seed, Time};
+
+    use super::*;
+
+    fn supplicant(is_reliable: bool) -> Supplicant {
+        let credentials = EapCredentials {
+            config: Arc::new(PeerConfig::default()),
+            identity: EapIdentity::Fixed(b"ue@lab".to_vec()),
+        };
+        let carrier = Carrier { is_reliable, proves_server: true };
+        Supplicant::new(credentials, carrier, Seed::from(1).stream("ue/eap"))
+    }
+
+    /// What the carrier is told of a packet, and why the conversation failed.
+    fn told_of(packet: &[u8], is_reliable: bool) -> (Option<Eap>, Option<Reason>) {
+        let mut supplicant = supplicant(is_reliable);
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        let told = supplicant.step(packet, &mut cx);
+        (told, supplicant.failure())
+    }
+
+    #[test]
+    fn a_packet_without_an_answer_ends_it_only_where_no_other_can_follow() {
+        let failure = Some(Eap::Failure { packet: Vec::new() });
+        for (packet, reason) in
+            [(packet::failure(7), Reason::REFUSED), (vec![5, 0, 0, 4], Reason::UNANSWERABLE)]
+        {
+            assert_eq!(told_of(&packet, true), (failure.clone(), Some(reason)));
+            assert_eq!(told_of(&packet, false), (None, None));
+        }
     }
 }

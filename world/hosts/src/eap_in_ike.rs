@@ -1,0 +1,30 @@
+//! IKEv2 as the carrier of EAP: a conversation is an IKE SA. RFC 7296 §2.16.
+
+use keytoll_ike::v2::{self, SaId};
+
+use crate::eap::{Carrier, Conversation, Eap};
+
+impl Carrier {
+    /// IKE_AUTH, where the gateway has proved itself before EAP begins.
+    pub(crate) const IKE: Self = Self { is_reliable: true, proves_server: true };
+}
+
+impl Conversation for SaId {
+    fn number(self) -> u64 {
+        self.0
+    }
+
+    fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl From<Eap> for v2::Eap {
+    fn from(eap: Eap) -> Self {
+        match eap {
+            Eap::Packet(packet) => Self::Packet(packet),
+            Eap::Success { packet, msk, identity } => Self::Success { packet, msk, identity },
+            Eap::Failure { packet } => Self::Failure { packet },
+        }
+    }
+}
