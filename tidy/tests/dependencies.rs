@@ -50,6 +50,11 @@ const ALLOWED: &[Allowed] = &[
         &["engine", "ike", "eap", "radius", "diameter", "hip", "wlan", "tls", "esp"],
         "hosts wire engines together and run in every world, so they know none",
     ),
+    allow(
+        "rig",
+        &["engine", "scenario", "hosts", "sim"],
+        "the contract of rigs names no protocol and no world, so that one description serves all of them",
+    ),
     allow("sim", &["engine"], "the simulator knows no protocol: a new one needs no change there"),
     allow(
         "live",
@@ -71,7 +76,7 @@ const ALLOWED: &[Allowed] = &[
         "lab",
         &[
             "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
-            "diameter", "tls", "hosts", "sim", "live", "capture", "daemons",
+            "diameter", "tls", "hosts", "rig", "sim", "live", "capture", "daemons",
         ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
     ),

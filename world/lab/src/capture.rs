@@ -15,8 +15,8 @@ use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::{Cost, Node, Record, Revealed, Trace};
 use serde::{Deserialize, Serialize};
 
-use crate::eap;
 use crate::keeper::Keeper;
+use crate::rigs;
 use crate::row::{RowEnd, row_seed};
 use crate::run::{Keepers, RunError};
 
@@ -78,8 +78,8 @@ impl<'a, K> Captures<'a, K> {
 
     fn tables(&self, index: usize, row: &RowPlan) -> io::Result<KeyTables> {
         let mut tables = KeyTables::create(&self.directory.join(format!("{index:03}.keys")))?;
-        if row.method.eap().is_some() {
-            tables.share(&eap::secret(&row_seed(self.plan, row)))?;
+        for shared in rigs::shared_secrets(row, &row_seed(self.plan, row)) {
+            tables.share(&shared.secret)?;
         }
         Ok(tables)
     }
@@ -259,8 +259,9 @@ impl NodeCapture {
         let comment = format!("{}, the sockets of {}", title(plan, row), node.name());
         let capture = keytoll_live::Capture::create(&path, clock, node.name(), &comment)?;
         capture.pause(true);
-        if row.method.eap().is_some() && matches!(node, Node::Gw | Node::Aaa) {
-            capture.share(&eap::secret(&row_seed(plan, row)));
+        let secrets = rigs::shared_secrets(row, &row_seed(plan, row));
+        for shared in secrets.iter().filter(|shared| [shared.link.0, shared.link.1].contains(&node)) {
+            capture.share(&shared.secret);
         }
         Ok(Self { capture, path, samples_max: u32::MAX })
     }

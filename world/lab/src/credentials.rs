@@ -44,8 +44,9 @@ pub(crate) fn provider(plan: &Plan) -> Provider {
 }
 
 /// The certificates of every row of a plan.
-pub struct Credentials {
-    sets: BTreeMap<Set, Certificates>,
+#[derive(Clone)]
+pub(crate) struct Credentials {
+    sets: Arc<BTreeMap<Set, Certificates>>,
 }
 
 /// What certificates have in common.
@@ -86,12 +87,12 @@ pub(crate) struct Certificates {
 
 impl Credentials {
     /// Makes the keys and certificates that the rows of a plan need. RSA keys take a prime search each.
-    pub fn prepare(plan: &Plan) -> Self {
+    pub(crate) fn prepare(plan: &Plan) -> Self {
         let mut sets = BTreeMap::new();
         for key in plan.rows.iter().flat_map(|row| [ike_set(row), tls_set(row)]).flatten() {
             sets.entry(key).or_insert_with(|| Certificates::make(plan, key));
         }
-        Self { sets }
+        Self { sets: Arc::new(sets) }
     }
 
     /// The certificates of IKE.

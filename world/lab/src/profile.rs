@@ -10,7 +10,7 @@ use keytoll_native::clock;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_trace::Cost;
 
-use crate::credentials::Credentials;
+use crate::rigs::Credentials;
 use crate::row::{Profiled, Row, Stop};
 use crate::run::{RunError, supported};
 

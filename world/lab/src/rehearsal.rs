@@ -21,8 +21,8 @@ use keytoll_trace::{Cost, Record};
 use nix::sys::statvfs::statvfs;
 
 use crate::costs::{Costs, prices};
-use crate::credentials::Credentials;
 use crate::keeper::{Discard, Files, Keeper};
+use crate::rigs::Credentials;
 use crate::row::{Row, Stop};
 use crate::run::{RunError, priced as all_priced};
 

@@ -1,28 +1,24 @@
 //! One row: one method over one network, authentication after authentication.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Prices, Provider};
-use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::{Seed, Time};
-use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
+use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2;
 use keytoll_native::{clock, heap};
+use keytoll_rig::{Goal, LinkSpec, Placement, Setup};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
-use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, Recorder, World};
+use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
 use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
-use crate::build;
-use crate::credentials::{Credentials, provider};
-use crate::eap::{self, Memories};
-use crate::fault;
+use crate::credentials::provider;
 use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
 use crate::pace::Pace;
-use crate::sites::Sites;
+use crate::rigs::{self, Credentials};
 use crate::traffic::{DRAIN_MAX, QUIET, Sieve, Traffic};
 
 /// Bytes after the echo header: `ping`'s default.
@@ -67,24 +63,27 @@ pub struct RowEnd {
 /// A row that can run.
 pub struct Row {
     world: World<Host, Metered<Provider>, Gauge>,
-    ue: NodeIndex,
-    gw: NodeIndex,
+    /// The node that begins authentications.
+    initiator: NodeIndex,
+    /// Between which nodes users send, the initiator first.
+    users: [NodeIndex; 2],
     /// Every node, with its heap before it was built.
     nodes: Vec<(NodeIndex, Node, i64)>,
     samples: u32,
     interval: Duration,
     /// Whether computation takes virtual time.
     charged: bool,
-    childless: bool,
+    goal: Goal,
+    /// Some nodes connect to others before the first authentication.
+    has_connections: bool,
+    /// Which nodes hold SAs.
+    sa_holders: Vec<Node>,
     /// The device has an SA now.
     open: bool,
     /// An authentication has no end yet, though nobody waits for it any more.
     under_way: bool,
-    /// To be begun anew after the warm-up.
-    memories: Memories,
+    setup: Box<dyn Setup>,
     core_hz: f64,
-    /// A card that is used elsewhere between authentications.
-    travelling_card: Option<SharedCard>,
     /// What users send once the SAs are there.
     traffic: Option<Traffic>,
     /// Who is told of every event of every host.
@@ -169,54 +168,30 @@ impl Row {
     /// Builds the hosts of a row. `core_hz` is the frequency this machine runs at.
     pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
         let charged = plan.crypto != CryptoMode::Null;
-        let (seed, sites) = (row_seed(plan, row), Sites::lab(&row.options));
-        let mut builder = Builder {
-            world: World::new(seed.clone(), Gauge::new()),
-            plan,
-            charged,
-            core_hz,
-            nodes: Vec::new(),
-        };
-        let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
-        let travelling_card = fault::travelling_card(row, ends.as_ref());
-        let ue = builder.node(Node::Ue, || {
-            Host::Device(Box::new(build::device((row, &sites), credentials, ends.as_ref(), &seed)))
-        });
-        let gw = builder
-            .node(Node::Gw, || Host::Gateway(Box::new(build::gateway((row, &sites), credentials, &seed))));
-        builder.join((row, &sites), ue, gw);
-        if let Some(ends) = &mut ends {
-            let aaa = builder.node(Node::Aaa, || {
-                let config = fault::aaa(row, eap::aaa((row, &sites), ends, &seed));
-                Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
-            });
-            let wire = fault::aaa_link(row, build::wire(row.topology.gw_aaa()));
-            builder.join_wire(&wire, (gw, sites.core), (aaa, sites.aaa));
-            if let Some(subscribers) = ends.subscribers.take() {
-                let hss = builder.node(Node::Hss, || {
-                    Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers, &sites), &seed))))
-                });
-                let wire = fault::hss_link(row, build::wire(row.topology.aaa_hss()));
-                builder.join_wire(&wire, (aaa, sites.aaa), (hss, sites.hss));
-            }
-        }
-        let Builder { world, nodes, .. } = builder;
+        let (seed, placement) = (row_seed(plan, row), Placement::Simulator);
+        let layout = rigs::layout(row, &placement);
+        let mut setup = credentials.set_up(row, &placement, &seed);
+        let mut builder =
+            Builder { world: World::new(seed, Gauge::new()), plan, charged, core_hz, nodes: Vec::new() };
+        layout.nodes.iter().for_each(|spec| builder.node(spec.node, || setup.host(spec.node)));
+        layout.links.iter().for_each(|link| builder.join(link));
         Self {
-            world,
-            ue,
-            gw,
-            nodes,
+            initiator: builder.index(layout.initiator),
+            users: layout.users.nodes.map(|node| builder.index(node)),
             samples: plan.samples,
             interval: plan.interval,
             charged,
-            childless: row.options.childless,
+            goal: layout.goal,
+            has_connections: layout.has_connections(),
+            sa_holders: layout.nodes.iter().filter(|spec| spec.holds_sas).map(|spec| spec.node).collect(),
             open: false,
             under_way: false,
-            memories: ends.as_ref().map(Memories::of).unwrap_or_default(),
+            setup,
             core_hz,
-            travelling_card,
-            traffic: Traffic::of(row, &sites),
+            traffic: Traffic::of(row, layout.users),
             watcher: None,
+            world: builder.world,
+            nodes: builder.nodes,
         }
     }
 
@@ -229,7 +204,7 @@ impl Row {
     pub fn pass(&mut self, time: Duration, keeper: &mut dyn Keeper) {
         let until = self.world.now() + time;
         while let Some((_, node, event)) = self.next_event(until, keeper) {
-            if node == self.ue {
+            if node == self.initiator {
                 self.note(&event);
             }
         }
@@ -296,9 +271,9 @@ impl Row {
         self.nodes.iter().map(|&(node, name, _)| (name, self.world.host(node)))
     }
 
-    /// Lets AAA server and HSS connect, once and before the first trigger: no authentication is to pay for it.
+    /// Lets the nodes connect to each other, once and before the first trigger: no authentication is to pay for it.
     fn connect(&mut self) {
-        if self.nodes.iter().any(|&(_, name, _)| name == Node::Hss) {
+        if self.has_connections {
             self.rest(&mut Discard);
         }
     }
@@ -317,7 +292,7 @@ impl Row {
 
     /// The first authentication on record is a whole one, as with null crypto.
     fn forget(&mut self) {
-        self.memories.forget();
+        self.setup.forget();
         for &(node, ..) in &self.nodes {
             self.world.with_host(node, |host| {
                 if let Host::Aaa(aaa) = host {
@@ -346,7 +321,9 @@ impl Row {
                 cpu_ns: self.world.meter_mut().cpu_ns(node),
                 crypto_ns: self.world.meter_mut().crypto_ns(node),
                 heap_peak_bytes: u64::try_from(peak).unwrap_or(0),
-                idle_sa_bytes: u64::try_from(grown).ok().filter(|_| end == End::Done && has_sas(name)),
+                idle_sa_bytes: u64::try_from(grown)
+                    .ok()
+                    .filter(|_| end == End::Done && self.sa_holders.contains(&name)),
             }));
         }
         end
@@ -354,21 +331,21 @@ impl Row {
 
     /// From the echo that triggers the SA until it comes back, or the authentication fails.
     fn authenticate(&mut self, keeper: &mut dyn Keeper) -> End {
-        self.travelling_card.iter().for_each(fault::travel);
+        self.setup.before_authentication();
         if self.open {
             return End::NotBegun;
         }
-        self.world.command(self.ue, Command::Echo { payload_bytes: ECHO_BYTES });
+        self.world.command(self.initiator, Command::Echo { payload_bytes: ECHO_BYTES });
         let (mut until, mut silent) = (self.world.now() + PATIENCE, End::Unfinished);
         loop {
             let Some((_, node, event)) = self.next_event(until, keeper) else { return silent };
-            if node != self.ue {
+            if node != self.initiator {
                 continue;
             }
             self.note(&event);
             match event {
                 Event::EchoReply => return End::Done,
-                Event::Usable if self.childless => return End::Done,
+                Event::Usable if self.goal == Goal::Sa => return End::Done,
                 // A lost echo is not repeated.
                 Event::Usable => (until, silent) = (self.world.now() + ECHO_PATIENCE, End::Done),
                 Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => {
@@ -381,11 +358,11 @@ impl Row {
 
     /// Traffic of users from its beginning until all that was sent has arrived, and its costs.
     fn carry(&mut self, traffic: &Traffic, sample: u32, keeper: &mut dyn Keeper) {
-        let Host::Device(device) = self.world.host(self.ue) else { return };
+        let Host::Device(device) = self.world.host(self.users[0]) else { return };
         let stations = traffic.stations(device.source());
         self.world.meter_mut().begin_sample();
         let mut sieve = Sieve::new(keeper);
-        for (node, station) in [self.ue, self.gw].into_iter().zip(stations) {
+        for (node, station) in self.users.into_iter().zip(stations) {
             self.world.command(node, Command::Traffic(Box::new(station)));
         }
         self.pass_until(self.world.now() + traffic.duration + QUIET, &mut sieve);
@@ -409,7 +386,7 @@ impl Row {
 
     fn pass_until(&mut self, until: Time, recorder: &mut dyn Recorder) {
         while let Some((_, node, event)) = self.next_event(until, recorder) {
-            if node == self.ue {
+            if node == self.initiator {
                 self.note(&event);
             }
         }
@@ -417,13 +394,13 @@ impl Row {
 
     /// Both stations tell what was, once they have worked off what waited for them.
     fn end_traffic(&mut self, recorder: &mut dyn Recorder) {
-        let nodes = [self.ue, self.gw];
+        let nodes = self.users;
         nodes.iter().for_each(|&node| self.world.command(node, Command::TrafficEnd));
         let (mut ended, until) = (0, self.world.now() + PATIENCE);
         while ended < nodes.len() {
             let Some((_, node, event)) = self.next_event(until, recorder) else { break };
             ended += usize::from(event == Event::TrafficEnded);
-            if node == self.ue {
+            if node == self.initiator {
                 self.note(&event);
             }
         }
@@ -447,7 +424,9 @@ impl Row {
         loop {
             let next = self.next_trigger();
             while let Some((at, node, event)) = self.next_event(next, keeper) {
-                if node == self.ue && !matches!(event, Event::ChildRekeyed { .. } | Event::ChildDown(_)) {
+                if node == self.initiator
+                    && !matches!(event, Event::ChildRekeyed { .. } | Event::ChildDown(_))
+                {
                     self.note(&event);
                     quiet_from = at;
                 }
@@ -542,11 +521,6 @@ pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
     }
 }
 
-/// Whether a node holds SAs; what others keep of an authentication is no SA.
-pub(crate) const fn has_sas(node: Node) -> bool {
-    matches!(node, Node::Ue | Node::Gw)
-}
-
 /// What building the nodes of a row needs.
 struct Builder<'a> {
     world: World<Host, Metered<Provider>, Gauge>,
@@ -557,23 +531,24 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The access network between device and gateway, with the topology's wire behind it.
-    fn join(&mut self, (row, sites): (&RowPlan, &Sites), ue: NodeIndex, gw: NodeIndex) {
-        self.world.add_address(ue, sites.ue);
-        self.world.add_address(gw, sites.gw);
-        let link = fault::access_link(row, build::link(&row.network, row.topology.ue_gw()));
-        self.world.add_link(ue, gw, &link);
+    /// Joins two nodes as the layout says.
+    fn join(&mut self, link: &LinkSpec) {
+        let nodes = link.ends.map(|end| {
+            let node = self.index(end.node);
+            self.world.add_address(node, end.address);
+            node
+        });
+        self.world.add_link(nodes[0], nodes[1], &link.config);
     }
 
-    /// A wire in the core, between two addresses.
-    fn join_wire(&mut self, wire: &LinkConfig, a: (NodeIndex, IpAddr), b: (NodeIndex, IpAddr)) {
-        self.world.add_address(a.0, a.1);
-        self.world.add_address(b.0, b.1);
-        self.world.add_link(a.0, b.0, wire);
+    /// The node of that name.
+    fn index(&self, name: Node) -> NodeIndex {
+        let named = self.nodes.iter().find(|&&(_, other, _)| other == name);
+        named.expect("a layout names only nodes that it has").0
     }
 
     /// Builds a node under its own heap role.
-    fn node(&mut self, name: Node, host: impl FnOnce() -> Host) -> NodeIndex {
+    fn node(&mut self, name: Node, host: impl FnOnce() -> Host) {
         let role = u8::try_from(self.nodes.len() + 1).expect("a topology has a handful of nodes");
         heap::reset_peak(role);
         let before = heap::live(role);
@@ -588,7 +563,6 @@ impl Builder<'_> {
         let config = NodeConfig { cores: u32::from(cores), ..NodeConfig::new(name) };
         let index = self.world.add_node(config, host, crypto);
         self.nodes.push((index, name, before));
-        index
     }
 }
 

@@ -12,11 +12,11 @@ use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 
 use crate::capture::Seized;
 use crate::costs::{Costs, CostsError};
-use crate::credentials::Credentials;
 use crate::directory::PlaceError;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
 use crate::rehearsal;
+use crate::rigs::Credentials;
 use crate::row::{Row, RowEnd, Stop};
 
 /// Where the rows of a run leave what happened.

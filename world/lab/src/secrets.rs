@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use keytoll_engine::Seed;
+use keytoll_engine::crypto::Secret;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 
+use crate::rigs::RIGS;
 use crate::row::row_seed;
-use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, build, eap, manifest, run};
+use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, manifest, run};
 
 /// Every way to write a secret down that a careless line of code has.
 fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
@@ -26,16 +28,9 @@ fn holds(haystack: &[u8], secret: &[u8]) -> bool {
     spellings(secret).iter().any(found)
 }
 
-/// What a row must not tell: shared key, password, Ki, OPc, RADIUS secret.
-fn secrets(seed: &Seed) -> Vec<(&'static str, Vec<u8>)> {
-    let [key, opc] = eap::subscriber_keys(seed);
-    vec![
-        ("shared key", build::row_secret(seed).to_vec()),
-        ("password", eap::password_of(seed).to_vec()),
-        ("Ki", key.to_vec()),
-        ("OPc", opc.to_vec()),
-        ("RADIUS secret", eap::secret(seed).to_vec()),
-    ]
+/// What a row must not tell.
+fn secrets(seed: &Seed) -> Vec<(&'static str, Secret)> {
+    RIGS.iter().flat_map(|rig| rig.secrets(seed)).collect()
 }
 
 fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {

@@ -1,11 +1,10 @@
-//! Who has which address and port in a row: documentation prefixes in the simulator and in network namespaces, a corner
-//! of 127.0.0.0/8 where neither is to be had.
+//! Who has which address and port in a row.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
-use keytoll_engine::trace::Node;
 use keytoll_ike::v2::config::Pool;
-use keytoll_scenario::plan::{Options, RowPlan};
+use keytoll_rig::Placement;
+use keytoll_scenario::plan::RowPlan;
 
 /// The addresses and ports of a row's nodes.
 #[derive(Debug, Clone)]
@@ -32,7 +31,7 @@ pub(crate) struct Sites {
 }
 
 /// Where protocols listen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ports {
     pub(crate) ike: u16,
     pub(crate) nat: u16,
@@ -41,31 +40,39 @@ pub(crate) struct Ports {
     pub(crate) diameter: u16,
 }
 
+/// RFC 7296 §2, RFC 3948 §2.1, RFC 2865 §3, RFC 2866 §3, RFC 6733 §2.1.
+pub(crate) const STANDARD_PORTS: [u16; 5] = [500, 4500, 1812, 1813, 3868];
+
 impl Ports {
-    /// RFC 7296 §2, RFC 3948 §2.1, RFC 2865 §3, RFC 2866 §3, RFC 6733 §2.1.
-    pub(crate) const STANDARD: Self =
-        Self { ike: 500, nat: 4500, radius: 1812, accounting: 1813, diameter: 3868 };
+    fn of(placement: &Placement) -> Self {
+        let [ike, nat, radius, accounting, diameter] = STANDARD_PORTS.map(|port| placement.port(port));
+        Self { ike, nat, radius, accounting, diameter }
+    }
 }
 
 impl Sites {
-    /// The laboratory's: RFC 3849 and RFC 5737.
-    pub(crate) fn lab(options: &Options) -> Self {
+    /// Those of a row. The laboratory's are of RFC 3849 and RFC 5737.
+    pub(crate) fn of(row: &RowPlan, placement: &Placement) -> Self {
+        let is_ipv6 = row.options.ipv6 && !placement.is_loopback();
         let parse = |text: &str| text.parse().expect("a literal address");
-        let [ue, gw, inner, first, brought] = if options.ipv6 {
+        let [ue, gw, inner, first, brought] = if is_ipv6 {
             ["2001:db8:1::2", "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::1:0", "2001:db8:2::2"].map(parse)
         } else {
             ["192.0.2.2", "192.0.2.1", "203.0.113.1", "203.0.113.2", "203.0.113.254"].map(parse)
         };
         let [core, aaa, hss] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"].map(parse);
-        let pool = Pool { first, size: if options.ipv6 { 1 << 16 } else { 250 } };
-        Self { ue, gw, inner, pool, brought, core, aaa, hss, ports: Ports::STANDARD, encapsulated: false }
-    }
-
-    /// On the machine's own loopback, at 127.a.b.1 and the next ones. IPv4: IPv6 has one loopback address only.
-    pub(crate) fn loopback([a, b]: [u8; 2], ports: Ports) -> Self {
-        let at = |last| IpAddr::V4(Ipv4Addr::new(127, a, b, last));
-        let lab = Self::lab(&Options { ipv6: false, ..Options::default() });
-        Self { ue: at(1), gw: at(2), core: at(3), aaa: at(4), hss: at(5), ports, encapsulated: true, ..lab }
+        Self {
+            ue: placement.address(ue, 1),
+            gw: placement.address(gw, 2),
+            inner,
+            pool: Pool { first, size: if is_ipv6 { 1 << 16 } else { 250 } },
+            brought,
+            core: placement.address(core, 3),
+            aaa: placement.address(aaa, 4),
+            hss: placement.address(hss, 5),
+            ports: Ports::of(placement),
+            encapsulated: placement.is_live(),
+        }
     }
 
     /// Whom the device pings: the gateway, or with an inner address the gateway's inner side.
@@ -79,17 +86,5 @@ impl Sites {
     pub(crate) fn inner_of_device(&self, row: &RowPlan) -> Option<IpAddr> {
         let wanted = row.method.phase1().is_some() && row.options.makers.foreign().is_some();
         wanted.then_some(self.brought)
-    }
-
-    /// Whose address it is.
-    pub(crate) fn owner(&self, ip: IpAddr) -> Option<Node> {
-        let owners = [
-            (self.ue, Node::Ue),
-            (self.gw, Node::Gw),
-            (self.core, Node::Gw),
-            (self.aaa, Node::Aaa),
-            (self.hss, Node::Hss),
-        ];
-        owners.into_iter().find_map(|(address, node)| (address == ip).then_some(node))
     }
 }

@@ -11,11 +11,10 @@ use std::time::Duration;
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Revealed};
 use keytoll_hosts::traffic::{Config, Kind};
+use keytoll_rig::Users;
 use keytoll_scenario::plan::{RowPlan, TrafficKind};
 use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::Record;
-
-use crate::sites::Sites;
 
 /// What is under way when the sources fall silent may take this many times [`QUIET`] to arrive.
 pub(crate) const DRAIN_MAX: u32 = 600;
@@ -39,7 +38,7 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// What the plan asks for, if anything.
-    pub(crate) fn of(row: &RowPlan, sites: &Sites) -> Option<Self> {
+    pub(crate) fn of(row: &RowPlan, users: Users) -> Option<Self> {
         let plan = row.options.traffic;
         let kind = match plan.kind? {
             TrafficKind::Echo => Kind::Echo { interval: plan.interval },
@@ -52,8 +51,8 @@ impl Traffic {
             duration: plan.duration,
             packet_bytes: plan.packet_bytes.map(usize::from),
             protected: plan.protected,
-            outer: [sites.ue, sites.gw],
-            target: sites.target(row),
+            outer: users.outer,
+            target: users.target,
             mtu_bytes: row.network.mtu_bytes.into(),
         })
     }

@@ -9,15 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use keytoll_capture::observe::Observer;
 use keytoll_engine::{Datagram, OnWire, Time};
 use keytoll_live::{Path, Seen, Tap};
-use keytoll_scenario::plan::RowPlan;
+use keytoll_rig::Layout;
 use keytoll_trace::file::{Recorded, Writer};
 use keytoll_trace::{Fact, Fate, Link, Node};
 use serde::{Deserialize, Serialize};
-
-use crate::sites::Sites;
-
-/// The MTU of the wires in the core.
-const WIRE_MTU_BYTES: u16 = 1500;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +49,7 @@ struct Notes {
     lines: Vec<Line>,
     /// Until it is finished.
     file: Option<Writer<Line, BufWriter<File>>>,
-    sites: Sites,
-    row: RowPlan,
+    layout: Layout,
     observer: Observer,
     handled: u64,
     /// Links that the emulator tells of itself.
@@ -69,24 +63,13 @@ impl Log {
     pub(super) fn create(
         path: &std::path::Path,
         node: Node,
-        row: &RowPlan,
-        sites: Sites,
+        layout: Layout,
         emulated: Vec<Path>,
     ) -> io::Result<Self> {
         let file = Some(Writer::new(BufWriter::new(File::create(path)?))?);
-        let (row, observer, lines) = (row.clone(), Observer::default(), Vec::new());
-        let notes = Notes {
-            node,
-            sample: None,
-            lines,
-            file,
-            sites,
-            row,
-            observer,
-            handled: 0,
-            emulated,
-            sender: None,
-        };
+        let (observer, lines) = (Observer::default(), Vec::new());
+        let notes =
+            Notes { node, sample: None, lines, file, layout, observer, handled: 0, emulated, sender: None };
         Ok(Self(Arc::new(Mutex::new(notes))))
     }
 
@@ -147,8 +130,10 @@ impl Notes {
         }
     }
 
-    fn mtu(&self, link: Link) -> u16 {
-        if link == Link(Node::Ue, Node::Gw) { self.row.network.mtu_bytes } else { WIRE_MTU_BYTES }
+    /// The link to another node, and the longest packet on it.
+    fn link(&self, peer: Node) -> Option<(Link, u16)> {
+        let link = Link::between(self.node, peer);
+        self.layout.link(link).map(|spec| (link, spec.config.mtu_bytes))
     }
 
     fn sent(&mut self, seen: &Seen<'_>) {
@@ -156,24 +141,24 @@ impl Notes {
         if self.emulated.iter().any(is_emulated) {
             return;
         }
-        let (Some(to), Some(datagram)) = (self.sites.owner(seen.to.ip), datagram(seen)) else { return };
-        let link = Link::between(self.node, to);
-        if let Some(carried) = carried(&datagram, link, self.mtu(link)) {
+        let (Some(to), Some(datagram)) = (self.layout.owner(seen.to.ip), datagram(seen)) else { return };
+        let Some((link, mtu_bytes)) = self.link(to) else { return };
+        if let Some(carried) = carried(&datagram, link, mtu_bytes) {
             self.note(seen.at, self.node, What::Sent(digest(&datagram), carried));
         }
     }
 
     /// What came from one of ours is in its own notes; of others we note what they would have.
     fn received(&mut self, seen: &Seen<'_>) {
-        let (Some(from), Some(datagram)) = (self.sites.owner(seen.from.ip), datagram(seen)) else { return };
-        if !self.row.options.makers.of(from).is_foreign() {
+        let (Some(from), Some(datagram)) = (self.layout.owner(seen.from.ip), datagram(seen)) else { return };
+        if !self.layout.is_foreign(from) {
             return self.note(seen.at, self.node, What::Received(digest(&datagram)));
         }
-        let link = Link::between(self.node, from);
+        let Some((link, mtu_bytes)) = self.link(from) else { return };
         let is_emulated = |path: &Path| path.remote == Some(seen.from.ip) && path.inbound.is_some();
         let is_emulated = self.emulated.iter().any(is_emulated);
         self.sender = is_emulated.then_some(from);
-        for fact in self.observer.observe(&datagram, link, self.mtu(link)) {
+        for fact in self.observer.observe(&datagram, link, mtu_bytes) {
             if !is_emulated || matches!(fact, Fact::Sent(_)) {
                 self.note(seen.at, from, What::Fact(fact));
             }

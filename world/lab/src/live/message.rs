@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use keytoll_rig::Placement;
 use keytoll_trace::Node;
 use serde::{Deserialize, Serialize};
 
-use super::stage::Ground;
 use crate::capture::Seized;
 
 /// The first line: who the process is.
@@ -16,7 +16,7 @@ pub(super) struct Start {
     pub(super) node: Node,
     /// When time began, on CLOCK_MONOTONIC.
     pub(super) origin_ns: u64,
-    pub(super) ground: Ground,
+    pub(super) placement: Placement,
     /// Where the lines of each row go.
     pub(super) dir: PathBuf,
     /// Where captures go, and how many authentications of each row they hold.

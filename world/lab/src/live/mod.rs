@@ -1,15 +1,15 @@
-//! The live world: the nodes of a row in processes of their own, on sockets and the real clock, some of them perhaps other
-//! makers' programs.
+//! The live world: the nodes of a row in processes of their own, on sockets and the real clock, some of them perhaps
+//! foreign daemons.
 //!
 //! ```text
-//!   parent: Troupe --asks, one JSON line each--> keytoll node (ue), keytoll node (gw), ...
-//!              |   <-------------- tells -------
-//!              '--starts, watches--> charon, FreeRADIUS, hostapd
+//!   launcher --asks, one JSON line each--> keytoll node (ue), keytoll node (gw), ...
+//!       |   <-------------- tells -------
+//!       '--starts, watches--> foreign daemons: charon, FreeRADIUS, hostapd
 //!   every process notes lines by CLOCK_MONOTONIC --> files --merge--> the row's trace and costs
 //! ```
 //!
-//! The parent measures nothing of its own nodes: each reads the CPU clock of its thread, its heap and its crypto. Of other
-//! makers' programs the parent reads /proc, and what they sent is seen by our node at the other end of the link.
+//! The launcher measures nothing of our own nodes: each reads the CPU clock of its thread, its heap and its crypto. Of
+//! foreign daemons it reads /proc, and what they sent is seen by our node at the other end of the link.
 
 #![allow(
     clippy::disallowed_methods,
@@ -17,15 +17,15 @@
 )]
 
 mod foreign;
+mod launcher;
 mod line;
 mod links;
 mod merge;
 mod message;
 mod node;
-mod performance;
-mod stage;
-mod troupe;
+mod process;
+mod testbed;
 
+pub(crate) use launcher::{refuse, run};
 pub use node::serve;
-pub(crate) use performance::{refuse, run};
-pub use stage::LiveError;
+pub use testbed::LiveError;

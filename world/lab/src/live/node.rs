@@ -1,4 +1,4 @@
-//! The process of one of our nodes: takes what the parent asks from stdin, drives its host, and tells on stdout. It ends
+//! The process of one of our nodes: takes what the launcher asks from stdin, drives its host, and tells on stdout. It ends
 //! when stdin does, so it never outlives its parent.
 
 use std::io::{self, BufRead, Write};
@@ -9,36 +9,26 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
-use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Time};
-use keytoll_hosts::{Aaa, Command, Event, Host, Hss};
+use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2::{self, SaId};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
 use keytoll_native::{clock, heap};
+use keytoll_rig::{Goal, Setup};
 use keytoll_scenario::Plan;
 use keytoll_scenario::plan::RowPlan;
-use keytoll_trace::Node;
 
 use super::line::Log;
 use super::links;
 use super::message::{Ask, Operation, Spent, Start, Tell};
-use super::stage::sockets;
-use crate::build;
+use super::testbed::sockets;
 use crate::capture::NodeCapture;
-use crate::credentials::Credentials;
-use crate::eap::{self, Memories};
-use crate::fault;
+use crate::rigs::{self, Credentials};
 use crate::row::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
-use crate::sites::Sites;
 
 /// The heap role of the node; role 0 is everything around it.
 const ROLE: u8 = 1;
-/// How long a device waits for the answer to its deletion before it is closed all the same: it has said it three times by
-/// then (4 s and 7.2 s apart).
-const CLOSING_PATIENCE: Duration = Duration::from_secs(12);
-/// The same where nobody answers (RFC 2408 §5.15): time for the deletion to get across the slowest of the networks.
-const UNANSWERED_PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks at whether the answer has come.
 const LOOK: Duration = Duration::from_millis(1);
 /// Somebody will wake us.
@@ -112,11 +102,11 @@ impl Process {
         while let Ok(ask) = self.line.asks.recv() {
             // Between rows everything else is late.
             let Ask::Row(index) = ask else { continue };
-            match self.stand(index) {
-                Ok(mut stand) => {
-                    self.line.ring(Some(stand.driver.waker()));
+            match self.start(index) {
+                Ok(mut node) => {
+                    self.line.ring(Some(node.driver.waker()));
                     tell(&Tell::Ready)?;
-                    stand.serve(&self.line)?;
+                    node.serve(&self.line)?;
                     self.line.ring(None);
                 }
                 Err(why) => tell(&Tell::Trouble(format!("{}: {why}", self.start.node.name())))?,
@@ -126,33 +116,33 @@ impl Process {
     }
 
     /// The node of a row on its sockets.
-    fn stand(&self, index: usize) -> Result<Stand, Box<dyn std::error::Error>> {
-        let Start { node, ground, ref dir, origin_ns, .. } = self.start;
+    fn start(&self, index: usize) -> Result<Running, Box<dyn std::error::Error>> {
+        let Start { node, ref placement, ref dir, origin_ns, .. } = self.start;
         let row = self.plan.rows.get(index).ok_or("there is no such row")?;
-        let (sites, clock) = (ground.sites(&row.options), Clock::at(origin_ns));
-        let paths = links::paths(node, row, &sites);
-        let emulator = Emulator::new(&paths, &row_seed(&self.plan, row));
+        let (layout, clock) = (rigs::layout(row, placement), Clock::at(origin_ns));
+        let spec = layout.node(node).ok_or("the row has no such node")?;
+        let (paths, seed) = (links::paths(node, &layout), row_seed(&self.plan, row));
+        let emulator = Emulator::new(&paths, &seed);
         let file = dir.join(format!("{index:03}.lines"));
-        let log = Log::create(&file, node, row, sites.clone(), paths)?;
+        let log = Log::create(&file, node, layout.clone(), paths)?;
         heap::reset_peak(ROLE);
         let heap_before = heap::live(ROLE);
         let role = heap::enter(ROLE);
-        let Cast { host, memories, card } = cast(&self.plan, row, &self.credentials, node, &sites);
+        let mut setup = self.credentials.set_up(row, placement, &seed);
+        let host = setup.host(node);
         let crypto = metered(&self.plan);
         drop(role);
         let capture = self.capture(index, row, &clock)?;
         let tap = (log.clone(), capture.as_ref().map(NodeCapture::tap));
         let watched = Watched { host, facts: Vec::new(), log: log.clone(), clock, capture };
-        let driver = Driver::new(watched, crypto, sockets(node, row, &sites)?);
+        let driver = Driver::new(watched, crypto, sockets(spec)?);
         let driver = driver.with_clock(clock).with_tap(tap).with_emulator(emulator);
-        let childless = row.options.childless;
-        Ok(Stand {
+        Ok(Running {
             driver,
             log,
-            memories,
-            card,
-            childless,
-            closing: if row.method.phase1().is_some() { UNANSWERED_PATIENCE } else { CLOSING_PATIENCE },
+            setup,
+            goal: layout.goal,
+            closing_max: layout.closing_max,
             heap_before,
             heap_begun: heap_before,
             cpu_begun_ns: 0,
@@ -172,35 +162,6 @@ impl Process {
         };
         self.start.captures.as_ref().map(of).transpose()
     }
-}
-
-/// A node, and what it remembers from one authentication to the next.
-struct Cast {
-    host: Host,
-    memories: Memories,
-    card: Option<SharedCard>,
-}
-
-/// The host that a node is in a row.
-fn cast(plan: &Plan, row: &RowPlan, credentials: &Credentials, node: Node, sites: &Sites) -> Cast {
-    let seed = row_seed(plan, row);
-    let mut ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, &seed));
-    let memories = ends.as_ref().map(Memories::of).unwrap_or_default();
-    let card = fault::travelling_card(row, ends.as_ref());
-    let here = (row, sites);
-    let host = match (node, &mut ends) {
-        (Node::Aaa, Some(ends)) => {
-            let config = fault::aaa(row, eap::aaa(here, ends, &seed));
-            Host::Aaa(Box::new(Aaa::new(config, &seed, "aaa")))
-        }
-        (Node::Hss, Some(ends)) => {
-            let subscribers = ends.subscribers.take().expect("only methods with a card have an HSS");
-            Host::Hss(Box::new(Hss::new(fault::hss(row, eap::hss(subscribers, sites), &seed))))
-        }
-        (Node::Gw, _) => Host::Gateway(Box::new(build::gateway(here, credentials, &seed))),
-        (_, ends) => Host::Device(Box::new(build::device(here, credentials, ends.as_ref(), &seed))),
-    };
-    Cast { host, memories, card }
 }
 
 /// A host whose facts are noted with the moment at which they were known, and whose computation is noted, too.
@@ -285,14 +246,13 @@ enum Wait {
 }
 
 /// A node in a row.
-struct Stand {
+struct Running {
     driver: Driver<Watched, Metered<Provider>>,
     log: Log,
-    memories: Memories,
-    card: Option<SharedCard>,
-    childless: bool,
-    /// How long a deletion may take to be answered, or to arrive.
-    closing: Duration,
+    setup: Box<dyn Setup>,
+    goal: Goal,
+    /// How long the end of an SA takes at most.
+    closing_max: Duration,
     heap_before: i64,
     heap_begun: i64,
     cpu_begun_ns: u64,
@@ -301,7 +261,7 @@ struct Stand {
     wait: Wait,
 }
 
-impl Stand {
+impl Running {
     /// Until the row ends, or the parent does.
     fn serve(&mut self, line: &Line) -> io::Result<()> {
         loop {
@@ -353,7 +313,7 @@ impl Stand {
     fn happened(&mut self, event: &Event) -> io::Result<()> {
         match (self.wait, event) {
             (Wait::Authentication { .. }, Event::EchoReply) => self.done(&Tell::Done),
-            (Wait::Authentication { .. }, Event::Usable) if self.childless => self.done(&Tell::Done),
+            (Wait::Authentication { .. }, Event::Usable) if self.goal == Goal::Sa => self.done(&Tell::Done),
             (Wait::Authentication { .. }, Event::Usable) => {
                 self.wait = Wait::Authentication { until: self.driver.now() + ECHO_PATIENCE, usable: true };
                 Ok(())
@@ -375,7 +335,7 @@ impl Stand {
         match ask {
             Ask::Begin(sample) => self.begin(sample),
             Ask::Go => {
-                self.card.iter().for_each(fault::travel);
+                self.setup.before_authentication();
                 self.wait = Wait::Authentication { until: self.driver.now() + LONG, usable: false };
                 self.command(Command::Echo { payload_bytes: ECHO_BYTES });
                 Ok(())
@@ -418,7 +378,7 @@ impl Stand {
 
     fn close(&mut self) -> io::Result<()> {
         let Some(sa) = self.sa else { return tell(&Tell::Ready) };
-        let until = self.driver.now() + self.closing;
+        let until = self.driver.now() + self.closing_max;
         self.wait = Wait::Closing { until, handled: self.log.handled_count() };
         self.command(Command::Ike(v2::Command::Delete(sa)));
         Ok(())
@@ -426,7 +386,7 @@ impl Stand {
 
     /// The first authentication on record is a whole one.
     fn forget(&mut self) -> io::Result<()> {
-        self.memories.forget();
+        self.setup.forget();
         if let Host::Aaa(aaa) = &mut self.driver.engine_mut().host {
             aaa.forget_vectors();
         }

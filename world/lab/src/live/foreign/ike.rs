@@ -1,4 +1,4 @@
-//! Other makers' programs in a row: what the laboratory knows, in the words of charon, FreeRADIUS and hostapd.
+//! Foreign daemons in the rig of IKE: what it has, in the configuration of charon, FreeRADIUS and hostapd.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use keytoll_crypto::{Real, keys};
 use keytoll_daemons::aaa::{Client, Methods, Tls};
 use keytoll_daemons::charon::{self, Addresses, Child, Credential, Kind, Own, Peer, Radius};
 use keytoll_daemons::freeradius::{self, User};
+use keytoll_daemons::vici::Vici;
 use keytoll_daemons::{Charon, FreeRadius, Hostapd, Trouble, Usage, hostapd};
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::{Imsi, permanent};
@@ -15,56 +16,128 @@ use keytoll_eap::simaka::vector::Triplet;
 use keytoll_engine::Seed;
 use keytoll_engine::credentials;
 use keytoll_engine::suite::Suite;
+use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_pki::pem;
+use keytoll_rig::{Goal, Rig};
 use keytoll_scenario::catalogue::{EapKind, Method, Phase1};
-use keytoll_scenario::plan::{Maker, RowPlan, TlsVersion};
+use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
-use super::stage::{LiveError, Stage};
+use super::{Daemon, Initiator, Order};
 use crate::build::{self, row_secret};
 use crate::credentials::{AAA_ID, Certificates, Credentials, GW_ID, UE_ID};
 use crate::eap::{self, IMSI};
+use crate::ike_rig::IkeRig;
+use crate::live::foreign;
+use crate::live::testbed::LiveError;
 use crate::sites::Sites;
 
-/// One of them, running.
-pub(super) struct Guest {
-    pub(super) node: Node,
-    pub(super) program: Running,
+/// charon as device or gateway, FreeRADIUS and hostapd as AAA server.
+pub(super) struct IkeDaemons;
+
+impl foreign::StandIns for IkeDaemons {
+    fn run(&self, method: Method) -> bool {
+        IkeRig.runs(method)
+    }
+
+    fn check(&self, row: &RowPlan) -> Result<(), Trouble> {
+        let makers = row.options.makers;
+        if [makers.ue, makers.gw].contains(&Maker::StrongSwan) {
+            Charon::check()?;
+        }
+        match makers.aaa {
+            Maker::FreeRadius => FreeRadius::check(),
+            Maker::Hostapd => Hostapd::check(row.method.has_card()),
+            Maker::Keytoll | Maker::StrongSwan => Ok(()),
+        }
+    }
+
+    fn notes(&self, row: &RowPlan) -> Vec<&'static str> {
+        let makers = row.options.makers;
+        let ike = if makers.ue.is_foreign() { makers.ue } else { makers.gw };
+        let is_unseen = makers.gw.is_foreign() && (makers.ue.is_foreign() || makers.aaa.is_foreign());
+        let can_race = makers.gw == Maker::StrongSwan && row.method.phase1() == Some(Phase1::Aggressive);
+        let more = [(is_unseen, NOTE_UNSEEN), (can_race, NOTE_RACE)];
+        let more = more.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note);
+        [note(ike), note(makers.aaa)].into_iter().filter(|note| !note.is_empty()).chain(more).collect()
+    }
+
+    fn prepare(&self, plan: &Plan) -> Box<dyn foreign::Prepared> {
+        Box::new(Credentials::prepare(plan))
+    }
 }
 
-/// Which.
-pub(super) enum Running {
+impl foreign::Prepared for Credentials {
+    fn start(&self, order: &Order<'_>) -> Result<Box<dyn Daemon>, LiveError> {
+        let &Order { row, seed, placement, node, place, dir } = order;
+        let sites = Sites::of(row, placement);
+        let configured = Configured { row, seed, sites: &sites, credentials: self };
+        let program = match row.options.makers.of(node) {
+            Maker::FreeRadius => {
+                Program::FreeRadius(FreeRadius::start(place, dir, &configured.freeradius(dir)?)?)
+            }
+            Maker::Hostapd => Program::Hostapd(Hostapd::start(place, dir, &configured.hostapd(dir)?)?),
+            Maker::StrongSwan | Maker::Keytoll => {
+                Program::Charon(Charon::start(place, dir, &configured.charon(node))?)
+            }
+        };
+        Ok(Box::new(program))
+    }
+}
+
+/// One of them, running.
+enum Program {
     Charon(Charon),
     FreeRadius(FreeRadius),
     Hostapd(Hostapd),
 }
 
-impl Guest {
-    /// strongSwan as the device.
-    pub(super) fn device(&self) -> Option<&Charon> {
-        match &self.program {
-            Running::Charon(charon) if self.node == Node::Ue => Some(charon),
-            _ => None,
+impl Daemon for Program {
+    fn usage(&self) -> Option<Usage> {
+        match self {
+            Self::Charon(charon) => charon.usage(),
+            Self::FreeRadius(server) => server.usage(),
+            Self::Hostapd(server) => server.usage(),
         }
     }
 
-    /// That it runs no more.
-    pub(super) fn gone(&self) -> LiveError {
-        LiveError::Node { node: self.node.name(), why: "the program has ended".to_owned() }
-    }
-
-    /// What it has used so far.
-    pub(super) fn usage(&self) -> Option<Usage> {
-        match &self.program {
-            Running::Charon(charon) => charon.usage(),
-            Running::FreeRadius(server) => server.usage(),
-            Running::Hostapd(server) => server.usage(),
+    fn initiator(&self) -> Result<Box<dyn Initiator>, Trouble> {
+        match self {
+            Self::Charon(charon) => Ok(Box::new(charon.vici()?)),
+            Self::FreeRadius(_) | Self::Hostapd(_) => {
+                Err(Trouble::NotAllowed("an AAA server begins nothing"))
+            }
         }
     }
 }
 
+impl Initiator for Vici {
+    fn initiate(&mut self, goal: Goal) -> Result<(), String> {
+        let what = if goal == Goal::Sa { ("ike", "c") } else { ("child", CHILD) };
+        self.run("initiate", &[what, ("timeout", "600000"), ("loglevel", "-1")])
+            .map_err(|why| why.to_string())
+    }
+
+    /// What came of it when it failed, an IKE SA without child for one, must not be left to the next; and where there is
+    /// nothing, that is no failure.
+    fn terminate(&mut self) {
+        let _ = self.run("terminate", &[("ike", "c"), ("timeout", "20000"), ("loglevel", "-1")]);
+    }
+
+    fn last_message(&self) -> u8 {
+        QUICK_MODE.0
+    }
+}
+
+const NOTE_UNSEEN: &str = "What other makers' programs say to each other is not seen: the link between them is absent and not emulated";
+
+/// Seen in charon's log: `ignoring QUICK_MODE request while phase 1 is incomplete`.
+const NOTE_RACE: &str = "Aggressive mode's last message and quick mode's first leave one after the other, and charon 5.9.8 \
+                         drops the second if one of its threads has it before another is done with the first: then the \
+                         device waits for its retransmission";
+
 /// How it runs, for whoever reads its figures.
-pub(super) const fn note(maker: Maker) -> &'static str {
+const fn note(maker: Maker) -> &'static str {
     match maker {
         Maker::StrongSwan => {
             "strongSwan is Debian's charon, log off, its own ESP in user space through a TUN device; its cpu is that of all \
@@ -82,44 +155,15 @@ pub(super) const fn note(maker: Maker) -> &'static str {
     }
 }
 
-/// That everything a row needs is installed.
-pub(super) fn check(row: &RowPlan) -> Result<(), Trouble> {
-    let makers = row.options.makers;
-    if [makers.ue, makers.gw].contains(&Maker::StrongSwan) {
-        Charon::check()?;
-    }
-    match makers.aaa {
-        Maker::FreeRadius => FreeRadius::check(),
-        Maker::Hostapd => Hostapd::check(row.method.has_card()),
-        Maker::Keytoll | Maker::StrongSwan => Ok(()),
-    }
+/// A row in the words of their configuration files.
+struct Configured<'a> {
+    row: &'a RowPlan,
+    seed: &'a Seed,
+    sites: &'a Sites,
+    credentials: &'a Credentials,
 }
 
-/// What there is to know of a row.
-pub(super) struct Score<'a> {
-    pub(super) row: &'a RowPlan,
-    pub(super) seed: &'a Seed,
-    pub(super) sites: &'a Sites,
-    pub(super) credentials: &'a Credentials,
-}
-
-impl Score<'_> {
-    /// Starts somebody else's program as a node.
-    pub(super) fn start(&self, node: Node, stage: &Stage) -> Result<Guest, LiveError> {
-        let (place, dir) = (stage.place(node), stage.folder(node)?);
-        let program = match self.row.options.makers.of(node) {
-            Maker::FreeRadius => {
-                let config = self.freeradius(&dir)?;
-                Running::FreeRadius(FreeRadius::start(place, &dir, &config)?)
-            }
-            Maker::Hostapd => Running::Hostapd(Hostapd::start(place, &dir, &self.hostapd(&dir)?)?),
-            Maker::StrongSwan | Maker::Keytoll => {
-                Running::Charon(Charon::start(place, &dir, &self.charon(node))?)
-            }
-        };
-        Ok(Guest { node, program })
-    }
-
+impl Configured<'_> {
     fn charon(&self, node: Node) -> charon::Config {
         let (is_device, sites, options) = (node == Node::Ue, self.sites, &self.row.options);
         charon::Config {
@@ -336,7 +380,7 @@ impl Score<'_> {
 }
 
 /// The child SA's name in charon's configuration.
-pub(super) const CHILD: &str = "net";
+const CHILD: &str = "net";
 /// The name of a daemon's own certificate.
 const CERTIFICATE: &str = "own.crt";
 /// The names of public keys without certificates.

@@ -11,7 +11,7 @@ use keytoll_scenario::Plan;
 use keytoll_trace::Node;
 
 use super::message::{Ask, Start, Tell};
-use super::stage::{LiveError, Stage};
+use super::testbed::{LiveError, Testbed};
 
 /// The hidden verb that makes our program one node.
 const VERB: &str = "node";
@@ -19,33 +19,40 @@ const VERB: &str = "node";
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The process of one node.
-pub(super) struct Player {
+pub(super) struct Process {
     node: Node,
-    process: Child,
+    child: Child,
     stdin: Option<ChildStdin>,
     tells: Receiver<Tell>,
 }
 
-impl Player {
+impl Process {
     /// Starts our own program as this node.
     pub(super) fn start(
         plan: &Plan,
         node: Node,
-        stage: &Stage,
+        testbed: &Testbed,
         origin_ns: u64,
         captures: Option<(PathBuf, u32)>,
     ) -> Result<Self, LiveError> {
         let failed = |why: io::Error| LiveError::Node { node: node.name(), why: why.to_string() };
         let program = env::current_exe().map_err(failed)?;
-        let mut command = stage.place(node).command(&program.to_string_lossy());
+        let mut command = testbed.place(node).command(&program.to_string_lossy());
         command.arg(VERB).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn().map_err(failed)?;
-        let pipes = process.stdin.take().zip(process.stdout.take());
+        let mut child = command.spawn().map_err(failed)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.ok_or(io::ErrorKind::BrokenPipe).map_err(|kind| failed(kind.into()))?;
-        let mut player = Self { node, process, stdin: Some(stdin), tells: tells(stdout) };
-        let (plan, dir) = (plan.to_toml(), stage.folder(node)?);
-        player.write(&Start { plan, node, origin_ns, ground: stage.ground, dir, captures })?;
-        Ok(player)
+        let mut process = Self { node, child, stdin: Some(stdin), tells: tells(stdout) };
+        let (plan, dir) = (plan.to_toml(), testbed.folder(node)?);
+        process.write(&Start {
+            plan,
+            node,
+            origin_ns,
+            placement: testbed.placement.clone(),
+            dir,
+            captures,
+        })?;
+        Ok(process)
     }
 
     /// Which node it is.
@@ -102,17 +109,17 @@ fn tells(stdout: ChildStdout) -> Receiver<Tell> {
     tells
 }
 
-impl Drop for Player {
+impl Drop for Process {
     fn drop(&mut self) {
         // It ends when its input does; what hangs is killed.
         drop(self.stdin.take());
         for _ in 0..50 {
-            if !matches!(self.process.try_wait(), Ok(None)) {
+            if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

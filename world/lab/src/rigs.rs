@@ -1,0 +1,50 @@
+//! The list of rigs: one line an access technology.
+
+use std::collections::BTreeSet;
+
+use keytoll_engine::Seed;
+use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
+use keytoll_scenario::catalogue::Method;
+use keytoll_scenario::plan::{Plan, RowPlan};
+
+use crate::ike_rig::IkeRig;
+
+/// Every rig.
+pub(crate) const RIGS: [&dyn Rig; 1] = [&IkeRig];
+
+/// The rig that runs a method.
+fn of(method: Method) -> &'static dyn Rig {
+    RIGS.into_iter().find(|rig| rig.runs(method)).expect("every method of the catalogue has a rig")
+}
+
+/// The ports that standards give the protocols of all rigs.
+pub(crate) fn standard_ports() -> BTreeSet<u16> {
+    RIGS.into_iter().flat_map(Rig::standard_ports).copied().collect()
+}
+
+/// The layout of a row.
+pub(crate) fn layout(row: &RowPlan, placement: &Placement) -> Layout {
+    of(row.method).layout(row, placement)
+}
+
+/// What nodes of a row share that a reader of a capture needs.
+pub(crate) fn shared_secrets(row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
+    of(row.method).shared_secrets(row, seed)
+}
+
+/// The keys and certificates of a plan: made once, before any row runs, and shared by all of them.
+pub struct Credentials(Vec<(&'static dyn Rig, Box<dyn Prepared>)>);
+
+impl Credentials {
+    /// Makes what the rows of a plan need. RSA keys take a prime search each.
+    pub fn prepare(plan: &Plan) -> Self {
+        let is_wanted = |rig: &&dyn Rig| plan.rows.iter().any(|row| rig.runs(row.method));
+        Self(RIGS.into_iter().filter(is_wanted).map(|rig| (rig, rig.prepare(plan))).collect())
+    }
+
+    /// Sets up a row of the plan.
+    pub(crate) fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup> {
+        let prepared = self.0.iter().find(|(rig, _)| rig.runs(row.method));
+        prepared.expect("prepared for the plan of this row").1.set_up(row, placement, seed)
+    }
+}
