@@ -81,12 +81,6 @@ impl Rng {
         const ULP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.u64() >> 11) as f64 * ULP
     }
-
-    /// Standard normal, by the Box–Muller transform.
-    pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.unit()).cos()
-    }
 }
 
 impl std::fmt::Debug for Rng {
@@ -121,14 +115,5 @@ mod tests {
         (0..1000).for_each(|_| seen[usize::try_from(rng.below(5)).unwrap()] += 1);
         assert!(seen.iter().all(|&n| n > 150), "{seen:?}");
         assert_eq!(rng.below(0), 0);
-    }
-
-    #[test]
-    fn normal_has_mean_zero_and_variance_one() {
-        let mut rng = Rng::named(7, "normal");
-        let draws: Vec<f64> = (0..20_000).map(|_| rng.normal()).collect();
-        let mean = draws.iter().sum::<f64>() / 20_000.0;
-        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
-        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.04, "{mean} {variance}");
     }
 }

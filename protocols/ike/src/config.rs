@@ -103,8 +103,9 @@ impl Default for Retransmission {
 impl Retransmission {
     /// The wait after the message was sent `sent` times, or none if it was sent often enough.
     pub fn wait(&self, sent: u32) -> Option<Duration> {
-        let exponent = i32::try_from(sent.checked_sub(1)?).ok()?;
-        Some(self.first.mul_f64(self.base.powi(exponent)))
+        // Plain multiplications, which are the same on every machine; a mathematical library's power is not.
+        let power = (0..sent.checked_sub(1)?).fold(1.0, |power, _| power * self.base);
+        Some(self.first.mul_f64(power))
     }
 
     /// Until a request is given up.

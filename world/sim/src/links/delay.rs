@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_engine::Rng;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Passage, normal};
 
 pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     if !direction.jitter.is_zero() {
@@ -33,7 +33,36 @@ struct Jittery {
 
 impl Impairment for Jittery {
     fn apply(&mut self, passage: &mut Passage<'_>) {
-        let seconds = self.mean.as_secs_f64() + self.deviation.as_secs_f64() * self.rng.normal();
-        passage.arrives += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
+        let draw = normal::draw(&mut self.rng);
+        passage.arrives += self.delay(draw);
+    }
+}
+
+impl Jittery {
+    /// The delay so many times 2⁻²⁴ standard deviations away from the mean; never negative, and at most 584 years.
+    fn delay(&self, draw: i64) -> Duration {
+        let [mean, deviation] = [self.mean, self.deviation]
+            .map(|time| i128::try_from(time.as_nanos()).unwrap_or(i128::from(u64::MAX)));
+        let jitter = (deviation.min(i128::from(u64::MAX)) * i128::from(draw)) >> normal::FRACTION_BITS;
+        let delay = (mean + jitter).clamp(0, i128::from(u64::MAX));
+        Duration::from_nanos(u64::try_from(delay).expect("it was clamped to 64 bits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_the_mean_and_so_many_deviations_but_never_negative() {
+        let [mean, deviation] = [Duration::from_millis(10), Duration::from_millis(4)];
+        let jittery = Jittery { mean, deviation, rng: Rng::named(1, "delay") };
+        let one = 1_i64 << normal::FRACTION_BITS;
+        assert_eq!(jittery.delay(0), mean);
+        assert_eq!(jittery.delay(one / 2), Duration::from_millis(12));
+        assert_eq!(jittery.delay(-2 * one), Duration::from_millis(2));
+        assert_eq!(jittery.delay(-3 * one), Duration::ZERO);
+        let forever = Jittery { mean: Duration::MAX, deviation: Duration::MAX, rng: Rng::named(1, "delay") };
+        assert_eq!(forever.delay(one), Duration::from_nanos(u64::MAX));
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod corrupt;
 pub(crate) mod delay;
 pub(crate) mod duplicate;
 pub(crate) mod loss;
+mod normal;
 pub(crate) mod rate;
 pub(crate) mod reorder;
 
