@@ -39,7 +39,7 @@ impl Lent {
     }
 
     /// Children are on their way into it.
-    pub(crate) fn inherits(&mut self, children: impl Iterator<Item = u32>) {
+    pub(crate) fn receives(&mut self, children: impl Iterator<Item = u32>) {
         self.is_up = true;
         self.children.extend(children);
     }
@@ -55,7 +55,7 @@ impl Lent {
     }
 
     /// What the owner does not know yet of the end of the SA that is out; `said` is what it has not heard yet, but will.
-    pub(crate) fn obituary(&mut self, said: &VecDeque<Output<Event>>) -> Vec<Event> {
+    pub(crate) fn events(&mut self, said: &VecDeque<Output<Event>>) -> Vec<Event> {
         let Some(lost) = self.sa.take() else { return Vec::new() };
         let mut left: BTreeSet<u32> = self.children.drain(..).collect();
         let (mut is_up, mut is_told) = (self.is_up, self.is_nameless && !self.is_up);
@@ -97,14 +97,14 @@ mod tests {
         let mut ends = |prepare: fn(&mut Lent)| {
             lent.leaves(sa, None, false, std::iter::empty());
             prepare(&mut lent);
-            lent.obituary(&VecDeque::new())
+            lent.events(&VecDeque::new())
         };
         assert_eq!(ends(|_| {}), [Event::Failed(sa, Reason::Internal, None)]);
         assert_eq!(ends(Lent::is_nameless), []);
-        let inherits = |lent: &mut Lent| {
+        let receives = |lent: &mut Lent| {
             lent.is_nameless();
-            lent.inherits([3].into_iter());
+            lent.receives([3].into_iter());
         };
-        assert_eq!(ends(inherits), [Event::ChildDown(sa, 3), Event::Closed(sa, Reason::Internal)]);
+        assert_eq!(ends(receives), [Event::ChildDown(sa, 3), Event::Closed(sa, Reason::Internal)]);
     }
 }

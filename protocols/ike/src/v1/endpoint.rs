@@ -13,9 +13,10 @@ use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
 use super::directory::{Directory, Entry};
-use super::established::{Child, Estate, Task};
+use super::established::Task;
 use super::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 use super::phase1::Step;
+use super::replacement::Action;
 use super::sa::{Core, Counted, Sa, State};
 use super::transmission::{Fingerprint, Packet};
 use super::{auth, initiator, responder};
@@ -32,8 +33,8 @@ use crate::wire::{Header, Identity};
 /// An IKEv1 endpoint, initiator and responder at once.
 #[derive(Debug)]
 pub struct Endpoint {
-    shared: Shared,
-    sas: FastMap<u64, Box<Sa>>,
+    pub(super) shared: Shared,
+    pub(super) sas: FastMap<u64, Box<Sa>>,
     count: usize,
     /// What each SA waits for until when; the host asks often, so it is not worked out again.
     timers: BTreeMap<(Time, u64), &'static str>,
@@ -41,14 +42,14 @@ pub struct Endpoint {
     /// Whether no new ones are let in.
     draining: bool,
     /// The SA that is out of the tables, and the one that it was to replace.
-    lent: (Lent, Option<u64>),
+    pub(super) lent: (Lent, Option<u64>),
 }
 
 /// What every SA of an endpoint may use.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
-    connections: Vec<Arc<Connection>>,
+    pub(super) connections: Vec<Arc<Connection>>,
     pub(super) rng: Rng,
     spis: Spis,
     /// Stands in for the shared key of whom we do not know, so that an answer does not tell whom we do.
@@ -58,33 +59,14 @@ pub(super) struct Shared {
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) born: Vec<Box<Sa>>,
     /// What SAs want done to others.
-    pub(super) deeds: VecDeque<Deed>,
-    directory: Directory,
+    pub(super) actions: VecDeque<Action>,
+    pub(super) directory: Directory,
     /// Those of each peer that it has begun.
     counts: Peers,
     /// Those that nobody has heard of yet.
     counts_unannounced: Peers,
     /// Under which connections the same is proved.
     beliefs: Beliefs,
-}
-
-/// What one SA wants done to others.
-#[derive(Debug)]
-pub(super) enum Deed {
-    /// It is established in place of this one: children move over, and the old one is closed.
-    TakeOver { old: u64, new: u64, peer: Peer },
-    /// What was to replace this one has ended before it did.
-    KeepOn { old: u64 },
-    /// It is established; whether in place of another one, what comes next tells.
-    Announce { new: u64, peer: Peer },
-    /// It stands beside another one with this peer, and nothing came next.
-    Succeed { new: u64, peer: Peer },
-    /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
-    InitialContact { new: u64, peer: Peer },
-    /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
-    Inherit { old: u64, peer: Peer, ip: IpAddr, estate: Estate },
-    /// Its peer has too many, and it is the oldest.
-    Part(u64),
 }
 
 /// What an SA works with while it handles one input.
@@ -126,7 +108,7 @@ impl Shared {
             spis,
             out: VecDeque::new(),
             born: Vec::new(),
-            deeds: VecDeque::new(),
+            actions: VecDeque::new(),
             directory: Directory::default(),
             counts: Peers::default(),
             counts_unannounced: Peers::default(),
@@ -382,7 +364,7 @@ impl Endpoint {
 
     /// Lends an SA to `act` and sees to its timer, its place in the tables and what it wants done afterwards; false if
     /// there is no such SA.
-    fn with_sa(
+    pub(super) fn with_sa(
         &mut self,
         cookie: u64,
         cx: &mut Ctx<'_>,
@@ -394,164 +376,27 @@ impl Endpoint {
         while let Some(born) = self.shared.born.pop() {
             self.keep(born);
         }
-        while let Some(deed) = self.shared.deeds.pop_front() {
-            self.act(deed, cx);
+        while let Some(action) = self.shared.actions.pop_front() {
+            self.perform(action, cx);
         }
         true
     }
 
-    fn act(&mut self, deed: Deed, cx: &mut Ctx<'_>) {
-        match deed {
-            Deed::TakeOver { old, new, peer } => self.take_over(old, new, &peer, cx),
-            Deed::KeepOn { old } => {
-                self.with_sa(old, cx, Sa::is_not_replaced);
-            }
-            Deed::Announce { new, peer } => self.announce(new, &peer, cx),
-            Deed::Succeed { new, peer } => self.succeed(new, &peer, cx),
-            Deed::InitialContact { new, peer } => self.forget_others(new, &peer, cx),
-            Deed::Inherit { old, peer, ip, estate } => self.inherit(old, (ip, &peer), estate, cx),
-            Deed::Part(oldest) => {
-                self.with_sa(oldest, cx, |sa, env| sa.on_task(Task::Delete(Reason::Replaced), env));
-            }
-        }
-    }
-
-    /// The peer has closed an SA that had children.
-    fn inherit(&mut self, old: u64, peer: (IpAddr, &Peer), estate: Estate, cx: &mut Ctx<'_>) {
-        match self.heir(old, peer, cx.now) {
-            Some(new) => self.move_in(old, new, estate, cx),
-            None => estate.close(SaId(old), Reason::Deleted, &mut Env { shared: &mut self.shared, cx }),
-        }
-    }
-
-    fn take_over(&mut self, old: u64, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        let Some(Core { route, begun, .. }) = self.sas.get_mut(&new).map(|sa| {
-            sa.core.replaces = None;
-            &sa.core
-        }) else {
-            // It ended with the message that confirmed it.
-            self.with_sa(old, cx, Sa::is_not_replaced);
-            return;
-        };
-        let (ip, begun) = (route.remote.ip, *begun);
-        let mut others = self.shared.directory.others((ip, peer), new);
-        others.retain(|it| *it != old);
-        let rival = others.iter().copied().find(|it| self.is_rival(*it, begun));
-        if self.sas.contains_key(&old) {
-            let heir = rival.map_or(new, |rival| self.settle_collision(new, rival, cx));
-            let estate = self.retire(old, cx);
-            self.move_in(old, heir, estate, cx);
-        } else if rival.is_some() || others.into_iter().any(|it| self.is_heir(it, old)) {
-            // The peer was quicker to replace the old one.
-            self.retire(new, cx);
-        } else {
-            // The old one ended meanwhile, its children with it.
-            self.with_sa(new, cx, Sa::stand_alone);
-        }
-    }
-
-    /// Both sides have replaced the same SA at once: closes the one of the two that both let go, and gives the other.
-    // IKEv1 has no rule; this one needs no message, for both cookies of the initiators are known to both.
-    fn settle_collision(&mut self, ours: u64, theirs: u64, cx: &mut Ctx<'_>) -> u64 {
-        let begun_as = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.cookies().0);
-        let (stays, goes) = if begun_as(ours) > begun_as(theirs) { (ours, theirs) } else { (theirs, ours) };
-        if self.sas.get(&goes).is_some_and(|sa| sa.is_unannounced()) {
-            self.retire(goes, cx);
-        } else {
-            self.with_sa(goes, cx, |sa, env| sa.on_task(Task::Delete(Reason::Replaced), env));
-        }
-        stays
-    }
-
-    fn is_rival(&self, cookie: u64, begun: Time) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(self.wants_children(sa), begun))
-    }
-
-    /// Who has the children of an SA that the peer has closed.
-    fn heir(&self, old: u64, peer: (IpAddr, &Peer), now: Time) -> Option<u64> {
-        let claim = |cookie: u64| {
-            let sa = self.sas.get(&cookie)?;
-            Some((sa.claim(old, self.wants_children(sa), now)?, cookie))
-        };
-        let theirs = self.shared.directory.others(peer, old).into_iter();
-        theirs.filter_map(claim).max().map(|(_, cookie)| cookie)
-    }
-
-    fn wants_children(&self, sa: &Sa) -> bool {
-        self.shared.connections[sa.core.connection].child.is_some()
-    }
-
-    fn is_heir(&self, cookie: u64, old: u64) -> bool {
-        self.sas.get(&cookie).is_some_and(|sa| sa.is_heir_of(old))
-    }
-
-    /// The others with a peer, where this one's is now.
-    fn others(&self, new: u64, peer: &Peer) -> Vec<u64> {
-        let sa = self.sas.get(&new);
-        sa.map_or_else(Vec::new, |sa| self.shared.directory.others((sa.core.route.remote.ip, peer), new))
-    }
-
-    /// Whether both are of one connection: two connections between the same two may stand side by side.
-    fn are_alike(&self, one: u64, other: u64) -> bool {
-        let connection = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.connection);
-        connection(one) == connection(other)
-    }
-
-    fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        let alone = self.others(new, peer).is_empty();
-        self.with_sa(new, cx, |sa, env| sa.announce(alone, env));
-    }
-
-    fn succeed(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        for old in self.others(new, peer) {
-            let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
-            if is_known && self.are_alike(old, new) {
-                let estate = self.retire(old, cx);
-                self.move_in(old, new, estate, cx);
-            }
-        }
-        self.with_sa(new, cx, |sa, env| sa.announce(true, env));
-    }
-
-    /// Closes an SA that was replaced, and gives what it leaves.
-    fn retire(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> Estate {
-        let Some(mut sa) = self.take(cookie) else { return Estate::default() };
-        let estate = sa.retire(&mut Env { shared: &mut self.shared, cx });
-        self.keep(sa);
-        estate
-    }
-
-    fn move_in(&mut self, old: u64, new: u64, estate: Estate, cx: &mut Ctx<'_>) {
-        let mut env = Env { shared: &mut self.shared, cx };
-        env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
-        let Some(mut heir) = self.take(new) else { return };
-        self.lent.0.inherits(estate.children.iter().map(Child::inbound_spi));
-        heir.adopt(old, estate, &mut Env { shared: &mut self.shared, cx });
-        self.keep(heir);
-    }
-
-    fn forget_others(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
-        for old in self.others(new, peer) {
-            if self.are_alike(old, new) {
-                self.with_sa(old, cx, Sa::forget);
-            }
-        }
-    }
-
     /// An SA out of the tables; [`Self::keep`] puts it back.
-    fn take(&mut self, cookie: u64) -> Option<Box<Sa>> {
+    pub(super) fn take(&mut self, cookie: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&cookie)?;
         self.count -= 1;
         if let Some(at) = sa.armed {
             self.timers.remove(&(at, cookie));
         }
         sa.lend(&mut self.lent.0);
-        self.lent.1 = sa.core.replaces;
+        self.lent.1 = sa.replaces();
         Some(sa)
     }
 
-    fn keep(&mut self, mut sa: Box<Sa>) {
+    pub(super) fn keep(&mut self, mut sa: Box<Sa>) {
         self.lent.0.is_back();
+        let replaces = self.lent.1.take();
         if !sa.is_half_open()
             && let Some(place) = sa.half_open.take()
         {
@@ -564,7 +409,7 @@ impl Endpoint {
         self.count_for_peer(&mut sa);
         if matches!(sa.state, State::Gone) {
             // However it ended, it has replaced nobody.
-            return self.shared.deeds.extend(sa.core.replaces.map(|old| Deed::KeepOn { old }));
+            return self.shared.actions.extend(replaces.map(|old| Action::KeepOn { old }));
         }
         let deadline = sa.deadline();
         sa.armed = deadline.map(|deadline| deadline.at);
@@ -588,7 +433,7 @@ impl Endpoint {
             .peer()
             .zip(state)
             .map(|(identity, state)| (self.shared.peer(&sa.core, identity).counted(), state));
-        let Shared { counts, counts_unannounced, deeds, config, .. } = &mut self.shared;
+        let Shared { counts, counts_unannounced, actions, config, .. } = &mut self.shared;
         match sa.core.counted.take() {
             Some(Counted { peer, is_unannounced: true }) => drop(counts_unannounced.leaves(&peer, cookie)),
             Some(Counted { peer, .. }) => drop(counts.leaves(&peer, cookie)),
@@ -600,7 +445,7 @@ impl Endpoint {
         for parting in counts.arrives(&peer, cookie, peer.share(config.ike_sas_max), false) {
             // A DELETE is not answered: whoever had to go before is gone.
             if let Parting::Delete(oldest) = parting {
-                deeds.push_back(Deed::Part(oldest));
+                actions.push_back(Action::Part(oldest));
             }
         }
         sa.core.counted = Some(Counted { peer, is_unannounced });
@@ -630,16 +475,16 @@ impl Endpoint {
         if let Some((sa, half_open)) = self.lent.0.missing() {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
             // However it ended, it has replaced nobody.
-            self.shared.deeds.extend(self.lent.1.take().map(|old| Deed::KeepOn { old }));
+            self.shared.actions.extend(self.lent.1.take().map(|old| Action::KeepOn { old }));
             self.shared.directory.lost(sa.0);
             self.shared.counts.lost(sa.0);
             self.shared.counts_unannounced.lost(sa.0);
         }
         self.shared.born.clear();
         let env = &mut Env { shared: &mut self.shared, cx };
-        self.lent.0.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
-        while let Some(deed) = self.shared.deeds.pop_front() {
-            self.act(deed, cx);
+        self.lent.0.events(&env.shared.out).into_iter().for_each(|event| env.emit(event));
+        while let Some(action) = self.shared.actions.pop_front() {
+            self.perform(action, cx);
         }
     }
 }

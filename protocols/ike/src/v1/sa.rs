@@ -10,7 +10,7 @@ use keytoll_engine::{Deadline, Time};
 use super::directory::Entry;
 use super::doubt::{self, Refusal};
 use super::endpoint::Env;
-use super::established::{Established, Estate, Task};
+use super::established::{Established, Task};
 use super::inbound::Inbound;
 use super::initiator::{IdentitySent, Introduced, KeysSent, Offered};
 use super::keys::{self, Keys};
@@ -48,18 +48,19 @@ pub(super) struct Sa {
     pub(super) listed: Option<Box<Entry>>,
 }
 
-/// How well an SA may serve as the heir of another one: the greatest does best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Claim {
-    of_peer: bool,
-    since: Time,
-}
-
 /// The peer that an SA is counted for, and among which of its SAs.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) peer: Arc<Peer>,
     pub(super) is_unannounced: bool,
+}
+
+/// An SA that another one is to replace.
+#[derive(Debug)]
+pub(super) struct Replaced {
+    pub(super) cookie: u64,
+    /// The new one must be the same peer's.
+    pub(super) peer: Identity,
 }
 
 /// What does not change from state to state.
@@ -81,13 +82,11 @@ pub(super) struct Core {
     pub(super) last: Option<Sent>,
     /// Somebody refused us in the clear, perhaps not the peer: until when we wait for a better answer.
     pub(super) refusal: Option<Box<Refusal>>,
-    /// The SA whose place it takes.
-    pub(super) replaces: Option<u64>,
+    /// Phase 1: the SA that the new one is to replace.
+    pub(super) replaces: Option<Replaced>,
     pub(super) begun: Time,
     /// When something came that shows that the initiator receives at its address.
     pub(super) receives_since: Option<Time>,
-    /// Whose place it takes must be the same peer's.
-    pub(super) expects: Option<Identity>,
     /// While nothing shows that the initiator receives at its address.
     pub(super) reflection: Reflection,
 }
@@ -118,7 +117,7 @@ pub(super) enum State {
 }
 
 impl State {
-    fn take(&mut self) -> Self {
+    pub(super) const fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Gone)
     }
 
@@ -234,6 +233,14 @@ impl Sa {
                 lent.leaves(self.core.id(), self.half_open, !sa.is_unannounced(), sa.children());
             }
             _ => lent.leaves(self.core.id(), self.half_open, false, std::iter::empty()),
+        }
+    }
+
+    /// The SA that it is to replace, and has not yet.
+    pub(super) fn replaces(&self) -> Option<u64> {
+        match &self.state {
+            State::Established(sa) => sa.replaces(),
+            _ => self.core.replaces.as_ref().map(|old| old.cookie),
         }
     }
 
@@ -356,85 +363,9 @@ impl Sa {
         };
     }
 
-    /// Tells the owner that it is there; or only later, if it may have come in another one's place.
-    pub(super) fn announce(&mut self, alone: bool, env: &mut Env<'_, '_>) {
-        if let State::Established(sa) = &mut self.state {
-            sa.announce(alone, &self.core, env);
-        }
-    }
-
-    /// It takes nobody's place.
-    pub(super) fn stand_alone(&mut self, env: &mut Env<'_, '_>) {
-        if let State::Established(sa) = &mut self.state {
-            sa.stand_alone(&mut self.core, env);
-        }
-    }
-
-    /// What was to replace it has failed.
-    pub(super) fn is_not_replaced(&mut self, env: &mut Env<'_, '_>) {
-        if let State::Established(sa) = &mut self.state {
-            sa.is_not_replaced(env);
-        }
-    }
-
-    /// Whether its peer may have begun it in the place of another SA between us, which we have been replacing since
-    /// `begun`; `childless`: without children it serves for nothing else, if it is not older.
-    pub(super) fn is_rival(&self, childless: bool, begun: Time) -> bool {
-        let State::Established(sa) = &self.state else { return false };
-        let is_idle = sa.is_unannounced() || childless && sa.is_childless() && sa.since() >= begun;
-        !self.core.role.is_initiator() && is_idle
-    }
-
-    /// Whether it may have the children of an `old` SA that the peer has closed, and how well: best the newest of the peer's.
-    /// `childless`: without children it serves for nothing else.
-    pub(super) fn claim(&self, old: u64, childless: bool, now: Time) -> Option<Claim> {
-        let State::Established(sa) = &self.state else { return None };
-        let may = match self.core.role {
-            Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
-            // The peer may take an SA of ours for one that replaces, and one that does may be known to it before us.
-            Role::Initiator => {
-                childless && sa.is_spare(now)
-                    || self.core.replaces == Some(old) && !self.core.is_unconfirmed()
-            }
-        };
-        let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
-        may.then_some(claim)
-    }
-
-    /// Whether it has the children that this one had.
-    pub(super) fn is_heir_of(&self, old: u64) -> bool {
-        matches!(&self.state, State::Established(sa) if sa.is_heir_of(old))
-    }
-
     /// Whether the owner does not know of it.
     pub(super) fn is_unannounced(&self) -> bool {
         matches!(&self.state, State::Established(sa) if sa.is_unannounced())
-    }
-
-    /// Another SA takes its place: closes it and gives what it leaves.
-    pub(super) fn retire(&mut self, env: &mut Env<'_, '_>) -> Estate {
-        match self.state.take() {
-            State::Established(sa) => sa.retire(&self.core, env),
-            _ => Estate::default(),
-        }
-    }
-
-    /// The peer knows it no more.
-    pub(super) fn forget(&mut self, env: &mut Env<'_, '_>) {
-        if let State::Established(sa) = self.state.take() {
-            sa.lost(Reason::Replaced, &self.core, env);
-        }
-    }
-
-    /// What another SA leaves moves in.
-    pub(super) fn adopt(&mut self, old: u64, estate: Estate, env: &mut Env<'_, '_>) {
-        match &mut self.state {
-            State::Established(sa) => {
-                self.core.replaces = None;
-                sa.adopt(old, estate, &mut self.core, env);
-            }
-            _ => estate.close(self.core.id(), Reason::Deleted, env),
-        }
     }
 
     /// What it waits for next, and until when.

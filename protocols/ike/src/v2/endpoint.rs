@@ -511,7 +511,7 @@ impl Endpoint {
         }
         while let Some(moved) = self.shared.moves.pop() {
             let taken = self.take(moved.to);
-            self.lent.0.inherits(moved.children.iter().map(Child::inbound_spi));
+            self.lent.0.receives(moved.children.iter().map(Child::inbound_spi));
             self.lent.1 = moved.peer.lease;
             let env = &mut Env { shared: &mut self.shared, cx };
             let Some(mut heir) = taken else {
@@ -607,7 +607,7 @@ impl Endpoint {
         let lease = self.lent.1.take().filter(|_| self.lent.0.missing().is_some());
         let env = &mut Env { shared: &mut self.shared, cx };
         moves.into_iter().for_each(|moved| moved.abandon(env));
-        self.lent.0.obituary(&env.shared.out).into_iter().for_each(|event| env.emit(event));
+        self.lent.0.events(&env.shared.out).into_iter().for_each(|event| env.emit(event));
         env.shared.pools.take_back();
         lease.into_iter().for_each(|lease| env.shared.pools.give_back(lease));
     }

@@ -1,5 +1,7 @@
 //! IPsec SAs as quick mode makes them. Read RFC 2409 §5.5 (KEYMAT), RFC 2407 §4.5 (lifetimes), RFC 3948 first.
 
+use std::time::Duration;
+
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Deadline, Time};
@@ -8,11 +10,19 @@ use super::super::endpoint::Env;
 use super::super::keys::{self, ChildSeeds, Keys};
 use super::super::proposal::Lifespan;
 use super::super::sa::Core;
-use super::{OVERLAP, REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, UNHEARD, percent, retry_at};
+use super::lifetime::{REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent, retry_at};
 use crate::config::{ChildConfig, Mode};
 use crate::event::{ChildKeys, ChildSa};
 use crate::number::ProtocolId;
 use crate::wire::TrafficSelector;
+
+/// How long IPsec SAs that were replaced still receive when both sides know that they are: time for what is under way to
+/// arrive.
+const OVERLAP: Duration = Duration::from_secs(5);
+
+/// How long they are kept by who sent the last message of quick mode, if the peer neither uses the new ones nor asks for that
+/// message again: by then it would have done so four times.
+const UNHEARD: Duration = Duration::from_secs(60);
 
 /// A pair of IPsec SAs, as far as IKE must remember them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +30,19 @@ pub(in crate::v1) struct Child {
     inbound_spi: u32,
     outbound_spi: u32,
     traffic: Traffic,
-    rekey_at: Option<Time>,
     expires_at: Time,
-    /// When it is closed because another child has taken over.
-    closes_at: Option<Time>,
-    /// The peer was heard on what has taken over.
-    is_out_of_use: bool,
+    turn: Turn,
+}
+
+/// Where a child stands in the line of those for the same traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The traffic goes through it. None: it is being replaced, or was not in time.
+    Now { rekey_at: Option<Time> },
+    /// Another child has replaced it. It still receives, until then.
+    Over { until: Time },
+    /// The same, and the peer was heard on what has replaced it.
+    Unused { until: Time },
 }
 
 /// The two sides of the traffic.
@@ -46,8 +63,33 @@ pub(super) struct Agreed {
     pub(super) lifespan: Lifespan,
     /// We asked for it.
     pub(super) ours: bool,
-    /// The child it takes the place of.
-    pub(super) rekeys: Option<u32>,
+    pub(super) place: Place,
+}
+
+/// Whose place a child takes; others are named by the SPI that we receive on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nobody's.
+    New,
+    /// That of this one.
+    Of(u32),
+    /// It was to be that of this one, but what was agreed on later has it already.
+    Lost(u32),
+}
+
+impl Place {
+    /// That of this child, or one of its own.
+    pub(super) fn of(rekeys: Option<u32>) -> Self {
+        rekeys.map_or(Self::New, Self::Of)
+    }
+
+    /// The child that it was agreed on for.
+    pub(super) const fn rekeys(self) -> Option<u32> {
+        match self {
+            Self::New => None,
+            Self::Of(spi) | Self::Lost(spi) => Some(spi),
+        }
+    }
 }
 
 impl Child {
@@ -61,10 +103,8 @@ impl Child {
             inbound_spi: agreed.inbound_spi,
             outbound_spi: agreed.outbound_spi,
             traffic: agreed.traffic,
-            rekey_at: Some(now + rekey_after),
             expires_at: now + agreed.lifespan.time,
-            closes_at: None,
-            is_out_of_use: false,
+            turn: Turn::Now { rekey_at: Some(now + rekey_after) },
         }
     }
 
@@ -81,40 +121,41 @@ impl Child {
     }
 
     pub(super) const fn is_replaced(&self) -> bool {
-        self.closes_at.is_some()
+        !matches!(self.turn, Turn::Now { .. })
     }
 
     /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one when the
     /// peer is seen to have it; who answered does so later, if nobody has.
     pub(super) fn replace(&mut self, ours: bool, now: Time) {
-        self.rekey_at = None;
-        self.closes_at = Some(now + if ours { UNHEARD } else { 2 * OVERLAP });
+        self.turn = Turn::Over { until: now + if ours { UNHEARD } else { 2 * OVERLAP } };
     }
 
     /// The peer uses what has taken over.
     pub(super) fn is_out_of_use(&mut self, now: Time) {
-        self.is_out_of_use = true;
-        self.closes_at = self.closes_at.map(|at| at.min(now + OVERLAP));
+        if let Turn::Over { until } = self.turn {
+            self.turn = Turn::Unused { until: until.min(now + OVERLAP) };
+        }
     }
 
     /// The peer does not know yet that another child has taken over.
     pub(super) fn is_in_use(&mut self, now: Time) {
-        if !self.is_out_of_use {
-            self.closes_at = self.closes_at.map(|at| at.max(now + UNHEARD));
+        if let Turn::Over { until } = &mut self.turn {
+            *until = (*until).max(now + UNHEARD);
         }
     }
 
     /// Somebody is about to replace it: until then we do not.
     pub(super) fn wait_until(&mut self, at: Time) {
-        self.rekey_at = self.rekey_at.map(|due| due.max(at));
+        if let Turn::Now { rekey_at: Some(due) } = &mut self.turn {
+            *due = (*due).max(at);
+        }
     }
 
     /// What was to replace it has failed: once more, while there is time. False if it is replaced already.
     pub(super) fn is_not_replaced(&mut self, now: Time) -> bool {
-        if !self.is_replaced() {
-            self.rekey_at = self.rekey_at.or_else(|| retry_at(now, self.expires_at));
-        }
-        !self.is_replaced()
+        let Turn::Now { rekey_at } = &mut self.turn else { return false };
+        *rekey_at = rekey_at.or_else(|| retry_at(now, self.expires_at));
+        true
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {
@@ -122,16 +163,24 @@ impl Child {
     }
 
     fn ends_at(&self) -> Time {
-        self.closes_at.map_or(self.expires_at, |at| at.min(self.expires_at))
+        match self.turn {
+            Turn::Now { .. } => self.expires_at,
+            Turn::Over { until } | Turn::Unused { until } => until.min(self.expires_at),
+        }
     }
 
     /// Its SPI, if it is due to be replaced, which it will not be again.
     pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
-        self.rekey_at.take_if(|at| *at <= now).map(|_| self.inbound_spi)
+        let Turn::Now { rekey_at } = &mut self.turn else { return None };
+        rekey_at.take_if(|at| *at <= now).map(|_| self.inbound_spi)
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let rekey = self.rekey_at.map(|at| Deadline { at, why: "child rekey" });
+        let rekey_at = match self.turn {
+            Turn::Now { rekey_at } => rekey_at,
+            Turn::Over { .. } | Turn::Unused { .. } => None,
+        };
+        let rekey = rekey_at.map(|at| Deadline { at, why: "child rekey" });
         Deadline::earlier(rekey, Some(Deadline { at: self.ends_at(), why: "child lifetime" }))
     }
 }
@@ -165,7 +214,7 @@ impl Agreed {
             peer_may_move: core.nat.there,
             // RFC 2409 §5.5: who answered has the third message before it may send; of who asked nobody says whether that came.
             // Until the peer uses the new child, what leaves goes through the old one.
-            peer_ready: !self.ours || self.rekeys.is_none(),
+            peer_ready: !self.ours || self.place == Place::New,
             bytes_max: self.lifespan.bytes_max(),
         };
         child.reveal(core.route, env.cx.trace);

@@ -212,7 +212,7 @@ pub(super) fn judge(
         return Err(Reason::WrongIdentity);
     }
     // What the one before was allowed is not another's, who may have its address by now.
-    if core.expects.as_ref().is_some_and(|expected| *expected != identity) {
+    if core.replaces.as_ref().is_some_and(|old| old.peer != identity) {
         return Err(Reason::WrongIdentity);
     }
     if !keyed.is_key_of(&identity, connection, core.route.remote.ip) {

@@ -17,7 +17,7 @@ use super::inbound::Inbound;
 use super::number::AuthenticationMethod;
 use super::phase1::{Extensions, Terms, wishes};
 use super::proposal::{self, Phase1Transform};
-use super::sa::{Core, Sa};
+use super::sa::{Core, Replaced, Sa};
 use super::selectors::can_offer;
 use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
@@ -79,10 +79,9 @@ fn begin(
         nat: Nat::default(),
         last: None,
         refusal: None,
-        replaces: old.map(|(old, _)| old.cookie),
+        replaces: old.map(|(old, peer)| Replaced { cookie: old.cookie, peer: peer.clone() }),
         begun: env.now(),
         receives_since: None,
-        expects: old.map(|(_, peer)| peer.clone()),
         reflection: Reflection::default(),
     };
     let wanted = core.connection(env);

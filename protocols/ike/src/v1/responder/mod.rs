@@ -6,11 +6,12 @@ mod main;
 use std::sync::Arc;
 
 use super::auth;
-use super::endpoint::{Deed, Env};
+use super::endpoint::Env;
 use super::inbound::Inbound;
 use super::number::{AuthenticationMethod, IDENTITY_PROTECTION};
 use super::phase1::{Extensions, Step, Terms, wishes};
 use super::proposal::{self, Choice, Phase1Transform};
+use super::replacement::Action;
 use super::sa::{Core, Sa};
 use super::transmission::Reflection;
 use crate::config::{Connection, Phase1};
@@ -70,7 +71,6 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         replaces: None,
         begun: env.now(),
         receives_since: None,
-        expects: None,
         reflection,
     }
 }
@@ -171,7 +171,7 @@ impl Chosen<'_> {
 fn initial_contact(peer: &Identity, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) {
     if inbound.notify(NotifyType::IPSEC_INITIAL_CONTACT).is_some() {
         env.shared
-            .deeds
-            .push_back(Deed::InitialContact { new: core.cookie, peer: env.shared.peer(core, peer) });
+            .actions
+            .push_back(Action::InitialContact { new: core.cookie, peer: env.shared.peer(core, peer) });
     }
 }

@@ -3,8 +3,10 @@
 
 use super::super::endpoint::Env;
 use super::super::sa::Core;
-use super::child::{Agreed, Child, Traffic};
-use super::{Established, Exchange, Wait};
+use super::Established;
+use super::child::{Agreed, Child, Place, Traffic};
+use super::exchange::{Exchange, Wait};
+use super::quick::Asking;
 use crate::event::{Event, Reason};
 
 impl Established {
@@ -12,10 +14,10 @@ impl Established {
     /// them. They are not to replace it when they are confirmed at last.
     pub(super) fn outdate(&mut self, traffic: Traffic, at: usize) {
         for exchange in &mut self.exchanges[..at] {
-            if exchange.wait.has_answered(&traffic)
-                && let Wait::Answer(older) | Wait::Connected(_, older) = &mut exchange.wait
+            if let Some(place) = exchange.wait.place_for(&traffic)
+                && let Place::Of(spi) = *place
             {
-                older.is_outdated = true;
+                *place = Place::Lost(spi);
             }
         }
     }
@@ -28,7 +30,9 @@ impl Established {
     /// What an offer for this traffic is to replace; the peer may have closed it before it confirmed that it replaces it.
     pub(super) fn to_replace(&self, traffic: &Traffic) -> Option<u32> {
         let answered = |exchange: &Exchange| match &exchange.wait {
-            Wait::Answer(answer) if answer.agreed.traffic == *traffic => answer.agreed.rekeys,
+            Wait::Confirmation(wait) if wait.answer.agreed.traffic == *traffic => {
+                wait.answer.agreed.place.rekeys()
+            }
             _ => None,
         };
         let current = self.current(traffic).map(|at| self.children[at].inbound_spi());
@@ -49,7 +53,7 @@ impl Established {
 
     /// The child it takes the place of; if another one has done so meanwhile, that one: it has come later for both sides.
     pub(super) fn predecessor(&self, new: &Agreed) -> Option<usize> {
-        let spi = new.rekeys?;
+        let spi = new.place.rekeys()?;
         let named = |child: &Child| child.inbound_spi() == spi && !child.is_replaced();
         self.children.iter().position(named).or_else(|| self.current(&new.traffic))
     }
@@ -64,10 +68,7 @@ impl Established {
 
     /// Children that nobody replaces, and those that the peer has only to confirm.
     pub(super) fn children_to_be(&self) -> usize {
-        let is_new = |exchange: &&Exchange| match &exchange.wait {
-            Wait::Answer(answer) | Wait::Connected(_, answer) => answer.agreed.rekeys.is_none(),
-            _ => false,
-        };
+        let is_new = |exchange: &&Exchange| exchange.wait.promises_a_child();
         let current = self.children.iter().filter(|child| !child.is_replaced()).count();
         current + self.exchanges.iter().filter(is_new).count()
     }
@@ -94,16 +95,15 @@ impl Established {
             if !exchange.wait.asks_for(traffic) {
                 continue;
             }
-            if let Wait::Offer(offer) = std::mem::replace(&mut exchange.wait, Wait::Probe) {
-                exchange.sent.settle();
-                exchange.wait = Wait::Withdrawn(until, offer);
+            if let Wait::Answer(wait) = &mut exchange.wait {
+                wait.asking = Asking::Withdrawn { until };
             }
         }
     }
 
     /// An answer to an older offer would come after one to the offer that we are about to make; the peer sees it before.
     pub(super) fn forget_withdrawn(&mut self, traffic: &Traffic) {
-        let is_older = |wait: &Wait| matches!(wait, Wait::Withdrawn(_, offer) if offer.traffic == *traffic);
+        let is_older = |wait: &Wait| matches!(wait, Wait::Answer(wait) if wait.is_withdrawn() && wait.offer.traffic == *traffic);
         self.exchanges.retain(|exchange| !is_older(&exchange.wait));
     }
 }
@@ -111,12 +111,27 @@ impl Established {
 impl Wait {
     /// For the answer to our offer to replace what this traffic goes through.
     fn asks_for(&self, traffic: &Traffic) -> bool {
-        matches!(self, Self::Offer(offer) if offer.traffic == *traffic && offer.rekeys().is_some())
+        self.asking().is_some_and(|offer| offer.traffic == *traffic && offer.rekeys().is_some())
     }
 
     /// For the end of a quick mode of the peer's that replaces it.
     fn has_answered(&self, traffic: &Traffic) -> bool {
-        let (Self::Answer(answer) | Self::Connected(_, answer)) = self else { return false };
-        answer.agreed.traffic == *traffic && answer.agreed.rekeys.is_some() && !answer.is_outdated
+        let agreed = self.agreed().map(|answer| &answer.agreed);
+        agreed.is_some_and(|agreed| agreed.traffic == *traffic && matches!(agreed.place, Place::Of(_)))
+    }
+
+    /// Whether a child that takes nobody's place comes up if the peer goes on.
+    pub(super) fn promises_a_child(&self) -> bool {
+        self.agreed().is_some_and(|answer| answer.agreed.place == Place::New)
+    }
+
+    /// Whose place that takes which both sides have agreed on for this traffic.
+    fn place_for(&mut self, traffic: &Traffic) -> Option<&mut Place> {
+        let answer = match self {
+            Self::Confirmation(wait) => &mut wait.answer,
+            Self::Connected(wait) => &mut wait.answer,
+            _ => return None,
+        };
+        (answer.agreed.traffic == *traffic).then_some(&mut answer.agreed.place)
     }
 }

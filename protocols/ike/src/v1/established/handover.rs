@@ -2,13 +2,14 @@
 //! Read RFC 2408 §5.15, RFC 2409 §5.5 first.
 
 use super::super::endpoint::Env;
+use super::Established;
 use super::child::Child;
-use super::{Established, Exchange, Wait};
+use super::exchange::Exchange;
 use crate::event::{Event, Reason, SaId};
 
-/// For the SA that takes its place; or it ends with it.
+/// For the SA that replaces it; without one it ends, too.
 #[derive(Debug, Default)]
-pub(in crate::v1) struct Estate {
+pub(in crate::v1) struct Handover {
     pub(in crate::v1) children: Vec<Child>,
     /// Our quick modes without an answer: each with the child that it was to replace, or for a new one.
     pub(super) offers: Vec<Option<u32>>,
@@ -16,15 +17,12 @@ pub(in crate::v1) struct Estate {
     answers: usize,
 }
 
-impl Estate {
+impl Handover {
     pub(super) fn of(sa: Established) -> Self {
-        let offer = |exchange: &Exchange| match &exchange.wait {
-            Wait::Offer(offer) => Some(offer.rekeys()),
-            _ => None,
-        };
+        let promises = |exchange: &&Exchange| exchange.wait.promises_a_child();
         Self {
-            offers: sa.exchanges.iter().filter_map(offer).collect(),
-            answers: sa.exchanges.iter().filter(|exchange| exchange.wait.promises_a_child()).count(),
+            offers: sa.exchanges.iter().filter_map(|it| Some(it.wait.asking()?.rekeys())).collect(),
+            answers: sa.exchanges.iter().filter(promises).count(),
             children: sa.children,
         }
     }
@@ -37,13 +35,5 @@ impl Estate {
             env.emit(Event::ChildDown(sa, child.inbound_spi()));
         }
         env.emit(Event::Closed(sa, reason));
-    }
-}
-
-impl Wait {
-    /// Whether a child that takes nobody's place comes up if the peer goes on.
-    fn promises_a_child(&self) -> bool {
-        let (Self::Answer(answer) | Self::Connected(_, answer)) = self else { return false };
-        answer.agreed.rekeys.is_none() && !answer.is_outdated
     }
 }
