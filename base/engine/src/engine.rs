@@ -1,4 +1,4 @@
-//! The shape of every engine.
+//! The shape of every engine: all that goes in and all that comes out has one way, so that who wraps an engine forgets none of it.
 
 use crate::{Addr, Crypto, Datagram, Time};
 use keytoll_trace::{Fact, Protocol, Trace};
@@ -36,32 +36,6 @@ pub trait Engine {
     /// Takes one input. Bad input is a traced fact, never a panic and never the caller's error.
     fn handle(&mut self, input: Input<'_, Self::Command>, cx: &mut Ctx<'_>);
 
-    /// The stream that carried messages between a peer and a local address is gone, and with it perhaps some of what was
-    /// sent. Engines that speak datagrams never hear of it.
-    fn disconnected(&mut self, _peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {}
-
-    /// The stream between a peer and a local address is secured: the peer has proved that these names are its own. Comes before
-    /// anything that the peer says. Of streams that nothing secures nobody hears it.
-    fn secured(&mut self, _peer: Addr, _local: Addr, _names: &[String], _cx: &mut Ctx<'_>) {}
-
-    /// The last input ended in a panic half-way: lets go of what that input was about, and tells its owner, so that the rest
-    /// can go on. Engines that leave nothing half done need not care.
-    fn recover(&mut self, _cx: &mut Ctx<'_>) {}
-
-    /// The next stream that the engine wants closed when what it has said on it is sent: between our address and the
-    /// peer's, in this order. To be drained after every input; the engine is told that the stream is gone as of any other.
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        None
-    }
-
-    /// A packet of this machine that is routed to the engine, from its IP header on. Engines that carry none get none.
-    fn forward(&mut self, _packet: &[u8], _cx: &mut Ctx<'_>) {}
-
-    /// The next IP packet for this machine; to be drained after every input.
-    fn poll_inner(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-
     /// One ordered queue of what came of it, to be drained after every input.
     fn poll(&mut self) -> Option<Output<Self::Event>>;
 
@@ -69,11 +43,11 @@ pub trait Engine {
     fn deadline(&self) -> Option<Deadline>;
 }
 
-/// What goes into an engine.
+/// What goes into an engine. Every engine says of each what it does with it, so that none is forgotten.
 #[derive(Debug)]
 pub enum Input<'a, C> {
     /// A datagram arrived.
-    Packet {
+    Datagram {
         /// Its sender.
         from: Addr,
         /// The local address it was sent to.
@@ -81,19 +55,83 @@ pub enum Input<'a, C> {
         /// The transport's payload.
         bytes: &'a [u8],
     },
+    /// A packet of this machine that is routed to the engine, from its IP header on.
+    Inner(&'a [u8]),
+    /// The stream between a peer and a local address is secured. Comes before anything that the peer says; nothing comes of a
+    /// stream that nothing secures.
+    Secured {
+        /// The peer.
+        peer: Addr,
+        /// Our address.
+        local: Addr,
+        /// The names that the peer has proved to be its own.
+        names: &'a [String],
+    },
+    /// The stream that carried messages between a peer and a local address is gone, and with it perhaps some of what was sent.
+    Lost {
+        /// The peer.
+        peer: Addr,
+        /// Our address.
+        local: Addr,
+    },
+    /// The last input ended in a panic half-way: the engine lets go of what that input was about and tells its owner, so that the
+    /// rest can go on.
+    Recover,
     /// The owner wants something.
     Command(C),
     /// The deadline has come.
     Tick,
 }
 
+impl<'a, C> Input<'a, C> {
+    /// The command, or any other input as an engine with other commands takes it.
+    ///
+    /// # Errors
+    /// Everything but a command.
+    pub fn command<D>(self) -> Result<C, Input<'a, D>> {
+        Err(match self {
+            Self::Command(command) => return Ok(command),
+            Self::Datagram { from, to, bytes } => Input::Datagram { from, to, bytes },
+            Self::Inner(packet) => Input::Inner(packet),
+            Self::Secured { peer, local, names } => Input::Secured { peer, local, names },
+            Self::Lost { peer, local } => Input::Lost { peer, local },
+            Self::Recover => Input::Recover,
+            Self::Tick => Input::Tick,
+        })
+    }
+}
+
 /// What comes out of an engine.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output<E> {
     /// A datagram to send.
-    Packet(Datagram),
+    Datagram(Datagram),
+    /// An IP packet for this machine.
+    Inner(Vec<u8>),
+    /// A stream to be closed when what was said on it before is sent. The engine is told that it is gone as of any other.
+    Close {
+        /// Our address.
+        local: Addr,
+        /// The peer.
+        peer: Addr,
+    },
     /// Something the owner should know.
     Event(E),
+}
+
+impl<E> Output<E> {
+    /// The event, or any other output as an engine with other events passes it on.
+    ///
+    /// # Errors
+    /// Everything but an event.
+    pub fn event<F>(self) -> Result<E, Output<F>> {
+        Err(match self {
+            Self::Event(event) => return Ok(event),
+            Self::Datagram(datagram) => Output::Datagram(datagram),
+            Self::Inner(packet) => Output::Inner(packet),
+            Self::Close { local, peer } => Output::Close { local, peer },
+        })
+    }
 }
 
 /// A wake-up an engine asks for.

@@ -1,12 +1,12 @@
 //! The vocabulary every protocol engine speaks, and the doors through which it meets the world.
 //!
-//! An [`Engine`] is a sans-I/O state machine: datagrams, commands and ticks go in, datagrams and events come out, and
+//! An [`Engine`] is a sans-I/O state machine: [`Input`]s go in, [`Output`]s come out, and
 //! everything else it may know (time, crypto, a place to leave facts) is lent to it in a [`Ctx`] for the length of one
 //! call. It reads no clock, opens no socket and asks no operating system for randomness.
 //!
 //! ```text
-//!   Input::{Packet, Command, Tick} --> handle(.., &mut Ctx) --> poll() --> Output::{Packet, Event}
-//!                                                          '--> deadline(): when it wants a Tick, and why
+//!   Input::{Datagram, Command, Tick, …} --> handle(.., &mut Ctx) --> poll() --> Output::{Datagram, Event, …}
+//!                                                               '--> deadline(): when it wants a Tick, and why
 //! ```
 
 pub mod addr;

@@ -150,8 +150,6 @@ pub struct Client {
     heard: Time,
     /// What the server has proved of itself.
     proved: Vec<String>,
-    /// Whether the stream is to be closed.
-    is_to_close: bool,
     out: VecDeque<Output<Event>>,
 }
 
@@ -170,7 +168,6 @@ impl Client {
             next_end: end,
             heard: Time::ZERO,
             proved: Vec::new(),
-            is_to_close: false,
             out: VecDeque::new(),
         }
     }
@@ -257,7 +254,7 @@ impl Client {
 
     fn put(&mut self, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
         let datagram = say::send(self.config.local, self.config.server, bytes, again, cx);
-        self.out.push_back(Output::Packet(datagram));
+        self.out.push_back(Output::Datagram(datagram));
     }
 
     fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -309,7 +306,7 @@ impl Client {
 
     fn refuse(&mut self, cx: &mut Ctx<'_>) {
         cx.discard(Protocol::Diameter, "Diameter peer with a name that it has not proved");
-        self.is_to_close = true;
+        self.out.push_back(Output::Close { local: self.config.local, peer: self.config.server });
         self.down();
     }
 
@@ -468,29 +465,18 @@ impl Engine for Client {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Datagram { from, bytes, .. } => self.on_packet(from, bytes, cx),
             Input::Command(Command::Connect) => self.connect_if_closed(cx),
             Input::Command(Command::Ask { id, request }) => self.ask(id, request, cx),
             Input::Command(Command::Disconnect) => self.disconnect(cx),
+            Input::Secured { peer, names, .. } if peer == self.config.server => self.proved = names.to_vec(),
+            Input::Lost { peer, .. } if peer == self.config.server => {
+                self.proved.clear();
+                self.on_disconnected(cx);
+            }
             Input::Tick => self.on_tick(cx),
+            Input::Secured { .. } | Input::Lost { .. } | Input::Inner(_) | Input::Recover => {}
         }
-    }
-
-    fn disconnected(&mut self, peer: Addr, _local: Addr, cx: &mut Ctx<'_>) {
-        if peer == self.config.server {
-            self.proved.clear();
-            self.on_disconnected(cx);
-        }
-    }
-
-    fn secured(&mut self, peer: Addr, _local: Addr, names: &[String], _cx: &mut Ctx<'_>) {
-        if peer == self.config.server {
-            self.proved = names.to_vec();
-        }
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        std::mem::take(&mut self.is_to_close).then_some((self.config.local, self.config.server))
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

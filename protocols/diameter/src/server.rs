@@ -92,8 +92,6 @@ pub struct Server<S> {
     proved: BTreeMap<Addr, Vec<String>>,
     answers: Answers,
     out: VecDeque<Output<Event>>,
-    /// Streams to be closed, each to this peer.
-    closing: VecDeque<Addr>,
 }
 
 impl<S> std::fmt::Debug for Server<S> {
@@ -113,7 +111,6 @@ impl<S: VectorSource> Server<S> {
             proved: BTreeMap::new(),
             answers,
             out: VecDeque::new(),
-            closing: VecDeque::new(),
         }
     }
 
@@ -153,11 +150,15 @@ impl<S: VectorSource> Server<S> {
         self.peers.retain(|peer| peer.address != address);
     }
 
+    fn close(&mut self, peer: Addr) {
+        self.out.push_back(Output::Close { local: self.config.local, peer });
+    }
+
     /// Who says what cannot be answered is hung up on.
     fn refuse(&mut self, from: Addr, why: &'static str, cx: &mut Ctx<'_>) {
         cx.discard(Protocol::Diameter, why);
         self.forget(from);
-        self.closing.push_back(from);
+        self.close(from);
     }
 
     // RFC 6733 §5.3: a CER from a peer that is not known is answered with DIAMETER_UNKNOWN_PEER, and the connection is
@@ -179,7 +180,7 @@ impl<S: VectorSource> Server<S> {
         self.peers.push_back(Peer { address: from, host: host[..host.len().min(HOST_BYTES_MAX)].to_vec() });
         if self.peers.len() > self.config.peers_max.max(1) {
             let oldest = self.peers.pop_front();
-            self.closing.extend(oldest.map(|peer| peer.address));
+            oldest.into_iter().for_each(|peer| self.close(peer.address));
         }
         let answer = say::begin(message.header.answer(), &self.config.name);
         let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
@@ -266,7 +267,7 @@ impl<S: VectorSource> Server<S> {
 
     fn send(&mut self, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
         let datagram = say::send(self.config.local, to, bytes, again, cx);
-        self.out.push_back(Output::Packet(datagram));
+        self.out.push_back(Output::Datagram(datagram));
     }
 }
 
@@ -294,22 +295,18 @@ impl<S: VectorSource> Engine for Server<S> {
 
     fn handle(&mut self, input: Input<'_, ()>, cx: &mut Ctx<'_>) {
         self.answers.expire(cx.now);
-        if let Input::Packet { from, bytes, .. } = input {
-            self.on_packet(from, bytes, cx);
+        match input {
+            Input::Datagram { from, bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Secured { peer, names, .. } => {
+                self.proved.insert(peer, names.to_vec());
+            }
+            Input::Lost { peer, .. } => {
+                self.forget(peer);
+                self.proved.remove(&peer);
+            }
+            // What has expired was forgotten above; it has no commands, and leaves nothing half done.
+            Input::Tick | Input::Command(()) | Input::Inner(_) | Input::Recover => {}
         }
-    }
-
-    fn disconnected(&mut self, peer: Addr, _local: Addr, _cx: &mut Ctx<'_>) {
-        self.forget(peer);
-        self.proved.remove(&peer);
-    }
-
-    fn secured(&mut self, peer: Addr, _local: Addr, names: &[String], _cx: &mut Ctx<'_>) {
-        self.proved.insert(peer, names.to_vec());
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        self.closing.pop_front().map(|peer| (self.config.local, peer))
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

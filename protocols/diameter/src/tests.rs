@@ -64,6 +64,8 @@ struct Lab {
     /// Which datagrams get lost, counted from the first.
     lose: std::ops::Range<usize>,
     carried: Vec<Vec<u8>>,
+    /// Streams that somebody wanted closed, each from its own address to the peer's.
+    closed: Vec<(Addr, Addr)>,
 }
 
 fn addr(last: u8) -> Addr {
@@ -91,6 +93,7 @@ impl Lab {
             events: Vec::new(),
             lose: 0..0,
             carried: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
@@ -111,7 +114,7 @@ impl Lab {
 
     fn server(&mut self, from: Addr, bytes: &[u8]) {
         let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
-        self.server.handle(Input::Packet { from, to: addr(2), bytes }, &mut cx);
+        self.server.handle(Input::Datagram { from, to: addr(2), bytes }, &mut cx);
     }
 
     /// Carries until nobody has anything to send.
@@ -120,21 +123,35 @@ impl Lab {
             let mut moved = false;
             while let Some(output) = self.client.poll() {
                 moved = true;
-                match output {
-                    Output::Packet(datagram) => self.carry(&datagram),
-                    Output::Event(event) => self.events.push(event),
+                match output.event() {
+                    Ok(event) => self.events.push(event),
+                    Err(output) => self.outside(output),
                 }
             }
             while let Some(output) = self.server.poll() {
                 moved = true;
-                if let Output::Packet(datagram) = output {
-                    self.carry(&datagram);
+                if let Err(output) = output.event() {
+                    self.outside(output);
                 }
             }
             if !moved {
                 return;
             }
         }
+    }
+
+    fn outside(&mut self, output: Output<()>) {
+        match output {
+            Output::Datagram(datagram) => self.carry(&datagram),
+            Output::Close { local, peer } => self.closed.push((local, peer)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The streams that are to be closed since this was last asked.
+    fn closed(&mut self) -> Vec<(Addr, Addr)> {
+        self.settle();
+        std::mem::take(&mut self.closed)
     }
 
     fn carry(&mut self, datagram: &Datagram) {
@@ -146,7 +163,7 @@ impl Lab {
         if datagram.to == addr(2) {
             self.server(datagram.from, &datagram.bytes);
         } else {
-            self.client(Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
+            self.client(Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
         }
     }
 
@@ -160,8 +177,8 @@ impl Lab {
     /// The stream between the two is gone.
     fn cut(&mut self) {
         let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
-        self.client.disconnected(addr(2), addr(1), &mut cx);
-        self.server.disconnected(addr(1), addr(2), &mut cx);
+        self.client.handle(Input::Lost { peer: addr(2), local: addr(1) }, &mut cx);
+        self.server.handle(Input::Lost { peer: addr(1), local: addr(2) }, &mut cx);
         self.settle();
     }
 
@@ -419,10 +436,10 @@ fn who_is_not_admitted_is_not_heard() {
     let answer = Message::read(&lab.carried[1]).unwrap();
     assert_eq!(crate::result_of(&answer.avps), Some(result::UNKNOWN_PEER));
     assert_eq!(lab.discards(), ["Diameter peer not admitted"]);
-    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))), "and hung up on");
+    assert_eq!(lab.closed(), [(addr(2), addr(1))], "and hung up on");
     let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     lab.server(addr(1), &request);
-    assert_eq!((lab.server.poll(), lab.server.poll_close()), (None, Some((addr(2), addr(1)))));
+    assert_eq!(lab.server.poll(), Some(Output::Close { local: addr(2), peer: addr(1) }), "and no answer");
 }
 
 /// A server that knows these peers by their capabilities; what it says is read.
@@ -439,7 +456,7 @@ fn server_of(peers: &[(Addr, &str)]) -> Lab {
 fn said(lab: &mut Lab) -> Vec<u8> {
     let mut said = Vec::new();
     while let Some(output) = lab.server.poll() {
-        if let Output::Packet(datagram) = output {
+        if let Output::Datagram(datagram) = output {
             said = datagram.bytes;
         }
     }
@@ -523,15 +540,15 @@ fn whoever_says_nonsense_is_hung_up_on() {
     let answer = Builder::new(header(0, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     for bytes in [&b"nonsense"[..], &answer] {
         let mut lab = server_of(&[(addr(1), "aaa.example.org")]);
-        assert_eq!(lab.server.poll_close(), None);
+        assert_eq!(lab.closed(), []);
         lab.server(addr(1), bytes);
-        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+        assert_eq!(lab.closed(), [(addr(2), addr(1))]);
         lab.server(addr(1), &unknown);
-        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))), "its capabilities are forgotten");
+        assert_eq!(lab.closed(), [(addr(2), addr(1))], "its capabilities are forgotten");
     }
     let mut lab = Lab::new();
     lab.server(addr(1), &unknown);
-    assert_eq!((lab.server.poll(), lab.server.poll_close()), (None, Some((addr(2), addr(1)))));
+    assert_eq!(lab.server.poll(), Some(Output::Close { local: addr(2), peer: addr(1) }), "and no answer");
 }
 
 #[test]
@@ -545,8 +562,7 @@ fn the_oldest_of_too_many_peers_is_hung_up_on() {
         let header = header(REQUEST, command::CAPABILITIES_EXCHANGE, application::BASE);
         lab.server(addr(last), &Builder::new(header).with(AvpCode::ORIGIN_HOST, b"aaa").finish());
     }
-    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(3))));
-    assert_eq!(lab.server.poll_close(), None);
+    assert_eq!(lab.closed(), [(addr(2), addr(3))]);
 }
 
 fn header(flags: u8, command: u32, application: u32) -> Header {
@@ -561,9 +577,9 @@ fn what_does_not_belong_is_discarded_with_a_name() {
     lab.server(addr(1), b"nonsense");
     let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     lab.server(addr(1), &request);
-    lab.client(Input::Packet { from: addr(9), to: addr(1), bytes: &answer });
-    lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &answer });
-    lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &request });
+    lab.client(Input::Datagram { from: addr(9), to: addr(1), bytes: &answer });
+    lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &answer });
+    lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &request });
     let expected = [
         "Diameter answer without a request",
         "Diameter malformed message",
@@ -587,7 +603,7 @@ fn requests_the_server_cannot_serve_get_a_result_code() {
     for (number, (command, application, code)) in (1..).zip(cases) {
         let header = Header { end_to_end: number, ..header(REQUEST, command, application) };
         lab.server(addr(1), &Builder::new(header).finish());
-        let Some(Output::Packet(answer)) = lab.server.poll() else { panic!("no answer") };
+        let Some(Output::Datagram(answer)) = lab.server.poll() else { panic!("no answer") };
         let answer = Message::read(&answer.bytes).unwrap();
         assert_eq!(crate::say::result_of(&answer.avps), Some(code));
     }
@@ -608,8 +624,8 @@ fn secured(of_client: &[&str], of_server: &[&str]) -> Lab {
     lab.server = Server::new(config, Source::default());
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut cx = Ctx { now: lab.now, crypto: &mut lab.crypto, trace: &mut lab.facts };
-    lab.client.secured(addr(2), addr(1), &owned(of_server), &mut cx);
-    lab.server.secured(addr(1), addr(2), &owned(of_client), &mut cx);
+    lab.client.handle(Input::Secured { peer: addr(2), local: addr(1), names: &owned(of_server) }, &mut cx);
+    lab.server.handle(Input::Secured { peer: addr(1), local: addr(2), names: &owned(of_client) }, &mut cx);
     lab.ask(1, "5", Wanted::Aka, 1);
     lab
 }
@@ -619,20 +635,20 @@ fn a_secured_peer_is_whom_it_has_proved_to_be() {
     let (aaa, hss) = ("aaa.example.org", "hss.example.org");
     let mut lab = secured(&["other.example.org", "AAA.example.ORG"], &[hss]);
     assert!(lab.answer().is_ok());
-    assert_eq!((lab.client.poll_close(), lab.server.poll_close()), (None, None));
+    assert_eq!(lab.closed(), []);
     // RFC 6733 §5.3: DIAMETER_UNKNOWN_PEER, and no vectors.
     for of_client in [&["other.example.org"][..], &[], &["aaa.example.org.evil"]] {
         let mut lab = secured(of_client, &[hss]);
         assert!(
             !lab.events.iter().any(|event| matches!(event, client::Event::Answered { vectors: Ok(_), .. }))
         );
-        assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+        assert_eq!(lab.closed(), [(addr(2), addr(1))]);
         let answer = Message::read(&lab.carried[1]).unwrap();
         assert_eq!(answer.avps.u32(AvpCode::RESULT_CODE), Ok(Some(result::UNKNOWN_PEER)));
     }
     let mut lab = secured(&[aaa], &["other.example.org"]);
     assert_eq!(lab.commands().len(), 2, "a CER and a CEA");
-    assert_eq!(lab.client.poll_close(), Some((addr(1), addr(2))));
+    assert_eq!(lab.closed(), [(addr(1), addr(2))]);
     assert!(lab.answer().is_err());
 }
 
@@ -643,7 +659,7 @@ fn what_was_proved_goes_with_the_stream() {
     lab.cut();
     lab.tick();
     assert!(!lab.events.iter().any(|event| matches!(event, client::Event::Answered { .. })));
-    assert_eq!(lab.server.poll_close(), Some((addr(2), addr(1))));
+    assert!(lab.closed().contains(&(addr(2), addr(1))));
 }
 
 proptest! {
@@ -656,7 +672,7 @@ proptest! {
             let at = at % bytes.len();
             bytes[at] = to;
             lab.server(addr(1), &bytes);
-            lab.client(Input::Packet { from: addr(2), to: addr(1), bytes: &bytes });
+            lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &bytes });
             lab.settle();
         }
     }

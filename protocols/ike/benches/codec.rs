@@ -191,7 +191,7 @@ mod v1 {
             for turn in (0..2).cycle() {
                 let mut packets = Vec::new();
                 while let Some(output) = ends[turn].poll() {
-                    if let Output::Packet(packet) = output {
+                    if let Output::Datagram(packet) = output {
                         packets.push(packet);
                     }
                 }
@@ -200,7 +200,7 @@ mod v1 {
                 }
                 for packet in packets {
                     messages += 1;
-                    let input = Input::Packet { from: packet.from, to: packet.to, bytes: &packet.bytes };
+                    let input = Input::Datagram { from: packet.from, to: packet.to, bytes: &packet.bytes };
                     ends[1 - turn].handle(input, &mut cx);
                 }
             }

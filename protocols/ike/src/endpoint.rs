@@ -127,7 +127,7 @@ impl Engine for Endpoint {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Packet { to, bytes, .. } => {
+            Input::Datagram { to, bytes, .. } => {
                 let is_v1 = self.is_v1(to.port, bytes);
                 match self.v1.as_mut().filter(|_| is_v1) {
                     Some(v1) => v1.handle(input, cx),
@@ -141,13 +141,14 @@ impl Engine for Endpoint {
                     v1.handle(Input::Tick, cx);
                 }
             }
-        }
-    }
-
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        self.v2.recover(cx);
-        if let Some(v1) = &mut self.v1 {
-            v1.recover(cx);
+            Input::Recover => {
+                self.v2.handle(Input::Recover, cx);
+                if let Some(v1) = &mut self.v1 {
+                    v1.handle(Input::Recover, cx);
+                }
+            }
+            // IKE speaks datagrams, and carries no packets of users.
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => {}
         }
     }
 

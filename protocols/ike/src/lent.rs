@@ -83,7 +83,7 @@ impl Lent {
 const fn event_of(output: &Output<Event>) -> Option<&Event> {
     match output {
         Output::Event(event) => Some(event),
-        Output::Packet(_) => None,
+        Output::Datagram(_) | Output::Inner(_) | Output::Close { .. } => None,
     }
 }
 

@@ -63,12 +63,13 @@ fn converse(bench: &mut Bench, mut meddle: impl FnMut(&mut Bench, Side, &Datagra
 /// A datagram that is dropped on the receiver's table; what was discarded and what the owner was told.
 fn strike(bench: &mut Bench, side: Side, datagram: &Datagram, bytes: &[u8]) -> (usize, Vec<Event>) {
     let Datagram { from, to, .. } = *datagram;
-    let (facts, outputs) = bench.handle(side, Input::Packet { from, to, bytes });
+    let (facts, outputs) = bench.handle(side, Input::Datagram { from, to, bytes });
     let discarded = facts.iter().filter(|fact| matches!(fact, Fact::Discarded { .. })).count();
     let event = |output| match output {
         // Of what a stranger has offered the owner is told, and of nothing else.
-        Output::Event(Event::ProposalRefused(_)) | Output::Packet(_) => None,
+        Output::Event(Event::ProposalRefused(_)) => None,
         Output::Event(event) => Some(event),
+        Output::Datagram(_) | Output::Inner(_) | Output::Close { .. } => None,
     };
     (discarded, outputs.into_iter().filter_map(event).collect())
 }
@@ -344,9 +345,9 @@ fn garbage_is_discarded() {
         }
         for side in Side::BOTH {
             let to = Addr::new(side.ip(), if n % 2 == 0 { 500 } else { 4500 });
-            let (facts, outputs) = bench.handle(side, Input::Packet { from, to, bytes: &bytes });
+            let (facts, outputs) = bench.handle(side, Input::Datagram { from, to, bytes: &bytes });
             assert!(facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })), "{bytes:02x?}");
-            assert!(outputs.iter().all(|output| matches!(output, Output::Packet(_))));
+            assert!(outputs.iter().all(|output| matches!(output, Output::Datagram(_))));
         }
     }
     bench.run_for(seconds(60));
@@ -421,8 +422,8 @@ fn of_a_thousand(half_open: HalfOpen) -> HalfOpen {
 /// A first request from an address that receives: if it is asked for a cookie, it comes back with it.
 fn knock(bench: &mut Bench, request: &Datagram) {
     let Datagram { from, to, ref bytes, .. } = *request;
-    let (_, outputs) = bench.handle(Side::R, Input::Packet { from, to, bytes });
-    let Some(Output::Packet(answer)) = outputs.first() else { return };
+    let (_, outputs) = bench.handle(Side::R, Input::Datagram { from, to, bytes });
+    let Some(Output::Datagram(answer)) = outputs.first() else { return };
     if answer.bytes[16] != 41 {
         return;
     }
@@ -431,7 +432,7 @@ fn knock(bench: &mut Bench, request: &Datagram) {
     (with_cookie[28], with_cookie[16]) = (bytes[16], 41);
     let length = u32::try_from(with_cookie.len()).unwrap();
     with_cookie[24..28].copy_from_slice(&length.to_be_bytes());
-    bench.handle(Side::R, Input::Packet { from, to, bytes: &with_cookie });
+    bench.handle(Side::R, Input::Datagram { from, to, bytes: &with_cookie });
 }
 
 /// One half-open SA for each of a thousand prefixes, all of which receive: nobody is crowded, and there is no place left.
@@ -671,9 +672,9 @@ fn higher_versions_are_told_ours() {
     let mut bench = Bench::new(psk());
     let (mut request, to) = (template(), Addr::new(Side::R.ip(), 500));
     request.bytes[17] = 0x30;
-    let input = Input::Packet { from: request.from, to, bytes: &request.bytes };
+    let input = Input::Datagram { from: request.from, to, bytes: &request.bytes };
     let (_, outputs) = bench.handle(Side::R, input);
-    let [Output::Packet(answer)] = &outputs[..] else { panic!("{outputs:?}") };
+    let [Output::Datagram(answer)] = &outputs[..] else { panic!("{outputs:?}") };
     assert_eq!(answer.bytes[17], 0x20, "ours");
     assert_eq!(answer.bytes[34..36], 5_u16.to_be_bytes(), "INVALID_MAJOR_VERSION");
     assert_eq!(bench.r.endpoint.sa_count(), 0);

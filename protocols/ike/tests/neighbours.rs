@@ -187,8 +187,8 @@ fn a_second_connection_of_the_same_two_stands_beside_the_first() {
 fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> bool {
     let from = Addr::new(Ipv4Addr::from(from).into(), 500);
     let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-    let (facts, outputs) = bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
-    let is_answered = outputs.iter().any(|output| matches!(output, Output::Packet(_)));
+    let (facts, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+    let is_answered = outputs.iter().any(|output| matches!(output, Output::Datagram(_)));
     is_answered && !facts.iter().any(|fact| format!("{fact:?}").contains("made room"))
 }
 

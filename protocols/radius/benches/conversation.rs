@@ -92,13 +92,13 @@ fn drive<E: Engine>(
 
 fn only_packet<E: std::fmt::Debug>(mut outputs: Vec<Output<E>>) -> Datagram {
     match outputs.pop() {
-        Some(Output::Packet(datagram)) => datagram,
+        Some(Output::Datagram(datagram)) => datagram,
         other => panic!("{other:?}"),
     }
 }
 
 const fn packet<C>(datagram: &Datagram) -> Input<'_, C> {
-    Input::Packet { from: datagram.from, to: datagram.to, bytes: datagram.bytes.as_slice() }
+    Input::Datagram { from: datagram.from, to: datagram.to, bytes: datagram.bytes.as_slice() }
 }
 
 fn address(ip: &str) -> Addr {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, packet};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attribute;
 
-use crate::subscribers::{Desk, Said, Subscribers};
+use crate::subscribers::{Answered, Desk, Subscribers};
 use crate::{Command, Event};
 
 /// What an AAA server is told before its first packet.
@@ -107,14 +107,14 @@ impl Aaa {
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.radius.poll() {
-                match output {
-                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                    Output::Event(asked) => self.on_radius(asked, cx),
+                match output.event() {
+                    Ok(asked) => self.on_radius(asked, cx),
+                    Err(output) => self.out.push_back(output),
                 }
             }
             match self.desk.poll() {
-                Some(Said::Send(datagram)) => self.out.push_back(Output::Packet(datagram)),
-                Some(Said::Answer(id, answer)) => self.on_answer(ConversationId(id), answer, cx),
+                Some(Ok(Answered { id, answer })) => self.on_answer(ConversationId(id), answer, cx),
+                Some(Err(output)) => self.out.push_back(output),
                 None => break,
             }
         }
@@ -199,6 +199,14 @@ impl Aaa {
         self.verdict(verdict, cx);
     }
 
+    /// Of a conversation that was left half-way nothing more can be believed.
+    fn recover(&mut self, cx: &mut Ctx<'_>) {
+        if let Some(conversation) = self.in_hand.take() {
+            self.rejected(&[], "internal error");
+            self.verdict(Verdict::Reject { conversation, eap: None }, cx);
+        }
+    }
+
     fn rejected(&mut self, name: &[u8], why: &'static str) {
         self.out.push_back(Output::Event(Event::Rejected { name: name.to_vec(), why }));
     }
@@ -246,41 +254,27 @@ impl Engine for Aaa {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, to, bytes } if self.desk.owns(to.port) => {
-                self.desk.handle(Input::Packet { from, to, bytes }, cx);
+            Input::Datagram { from, to, bytes } if self.desk.owns(to.port) => {
+                self.desk.handle(Input::Datagram { from, to, bytes }, cx);
             }
-            Input::Packet { from, to, bytes } => self.radius.handle(Input::Packet { from, to, bytes }, cx),
+            Input::Datagram { from, to, bytes } => {
+                self.radius.handle(Input::Datagram { from, to, bytes }, cx);
+            }
+            Input::Secured { peer, local, names } => {
+                self.desk.handle(Input::Secured { peer, local, names }, cx);
+            }
+            Input::Lost { peer, local } => self.desk.handle(Input::Lost { peer, local }, cx),
+            Input::Recover => self.recover(cx),
             Input::Tick => {
                 self.desk.handle(Input::Tick, cx);
                 self.radius.handle(Input::Tick, cx);
             }
             Input::Command(Command::Drain) => self.draining = true,
-            Input::Command(_) => {}
+            // An AAA server has nothing to do for other commands, and carries no packets of users.
+            Input::Command(_) | Input::Inner(_) => {}
         }
         self.drain(cx);
         self.in_hand = None;
-    }
-
-    /// Of a conversation that was left half-way nothing more can be believed.
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        if let Some(conversation) = self.in_hand.take() {
-            self.rejected(&[], "internal error");
-            self.verdict(Verdict::Reject { conversation, eap: None }, cx);
-        }
-        self.drain(cx);
-    }
-
-    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
-        self.desk.disconnected(peer, local, cx);
-        self.drain(cx);
-    }
-
-    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
-        self.desk.secured(peer, local, names, cx);
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        self.desk.poll_close()
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

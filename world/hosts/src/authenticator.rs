@@ -58,8 +58,8 @@ pub(crate) struct Authenticator<C> {
 pub(crate) enum Wanted<C> {
     /// The carrier is to be told.
     Tell(C, Eap),
-    /// A datagram is to be sent.
-    Send(keytoll_engine::Datagram),
+    /// What RADIUS has for the world outside.
+    Pass(Output<crate::Event>),
 }
 
 impl<C: Conversation> Authenticator<C> {
@@ -182,13 +182,13 @@ impl<C: Conversation> Authenticator<C> {
     /// The next thing to be done.
     pub(crate) fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         loop {
-            match self.radius.poll()? {
-                Output::Packet(datagram) => return Some(Wanted::Send(datagram)),
-                Output::Event(event) => {
+            match self.radius.poll()?.event() {
+                Ok(event) => {
                     if let Some(wanted) = self.on_event(event, cx) {
                         return Some(wanted);
                     }
                 }
+                Err(output) => return Some(Wanted::Pass(output)),
             }
         }
     }

@@ -52,8 +52,8 @@ pub struct Device {
     keepalives: Keepalives,
     /// Traffic of users, while there is some.
     station: Option<Station>,
-    /// What came for this machine's interface, if it has one.
-    inner: Option<VecDeque<Vec<u8>>>,
+    /// Whether this machine has an interface, which gets what comes out of SAs.
+    has_interface: bool,
     rng: Rng,
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
@@ -89,7 +89,7 @@ impl Device {
             config,
             sas: SaTable::default(),
             station: None,
-            inner: None,
+            has_interface: false,
             assigned: None,
             current: None,
             set_up: None,
@@ -164,13 +164,13 @@ impl Device {
         let payload = echo.write(source, destination);
         let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
         if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
-            self.out.push_back(Output::Packet(datagram));
+            self.out.push_back(Output::Datagram(datagram));
         }
     }
 
     /// From now on this machine has an interface: what comes out of SAs is for it.
     pub fn attach_interface(&mut self) {
-        self.inner = Some(VecDeque::new());
+        self.has_interface = true;
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -183,7 +183,7 @@ impl Device {
                     self.delivered(packet, cx);
                 }
             }
-            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+            None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
         }
     }
 
@@ -194,8 +194,8 @@ impl Device {
         if self.is_our_reply(&packet) {
             cx.trace.record(Fact::FirstPacket);
             self.out.push_back(Output::Event(Event::EchoReply));
-        } else if let Some(inner) = &mut self.inner {
-            inner.extend(packet.into_packet());
+        } else if self.has_interface {
+            self.out.extend(packet.into_packet().map(Output::Inner));
         } else if packet.protocol == icmp::protocol(packet.source) {
             cx.discard(Protocol::Icmp, "icmp: not the reply we wait for");
         }
@@ -214,9 +214,9 @@ impl Device {
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.ike.poll() {
-                match output {
-                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                    Output::Event(event) => self.on_ike(event, cx),
+                match output.event() {
+                    Ok(event) => self.on_ike(event, cx),
+                    Err(output) => self.out.push_back(output),
                 }
             }
             match self.sas.poll() {
@@ -312,6 +312,15 @@ impl Device {
         self.out.push_back(Output::Event(Event::Ike(event)));
     }
 
+    /// The first packet asks for an SA and is lost, as one may be on any way.
+    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
+            return self.want_child(cx);
+        }
+        let sealed = self.sas.forward(packet, &mut self.rng, cx);
+        self.out.extend(sealed.map(Output::Datagram));
+    }
+
     fn usable(&mut self, cx: &mut Ctx<'_>) {
         self.set_up = None;
         cx.trace.record(Fact::Usable);
@@ -381,12 +390,16 @@ impl Engine for Device {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Packet));
+                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 self.drain(cx);
                 self.end_hopeless_set_up(cx);
             }
-            Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
+            Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
+            Input::Inner(packet) => self.forward(packet, cx),
+            Input::Recover => self.ike.handle(Input::Recover, cx),
+            // A device speaks datagrams.
+            Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
         if let Some(station) = &mut self.station {
@@ -395,30 +408,9 @@ impl Engine for Device {
         }
     }
 
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        self.ike.recover(cx);
-        self.drain(cx);
-    }
-
-    /// The first packet asks for an SA and is lost, as one may be on any way.
-    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        self.keepalives.at(cx.now);
-        if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
-            self.want_child(cx);
-        } else {
-            let sealed = self.sas.forward(packet, &mut self.rng, cx);
-            self.out.extend(sealed.map(Output::Packet));
-        }
-        self.drain(cx);
-    }
-
-    fn poll_inner(&mut self) -> Option<Vec<u8>> {
-        self.inner.as_mut()?.pop_front()
-    }
-
     fn poll(&mut self) -> Option<Output<Event>> {
         let output = self.out.pop_front()?;
-        if let Output::Packet(datagram) = &output {
+        if let Output::Datagram(datagram) = &output {
             self.keepalives.sent(datagram);
         }
         Some(output)

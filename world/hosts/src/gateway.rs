@@ -41,8 +41,8 @@ pub struct Gateway {
     keepalives: Keepalives,
     /// Traffic of users, while there is some.
     station: Option<Station>,
-    /// What came for this machine's interface, if it has one.
-    inner: Option<VecDeque<Vec<u8>>>,
+    /// Whether this machine has an interface, which gets what comes out of SAs.
+    has_interface: bool,
     rng: Rng,
     /// Where the peer of each IKE SA is.
     peers: BTreeMap<SaId, IpAddr>,
@@ -63,7 +63,7 @@ impl Gateway {
             config,
             sas: SaTable::default(),
             station: None,
-            inner: None,
+            has_interface: false,
             peers: BTreeMap::new(),
             out: VecDeque::new(),
         }
@@ -98,7 +98,7 @@ impl Gateway {
 
     /// From now on this machine has an interface: what comes out of SAs is for it.
     pub fn attach_interface(&mut self) {
-        self.inner = Some(VecDeque::new());
+        self.has_interface = true;
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -106,7 +106,7 @@ impl Gateway {
             return station.arrived_plain(from, to, bytes, cx);
         }
         if let Some(authenticator) = self.authenticator.as_mut().filter(|ours| ours.owns(to.port)) {
-            return authenticator.handle(Input::Packet { from, to, bytes }, cx);
+            return authenticator.handle(Input::Datagram { from, to, bytes }, cx);
         }
         match esp_payload(&self.config.ike, to, bytes) {
             Some(esp) => {
@@ -114,7 +114,7 @@ impl Gateway {
                     self.delivered(packet, cx);
                 }
             }
-            None => self.ike.handle(Input::Packet { from, to, bytes }, cx),
+            None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
         }
     }
 
@@ -123,8 +123,8 @@ impl Gateway {
         if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
             return;
         }
-        if let Some(inner) = &mut self.inner {
-            return inner.extend(packet.into_packet());
+        if self.has_interface {
+            return self.out.extend(packet.into_packet().map(Output::Inner));
         }
         let ours =
             packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
@@ -144,7 +144,7 @@ impl Gateway {
         let payload = echo.write(source, destination);
         let packet = ip::Packet { source, destination, protocol: request.protocol, payload: &payload };
         if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
-            self.out.push_back(Output::Packet(datagram));
+            self.out.push_back(Output::Datagram(datagram));
         }
     }
 
@@ -152,9 +152,9 @@ impl Gateway {
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.ike.poll() {
-                match output {
-                    Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                    Output::Event(event) => self.on_ike(event, cx),
+                match output.event() {
+                    Ok(event) => self.on_ike(event, cx),
+                    Err(output) => self.out.push_back(output),
                 }
             }
             if let Some(command) = self.sas.poll() {
@@ -170,7 +170,7 @@ impl Gateway {
 
     fn act(&mut self, wanted: Wanted<SaId>, cx: &mut Ctx<'_>) {
         match wanted {
-            Wanted::Send(datagram) => self.out.push_back(Output::Packet(datagram)),
+            Wanted::Pass(output) => self.out.push_back(output),
             Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(v2::Command::Eap(sa, eap.into())), cx),
         }
     }
@@ -284,13 +284,20 @@ impl Engine for Gateway {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Packet));
+                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);
                 }
             }
-            Input::Packet { from, to, bytes } => self.arrived(from, to, bytes, cx),
+            Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
+            Input::Inner(packet) => {
+                let sealed = self.sas.forward(packet, &mut self.rng, cx);
+                self.out.extend(sealed.map(Output::Datagram));
+            }
+            Input::Recover => self.ike.handle(Input::Recover, cx),
+            // A gateway speaks datagrams.
+            Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
         if let Some(station) = &mut self.station {
@@ -299,25 +306,9 @@ impl Engine for Gateway {
         }
     }
 
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        self.ike.recover(cx);
-        self.drain(cx);
-    }
-
-    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        self.keepalives.at(cx.now);
-        let sealed = self.sas.forward(packet, &mut self.rng, cx);
-        self.out.extend(sealed.map(Output::Packet));
-        self.drain(cx);
-    }
-
-    fn poll_inner(&mut self) -> Option<Vec<u8>> {
-        self.inner.as_mut()?.pop_front()
-    }
-
     fn poll(&mut self) -> Option<Output<Event>> {
         let output = self.out.pop_front()?;
-        if let Output::Packet(datagram) = &output {
+        if let Output::Datagram(datagram) = &output {
             self.keepalives.sent(datagram);
         }
         Some(output)

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::v2;
 use keytoll_ike::wire::TrafficSelector;
 
@@ -136,58 +136,6 @@ impl Engine for Host {
             Self::Gateway(gateway) => gateway.handle(input, cx),
             Self::Aaa(aaa) => aaa.handle(input, cx),
             Self::Hss(hss) => hss.handle(input, cx),
-        }
-    }
-
-    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        match self {
-            Self::Device(device) => device.forward(packet, cx),
-            Self::Gateway(gateway) => gateway.forward(packet, cx),
-            // Neither carries packets of others.
-            Self::Aaa(_) | Self::Hss(_) => {}
-        }
-    }
-
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        match self {
-            Self::Device(device) => device.recover(cx),
-            Self::Gateway(gateway) => gateway.recover(cx),
-            Self::Aaa(aaa) => aaa.recover(cx),
-            Self::Hss(hss) => hss.recover(cx),
-        }
-    }
-
-    fn poll_inner(&mut self) -> Option<Vec<u8>> {
-        match self {
-            Self::Device(device) => device.poll_inner(),
-            Self::Gateway(gateway) => gateway.poll_inner(),
-            Self::Aaa(_) | Self::Hss(_) => None,
-        }
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        match self {
-            Self::Device(_) | Self::Gateway(_) => None,
-            Self::Aaa(aaa) => aaa.poll_close(),
-            Self::Hss(hss) => hss.poll_close(),
-        }
-    }
-
-    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
-        match self {
-            // Neither speaks over streams.
-            Self::Device(_) | Self::Gateway(_) => {}
-            Self::Aaa(aaa) => aaa.secured(peer, local, names, cx),
-            Self::Hss(hss) => hss.secured(peer, local, names, cx),
-        }
-    }
-
-    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
-        match self {
-            // Neither speaks over streams.
-            Self::Device(_) | Self::Gateway(_) => {}
-            Self::Aaa(aaa) => aaa.disconnected(peer, local, cx),
-            Self::Hss(hss) => hss.disconnected(peer, local, cx),
         }
     }
 

@@ -10,7 +10,7 @@ use keytoll_eap::simaka::centre::{AuthenticationCentre, NoVectors, VectorRequest
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_engine::crypto::Crypto;
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 
 use crate::{Command, Event};
 
@@ -104,31 +104,14 @@ impl Engine for Hss {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
-        match input {
-            Input::Packet { from, to, bytes } => {
-                self.diameter.handle(Input::Packet { from, to, bytes }, cx);
-            }
-            Input::Tick => self.diameter.handle(Input::Tick, cx),
-            Input::Command(_) => {}
+        // Whatever a host may be asked, an HSS has nothing to do for it.
+        if let Err(input) = input.command() {
+            self.diameter.handle(input, cx);
         }
         while let Some(output) = self.diameter.poll() {
-            self.out.push_back(match output {
-                Output::Packet(datagram) => Output::Packet(datagram),
-                Output::Event(event) => Output::Event(told(event)),
-            });
+            let output = output.event();
+            self.out.push_back(output.map_or_else(|output| output, |event| Output::Event(told(event))));
         }
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        self.diameter.poll_close()
-    }
-
-    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
-        self.diameter.disconnected(peer, local, cx);
-    }
-
-    fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
-        self.diameter.secured(peer, local, names, cx);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

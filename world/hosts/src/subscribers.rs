@@ -10,7 +10,7 @@ use keytoll_diameter::{Refusal, Request, Vector, Wanted};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as OfCentre};
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_eap::{Answer, Question};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
 
 /// Whom the AAA server asks for vectors.
 #[derive(Default)]
@@ -100,28 +100,8 @@ impl Desk {
         }
     }
 
-    pub(crate) fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
-        if let Self::Hss(desk) = self {
-            desk.client.disconnected(peer, local, cx);
-        }
-    }
-
-    pub(crate) fn secured(&mut self, peer: Addr, local: Addr, names: &[String], cx: &mut Ctx<'_>) {
-        if let Self::Hss(desk) = self {
-            desk.client.secured(peer, local, names, cx);
-        }
-    }
-
-    /// The next stream to be closed.
-    pub(crate) fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        match self {
-            Self::Nobody | Self::Own(_) => None,
-            Self::Hss(desk) => desk.client.poll_close(),
-        }
-    }
-
-    /// What is to be sent, or who gets which answer.
-    pub(crate) fn poll(&mut self) -> Option<Said> {
+    /// Who gets which answer, or what is for the world outside.
+    pub(crate) fn poll<E>(&mut self) -> Option<Result<Answered, Output<E>>> {
         match self {
             Self::Nobody | Self::Own(_) => None,
             Self::Hss(desk) => desk.poll(),
@@ -136,12 +116,12 @@ impl Desk {
     }
 }
 
-/// What the desk has to say.
-pub(crate) enum Said {
-    /// A datagram is to be sent.
-    Send(Datagram),
-    /// The answer to the question of this number.
-    Answer(u64, Answer),
+/// A question has its answer.
+pub(crate) struct Answered {
+    /// The question's number.
+    pub(crate) id: u64,
+    /// The answer.
+    pub(crate) answer: Answer,
 }
 
 /// Questions on their way to the HSS, and vectors that nobody has needed yet.
@@ -204,16 +184,16 @@ impl HssDesk {
         if self.begun { self.client.deadline() } else { Some(connect) }
     }
 
-    fn poll(&mut self) -> Option<Said> {
+    fn poll<E>(&mut self) -> Option<Result<Answered, Output<E>>> {
         loop {
-            match self.client.poll()? {
-                Output::Packet(datagram) => return Some(Said::Send(datagram)),
-                Output::Event(client::Event::Answered { id, vectors }) => {
+            match self.client.poll()?.event() {
+                Ok(client::Event::Answered { id, vectors }) => {
                     if let Some(need) = self.waiting.remove(&id) {
-                        return Some(Said::Answer(id, self.answered(need, vectors)));
+                        return Some(Ok(Answered { id, answer: self.answered(need, vectors) }));
                     }
                 }
-                Output::Event(client::Event::Down) => {}
+                Ok(client::Event::Down) => {}
+                Err(output) => return Some(Err(output)),
             }
         }
     }

@@ -71,6 +71,8 @@ struct Bench {
     is_reachable: bool,
     /// Who was rejected, and why.
     rejected: Vec<(Vec<u8>, &'static str)>,
+    /// Streams that the AAA server wanted closed.
+    closed: Vec<(Addr, Addr)>,
 }
 
 /// An answer to the NAS.
@@ -101,6 +103,7 @@ impl Bench {
             to_hss: 0,
             is_reachable: true,
             rejected: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
@@ -114,7 +117,7 @@ impl Bench {
         request.eap_message(eap);
         let sealed = request.seal_request(&[self.next; 16], &secret(), &mut Null).unwrap();
         let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
-        self.for_aaa(Input::Packet { from, to, bytes: &sealed.bytes })
+        self.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes })
     }
 
     /// A device says who it is.
@@ -134,8 +137,10 @@ impl Bench {
             match output {
                 Output::Event(Event::Rejected { name, why }) => self.rejected.push((name, why)),
                 Output::Event(_) => {}
-                Output::Packet(datagram) if datagram.to.ip == HSS => self.for_hss(&datagram),
-                Output::Packet(datagram) => answer = Some(Answer::of(&datagram)),
+                Output::Datagram(datagram) if datagram.to.ip == HSS => self.for_hss(&datagram),
+                Output::Datagram(datagram) => answer = Some(Answer::of(&datagram)),
+                Output::Close { local, peer } => self.closed.push((local, peer)),
+                Output::Inner(_) => unreachable!("an AAA server carries no packets of users"),
             }
         }
         answer
@@ -147,10 +152,10 @@ impl Bench {
             return;
         }
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
-        self.hss.handle(Input::Packet { from, to, bytes }, &mut cx);
+        self.hss.handle(Input::Datagram { from, to, bytes }, &mut cx);
         while let Some(output) = self.hss.poll() {
-            if let Output::Packet(Datagram { from, to, bytes, .. }) = output {
-                self.aaa.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+            if let Output::Datagram(Datagram { from, to, bytes, .. }) = output {
+                self.aaa.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
             }
         }
     }
@@ -222,7 +227,8 @@ fn a_question_survives_its_stream() {
     assert!(bench.begin().is_none());
     bench.is_reachable = true;
     let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
-    bench.aaa.disconnected(peer, local, &mut Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace });
+    let mut cx = Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace };
+    bench.aaa.handle(Input::Lost { peer, local }, &mut cx);
     let answer = bench.carry().or_else(|| (0..10).find_map(|_| bench.tick()));
     let (code, after) = (answer.map(|answer| answer.code), bench.now.since(Time::ZERO));
     assert!(
@@ -241,10 +247,11 @@ fn a_secured_hss_is_believed_by_its_proved_name() {
         let mut bench = Bench::with(access);
         let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
         let mut cx = Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace };
-        bench.aaa.secured(peer, local, &[proved.to_owned()], &mut cx);
+        bench.aaa.handle(Input::Secured { peer, local, names: &[proved.to_owned()] }, &mut cx);
         let eap = bench.begin().unwrap().eap;
         assert_eq!(eap[5], if is_believed { AKA_CHALLENGE } else { AKA_NOTIFICATION }, "{proved}");
-        assert_eq!(bench.aaa.poll_close(), (!is_believed).then_some((local, peer)), "{proved}");
+        let closed = (!is_believed).then_some((local, peer));
+        assert_eq!(bench.closed, closed.into_iter().collect::<Vec<_>>(), "{proved}");
     }
 }
 
@@ -296,7 +303,7 @@ fn a_request_without_eap_is_rejected_by_name() {
     request.attribute(&Attribute::new(AttributeType(2), &[0; 16]).unwrap());
     let sealed = request.seal_request(&[1; 16], &secret(), &mut Null).unwrap();
     let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
-    let answer = bench.for_aaa(Input::Packet { from, to, bytes: &sealed.bytes }).unwrap();
+    let answer = bench.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes }).unwrap();
     assert_eq!((answer.code, bench.aaa.conversation_count()), (REJECT, 0));
     assert_eq!(bench.rejected, [(b"mallory".to_vec(), "no EAP")]);
     assert!(format!("{:?}", bench.aaa).contains("198.51.100.2"), "a log says which server it was");

@@ -119,16 +119,17 @@ impl Bench {
         act(host, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts });
         while let Some(output) = host.poll() {
             match output {
-                Output::Packet(datagram) => self.wire.push_back(datagram),
+                Output::Datagram(datagram) => self.wire.push_back(datagram),
+                Output::Inner(packet) => self.inside[end].push(packet),
                 Output::Event(event) => self.events[end].push(event),
+                Output::Close { .. } => unreachable!("neither speaks over streams"),
             }
         }
-        self.inside[end].extend(std::iter::from_fn(|| host.poll_inner()));
     }
 
     fn forward(&mut self, end: usize, number: u16) {
         let packet = packet(end, number);
-        self.step(end, |host, cx| host.forward(&packet, cx));
+        self.step(end, |host, cx| host.handle(Input::Inner(&packet), cx));
     }
 
     fn command(&mut self, end: usize, command: v2::Command) {
@@ -140,7 +141,7 @@ impl Bench {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
         let (from, to) = self.translated(from, to);
         let end = ADDRESS.iter().position(|address| *address == to.ip).expect("one of the two");
-        self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
+        self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
         true
     }
 
@@ -164,7 +165,7 @@ impl Bench {
     /// A keepalive arrives at one end.
     fn hear_keepalive(&mut self, end: usize) {
         let [from, to] = [1 - end, end].map(|end| Addr::new(ADDRESS[end], 4500));
-        self.step(end, |host, cx| host.handle(Input::Packet { from, to, bytes: &[0xff] }, cx));
+        self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &[0xff] }, cx));
     }
 
     /// Time passes for both, and nothing arrives; what was sent meanwhile: when, by whom, how long.
@@ -344,13 +345,13 @@ fn a_stranger_does_not_end_the_attempt_of_a_device() {
     let mut cx = Ctx { now: bench.now, crypto: &mut Real::default(), trace: &mut Vec::<Fact>::new() };
     stranger.initiate(0, (here, ADDRESS[DEVICE]), &mut cx);
     while let Some(output) = stranger.poll() {
-        let Output::Packet(Datagram { from, to, bytes, .. }) = output else { continue };
-        bench.step(DEVICE, |host, cx| host.handle(Input::Packet { from, to, bytes: &bytes }, cx));
+        let Output::Datagram(Datagram { from, to, bytes, .. }) = output else { continue };
+        bench.step(DEVICE, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
         let (answers, others): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut bench.wire).into_iter().partition(|sent| sent.to.ip == here);
         bench.wire = others;
         for Datagram { from, to, bytes, .. } in answers {
-            stranger.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+            stranger.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
         }
     }
     bench.settle();

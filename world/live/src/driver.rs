@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 use std::time::Duration;
-use std::{fmt, io, iter};
+use std::{fmt, io};
 
 use keytoll_engine::trace::{Fact, Protocol, Trace};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_native::tun::Received;
 
 use crate::emulator::{Emulator, Way};
@@ -27,6 +27,8 @@ pub struct Driver<E: Engine, C> {
     outbox: Vec<Datagram>,
     /// A packet of this machine, perhaps a large one.
     inner: Vec<u8>,
+    /// Streams that the engine has just wanted closed, each from our address to the peer's.
+    closing: Vec<(Addr, Addr)>,
     /// Packets for this machine.
     arrived: Vec<Vec<u8>>,
     /// Why there is no interface any more, until somebody asks.
@@ -66,6 +68,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             events: VecDeque::new(),
             outbox: Vec::new(),
             inner: vec![0; INNER_BYTES_MAX],
+            closing: Vec::new(),
             arrived: Vec::new(),
             interface_lost: None,
             guard: Guard::default(),
@@ -214,18 +217,14 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                     self.emulator.pass(now, Way::In, arrival.datagram(protocol), cx.trace);
                     return true;
                 }
-                let packet = Input::Packet { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
-                let from = Some(arrival.from);
-                self.guard.run(&mut self.engine, from, &mut cx, |engine, cx| engine.handle(packet, cx));
+                let packet = Input::Datagram { from: arrival.from, to: arrival.to, bytes: arrival.bytes };
+                self.guard.run(&mut self.engine, packet, &mut cx);
             }
             Heard::News(News::Lost { peer, local }) => {
-                let from = Some(peer);
-                let lose = |engine: &mut E, cx: &mut Ctx<'_>| engine.disconnected(peer, local, cx);
-                self.guard.run(&mut self.engine, from, &mut cx, lose);
+                self.guard.run(&mut self.engine, Input::Lost { peer, local }, &mut cx);
             }
             Heard::News(News::Secured { peer, local, names }) => {
-                let hear = |engine: &mut E, cx: &mut Ctx<'_>| engine.secured(peer, local, &names, cx);
-                self.guard.run(&mut self.engine, Some(peer), &mut cx, hear);
+                self.guard.run(&mut self.engine, Input::Secured { peer, local, names: &names }, &mut cx);
             }
             Heard::News(News::Discarded { protocol, why }) => {
                 cx.trace.record(Fact::Discarded { protocol, why: why.into() });
@@ -261,7 +260,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         let Self { engine, crypto, inner, guard, .. } = self;
         let mut cx = Ctx { now, crypto, trace };
         let count = segments::finish(&mut inner[received.packet], received.undone, |packet| {
-            guard.run(engine, None, &mut cx, |engine, cx| engine.forward(packet, cx));
+            guard.run(engine, Input::Inner(packet), &mut cx);
         });
         if count == 0 {
             cx.discard(Protocol::Ip, "live: no packet that could be finished");
@@ -272,11 +271,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     fn handle(&mut self, input: Input<'_, E::Command>, trace: &mut dyn Trace) {
         let mut cx = Ctx { now: self.clock.now(), crypto: &mut self.crypto, trace };
         let is_tick = matches!(input, Input::Tick);
-        let from = match &input {
-            Input::Packet { from, .. } => Some(*from),
-            Input::Command(_) | Input::Tick => None,
-        };
-        let is_done = self.guard.run(&mut self.engine, from, &mut cx, |engine, cx| engine.handle(input, cx));
+        let is_done = self.guard.run(&mut self.engine, input, &mut cx);
         if is_tick && !is_done {
             self.no_tick_before = cx.now + TICK_PAUSE;
         }
@@ -293,7 +288,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             }
             Way::In => {
                 let Datagram { from, to, ref bytes, .. } = datagram;
-                self.handle(Input::Packet { from, to, bytes }, trace);
+                self.handle(Input::Datagram { from, to, bytes }, trace);
             }
         }
     }
@@ -303,22 +298,23 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         let now = self.clock.now();
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Packet(datagram) => {
+                Output::Datagram(datagram) => {
                     self.outbox.extend(self.emulator.pass(now, Way::Out, datagram, trace));
                 }
+                Output::Inner(packet) => self.arrived.push(packet),
+                Output::Close { local, peer } => self.closing.push((local, peer)),
                 Output::Event(event) => self.events.push_back(event),
             }
         }
         if !self.outbox.is_empty() {
             self.send(now, trace);
         }
-        while let Some((local, peer)) = self.engine.poll_close() {
+        for (local, peer) in std::mem::take(&mut self.closing) {
             let Self { sockets, crypto, tap, guard, .. } = self;
             let cx = &mut Ctx { now, crypto, trace };
             let around = Around { cx, tap: &mut **tap };
             sockets.close(local, peer, &mut Guarded { around, guard });
         }
-        self.arrived.extend(iter::from_fn(|| self.engine.poll_inner()));
     }
 
     /// What the interface does not take is lost, as it could have been on the way; the trace says so.

@@ -1,5 +1,5 @@
 //! A mistake in an engine that one datagram finds is not to end the daemon: the panic is caught, the engine lets go of what it
-//! was about ([`Engine::recover`]), and whoever drives it is told where the mistake is.
+//! was about ([`Input::Recover`]), and whoever drives it is told where the mistake is.
 //!
 //! What a panic says is not kept: it may quote what it was given, keys and passwords among it. Where it happened is enough to
 //! find it. What was half changed is not looked at again: an IKE SA is out of the tables of its endpoint while it handles a
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
-use keytoll_engine::{Addr, Ctx, Engine};
+use keytoll_engine::{Addr, Ctx, Engine, Input};
 
 /// Panics of an engine since somebody asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,23 +39,23 @@ impl Guard {
         self.panics.take()
     }
 
-    /// Lets the engine act; false if it panicked, and has let go of what it was about.
+    /// Gives the engine an input; false if it panicked, and has let go of what it was about.
     pub(crate) fn run<E: Engine>(
         &mut self,
         engine: &mut E,
-        from: Option<Addr>,
+        input: Input<'_, E::Command>,
         cx: &mut Ctx<'_>,
-        act: impl FnOnce(&mut E, &mut Ctx<'_>),
     ) -> bool {
         if !self.is_up {
-            act(engine, cx);
+            engine.handle(input, cx);
             return true;
         }
-        let outcome = watch(|| act(engine, cx));
+        let from = sender(&input);
+        let outcome = watch(|| engine.handle(input, cx));
         let is_done = outcome.is_ok();
         if let Err(place) = outcome {
             self.note(place, from);
-            if let Err(place) = watch(|| engine.recover(cx)) {
+            if let Err(place) = watch(|| engine.handle(Input::Recover, cx)) {
                 self.note(place, from);
             }
         }
@@ -72,6 +72,16 @@ impl Guard {
 
     fn note(&mut self, place: String, from: Option<Addr>) {
         self.panics.get_or_insert(Panics { count: 0, place, from }).count += 1;
+    }
+}
+
+/// Who caused an input, if it was not this machine.
+const fn sender<C>(input: &Input<'_, C>) -> Option<Addr> {
+    match input {
+        Input::Datagram { from: peer, .. } | Input::Secured { peer, .. } | Input::Lost { peer, .. } => {
+            Some(*peer)
+        }
+        Input::Inner(_) | Input::Recover | Input::Command(_) | Input::Tick => None,
     }
 }
 

@@ -39,7 +39,7 @@ enum Ask {
 
 impl Echo {
     fn send(&mut self, from: Addr, to: Addr, transport: Transport, bytes: Vec<u8>) {
-        self.out.push(Output::Packet(Datagram { protocol: Protocol::Icmp, transport, from, to, bytes }));
+        self.out.push(Output::Datagram(Datagram { protocol: Protocol::Icmp, transport, from, to, bytes }));
     }
 
     fn say(&mut self, what: String) {
@@ -56,7 +56,7 @@ impl Engine for Echo {
 
     fn handle(&mut self, input: Input<'_, Ask>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, to, bytes } => {
+            Input::Datagram { from, to, bytes } => {
                 assert_ne!(bytes, MISTAKE, "the secret of the peer");
                 self.say(format!("{} bytes", bytes.len()));
                 if bytes.len() < 4 {
@@ -76,11 +76,9 @@ impl Engine for Echo {
                 assert!(self.wake.take().is_some_and(|at| at <= cx.now), "an early tick");
                 self.say("tick".into());
             }
+            Input::Recover => self.say("recovered".into()),
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => unreachable!("it has neither"),
         }
-    }
-
-    fn recover(&mut self, _cx: &mut Ctx<'_>) {
-        self.say("recovered".into());
     }
 
     fn poll(&mut self) -> Option<Output<String>> {

@@ -35,12 +35,12 @@ impl Engine for Pipe {
 
     fn handle(&mut self, input: Input<'_, Self::Command>, cx: &mut Ctx<'_>) {
         self.out.push_back(match input {
-            Input::Packet { bytes, .. } => Output::Event((cx.now, bytes.to_vec())),
+            Input::Datagram { bytes, .. } => Output::Event((cx.now, bytes.to_vec())),
             Input::Command((from, to, bytes)) => {
                 let (protocol, transport) = (Protocol::Ike, Transport::Udp);
-                Output::Packet(Datagram { protocol, transport, from, to, bytes })
+                Output::Datagram(Datagram { protocol, transport, from, to, bytes })
             }
-            Input::Tick => unreachable!("it asks for none"),
+            _ => unreachable!("it asks for nothing else"),
         });
     }
 

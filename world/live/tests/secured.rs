@@ -106,23 +106,19 @@ impl Engine for Echo {
 
     fn handle(&mut self, input: Input<'_, Self::Command>, _: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, to, bytes } => {
-                self.0.push_back(Output::Packet(datagram(to, from, bytes.to_vec())));
+            Input::Datagram { from, to, bytes } => {
+                self.0.push_back(Output::Datagram(datagram(to, from, bytes.to_vec())));
                 self.0.push_back(Output::Event(Heard::Message(bytes.to_vec())));
             }
             Input::Command((from, to, bytes)) => {
-                self.0.push_back(Output::Packet(datagram(from, to, bytes)));
+                self.0.push_back(Output::Datagram(datagram(from, to, bytes)));
             }
-            Input::Tick => unreachable!("it asks for none"),
+            Input::Secured { names, .. } => {
+                self.0.push_back(Output::Event(Heard::Secured(names.to_vec())));
+            }
+            Input::Lost { .. } => self.0.push_back(Output::Event(Heard::Lost)),
+            Input::Tick | Input::Inner(_) | Input::Recover => unreachable!("it asks for none"),
         }
-    }
-
-    fn secured(&mut self, _: Addr, _: Addr, names: &[String], _: &mut Ctx<'_>) {
-        self.0.push_back(Output::Event(Heard::Secured(names.to_vec())));
-    }
-
-    fn disconnected(&mut self, _: Addr, _: Addr, _: &mut Ctx<'_>) {
-        self.0.push_back(Output::Event(Heard::Lost));
     }
 
     fn poll(&mut self) -> Option<Output<Heard>> {

@@ -43,13 +43,12 @@ enum Heard {
 #[derive(Debug, Default)]
 struct Toy {
     out: VecDeque<Output<Heard>>,
-    closing: VecDeque<(Addr, Addr)>,
 }
 
 impl Toy {
     fn send(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) {
         let (protocol, transport) = (Protocol::Diameter, Transport::Tcp);
-        self.out.push_back(Output::Packet(Datagram { protocol, transport, from, to, bytes }));
+        self.out.push_back(Output::Datagram(Datagram { protocol, transport, from, to, bytes }));
     }
 }
 
@@ -60,26 +59,21 @@ impl Engine for Toy {
 
     fn handle(&mut self, input: Input<'_, Self::Command>, _: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, to, bytes } => {
+            Input::Datagram { from, to, bytes } => {
                 if bytes.get(4) == Some(&b'?') {
                     self.send(to, from, message(&bytes[5..]));
                 }
                 if bytes[4..].ends_with(b"!") {
-                    self.closing.push_back((to, from));
+                    self.out.push_back(Output::Close { local: to, peer: from });
                 }
                 self.out.push_back(Output::Event(Heard::Message(bytes[4..].to_vec(), from)));
             }
             Input::Command((from, to, fill)) => self.send(from, to, message(&fill)),
-            Input::Tick => unreachable!("it asks for none"),
+            Input::Lost { peer, .. } => self.out.push_back(Output::Event(Heard::Lost(peer))),
+            Input::Tick | Input::Inner(_) | Input::Secured { .. } | Input::Recover => {
+                unreachable!("it asks for none")
+            }
         }
-    }
-
-    fn disconnected(&mut self, peer: Addr, _local: Addr, _: &mut Ctx<'_>) {
-        self.out.push_back(Output::Event(Heard::Lost(peer)));
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        self.closing.pop_front()
     }
 
     fn poll(&mut self) -> Option<Output<Heard>> {

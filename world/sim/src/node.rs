@@ -190,7 +190,7 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.notes };
         match input {
             Pending::Packet(Datagram { from, to, bytes, .. }) => {
-                self.host.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+                self.host.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
             }
             Pending::Command(command) => self.host.handle(Input::Command(command), &mut cx),
             Pending::Tick => self.host.handle(Input::Tick, &mut cx),

@@ -277,11 +277,20 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
         for output in work.outputs.drain(..) {
             match output {
-                Output::Packet(datagram) => self.send(node, sample, datagram, recorder),
+                Output::Datagram(datagram) => self.send(node, sample, datagram, recorder),
                 Output::Event(event) => self.events.push_back((self.now, node, event)),
+                Output::Inner(_) => self.no_interface(node, sample, recorder),
+                // No stream is modelled: what is said on it arrives, closed or not.
+                Output::Close { .. } => {}
             }
         }
         self.spare.push(work);
+    }
+
+    /// A node's packets for its own machine have nowhere to go: the simulated ones have no interface.
+    fn no_interface(&self, node: NodeIndex, sample: u32, recorder: &mut dyn Recorder) {
+        let fact = Fact::Discarded { protocol: Protocol::Ip, why: "no interface".into() };
+        self.note(node, sample, fact, recorder);
     }
 
     /// Hands a datagram to the link that leads to its receiver.

@@ -191,13 +191,14 @@ impl Handshake {
     fn note(&mut self, outputs: Vec<Output<Event>>) -> Result<()> {
         for output in outputs {
             match output {
-                Output::Packet(datagram) => {
+                Output::Datagram(datagram) => {
                     self.initiator.send(&datagram)?;
                     self.good.push(datagram.bytes);
                 }
                 Output::Event(Event::ChildUp(_, child)) => self.child = Some(child.outbound_spi),
                 Output::Event(Event::Failed(_, why, _)) => return Err(why.name().into()),
                 Output::Event(_) => {}
+                Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
             }
         }
         Ok(())
@@ -230,7 +231,7 @@ fn radius_samples(flood: &Flood, seed: &Seed) -> Result<Samples> {
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut trace };
         client.handle(Input::Command(client::Command::Authenticate(request)), &mut cx);
         while let Some(output) = client.poll() {
-            if let Output::Packet(datagram) = output {
+            if let Output::Datagram(datagram) = output {
                 good.push((datagram.bytes, port));
             }
         }

@@ -58,7 +58,7 @@ impl Initiator {
             Err(why) => return Err(why.into()),
         };
         let (from, to, bytes) = (Addr::from(from), Addr::from(socket.local_addr()?), &buffer[..length]);
-        let outputs = handle(endpoint, crypto, Input::Packet { from, to, bytes });
+        let outputs = handle(endpoint, crypto, Input::Datagram { from, to, bytes });
         Ok(Some((bytes, outputs)))
     }
 

@@ -156,9 +156,9 @@ impl Crowd {
 
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         while let Some(output) = self.radius.poll() {
-            match output {
-                Output::Packet(datagram) => self.out.push_back(Output::Packet(datagram)),
-                Output::Event(event) => self.on_event(event, cx),
+            match output.event() {
+                Ok(event) => self.on_event(event, cx),
+                Err(output) => self.out.push_back(output),
             }
         }
     }
@@ -212,10 +212,9 @@ impl Engine for Crowd {
     type Event = Over;
 
     fn handle(&mut self, input: Input<'_, Begin>, cx: &mut Ctx<'_>) {
-        match input {
-            Input::Command(Begin) => self.begin(cx),
-            Input::Packet { from, to, bytes } => self.radius.handle(Input::Packet { from, to, bytes }, cx),
-            Input::Tick => self.radius.handle(Input::Tick, cx),
+        match input.command() {
+            Ok(Begin) => self.begin(cx),
+            Err(input) => self.radius.handle(input, cx),
         }
         self.drain(cx);
     }

@@ -220,7 +220,7 @@ impl Table {
     }
 
     fn tell_client(&mut self, bytes: &[u8]) -> usize {
-        self.client(Input::Packet { from: addr(2), to: addr(1), bytes })
+        self.client(Input::Datagram { from: addr(2), to: addr(1), bytes })
     }
 
     fn client(&mut self, input: Input<'_, client::Command>) -> usize {
@@ -234,7 +234,7 @@ impl Table {
         let mut served = 0;
         while let Some(output) = self.client.poll() {
             match output {
-                Output::Packet(datagram) => self.send(datagram),
+                Output::Datagram(datagram) => self.send(datagram),
                 Output::Event(client::Event::Answered { id, vectors }) => {
                     *self.answers.get_mut(&id).expect("what is answered was asked") += 1;
                     assert!(
@@ -243,7 +243,8 @@ impl Table {
                     );
                     served += usize::from(vectors.is_ok());
                 }
-                Output::Event(client::Event::Down) => {}
+                Output::Event(client::Event::Down) | Output::Close { .. } => {}
+                Output::Inner(_) => unreachable!("Diameter carries no packets of users"),
             }
         }
         served
@@ -251,9 +252,9 @@ impl Table {
 
     fn tell_server(&mut self, from: Addr, bytes: &[u8]) {
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
-        self.server.handle(Input::Packet { from, to: addr(2), bytes }, &mut cx);
+        self.server.handle(Input::Datagram { from, to: addr(2), bytes }, &mut cx);
         while let Some(output) = self.server.poll() {
-            if let Output::Packet(datagram) = output {
+            if let Output::Datagram(datagram) = output {
                 self.send(datagram);
             }
         }
@@ -276,8 +277,8 @@ impl Table {
     fn cut(&mut self) -> usize {
         self.wire.clear();
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
-        self.server.disconnected(addr(1), addr(2), &mut cx);
-        self.client.disconnected(addr(2), addr(1), &mut cx);
+        self.server.handle(Input::Lost { peer: addr(1), local: addr(2) }, &mut cx);
+        self.client.handle(Input::Lost { peer: addr(2), local: addr(1) }, &mut cx);
         self.drain()
     }
 

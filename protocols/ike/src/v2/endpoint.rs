@@ -232,7 +232,7 @@ impl Shared {
     }
 
     fn send(&mut self, route: Route, packet: &[u8]) {
-        self.out.push_back(Output::Packet(route.datagram(packet)));
+        self.out.push_back(Output::Datagram(route.datagram(packet)));
     }
 }
 
@@ -619,14 +619,13 @@ impl Engine for Endpoint {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
+            Input::Recover => self.let_go(cx),
+            // IKE speaks datagrams, and carries no packets of users.
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => {}
         }
-    }
-
-    fn recover(&mut self, cx: &mut Ctx<'_>) {
-        self.let_go(cx);
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

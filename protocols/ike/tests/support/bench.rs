@@ -250,7 +250,7 @@ impl Bench {
         }
         for output in outputs {
             match output {
-                Output::Packet(datagram) => {
+                Output::Datagram(datagram) => {
                     let message = sent.pop_front().expect("every datagram leaves a fact");
                     self.send(side, datagram, &message);
                 }
@@ -259,6 +259,7 @@ impl Bench {
                     self.seat(side).books.note(&event);
                     self.seat(side).events.push(event);
                 }
+                Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
             }
         }
         assert!(sent.is_empty(), "every fact has its datagram");
@@ -368,7 +369,7 @@ impl Bench {
 
     pub(crate) fn deliver(&mut self, side: Side, datagram: &Datagram) {
         let Datagram { from, to, bytes, .. } = datagram;
-        self.feed(side, Input::Packet { from: *from, to: *to, bytes });
+        self.feed(side, Input::Datagram { from: *from, to: *to, bytes });
     }
 
     /// Lets everything happen that happens within this time.

@@ -66,7 +66,7 @@ impl Crypto for Mistaken {
 pub(crate) fn deliver_mistaken(bench: &mut Bench, side: Side, datagram: &Datagram, nth: u32) -> bool {
     FUSE.set(Some(nth));
     let Datagram { from, to, bytes, .. } = datagram;
-    let input = Input::Packet { from: *from, to: *to, bytes };
+    let input = Input::Datagram { from: *from, to: *to, bytes };
     let handled = panic::catch_unwind(AssertUnwindSafe(|| bench.feed(side, input)));
     FUSE.set(None);
     if handled.is_err() {
@@ -81,7 +81,7 @@ fn recover(bench: &mut Bench, side: Side) {
     let seat = bench.seat(side);
     let mut facts = Vec::new();
     let mut cx = Ctx { now, crypto: &mut *seat.crypto, trace: &mut facts };
-    seat.endpoint.recover(&mut cx);
+    seat.endpoint.handle(Input::Recover, &mut cx);
     // What was said on the way is lost, as it may be on any other.
     while let Some(output) = seat.endpoint.poll() {
         if let Output::Event(event) = output {

@@ -145,10 +145,10 @@ impl Table {
         let command = Command::Initiate { connection: 0, local: DEVICE, remote: GATEWAY };
         initiator.handle(Input::Command(command), &mut cx);
         for _ in 0..rounds {
-            let Some(Output::Packet(request)) = initiator.poll() else { panic!("it has something to say") };
+            let Some(Output::Datagram(request)) = initiator.poll() else { panic!("it has something to say") };
             self.receive(&request.bytes);
             let answer = self.sent.pop().expect("a genuine request is answered");
-            let input = Input::Packet { from: answer.from, to: answer.to, bytes: &answer.bytes };
+            let input = Input::Datagram { from: answer.from, to: answer.to, bytes: &answer.bytes };
             let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
             initiator.handle(input, &mut cx);
             self.next_id += 1;
@@ -203,7 +203,7 @@ impl Table {
 
     fn receive(&mut self, bytes: &[u8]) {
         let (from, to) = (Addr::new(DEVICE, 500), Addr::new(GATEWAY, 500));
-        self.feed(Input::Packet { from, to, bytes });
+        self.feed(Input::Datagram { from, to, bytes });
     }
 
     /// Goes to the next deadline, if there is one.
@@ -234,8 +234,9 @@ impl Table {
         self.sent.clear();
         while let Some(output) = self.responder.poll() {
             match output {
-                Output::Packet(datagram) => self.sends(datagram),
+                Output::Datagram(datagram) => self.sends(datagram),
                 Output::Event(event) => self.note(&event),
+                Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
             }
         }
     }

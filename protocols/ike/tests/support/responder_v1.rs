@@ -135,14 +135,14 @@ impl Table {
         for _ in 0..rounds {
             let said = std::iter::from_fn(|| initiator.poll());
             let packet = said.filter_map(|output| match output {
-                Output::Packet(packet) => Some(packet),
-                Output::Event(_) => None,
+                Output::Datagram(packet) => Some(packet),
+                Output::Event(_) | Output::Inner(_) | Output::Close { .. } => None,
             });
             let packets: Vec<Datagram> = packet.collect();
             for packet in packets {
                 self.receive(&packet.bytes);
                 for answer in std::mem::take(&mut self.sent) {
-                    let input = Input::Packet { from: answer.from, to: answer.to, bytes: &answer.bytes };
+                    let input = Input::Datagram { from: answer.from, to: answer.to, bytes: &answer.bytes };
                     let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
                     initiator.handle(input, &mut cx);
                 }
@@ -194,7 +194,7 @@ impl Table {
 
     fn receive(&mut self, bytes: &[u8]) {
         let (from, to) = (Addr::new(DEVICE, 500), Addr::new(GATEWAY, 500));
-        self.feed(Input::Packet { from, to, bytes });
+        self.feed(Input::Datagram { from, to, bytes });
     }
 
     /// Goes to the next deadline, if there is one.
@@ -225,7 +225,7 @@ impl Table {
         self.sent.clear();
         while let Some(output) = self.responder.poll() {
             match output {
-                Output::Packet(datagram) => {
+                Output::Datagram(datagram) => {
                     let cookies = datagram.bytes.first_chunk().expect("messages have headers");
                     if cookies[8..] != [0; 8] {
                         self.cookies = *cookies;
@@ -233,6 +233,7 @@ impl Table {
                     self.sent.push(datagram);
                 }
                 Output::Event(event) => self.note(&event),
+                Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
             }
         }
     }

@@ -40,12 +40,12 @@ fn first_message(phase1: Phase1) -> Datagram {
 fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> (bool, Vec<String>) {
     let from = Addr::new(Ipv4Addr::from(from).into(), 500);
     let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-    let (facts, outputs) = bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+    let (facts, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
     let why = facts.iter().filter_map(|fact| match fact {
         Fact::Discarded { why, .. } => Some(why.to_string()),
         _ => None,
     });
-    (outputs.iter().any(|output| matches!(output, Output::Packet(_))), why.collect())
+    (outputs.iter().any(|output| matches!(output, Output::Datagram(_))), why.collect())
 }
 
 fn quiet((i, r): (Config, Config)) -> Bench {

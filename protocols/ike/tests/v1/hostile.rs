@@ -320,7 +320,7 @@ fn the_largest_datagrams_change_nothing_under_every_cipher() {
             while let Some((side, datagram)) = bench.intercept() {
                 for (what, bytes) in giants(&datagram.bytes) {
                     let (from, to) = (datagram.from, datagram.to);
-                    let (_, outputs) = bench.handle(side, Input::Packet { from, to, bytes: &bytes });
+                    let (_, outputs) = bench.handle(side, Input::Datagram { from, to, bytes: &bytes });
                     let told = outputs.iter().any(|output| matches!(output, Output::Event(_)));
                     assert!(!told, "{suite}, {phase1:?}, {what}: {outputs:?}");
                 }
@@ -371,7 +371,7 @@ fn informational_messages_in_the_clear_end_nothing() {
         let inner = u8::try_from(body.len() + 4).unwrap();
         bytes[31] = inner;
         bytes[27] = inner + 28;
-        bench.feed(Side::R, Input::Packet { from: any.from, to: any.to, bytes: &bytes });
+        bench.feed(Side::R, Input::Datagram { from: any.from, to: any.to, bytes: &bytes });
     }
     bench.run_for(seconds(100));
     bench.assert_agreement();
@@ -482,7 +482,7 @@ fn half_open_sas_are_few_and_short_lived() {
         bytes[0..2].copy_from_slice(&n.to_be_bytes());
         let ip = std::net::Ipv4Addr::new(203, 0, (n / 20 % 256) as u8, 1);
         let from = Addr::new(ip.into(), 500);
-        bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+        bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
     }
     assert_eq!(bench.r.endpoint.half_open_count(), 100);
     bench.run_for(seconds(60));
@@ -503,7 +503,7 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
         for n in 0..30_u16 {
             let mut bytes = first.bytes.clone();
             bytes[0..2].copy_from_slice(&n.to_be_bytes());
-            bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+            bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
         }
         assert_eq!(bench.r.endpoint.half_open_count(), 10);
         bench.settle();
@@ -518,7 +518,7 @@ fn flood(bench: &mut Bench, first: &Datagram, origins: std::ops::Range<u32>) {
     for n in origins {
         let from = Addr::new(std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), 500);
         let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-        bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
+        bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
     }
 }
 
@@ -556,8 +556,8 @@ fn aggressive_mode_is_answered_no_more_often_than_there_are_places() {
         let answers = begins.map(|n| {
             let from = Addr::new(std::net::Ipv4Addr::from(from(n)).into(), 500);
             let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-            let (_, outputs) = bench.handle(Side::R, Input::Packet { from, to: first.to, bytes: &bytes });
-            outputs.iter().filter(|output| matches!(output, Output::Packet(_))).count()
+            let (_, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+            outputs.iter().filter(|output| matches!(output, Output::Datagram(_))).count()
         });
         answers.sum::<usize>()
     };
@@ -896,7 +896,7 @@ fn damaged_messages_do_no_harm() {
             for (what, bytes) in mutants {
                 let mut bench = at(n);
                 let (side, datagram) = bench.intercept().expect("the message to damage");
-                let input = Input::Packet { from: datagram.from, to: datagram.to, bytes: &bytes };
+                let input = Input::Datagram { from: datagram.from, to: datagram.to, bytes: &bytes };
                 let (facts, _) = bench.handle(side, input);
                 if !facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })) {
                     // Nothing binds what is in the clear: the first one that makes sense is taken.

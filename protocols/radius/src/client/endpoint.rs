@@ -155,7 +155,7 @@ impl Client {
     fn send(&mut self, fresh: Fresh, cx: &mut Ctx<'_>) {
         cx.trace.record(fresh.request.fact(false));
         let datagram = self.datagram(fresh.slot, fresh.request.bytes.clone());
-        self.out.push_back(Output::Packet(datagram));
+        self.out.push_back(Output::Datagram(datagram));
         self.exchanges.insert(fresh, &self.config.retransmission, cx.now, &mut self.rng);
     }
 
@@ -182,7 +182,7 @@ impl Client {
         let request = self.exchanges.again(slot, &self.config.retransmission, cx.now, &mut self.rng);
         cx.trace.record(request.fact(true));
         let bytes = request.bytes.clone();
-        self.out.push_back(Output::Packet(self.datagram(slot, bytes)));
+        self.out.push_back(Output::Datagram(self.datagram(slot, bytes)));
     }
 
     fn give_up(&mut self, slot: Slot) {
@@ -317,9 +317,11 @@ impl Engine for Client {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         cx.crypto.enter(Phase::Aaa);
         match input {
-            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
+            // RADIUS speaks datagrams, and leaves nothing half done.
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {}
         }
     }
 

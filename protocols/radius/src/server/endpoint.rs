@@ -130,7 +130,7 @@ impl Server {
             Seen::Unanswered => Err("repeated while unanswered"),
             Seen::Answered(response) => {
                 let datagram = transmit(key, response, true, cx);
-                self.out.push_back(Output::Packet(datagram));
+                self.out.push_back(Output::Datagram(datagram));
                 Ok(true)
             }
         }
@@ -392,7 +392,7 @@ impl Server {
     }
 
     fn send(&mut self, key: Key, fingerprint: Fingerprint, response: Sealed, cx: &mut Ctx<'_>) {
-        self.out.push_back(Output::Packet(transmit(key, &response, false, cx)));
+        self.out.push_back(Output::Datagram(transmit(key, &response, false, cx)));
         self.duplicates.answer(key, fingerprint, response);
     }
 }
@@ -420,9 +420,11 @@ impl Engine for Server {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         cx.crypto.enter(Phase::Aaa);
         match input {
-            Input::Packet { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
+            // RADIUS speaks datagrams, and leaves nothing half done.
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {}
         }
     }
 

@@ -103,7 +103,7 @@ fn as_request(choice: u8, attributes: &[u8]) {
         if choice & 1 == 0 { (Code::ACCESS_REQUEST, 1812) } else { (Code::ACCOUNTING_REQUEST, 1813) };
     let bytes = packet(code, 1, [0; 16], attributes);
     let to = to.at_port(port);
-    for output in drive(&mut server, Input::Packet { from, to, bytes: &bytes }, Time::ZERO) {
+    for output in drive(&mut server, Input::Datagram { from, to, bytes: &bytes }, Time::ZERO) {
         if let Output::Event(server::Event::Request(request)) = output {
             let answer = verdict(choice, request.conversation);
             assert!(
@@ -142,7 +142,7 @@ fn as_response(choice: u8, attributes: &[u8]) {
     let code = [Code::ACCESS_ACCEPT, Code::ACCESS_REJECT, Code::ACCESS_CHALLENGE][usize::from(choice % 3)];
     let bytes = packet(code, 0, [0; 16], attributes);
     let (from, to) = (addr("192.0.2.2:1812"), addr("192.0.2.1:40000"));
-    let told = drive(&mut client, Input::Packet { from, to, bytes: &bytes }, Time::ZERO);
+    let told = drive(&mut client, Input::Datagram { from, to, bytes: &bytes }, Time::ZERO);
     let later = drive(&mut client, Input::Tick, Time::ZERO + Duration::from_secs(3600));
     assert_eq!((told.len() + later.len(), client.outstanding()), (1, 0), "one end, and nothing left");
 }

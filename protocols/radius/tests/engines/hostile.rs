@@ -131,7 +131,7 @@ fn responses_from_elsewhere_to_elsewhere_or_for_nothing_are_discarded() {
     let mut try_one = |change: &dyn Fn(&mut Datagram)| {
         let mut datagram = response.clone();
         change(&mut datagram);
-        bench.client_input(Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
+        bench.client_input(Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
     };
     try_one(&|datagram| datagram.from = other);
     try_one(&|datagram| datagram.from.port = 1645);
@@ -162,7 +162,7 @@ fn sealed(bench: &Bench, code: Code, write: impl FnOnce(&mut PacketBuilder)) -> 
 
 fn from_server(bench: &mut Bench, bytes: &[u8]) {
     let to = bench.datagrams[0].from;
-    bench.client_input(Input::Packet { from: authentication(), to, bytes });
+    bench.client_input(Input::Datagram { from: authentication(), to, bytes });
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn says(bench: &mut Bench, identifier: u8, write: impl FnOnce(&mut PacketBuilder
     let bytes =
         packet.seal_request(&[identifier; 16], &secret, &mut keytoll_crypto::Real::default()).unwrap().bytes;
     let from = Addr::new(gateway(), 5000);
-    bench.server_input(Input::Packet { from, to: authentication(), bytes: &bytes });
+    bench.server_input(Input::Datagram { from, to: authentication(), bytes: &bytes });
 }
 
 #[test]

@@ -152,9 +152,9 @@ impl Bench {
         let Datagram { from, to, bytes, .. } = datagram;
         let (from, to) = (*from, *to);
         if to.ip == aaa() {
-            self.server_input(Input::Packet { from, to, bytes });
+            self.server_input(Input::Datagram { from, to, bytes });
         } else if to.ip == gateway() {
-            self.client_input(Input::Packet { from, to, bytes });
+            self.client_input(Input::Datagram { from, to, bytes });
         }
     }
 
@@ -163,8 +163,9 @@ impl Bench {
         self.note("c", &facts);
         while let Some(output) = self.client.poll() {
             match output {
-                Output::Packet(datagram) => self.send(datagram),
+                Output::Datagram(datagram) => self.send(datagram),
                 Output::Event(event) => self.told.push(event),
+                Output::Inner(_) | Output::Close { .. } => unreachable!("RADIUS speaks datagrams"),
             }
         }
     }
@@ -174,8 +175,9 @@ impl Bench {
         self.note("s", &facts);
         while let Some(output) = self.server.poll() {
             match output {
-                Output::Packet(datagram) => self.send(datagram),
+                Output::Datagram(datagram) => self.send(datagram),
                 Output::Event(event) => self.on_server_event(event),
+                Output::Inner(_) | Output::Close { .. } => unreachable!("RADIUS speaks datagrams"),
             }
         }
     }

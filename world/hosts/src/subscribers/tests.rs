@@ -10,6 +10,7 @@ use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
+use keytoll_engine::{Addr, Datagram};
 
 use super::*;
 use crate::hss::{Hss, HssConfig};
@@ -89,20 +90,22 @@ impl Counter {
     fn carry(&mut self) -> Option<(u64, Answer)> {
         loop {
             let mut cx = Ctx { now: Time::ZERO, crypto: &mut self.crypto, trace: &mut NoTrace };
-            match self.desk.poll() {
-                Some(Said::Answer(id, answer)) => return Some((id, answer)),
-                Some(Said::Send(Datagram { from, to, bytes, .. })) => {
+            match self.desk.poll::<()>() {
+                Some(Ok(Answered { id, answer })) => return Some((id, answer)),
+                Some(Err(Output::Datagram(Datagram { from, to, bytes, .. }))) => {
                     assert!(self.desk.owns(from.port) && !self.desk.owns(to.port));
-                    self.hss.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+                    self.hss.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
                 }
+                Some(Err(other)) => panic!("{other:?}"),
                 None => return None,
             }
             while let Some(output) = self.hss.poll() {
                 match output {
-                    Output::Packet(Datagram { from, to, bytes, .. }) => {
-                        self.desk.handle(Input::Packet { from, to, bytes: &bytes }, &mut cx);
+                    Output::Datagram(Datagram { from, to, bytes, .. }) => {
+                        self.desk.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
                     }
                     Output::Event(_) => self.made += 1,
+                    other => panic!("{other:?}"),
                 }
             }
         }
@@ -221,12 +224,15 @@ fn who_is_no_subscriber_gets_no_vectors() {
     let mut nobody = Desk::new(Subscribers::Nobody, &mut Rng::named(1, "desk"));
     assert_eq!(nobody.ask(1, &quintuplet_of(IMSI), &mut cx), Some(Answer::Unavailable));
     assert!(
-        nobody.poll().is_none() && nobody.deadline().is_none() && !nobody.owns(1) && nobody.waiting() == 0
+        nobody.poll::<()>().is_none()
+            && nobody.deadline().is_none()
+            && !nobody.owns(1)
+            && nobody.waiting() == 0
     );
     let mut own = Desk::new(Subscribers::Own(centre()), &mut Rng::named(1, "desk"));
     let answer = own.ask(1, &quintuplet_of(IMSI), &mut cx).expect("at once");
     accepts(&mut card(0), &answer).expect("a vector of this subscriber");
-    assert!(own.poll().is_none() && own.deadline().is_none() && !own.owns(1) && own.waiting() == 0);
+    assert!(own.poll::<()>().is_none() && own.deadline().is_none() && !own.owns(1) && own.waiting() == 0);
 }
 
 /// An HSS that gives fewer vectors than a method needs, of another kind, or none has not answered.
@@ -263,7 +269,7 @@ fn the_desk_connects_at_once_and_asks_nobody_twice() {
     assert!(connected.is_some_and(|(at, _)| at > Time::ZERO), "{connected:?}: the watchdog's");
     assert_eq!(counter.answer(&quintuplet_of(IMSI)).1, 1);
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut counter.crypto, trace: &mut NoTrace };
-    counter.desk.disconnected(address(2), address(1), &mut cx);
+    counter.desk.handle(Input::Lost { peer: address(2), local: address(1) }, &mut cx);
     let lost = why(&counter.desk);
     assert!(lost.is_some() && lost < connected, "{lost:?}: it connects again, and soon");
 }

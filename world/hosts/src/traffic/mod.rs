@@ -184,7 +184,7 @@ impl Station {
             let packet = ip::Packet { source, destination, protocol, payload: &bytes };
             let datagram =
                 if self.desk.protected { sas.seal(&packet, rng, cx) } else { Some(plain(&packet)) };
-            out.extend(datagram.map(Output::Packet));
+            out.extend(datagram.map(Output::Datagram));
         }
     }
 

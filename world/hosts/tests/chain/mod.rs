@@ -256,7 +256,7 @@ impl Chain {
         self.device.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.device.poll() {
             match output {
-                Output::Packet(datagram) => self.wire.push_back(datagram),
+                Output::Datagram(datagram) => self.wire.push_back(datagram),
                 Output::Event(v2::Event::EapPacket(sa, request)) => {
                     let fresh = || Peer::new(Arc::clone(&self.peer_config), self.identity.clone());
                     let entry = self.peers.entry(sa);
@@ -266,6 +266,7 @@ impl Chain {
                     self.peers.remove(&sa);
                 }
                 Output::Event(_) => {}
+                Output::Inner(_) | Output::Close { .. } => unreachable!("no interface, and no streams"),
             }
         }
     }
@@ -274,9 +275,10 @@ impl Chain {
         self.gateway.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.gateway.poll() {
             match output {
-                Output::Packet(datagram) => self.wire.push_back(datagram),
+                Output::Datagram(datagram) => self.wire.push_back(datagram),
                 Output::Event(Event::Ike(v2::Event::Established(up))) => self.judge(&up),
                 Output::Event(_) => {}
+                Output::Inner(_) | Output::Close { .. } => unreachable!("no interface, and no streams"),
             }
         }
         let (proving, outstanding) = (self.gateway.proving_count(), self.gateway.radius_outstanding());
@@ -299,12 +301,13 @@ impl Chain {
         self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.aaa.poll() {
             match output {
-                Output::Packet(datagram) => self.wire.push_back(datagram),
+                Output::Datagram(datagram) => self.wire.push_back(datagram),
                 Output::Event(Event::Accepted(name)) => {
                     self.accepted.insert(name);
                     self.accepted_count += 1;
                 }
                 Output::Event(_) => {}
+                Output::Inner(_) | Output::Close { .. } => unreachable!("no interface, and no streams"),
             }
         }
     }
@@ -329,7 +332,7 @@ impl Chain {
 }
 
 fn input_of<C>(datagram: &Datagram) -> Input<'_, C> {
-    Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes }
+    Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes }
 }
 
 fn taken<'a>(r: &mut Reader<'a>) -> Option<&'a [u8]> {

@@ -253,7 +253,7 @@ impl Bench {
             packet.eap_message(b"\x02\x00\x00\x0c\x01nobody!");
             let sealed = packet.seal_request(&authenticator(flooder), &secret(), &mut Null).unwrap();
             let from = Addr::new(GATEWAY, 50_000 + (flooder >> 8) as u16);
-            let input = Input::Packet { from, to: Addr::new(AAA, 1812), bytes: &sealed.bytes };
+            let input = Input::Datagram { from, to: Addr::new(AAA, 1812), bytes: &sealed.bytes };
             step(&mut self.aaa, input, self.now, &mut facts, &mut wire);
             self.held_max = self.held_max.max(self.aaa.conversation_count());
         }
@@ -294,7 +294,7 @@ impl Bench {
     }
 
     fn deliver(&mut self, datagram: &Datagram) {
-        let input = Input::Packet { from: datagram.from, to: datagram.to, bytes: &datagram.bytes };
+        let input = Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes };
         let wire = &mut self.wire;
         match datagram.to.ip {
             DEVICE => step(&mut self.device, input, self.now, &mut self.facts[0], wire),
@@ -361,7 +361,7 @@ fn step_or_recover<E: Engine>(
         if mistake.downcast_ref() != Some(&MISTAKE) {
             panic::resume_unwind(mistake);
         }
-        host.recover(&mut Ctx { now, crypto: &mut Null, trace: facts });
+        host.handle(Input::Recover, &mut Ctx { now, crypto: &mut Null, trace: facts });
         send_all(host, wire);
     }
 }
@@ -380,7 +380,7 @@ fn step<E: Engine>(
 
 fn send_all<E: Engine>(host: &mut E, wire: &mut VecDeque<Datagram>) {
     while let Some(output) = host.poll() {
-        if let Output::Packet(datagram) = output {
+        if let Output::Datagram(datagram) = output {
             wire.push_back(datagram);
         }
     }

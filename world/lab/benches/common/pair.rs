@@ -109,12 +109,13 @@ fn pass<C: Crypto>(from: &mut Seat<C>, to: &mut Seat<C>, now: Time) -> bool {
     let mut passed = false;
     while let Some(output) = from.endpoint.poll() {
         match output {
-            Output::Packet(datagram) => {
+            Output::Datagram(datagram) => {
                 let (from, bytes) = (datagram.from, &datagram.bytes[..]);
-                to.handle(Input::Packet { from, to: datagram.to, bytes }, now);
+                to.handle(Input::Datagram { from, to: datagram.to, bytes }, now);
                 passed = true;
             }
             Output::Event(event) => from.note(event),
+            Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
         }
     }
     passed

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::trace::{Fact, Trace};
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Command, Event, Host};
 use keytoll_ike::v2::{self, SaId};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
@@ -178,16 +178,8 @@ impl Engine for Watched {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
-        self.log.handles(matches!(input, Input::Packet { .. }));
+        self.log.handles(matches!(input, Input::Datagram { .. }));
         self.watch(cx, |host, cx| host.handle(input, cx));
-    }
-
-    fn disconnected(&mut self, peer: Addr, local: Addr, cx: &mut Ctx<'_>) {
-        self.watch(cx, |host, cx| host.disconnected(peer, local, cx));
-    }
-
-    fn poll_close(&mut self) -> Option<(Addr, Addr)> {
-        self.host.poll_close()
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {

@@ -28,12 +28,12 @@ impl Engine for Echo {
     fn handle(&mut self, input: Input<'_, Datagram>, cx: &mut Ctx<'_>) {
         self.deadline = cx.now + Duration::from_secs(1);
         self.out = match input {
-            Input::Command(datagram) => Some(Output::Packet(datagram)),
-            Input::Packet { from, to, bytes } if self.left > 0 => {
+            Input::Command(datagram) => Some(Output::Datagram(datagram)),
+            Input::Datagram { from, to, bytes } if self.left > 0 => {
                 self.left -= 1;
-                Some(Output::Packet(datagram(to, from, bytes.to_vec())))
+                Some(Output::Datagram(datagram(to, from, bytes.to_vec())))
             }
-            Input::Packet { .. } | Input::Tick => Some(Output::Event(())),
+            _ => Some(Output::Event(())),
         };
     }
 

@@ -29,7 +29,7 @@ impl Host {
 
     fn datagram(&self, bytes: Vec<u8>) -> Option<Output<u32>> {
         let (protocol, transport) = (Protocol::Ike, Transport::Udp);
-        Some(Output::Packet(Datagram { protocol, transport, from: self.me, to: self.other, bytes }))
+        Some(Output::Datagram(Datagram { protocol, transport, from: self.me, to: self.other, bytes }))
     }
 
     fn send_block(&mut self, now: Time) {
@@ -60,10 +60,13 @@ impl Engine for Host {
     fn handle(&mut self, input: Input<'_, ()>, cx: &mut Ctx<'_>) {
         match input {
             Input::Command(()) | Input::Tick => self.send_block(cx.now),
-            Input::Packet { bytes: [high, low], .. } => {
+            Input::Datagram { bytes: [high, low], .. } => {
                 self.on_acknowledgement(u16::from_be_bytes([*high, *low]), cx.now);
             }
-            Input::Packet { bytes, .. } => self.out = self.datagram(bytes[..2].to_vec()),
+            Input::Datagram { bytes, .. } => self.out = self.datagram(bytes[..2].to_vec()),
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {
+                unreachable!("no simulator says so")
+            }
         }
     }
 

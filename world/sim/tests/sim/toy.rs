@@ -43,19 +43,22 @@ impl Engine for Toy {
         match input {
             Input::Command(Order::Send(datagram)) => {
                 cx.trace.record(Fact::Triggered);
-                self.out.push_back(Output::Packet(datagram));
+                self.out.push_back(Output::Datagram(datagram));
             }
             Input::Command(Order::WakeAt(at)) => self.deadline = at,
-            Input::Packet { from, to, bytes } => {
+            Input::Datagram { from, to, bytes } => {
                 cx.trace.record(Fact::Usable);
                 if self.echo {
-                    self.out.push_back(Output::Packet(udp(to, from, bytes.to_vec())));
+                    self.out.push_back(Output::Datagram(udp(to, from, bytes.to_vec())));
                 }
                 self.out.push_back(Output::Event(News::Got(bytes.to_vec())));
             }
             Input::Tick => {
                 self.deadline = self.deadline.filter(|_| self.clings);
                 self.out.push_back(Output::Event(News::Ticked));
+            }
+            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {
+                unreachable!("no simulator says so")
             }
         }
     }

@@ -65,7 +65,7 @@ fn capabilities(from: IpAddr, to: SocketAddr) -> Result<Vec<u8>> {
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
     client.handle(Input::Command(client::Command::Connect), &mut cx);
     match client.poll() {
-        Some(Output::Packet(datagram)) => Ok(datagram.bytes),
+        Some(Output::Datagram(datagram)) => Ok(datagram.bytes),
         other => Err(format!("no Capabilities-Exchange-Request: {other:?}").into()),
     }
 }

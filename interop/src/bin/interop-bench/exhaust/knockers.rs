@@ -60,12 +60,13 @@ impl Knocker {
         let mut left = VecDeque::from(outputs);
         while let Some(output) = left.pop_front() {
             match output {
-                Output::Packet(datagram) if self.withholds(&datagram.bytes) => {}
-                Output::Packet(datagram) => self.initiator.send(&datagram)?,
+                Output::Datagram(datagram) if self.withholds(&datagram.bytes) => {}
+                Output::Datagram(datagram) => self.initiator.send(&datagram)?,
                 Output::Event(event) => {
                     let answer = self.told(event, tally);
                     left.extend(answer.into_iter().flat_map(|answer| self.initiator.command(answer)));
                 }
+                Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
             }
         }
         Ok(())
