@@ -190,10 +190,30 @@ impl Addresses {
     fn contain_bits(self, is_v4: bool, address: u128) -> bool {
         self.is_v4 == is_v4 && (self.first.get()..=self.last.get()).contains(&address)
     }
+
+    /// How many bits all of them share at the beginning, if that is all they share and all that share it are among them.
+    fn prefix_length(self) -> Option<u32> {
+        let (first, last) = (self.first.get(), self.last.get());
+        let host_bits = u128::BITS - (first ^ last).leading_zeros();
+        let host = if host_bits == u128::BITS { u128::MAX } else { (1 << host_bits) - 1 };
+        let length = if self.is_v4 { 32 } else { 128 };
+        (first & host == 0 && last & host == host).then_some(length - host_bits)
+    }
+}
+
+impl fmt::Display for Addresses {
+    /// `10.0.0.0/8`, `10.0.0.1..10.0.0.5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, last] = [self.first, self.last].map(|bits| ip::address(self.is_v4, bits.get()));
+        match self.prefix_length() {
+            Some(length) => write!(f, "{first}/{length}"),
+            None => write!(f, "{first}..{last}"),
+        }
+    }
 }
 
 /// One side of a traffic: RFC 7296 §3.13.1 calls it a traffic selector.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selector {
     /// The addresses.
     pub addresses: Addresses,
@@ -237,6 +257,53 @@ impl Selector {
         self.addresses.contain_bits(flow.is_v4(), address)
             && (self.protocol == 0 || self.protocol == flow.protocol())
             && self.ports.contain(port)
+    }
+
+    fn fmt_protocol(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.protocol {
+            0 => f.write_str("any"),
+            1 => f.write_str("icmp"),
+            6 => f.write_str("tcp"),
+            17 => f.write_str("udp"),
+            58 => f.write_str("icmpv6"),
+            protocol => write!(f, "{protocol}"),
+        }
+    }
+
+    /// Of ICMP a port is type and code (RFC 4301 §4.4.1.1).
+    fn fmt_port(&self, port: u16, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [kind, code] = port.to_be_bytes();
+        if matches!(self.protocol, 1 | 58) { write!(f, "{kind}({code})") } else { write!(f, "{port}") }
+    }
+
+    fn fmt_ports(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ports {
+            Ports::ANY => Ok(()),
+            Ports::Opaque => f.write_str("/OPAQUE"),
+            Ports::Range(first, last) => {
+                f.write_str("/")?;
+                self.fmt_port(first, f)?;
+                if first == last {
+                    return Ok(());
+                }
+                f.write_str("-")?;
+                self.fmt_port(last, f)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    /// As strongSwan writes them: `10.0.0.0/8`, `192.0.2.1/32[tcp/80]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.addresses.fmt(f)?;
+        if (self.protocol, self.ports) == (0, Ports::ANY) {
+            return Ok(());
+        }
+        f.write_str("[")?;
+        self.fmt_protocol(f)?;
+        self.fmt_ports(f)?;
+        f.write_str("]")
     }
 }
 

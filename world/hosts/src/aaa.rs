@@ -14,7 +14,7 @@ use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credentia
 use keytoll_radius::wire::Attribute;
 
 use crate::subscribers::{Answered, Desk, Subscribers};
-use crate::{Command, Event};
+use crate::{Event, Host, Order};
 
 /// What an AAA server is told before its first packet.
 pub struct AaaConfig {
@@ -86,11 +86,6 @@ impl Aaa {
     /// How many EAP conversations it holds.
     pub fn conversation_count(&self) -> usize {
         self.conversations.len()
-    }
-
-    /// Throws away the vectors in stock.
-    pub fn forget_vectors(&mut self) {
-        self.desk.forget();
     }
 
     /// How many questions to the HSS have no answer yet.
@@ -248,11 +243,26 @@ fn grant(conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> 
     Verdict::Accept { conversation, eap, msk, attributes }
 }
 
+impl Host for Aaa {
+    fn holds(&self) -> Vec<(&'static str, usize)> {
+        vec![("EAP conversations", self.conversations.len()), ("questions to the HSS", self.desk.waiting())]
+    }
+
+    fn under_way_count(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// Throws away the vectors in stock.
+    fn forget(&mut self) {
+        self.desk.forget();
+    }
+}
+
 impl Engine for Aaa {
-    type Command = Command;
+    type Command = Order;
     type Event = Event;
 
-    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         match input {
             Input::Datagram { from, to, bytes } if self.desk.owns(to.port) => {
                 self.desk.handle(Input::Datagram { from, to, bytes }, cx);
@@ -269,8 +279,8 @@ impl Engine for Aaa {
                 self.desk.handle(Input::Tick, cx);
                 self.radius.handle(Input::Tick, cx);
             }
-            Input::Command(Command::Drain) => self.draining = true,
-            // An AAA server has nothing to do for other commands, and carries no packets of users.
+            Input::Command(Order::Drain) => self.draining = true,
+            // An AAA server has nothing to do for other orders, and carries no packets of users.
             Input::Command(_) | Input::Inner(_) => {}
         }
         self.drain(cx);

@@ -9,14 +9,16 @@ use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time
 use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::{Endpoint, v2};
 
+use crate::described::{Details, Fields, Value};
 use crate::eap::{Carrier, Eap};
+use crate::event::{Event, Failure, Naming};
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::keepalive::Keepalives;
 use crate::set_up::SetUp;
 use crate::supplicant::{EapCredentials, Supplicant};
 use crate::traffic::Station;
-use crate::{Child, Command, Event, icmp, ip};
+use crate::{Host, Order, icmp, ike, ip};
 
 /// Echo requests that wait for an SA; more are dropped.
 const WAITING_MAX: usize = 16;
@@ -108,13 +110,8 @@ impl Device {
         self
     }
 
-    /// How many IKE SAs wait for the gateway to confirm that they are closed.
-    pub fn closing_count(&self) -> usize {
-        self.ike.closing_count()
-    }
-
     /// Its address inside the SAs: the one the gateway assigned, or its own.
-    pub fn source(&self) -> IpAddr {
+    fn inside(&self) -> IpAddr {
         self.assigned.or(self.config.inner).unwrap_or(self.config.address)
     }
 
@@ -159,18 +156,13 @@ impl Device {
     fn send_echo(&mut self, data: Vec<u8>, cx: &mut Ctx<'_>) {
         let sequence = self.sequence.map_or(1, |last| last.wrapping_add(1));
         self.sequence = Some(sequence);
-        let (source, destination) = (self.source(), self.config.target);
+        let (source, destination) = (self.inside(), self.config.target);
         let echo = Echo { reply: false, identifier: IDENTIFIER, sequence, data };
         let payload = echo.write(source, destination);
         let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
         if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
             self.out.push_back(Output::Datagram(datagram));
         }
-    }
-
-    /// From now on this machine has an interface: what comes out of SAs is for it.
-    pub fn attach_interface(&mut self) {
-        self.has_interface = true;
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -235,7 +227,7 @@ impl Device {
         match event {
             v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(sa, child) => {
-                self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
+                self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
                 self.sas.install(sa, *child, self.config.address, self.config.gateway);
                 self.asked = None;
                 if self.set_up.is_some() {
@@ -243,7 +235,7 @@ impl Device {
                 }
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
-                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
                 self.sas.install(sa, *new, self.config.address, self.config.gateway);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
@@ -309,7 +301,7 @@ impl Device {
     }
 
     fn tell(&mut self, event: v2::Event) {
-        self.out.push_back(Output::Event(Event::Ike(event)));
+        self.out.extend(ike::milestone(event).map(Output::Event));
     }
 
     /// The first packet asks for an SA and is lost, as one may be on any way.
@@ -352,7 +344,10 @@ impl Device {
 
     fn give_up(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
         self.failed(why, cx);
-        self.out.push_back(Output::Event(Event::GaveUp(why, self.config.gateway)));
+        let peer = Fields::new().with("remote", Value::shown(self.config.gateway));
+        let peer = Some(Details::of(Box::new(peer)));
+        let failure = Failure { session: None, why: ike::reason(why), likely: None, peer };
+        self.out.push_back(Output::Event(Event::GaveUp(Box::new(failure))));
     }
 
     fn failed(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
@@ -370,22 +365,47 @@ impl Device {
     }
 }
 
+impl Host for Device {
+    fn naming(&self) -> Naming {
+        ike::NAMING
+    }
+
+    fn attach_interface(&mut self) {
+        self.has_interface = true;
+    }
+
+    fn source(&self) -> Option<IpAddr> {
+        Some(self.inside())
+    }
+
+    fn holds(&self) -> Vec<(&'static str, usize)> {
+        vec![("IKE SAs that are being closed", self.ike.closing_count())]
+    }
+
+    fn under_way_count(&self) -> usize {
+        self.ike.closing_count()
+    }
+}
+
 impl Engine for Device {
-    type Command = Command;
+    type Command = Order;
     type Event = Event;
 
-    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         self.keepalives.at(cx.now);
         match input {
-            Input::Command(Command::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
-            Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
-            Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
-            Input::Command(Command::Traffic(config)) => {
+            Input::Command(Order::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
+            Input::Command(Order::Traffic(config)) => {
                 self.station = Some(Station::begin(&config, &self.sas, cx));
             }
-            Input::Command(Command::TrafficEnd) => {
+            Input::Command(Order::TrafficEnd) => {
                 self.station.take().into_iter().for_each(|station| station.end(cx));
                 self.out.push_back(Output::Event(Event::TrafficEnded));
+            }
+            Input::Command(order) => {
+                if let Some(command) = ike::command(&order) {
+                    self.ike.handle(Input::Command(command), cx);
+                }
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
@@ -471,21 +491,34 @@ mod tests {
         std::iter::from_fn(|| device.poll()).filter_map(event).collect()
     }
 
+    /// Why and on whom the device has given up.
+    fn gave_up(device: &mut Device) -> Vec<(&'static str, String)> {
+        let told = |event| match event {
+            Event::GaveUp(failure) => {
+                let peer = failure.peer.expect("it knows its gateway").fields();
+                let remote = peer.get("remote").and_then(Value::text).expect("an address");
+                Some((failure.why.name, remote.to_owned()))
+            }
+            _ => None,
+        };
+        events(device).into_iter().filter_map(told).collect()
+    }
+
     /// IKE has told the device nothing, which it never may; what it says is thrown away here.
     #[test]
     fn a_device_that_ike_tells_nothing_gives_up_by_itself() {
         let mut device = device();
-        let at = |now: Time, device: &mut Device, input: Input<'_, Command>| {
+        let at = |now: Time, device: &mut Device, input: Input<'_, Order>| {
             device.handle(input, &mut Ctx { now, crypto: &mut Null, trace: &mut NoTrace });
         };
-        at(Time::ZERO, &mut device, Input::Command(Command::Echo { payload_bytes: 8 }));
+        at(Time::ZERO, &mut device, Input::Command(Order::Echo { payload_bytes: 8 }));
         let own = device.set_up.as_ref().expect("it asks for an SA").deadline().at;
         device.ike = Endpoint::new(v2::Config::new(Vec::new()), &Seed::from(2), "mute");
         at(Time::from_nanos(own.as_nanos() - 1), &mut device, Input::Tick);
         assert_eq!(events(&mut device), []);
         assert_eq!(device.deadline().map(|deadline| deadline.at), Some(own));
         at(own, &mut device, Input::Tick);
-        assert_eq!(events(&mut device), [Event::GaveUp(v2::Reason::Timeout, device.config.gateway)]);
+        assert_eq!(gave_up(&mut device), [("timeout", "192.0.2.1".to_owned())]);
         assert_eq!(device.deadline(), None, "it waits for nothing any more");
     }
 
@@ -493,10 +526,10 @@ mod tests {
     fn an_ike_sa_that_closes_without_a_word_of_its_child_ends_the_set_up() {
         let mut device = device();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
-        device.handle(Input::Command(Command::Echo { payload_bytes: 8 }), &mut cx);
+        device.handle(Input::Command(Order::Echo { payload_bytes: 8 }), &mut cx);
         let sa = device.set_up.as_ref().and_then(SetUp::sa).expect("it asks for an SA");
         device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
         assert!(device.set_up.is_none());
-        assert!(events(&mut device).contains(&Event::GaveUp(v2::Reason::Deleted, device.config.gateway)));
+        assert_eq!(gave_up(&mut device), [("deleted", "192.0.2.1".to_owned())]);
     }
 }

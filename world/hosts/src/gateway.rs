@@ -12,11 +12,12 @@ use keytoll_ike::{Endpoint, Unproved};
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::eap::{Carrier, Eap};
+use crate::event::{Event, Naming};
 use crate::icmp::Echo;
 use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::keepalive::Keepalives;
 use crate::traffic::Station;
-use crate::{Child, Command, Event, icmp, ip};
+use crate::{Host, Order, icmp, ike, ip};
 
 /// What a gateway is told before its first packet.
 #[derive(Debug, Clone)]
@@ -82,7 +83,7 @@ impl Gateway {
     }
 
     /// How many IKE SAs wait for the device to confirm that they are closed.
-    pub fn closing_count(&self) -> usize {
+    fn closing_count(&self) -> usize {
         self.ike.closing_count()
     }
 
@@ -94,11 +95,6 @@ impl Gateway {
     /// How many RADIUS requests have no response yet.
     pub fn radius_outstanding(&self) -> usize {
         self.authenticator.as_ref().map_or(0, Authenticator::outstanding)
-    }
-
-    /// From now on this machine has an interface: what comes out of SAs is for it.
-    pub fn attach_interface(&mut self) {
-        self.has_interface = true;
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -197,11 +193,11 @@ impl Gateway {
                 self.tell(v2::Event::Established(established));
             }
             v2::Event::ChildUp(sa, child) => {
-                self.out.push_back(Output::Event(Event::ChildUp(Child::of(sa, &child))));
+                self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
                 self.install(sa, *child, cx);
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
-                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: Child::of(sa, &new) }));
+                self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
                 self.install(sa, *new, cx);
             }
             v2::Event::ChildDown(sa, spi) => {
@@ -260,26 +256,51 @@ impl Gateway {
     }
 
     fn tell(&mut self, event: v2::Event) {
-        self.out.push_back(Output::Event(Event::Ike(event)));
+        self.out.extend(ike::milestone(event).map(Output::Event));
+    }
+}
+
+impl Host for Gateway {
+    fn naming(&self) -> Naming {
+        ike::NAMING
+    }
+
+    fn attach_interface(&mut self) {
+        self.has_interface = true;
+    }
+
+    fn holds(&self) -> Vec<(&'static str, usize)> {
+        vec![
+            ("IKE SAs", self.ike_sa_count()),
+            ("devices proving themselves", self.proving_count()),
+            ("RADIUS requests", self.radius_outstanding()),
+        ]
+    }
+
+    fn under_way_count(&self) -> usize {
+        self.proving_count() + self.closing_count()
     }
 }
 
 impl Engine for Gateway {
-    type Command = Command;
+    type Command = Order;
     type Event = Event;
 
-    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         self.keepalives.at(cx.now);
         match input {
-            Input::Command(Command::Drain) => self.ike.handle(Input::Command(v2::Command::Drain), cx),
-            Input::Command(Command::Ike(command)) => self.ike.handle(Input::Command(command), cx),
-            Input::Command(Command::Echo { .. }) => {}
-            Input::Command(Command::Traffic(config)) => {
+            Input::Command(Order::Echo { .. }) => {}
+            Input::Command(Order::Traffic(config)) => {
                 self.station = Some(Station::begin(&config, &self.sas, cx));
             }
-            Input::Command(Command::TrafficEnd) => {
+            Input::Command(Order::TrafficEnd) => {
                 self.station.take().into_iter().for_each(|station| station.end(cx));
                 self.out.push_back(Output::Event(Event::TrafficEnded));
+            }
+            Input::Command(order) => {
+                if let Some(command) = ike::command(&order) {
+                    self.ike.handle(Input::Command(command), cx);
+                }
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);

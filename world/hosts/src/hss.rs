@@ -12,7 +12,7 @@ use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_engine::crypto::Crypto;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 
-use crate::{Command, Event};
+use crate::{Event, Host, Order};
 
 /// What an HSS is told before its first packet.
 pub struct HssConfig {
@@ -99,11 +99,13 @@ fn of_quintuplet(Quintuplet { rand, autn, xres, ck, ik }: Quintuplet) -> Vector 
     Vector::Umts { rand, autn, xres, ck, ik }
 }
 
+impl Host for Hss {}
+
 impl Engine for Hss {
-    type Command = Command;
+    type Command = Order;
     type Event = Event;
 
-    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         // Whatever a host may be asked, an HSS has nothing to do for it.
         if let Err(input) = input.command() {
             self.diameter.handle(input, cx);

@@ -13,12 +13,12 @@ use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
-use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
+use keytoll_esp::selector::{Selector, Selectors};
 use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
 use keytoll_ike::v2::{self, ChildKeys, ChildSa, SaId};
-use keytoll_ike::wire::{self, TrafficSelector};
+use keytoll_ike::wire::TrafficSelector;
 
-use crate::ip;
+use crate::{ike, ip};
 
 /// How long every pair of SAs of a host may serve, and its anti-replay window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,15 +266,6 @@ fn cut(mut buffer: Vec<u8>, range: Range<usize>) -> Vec<u8> {
 /// RFC 7296 §3.13.1: the selectors of one side.
 fn side(selectors: &[TrafficSelector]) -> Box<[Selector]> {
     let mut side = Vec::with_capacity(selectors.len());
-    side.extend(selectors.iter().filter_map(selector));
+    side.extend(selectors.iter().filter_map(ike::selector));
     side.into_boxed_slice()
-}
-
-fn selector(selector: &TrafficSelector) -> Option<Selector> {
-    let addresses = Addresses::new(selector.start(), selector.end())?;
-    let ports = match selector.ports {
-        wire::Ports::Range(first, last) => Ports::Range(first, last),
-        wire::Ports::Opaque => Ports::Opaque,
-    };
-    Some(Selector { addresses, protocol: selector.protocol, ports })
 }

@@ -8,18 +8,22 @@
 //!                                                                                '--diameter::Client --> Hss
 //! ```
 //!
-//! A host is an [`keytoll_engine::Engine`] itself: whoever drives one hands it datagrams, commands and ticks.
+//! A host is an [`keytoll_engine::Engine`] itself: whoever drives one hands it datagrams, orders and ticks. All hosts take the
+//! same [`Order`]s and tell the same [`Event`]s, so that nobody who drives a [`Host`] need know what it speaks.
 
 pub mod aaa;
 mod accounting;
 mod authenticator;
+pub mod described;
 pub mod device;
 mod eap;
 mod eap_in_ike;
+pub mod event;
 pub mod gateway;
 mod host;
 pub mod hss;
 pub mod icmp;
+mod ike;
 pub mod ip;
 mod ipsec;
 mod keepalive;
@@ -32,9 +36,11 @@ pub mod tunnels;
 pub use aaa::{Aaa, AaaConfig};
 pub use authenticator::AaaAccess;
 pub use device::{Device, DeviceConfig};
+pub use event::{Child, Event, SessionId};
 pub use gateway::{Gateway, GatewayConfig};
-pub use host::{Child, Command, Event, Host};
+pub use host::{Host, Order};
 pub use hss::{Hss, HssConfig};
 pub use ipsec::SaLimits;
+pub use keytoll_esp::selector::Selector;
 pub use subscribers::{HssAccess, Subscribers};
 pub use supplicant::{EapCredentials, EapIdentity};

@@ -22,7 +22,7 @@ use keytoll_eap::{Limits, ServerConfig};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_hosts::{Aaa, AaaConfig, Command, Event, Hss, HssAccess, HssConfig, Subscribers};
+use keytoll_hosts::{Aaa, AaaConfig, Event, Host, Hss, HssAccess, HssConfig, Order, Subscribers};
 use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server;
 use keytoll_radius::wire::{Attribute, Packet, PacketBuilder};
@@ -126,7 +126,7 @@ impl Bench {
     }
 
     /// One input, and all that the AAA server and its HSS say to each other because of it.
-    fn for_aaa(&mut self, input: Input<'_, Command>) -> Option<Answer> {
+    fn for_aaa(&mut self, input: Input<'_, Order>) -> Option<Answer> {
         self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         self.carry()
     }
@@ -194,7 +194,7 @@ fn vectors_are_asked_for_kept_and_thrown_away() {
     assert_eq!(bench.to_hss, first, "the second was in the batch");
     assert_eq!(bench.begin().unwrap().code, CHALLENGE);
     assert_eq!(bench.to_hss, first + 1);
-    bench.aaa.forget_vectors();
+    bench.aaa.forget();
     assert_eq!(bench.begin().unwrap().code, CHALLENGE);
     assert_eq!(bench.to_hss, first + 2, "the one in stock was thrown away");
     assert_eq!((bench.aaa.conversation_count(), bench.aaa.question_count()), (4, 0));
@@ -286,7 +286,7 @@ fn a_conversation_does_not_begin_with_what_cannot_be_used() {
 fn who_has_begun_may_finish_while_the_server_drains() {
     let mut bench = Bench::new();
     let begun = bench.begin().unwrap();
-    assert!(bench.for_aaa(Input::Command(Command::Drain)).is_none());
+    assert!(bench.for_aaa(Input::Command(Order::Drain)).is_none());
     assert!(bench.begin().is_none(), "somebody else may take it");
     assert_eq!(bench.aaa.conversation_count(), 1);
     let rejected = packet::response(begun.eap[1], MethodType::NAK, &[0]);

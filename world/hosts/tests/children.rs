@@ -11,9 +11,11 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_esp::lifetime::{Lifetime, Limit};
-use keytoll_hosts::{Child, Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, SaLimits};
+use keytoll_hosts::{
+    Child, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order, SaLimits, SessionId,
+};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{self, Config, Mode};
+use keytoll_ike::v2::{Config, Mode};
 
 const ADDRESS: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];
@@ -50,7 +52,7 @@ fn config(end: usize) -> Config {
 
 /// Two hosts, and one datagram after the other between them.
 struct Bench {
-    hosts: [Host; 2],
+    hosts: [Box<dyn Host>; 2],
     crypto: Real,
     now: Time,
     wire: VecDeque<Datagram>,
@@ -100,8 +102,8 @@ impl Bench {
         let limits = SaLimits { lifetime, ..SaLimits::default() };
         let device = Device::new(device, &seed, "ue").with_limits(limits);
         let gateway = Gateway::new(gateway, &seed, "gw").with_limits(limits);
-        let mut hosts = [Host::Device(Box::new(device)), Host::Gateway(Box::new(gateway))];
-        hosts.iter_mut().for_each(Host::attach_interface);
+        let mut hosts: [Box<dyn Host>; 2] = [Box::new(device), Box::new(gateway)];
+        hosts.iter_mut().for_each(|host| host.attach_interface());
         Self {
             hosts,
             crypto: Real::default(),
@@ -114,8 +116,8 @@ impl Bench {
         }
     }
 
-    fn step(&mut self, end: usize, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
-        let host = &mut self.hosts[end];
+    fn step(&mut self, end: usize, act: impl FnOnce(&mut dyn Host, &mut Ctx<'_>)) {
+        let host = &mut *self.hosts[end];
         act(host, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts });
         while let Some(output) = host.poll() {
             match output {
@@ -132,8 +134,8 @@ impl Bench {
         self.step(end, |host, cx| host.handle(Input::Inner(&packet), cx));
     }
 
-    fn command(&mut self, end: usize, command: v2::Command) {
-        self.step(end, |host, cx| host.handle(Input::Command(Command::Ike(command)), cx));
+    fn order(&mut self, end: usize, order: Order) {
+        self.step(end, |host, cx| host.handle(Input::Command(order), cx));
     }
 
     /// One datagram arrives, if there is one.
@@ -259,8 +261,8 @@ fn a_pair_whose_time_is_over_is_deleted_and_another_one_asked_for() {
 fn a_child_that_the_gateway_closed_comes_back_when_there_is_traffic() {
     let mut bench = Bench::with(Lifetime::NONE);
     let first = bench.child();
-    let gateways = v2::Command::DeleteChild(sa_of_gateway(&bench), first.outbound_spi);
-    bench.command(GATEWAY, gateways);
+    let gateways = Order::CloseChild(session_of_gateway(&bench), first.outbound_spi);
+    bench.order(GATEWAY, gateways);
     bench.settle();
     assert!(bench.events[DEVICE].contains(&Event::ChildDown(first.inbound_spi)));
     (1..=3).for_each(|number| bench.forward(DEVICE, number));
@@ -269,15 +271,15 @@ fn a_child_that_the_gateway_closed_comes_back_when_there_is_traffic() {
     bench.settle();
     assert_eq!(bench.inside[GATEWAY], [packet(DEVICE, 4)]);
     let second = bench.child();
-    assert_eq!((second.sa, second.inbound_spi == first.inbound_spi), (first.sa, false));
+    assert_eq!((second.session, second.inbound_spi == first.inbound_spi), (first.session, false));
 }
 
 /// A gateway that does not answer is not asked again for every packet.
 #[test]
 fn a_child_that_does_not_come_is_asked_for_now_and_then() {
     let mut bench = Bench::with(Lifetime::NONE);
-    let gateways = v2::Command::DeleteChild(sa_of_gateway(&bench), bench.child().outbound_spi);
-    bench.command(GATEWAY, gateways);
+    let gateways = Order::CloseChild(session_of_gateway(&bench), bench.child().outbound_spi);
+    bench.order(GATEWAY, gateways);
     bench.settle();
     let mut asked = 0;
     for _ in 0..40 {
@@ -290,9 +292,9 @@ fn a_child_that_does_not_come_is_asked_for_now_and_then() {
 }
 
 /// The IKE SA as the gateway names it.
-fn sa_of_gateway(bench: &Bench) -> v2::SaId {
+fn session_of_gateway(bench: &Bench) -> SessionId {
     let established = bench.events[GATEWAY].iter().find_map(|event| match event {
-        Event::Ike(v2::Event::Established(established)) => Some(established.sa),
+        Event::Established(established) => Some(established.session),
         _ => None,
     });
     established.expect("an IKE SA came up")
@@ -356,6 +358,5 @@ fn a_stranger_does_not_end_the_attempt_of_a_device() {
     }
     bench.settle();
     assert!(bench.events[DEVICE].contains(&Event::Usable), "{:?}", bench.events[DEVICE]);
-    let failed = |event: &Event| matches!(event, Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..)));
-    assert!(!bench.events[DEVICE].iter().any(failed), "{:?}", bench.events[DEVICE]);
+    assert!(!bench.events[DEVICE].iter().any(Event::is_failure), "{:?}", bench.events[DEVICE]);
 }

@@ -217,16 +217,16 @@ impl Built {
 }
 
 impl Setup for Built {
-    fn host(&mut self, node: Node) -> Host {
+    fn host(&mut self, node: Node) -> Box<dyn Host> {
         let here = (&self.row, &self.sites);
         match node {
             Node::Ue => {
                 let device = build::device(here, &self.credentials, self.ends.as_ref(), &self.seed);
-                Host::Device(Box::new(device))
+                Box::new(device)
             }
-            Node::Gw => Host::Gateway(Box::new(build::gateway(here, &self.credentials, &self.seed))),
-            Node::Aaa => Host::Aaa(Box::new(self.aaa())),
-            Node::Hss => Host::Hss(Box::new(self.hss())),
+            Node::Gw => Box::new(build::gateway(here, &self.credentials, &self.seed)),
+            Node::Aaa => Box::new(self.aaa()),
+            Node::Hss => Box::new(self.hss()),
             Node::Ap => panic!("IKE has no access point"),
         }
     }

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use keytoll_crypto::{Metered, Prices, Provider};
 use keytoll_engine::{Seed, Time};
-use keytoll_hosts::{Command, Event, Host};
-use keytoll_ike::v2;
+use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, LinkSpec, Placement, Setup};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
@@ -62,7 +61,7 @@ pub struct RowEnd {
 
 /// A row that can run.
 pub struct Row {
-    world: World<Host, Metered<Provider>, Gauge>,
+    world: World<Box<dyn Host>, Metered<Provider>, Gauge>,
     /// The node that begins authentications.
     initiator: NodeIndex,
     /// Between which nodes users send, the initiator first.
@@ -267,8 +266,8 @@ impl Row {
     }
 
     /// Every node's host.
-    pub fn hosts(&self) -> impl Iterator<Item = (Node, &Host)> {
-        self.nodes.iter().map(|&(node, name, _)| (name, self.world.host(node)))
+    pub fn hosts(&self) -> impl Iterator<Item = (Node, &dyn Host)> {
+        self.nodes.iter().map(|&(node, name, _)| (name, &**self.world.host(node)))
     }
 
     /// Lets the nodes connect to each other, once and before the first trigger: no authentication is to pay for it.
@@ -294,11 +293,7 @@ impl Row {
     fn forget(&mut self) {
         self.setup.forget();
         for &(node, ..) in &self.nodes {
-            self.world.with_host(node, |host| {
-                if let Host::Aaa(aaa) = host {
-                    aaa.forget_vectors();
-                }
-            });
+            self.world.with_host(node, |host| host.forget());
         }
     }
 
@@ -335,7 +330,7 @@ impl Row {
         if self.open {
             return End::NotBegun;
         }
-        self.world.command(self.initiator, Command::Echo { payload_bytes: ECHO_BYTES });
+        self.world.command(self.initiator, Order::Echo { payload_bytes: ECHO_BYTES });
         let (mut until, mut silent) = (self.world.now() + PATIENCE, End::Unfinished);
         loop {
             let Some((_, node, event)) = self.next_event(until, keeper) else { return silent };
@@ -348,9 +343,7 @@ impl Row {
                 Event::Usable if self.goal == Goal::Sa => return End::Done,
                 // A lost echo is not repeated.
                 Event::Usable => (until, silent) = (self.world.now() + ECHO_PATIENCE, End::Done),
-                Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)) => {
-                    return End::Failed;
-                }
+                event if event.is_failure() => return End::Failed,
                 _ => {}
             }
         }
@@ -358,12 +351,12 @@ impl Row {
 
     /// Traffic of users from its beginning until all that was sent has arrived, and its costs.
     fn carry(&mut self, traffic: &Traffic, sample: u32, keeper: &mut dyn Keeper) {
-        let Host::Device(device) = self.world.host(self.users[0]) else { return };
-        let stations = traffic.stations(device.source());
+        let Some(source) = self.world.host(self.users[0]).source() else { return };
+        let stations = traffic.stations(source);
         self.world.meter_mut().begin_sample();
         let mut sieve = Sieve::new(keeper);
         for (node, station) in self.users.into_iter().zip(stations) {
-            self.world.command(node, Command::Traffic(Box::new(station)));
+            self.world.command(node, Order::Traffic(Box::new(station)));
         }
         self.pass_until(self.world.now() + traffic.duration + QUIET, &mut sieve);
         for _ in 0..DRAIN_MAX {
@@ -395,7 +388,7 @@ impl Row {
     /// Both stations tell what was, once they have worked off what waited for them.
     fn end_traffic(&mut self, recorder: &mut dyn Recorder) {
         let nodes = self.users;
-        nodes.iter().for_each(|&node| self.world.command(node, Command::TrafficEnd));
+        nodes.iter().for_each(|&node| self.world.command(node, Order::TrafficEnd));
         let (mut ended, until) = (0, self.world.now() + PATIENCE);
         while ended < nodes.len() {
             let Some((_, node, event)) = self.next_event(until, recorder) else { break };
@@ -408,11 +401,10 @@ impl Row {
 
     /// Keeps track of whether the device has an SA, and of an end that comes late.
     fn note(&mut self, event: &Event) {
-        use v2::Event::{ChildFailed, Closed, Failed};
         match event {
             Event::Usable => (self.open, self.under_way) = (true, false),
-            Event::GaveUp(..) | Event::Ike(Failed(..) | ChildFailed(..)) => self.under_way = false,
-            Event::Ike(Closed(..)) => self.open = false,
+            Event::Closed { .. } => self.open = false,
+            event if event.is_failure() => self.under_way = false,
             _ => {}
         }
     }
@@ -523,7 +515,7 @@ pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
 
 /// What building the nodes of a row needs.
 struct Builder<'a> {
-    world: World<Host, Metered<Provider>, Gauge>,
+    world: World<Box<dyn Host>, Metered<Provider>, Gauge>,
     plan: &'a Plan,
     charged: bool,
     core_hz: f64,
@@ -548,7 +540,7 @@ impl Builder<'_> {
     }
 
     /// Builds a node under its own heap role.
-    fn node(&mut self, name: Node, host: impl FnOnce() -> Host) {
+    fn node(&mut self, name: Node, host: impl FnOnce() -> Box<dyn Host>) {
         let role = u8::try_from(self.nodes.len() + 1).expect("a topology has a handful of nodes");
         heap::reset_peak(role);
         let before = heap::live(role);

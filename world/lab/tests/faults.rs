@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_hosts::Host;
 use keytoll_lab::{Credentials, Memory, Row, RowEnd, Stop};
 use keytoll_scenario::catalogue::{Fault, Method};
 use keytoll_scenario::plan::Plan;
@@ -40,20 +39,8 @@ fn run(method: &str, fault: &str, crypto: &str) -> Run {
     let credentials = Credentials::prepare(&plan);
     let (mut memory, mut row) = (Memory::default(), Row::new(&plan, &plan.rows[0], &credentials, 3e9));
     let end = row.run(&mut memory, &|| {}, &Stop::new(false));
-    let held = row.hosts().flat_map(|(_, host)| held(host)).collect();
+    let held = row.hosts().flat_map(|(_, host)| host.holds()).collect();
     Run { memory, end, held }
-}
-
-fn held(host: &Host) -> Vec<(&'static str, usize)> {
-    match host {
-        Host::Gateway(gateway) => vec![
-            ("IKE SAs", gateway.ike_sa_count()),
-            ("proving", gateway.proving_count()),
-            ("RADIUS", gateway.radius_outstanding()),
-        ],
-        Host::Aaa(aaa) => vec![("EAP", aaa.conversation_count()), ("HSS", aaa.question_count())],
-        _ => vec![],
-    }
 }
 
 impl Run {

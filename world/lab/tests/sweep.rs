@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use keytoll_crypto::Prices;
 use keytoll_engine::{Rng, Time};
-use keytoll_hosts::{Child, Event, Host};
-use keytoll_ike::v2::{self, Reason};
+use keytoll_hosts::event::Reason;
+use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
 use keytoll_scenario::catalogue::{EapKind, Fault, Method};
 use keytoll_scenario::plan::{Options, Plan, RowPlan, Tls};
@@ -308,10 +308,10 @@ struct Books {
 /// Why the gateway may rightly lack a child that the device has.
 #[derive(Default)]
 struct Excuses {
-    /// The IKE SA of every child that it has ever had, by the SPI that it received on.
-    children: BTreeMap<u32, v2::SaId>,
+    /// The session of every child that it has ever had, by the SPI that it received on.
+    children: BTreeMap<u32, SessionId>,
     /// IKE SAs that it has closed, for the answers to its own request were all lost.
-    silent: BTreeSet<v2::SaId>,
+    silent: BTreeSet<SessionId>,
     /// Whose place a child of the device has taken: the SPIs that the gateway receives on.
     predecessors: BTreeMap<u32, u32>,
     /// It has waited in vain for the last message of a quick mode (RFC 2409 §5.5), which nobody acknowledges.
@@ -320,18 +320,20 @@ struct Excuses {
 
 impl Excuses {
     fn note(&mut self, event: &Event) {
-        use v2::Event::{ChildFailed, Closed, Rekeyed};
         match event {
             Event::ChildUp(child) | Event::ChildRekeyed { new: child, .. } => {
-                self.children.insert(child.inbound_spi, child.sa);
+                self.children.insert(child.inbound_spi, child.session);
             }
-            Event::Ike(Rekeyed { old, new }) => {
-                self.children.values_mut().filter(|sa| *sa == old).for_each(|sa| *sa = *new);
+            Event::Rekeyed { old, new } => {
+                self.children
+                    .values_mut()
+                    .filter(|session| *session == old)
+                    .for_each(|session| *session = *new);
             }
-            Event::Ike(Closed(sa, Reason::Timeout)) => {
-                self.silent.insert(*sa);
+            Event::Closed { session, why } if *why == Reason::TIMEOUT => {
+                self.silent.insert(*session);
             }
-            Event::Ike(ChildFailed(_, Reason::Timeout)) => self.unconfirmed = true,
+            Event::ChildFailed { why, .. } if *why == Reason::TIMEOUT => self.unconfirmed = true,
             _ => {}
         }
     }
@@ -341,9 +343,9 @@ impl Excuses {
         let (child, is_v1) = (self.children.get(&spi), method.phase1().is_some());
         let predecessor = self.predecessors.get(&spi);
         // Who has answered a rekey takes the new child for good when the old one is deleted.
-        let sa = child.or_else(|| self.children.get(predecessor?));
+        let session = child.or_else(|| self.children.get(predecessor?));
         let is_unconfirmed = is_v1 && child.is_none() && self.unconfirmed;
-        is_unconfirmed || sa.is_some_and(|sa| self.silent.contains(sa))
+        is_unconfirmed || session.is_some_and(|session| self.silent.contains(session))
     }
 }
 
@@ -367,8 +369,8 @@ impl Books {
         match (node, event) {
             (Node::Ue, Event::Usable) => (self.usable, self.gateway.unconfirmed) = (Some(at), false),
             // It gives up by itself where IKE has said nothing, which IKE never may.
-            (Node::Ue, Event::GaveUp(why, _)) => {
-                self.complaints.push(format!("at {at:?} ue had to give up by itself: {}", why.name()));
+            (Node::Ue, Event::GaveUp(failure)) => {
+                self.complaints.push(format!("at {at:?} ue had to give up by itself: {}", failure.why.name));
             }
             // It has said why it has it no more.
             (Node::Ue, event) if is_end(event) && self.ue.is_empty() => self.usable = None,
@@ -395,8 +397,8 @@ impl Books {
 }
 
 fn is_end(event: &Event) -> bool {
-    use v2::Event::{ChildFailed, Closed, Failed};
-    matches!(event, Event::ChildDown(_) | Event::Ike(ChildFailed(..) | Closed(..) | Failed(..)))
+    let is_told = |event: &Event| event.is_failure() && !matches!(event, Event::GaveUp(_));
+    matches!(event, Event::ChildDown(_) | Event::Closed { .. }) || is_told(event)
 }
 
 fn apply(children: &mut BTreeSet<Pair>, event: &Event) {
@@ -460,7 +462,7 @@ fn run(plan: &Plan, index: usize, credentials: &Credentials, variant: Rc<Variant
         }
     }
     row.pass(FORGOTTEN, &mut ends);
-    complaints.extend(row.hosts().flat_map(|(_, host)| held(host)));
+    complaints.extend(row.hosts().flat_map(|(node, host)| held(node, host)));
     let books = books.borrow();
     if !(books.ue.is_empty() && books.gw.is_empty()) {
         complaints.push(format!("children at the end: ue {:x?}, gw {:x?}", books.ue, books.gw));
@@ -470,25 +472,9 @@ fn run(plan: &Plan, index: usize, credentials: &Credentials, variant: Rc<Variant
 }
 
 /// What a host still holds.
-fn held(host: &Host) -> Vec<String> {
-    let counts = match host {
-        Host::Device(device) => vec![("device: IKE SAs that are being closed", device.closing_count())],
-        Host::Gateway(gateway) => vec![
-            ("gateway: IKE SAs", gateway.ike_sa_count()),
-            ("gateway: devices proving themselves", gateway.proving_count()),
-            ("gateway: RADIUS requests", gateway.radius_outstanding()),
-        ],
-        Host::Aaa(aaa) => vec![
-            ("AAA server: conversations", aaa.conversation_count()),
-            ("AAA server: questions", aaa.question_count()),
-        ],
-        Host::Hss(_) => vec![],
-    };
-    counts
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(what, count)| format!("{what}: {count}"))
-        .collect()
+fn held(node: Node, host: &dyn Host) -> Vec<String> {
+    let some = host.holds().into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(what, count)| format!("{}: {what}: {count}", node.name())).collect()
 }
 
 /// All seeds of one method and set of options.

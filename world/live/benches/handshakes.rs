@@ -30,7 +30,7 @@ use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{Crypto, Secret};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
-use keytoll_hosts::{Gateway, GatewayConfig, Host};
+use keytoll_hosts::{Gateway, GatewayConfig};
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
@@ -116,12 +116,12 @@ fn round<C: Crypto + Send + 'static>(suite: &str, crypto: fn() -> C, count: u32)
     Cost { cpu_us, user_us: cpu_us * user_share, seen_per_s, agree_us: 0.0 }
 }
 
-fn gateway_on<C: Crypto>(sockets: Sockets, suite: &str, crypto: C) -> Driver<Host, C> {
+fn gateway_on<C: Crypto>(sockets: Sockets, suite: &str, crypto: C) -> Driver<Gateway, C> {
     let ports = [0, 1].map(|n| sockets.locals()[n].port);
     let ike = ike(suite, "gw.lab", "ue@lab", ports, ports);
     let config = GatewayConfig { ike, address: GATEWAY, inner: vec![], aaa: None };
     let seed = os_seed().expect("the system has randomness");
-    Driver::new(Host::Gateway(Box::new(Gateway::new(config, &seed, "gw"))), crypto, sockets)
+    Driver::new(Gateway::new(config, &seed, "gw"), crypto, sockets)
 }
 
 /// A gateway on a thread of its own.
@@ -132,7 +132,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start<C: Crypto + Send + 'static>(gateway: Driver<Host, C>) -> Self {
+    fn start<C: Crypto + Send + 'static>(gateway: Driver<Gateway, C>) -> Self {
         let (waker, stop) = (gateway.waker(), Arc::new(AtomicBool::new(false)));
         let told = Arc::clone(&stop);
         Self { waker, stop, thread: thread::spawn(move || serve(gateway, &told)) }
@@ -182,7 +182,7 @@ fn show_nonsense(suite: &str, count: u32) {
     );
 }
 
-fn serve<C: Crypto>(mut gateway: Driver<Host, C>, stop: &AtomicBool) -> Spent {
+fn serve<C: Crypto>(mut gateway: Driver<Gateway, C>, stop: &AtomicBool) -> Spent {
     let begin = clock::thread_cpu_ns();
     while !stop.load(Ordering::Acquire) {
         gateway.next_event(LIMIT, &mut NoTrace);

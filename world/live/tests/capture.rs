@@ -9,8 +9,7 @@ use std::process::Command as Process;
 use std::thread;
 
 use keytoll_engine::trace::NoTrace;
-use keytoll_hosts::{Command, Event};
-use keytoll_ike::v2;
+use keytoll_hosts::{Event, Order};
 use keytoll_live::{Capture, Clock};
 
 use pair::{LIMIT, Pair, until};
@@ -28,22 +27,22 @@ impl Drop for Scratch {
 fn captured(file: &Path) -> u64 {
     let Pair { mut device, mut gateway } = Pair::on_loopback();
     let serving = thread::spawn(move || {
-        until(&mut gateway, |event| matches!(event, Event::Ike(v2::Event::Closed(..))), &mut NoTrace);
+        until(&mut gateway, |event| matches!(event, Event::Closed { .. }), &mut NoTrace);
     });
     let clock = Clock::start();
     let capture = Capture::create(file, &clock, "ue", "a test").unwrap();
     let trace = &mut NoTrace;
     let mut trace = capture.beside(trace);
     device = device.with_clock(clock).with_tap(capture.clone());
-    device.command(Command::Echo { payload_bytes: 56 }, &mut trace);
-    let up = until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Established(_))), &mut trace);
+    device.command(Order::Echo { payload_bytes: 56 }, &mut trace);
+    let up = until(&mut device, |event| matches!(event, Event::Established(_)), &mut trace);
     until(&mut device, |event| *event == Event::EchoReply, &mut trace);
-    let Event::Ike(v2::Event::Established(up)) = up else { unreachable!("until() gave it") };
+    let Event::Established(up) = up else { unreachable!("until() gave it") };
     capture.flush();
     let passed = std::fs::metadata(file).unwrap().len();
     assert!(passed > 1000, "who reads along sees the handshake and the echo now, not {passed} bytes");
-    device.command(Command::Ike(v2::Command::Delete(up.sa)), &mut trace);
-    until(&mut device, |event| matches!(event, Event::Ike(v2::Event::Closed(..))), &mut trace);
+    device.command(Order::Close(up.session), &mut trace);
+    until(&mut device, |event| matches!(event, Event::Closed { .. }), &mut trace);
     serving.join().unwrap();
     capture.finish().unwrap().datagrams
 }

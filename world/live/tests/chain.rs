@@ -30,11 +30,11 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
 use keytoll_engine::{Addr, Seed, Transport};
 use keytoll_hosts::{
-    Aaa, AaaAccess, AaaConfig, Command, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
-    GatewayConfig, Host, Hss, HssAccess, HssConfig, Subscribers,
+    Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
+    GatewayConfig, Host, Hss, HssAccess, HssConfig, Order, Subscribers,
 };
 use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{self, Config, Mode};
+use keytoll_ike::v2::{Config, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker, os_seed};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::{client, server};
@@ -112,7 +112,7 @@ fn streaming() -> Streaming {
     Streaming::new(Protocol::Diameter, message::length)
 }
 
-type Node = Driver<Host, Real>;
+type Node = Driver<Box<dyn Host>, Real>;
 
 /// An HSS at an address, and where that is.
 fn hss(at: SocketAddr, seed: &Seed) -> (Node, Addr) {
@@ -121,7 +121,7 @@ fn hss(at: SocketAddr, seed: &Seed) -> (Node, Addr) {
     let mut subscribers = AuthenticationCentre::new(seed.stream("centre"));
     subscribers.insert(imsi(), Subscriber { algorithm: algorithm(), amf: [0x80, 0], sqn: Sqn::new(32) });
     let config = HssConfig { diameter: hss_server::Config::new(local, name("hss.lab")), subscribers };
-    (Driver::new(Host::Hss(Box::new(Hss::new(config))), Real::default(), sockets), local)
+    (Driver::new(Box::new(Hss::new(config)), Real::default(), sockets), local)
 }
 
 /// An AAA server for one client.
@@ -138,7 +138,7 @@ fn aaa(gateway: IpAddr, hss: Addr, seed: &Seed) -> (Node, Addr) {
     let diameter = hss_client::Config::new(local.at_port(3868), hss, name("aaa.lab"), REALM.into());
     let subscribers = Subscribers::Hss(HssAccess { diameter, batch: 1, kept_max: 8 });
     let config = AaaConfig { radius, eap, address: local.ip, subscribers };
-    (Driver::new(Host::Aaa(Box::new(Aaa::new(config, seed, "aaa"))), Real::default(), sockets), local)
+    (Driver::new(Box::new(Aaa::new(config, seed, "aaa")), Real::default(), sockets), local)
 }
 
 /// Two ports that are free at both addresses, bound there.
@@ -170,7 +170,7 @@ fn gateway(ike_at: [SocketAddr; 2], aaa: Addr, credential: Credential, seed: &Se
         inner: vec![],
         aaa: Some(AaaAccess { radius, asks_identity: true, accounts: false }),
     };
-    Driver::new(Host::Gateway(Box::new(Gateway::new(config, seed, "gw"))), Real::default(), sockets)
+    Driver::new(Box::new(Gateway::new(config, seed, "gw")), Real::default(), sockets)
 }
 
 fn device(sockets: Sockets, trust: Arc<dyn Trust>, seed: &Seed) -> Node {
@@ -189,7 +189,7 @@ fn device(sockets: Sockets, trust: Arc<dyn Trust>, seed: &Seed) -> Node {
             identity: EapIdentity::Card(card, Flavour::Aka),
         }),
     };
-    Driver::new(Host::Device(Box::new(Device::new(config, seed, "ue"))), Real::default(), sockets)
+    Driver::new(Box::new(Device::new(config, seed, "ue")), Real::default(), sockets)
 }
 
 /// A node that runs until it is told to stop.
@@ -256,12 +256,12 @@ fn until(driver: &mut Node, wished: impl Fn(&Event) -> bool) -> Event {
 
 /// One authentication, and its end.
 fn authenticate(device: &mut Node) {
-    device.command(Command::Echo { payload_bytes: 56 }, &mut NoTrace);
-    let up = until(device, |event| matches!(event, Event::Ike(v2::Event::Established(_))));
+    device.command(Order::Echo { payload_bytes: 56 }, &mut NoTrace);
+    let up = until(device, |event| matches!(event, Event::Established(_)));
     until(device, |event| *event == Event::EchoReply);
-    let Event::Ike(v2::Event::Established(up)) = up else { unreachable!("until() gave it") };
-    device.command(Command::Ike(v2::Command::Delete(up.sa)), &mut NoTrace);
-    until(device, |event| matches!(event, Event::Ike(v2::Event::Closed(..))));
+    let Event::Established(up) = up else { unreachable!("until() gave it") };
+    device.command(Order::Close(up.session), &mut NoTrace);
+    until(device, |event| matches!(event, Event::Closed { .. }));
 }
 
 fn sent(facts: &[Fact], protocol: Protocol) -> usize {

@@ -12,9 +12,9 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time, Transport};
-use keytoll_hosts::{Command, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
+use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order};
+use keytoll_ike::v2::Config;
 use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{self, Config};
 use keytoll_live::{Clock, Driver, Emulator, Path, Sockets};
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
 
@@ -191,7 +191,7 @@ fn ike(own: &str, peer: &str, port: u16) -> Config {
 }
 
 /// A device and its gateway.
-fn ends(port: u16) -> [Host; 2] {
+fn ends(port: u16) -> [Box<dyn Host>; 2] {
     let (ike_ue, ike_gw) = (ike("ue@lab", "gw.lab", port), ike("gw.lab", "ue@lab", port));
     let device = DeviceConfig {
         ike: ike_ue,
@@ -203,14 +203,11 @@ fn ends(port: u16) -> [Host; 2] {
     };
     let gateway = GatewayConfig { ike: ike_gw, address: GATEWAY, inner: vec![], aaa: None };
     let seed = Seed::from(1);
-    [
-        Host::Device(Box::new(Device::new(device, &seed, "ue"))),
-        Host::Gateway(Box::new(Gateway::new(gateway, &seed, "gw"))),
-    ]
+    [Box::new(Device::new(device, &seed, "ue")), Box::new(Gateway::new(gateway, &seed, "gw"))]
 }
 
 fn is_up(event: &Event) -> bool {
-    matches!(event, Event::Ike(v2::Event::Established(_)))
+    matches!(event, Event::Established(_))
 }
 
 fn carried(facts: impl Iterator<Item = Fact>) -> Vec<(Protocol, u32)> {
@@ -233,7 +230,7 @@ fn in_the_sim(port: u16) -> (Duration, Vec<(Protocol, u32)>) {
         nodes.push(node);
     }
     world.add_link(nodes[0], nodes[1], &LinkConfig::symmetric(slow()));
-    world.command(nodes[0], Command::Echo { payload_bytes: 56 });
+    world.command(nodes[0], Order::Echo { payload_bytes: 56 });
     let mut records = Vec::new();
     loop {
         let (at, node, event) = world.run_until(Time::MAX, &mut records).expect("it comes up");
@@ -266,7 +263,7 @@ fn on_sockets() -> (u16, Duration, Vec<(Protocol, u32)>) {
     });
     let mut device = Driver::new(device, Real::default(), device_sockets).with_emulator(there);
     let (began, mut facts) = (device.now(), Vec::new());
-    device.command(Command::Echo { payload_bytes: 56 }, &mut facts);
+    device.command(Order::Echo { payload_bytes: 56 }, &mut facts);
     while !is_up(&device.next_event(LIMIT, &mut facts).expect("it comes up")) {}
     let took = device.now().since(began);
     waker.wake();

@@ -65,7 +65,7 @@ fn sockets() -> (Sockets, Sockets, [u16; 2]) {
 
 /// Drives until an event satisfies `wished`.
 pub(crate) fn until(
-    driver: &mut Driver<Host, Real>,
+    driver: &mut Driver<Box<dyn Host>, Real>,
     wished: impl Fn(&Event) -> bool,
     trace: &mut dyn Trace,
 ) -> Event {
@@ -79,8 +79,8 @@ pub(crate) fn until(
 
 /// Both ends, bound and ready.
 pub(crate) struct Pair {
-    pub(crate) device: Driver<Host, Real>,
-    pub(crate) gateway: Driver<Host, Real>,
+    pub(crate) device: Driver<Box<dyn Host>, Real>,
+    pub(crate) gateway: Driver<Box<dyn Host>, Real>,
 }
 
 impl Pair {
@@ -106,7 +106,7 @@ impl Pair {
             inner: vec![],
             aaa: None,
         };
-        let gateway = Host::Gateway(Box::new(Gateway::new(gateway, &seed, "gw")));
+        let gateway = Box::new(Gateway::new(gateway, &seed, "gw"));
         let device = DeviceConfig {
             ike: config("ue@lab", "gw.lab", ports),
             address: DEVICE,
@@ -115,7 +115,7 @@ impl Pair {
             target: GATEWAY,
             eap: None,
         };
-        let device = Host::Device(Box::new(Device::new(device, &seed, "ue")));
+        let device = Box::new(Device::new(device, &seed, "ue"));
         Self {
             device: Driver::new(device, Real::default(), device_sockets),
             gateway: Driver::new(gateway, Real::default(), gateway_sockets),

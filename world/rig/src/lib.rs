@@ -64,7 +64,7 @@ pub trait Setup {
     ///
     /// # Panics
     /// If the layout of the row has no such node.
-    fn host(&mut self, node: Node) -> Host;
+    fn host(&mut self, node: Node) -> Box<dyn Host>;
 
     /// What happens elsewhere before the initiator begins an authentication.
     fn before_authentication(&self);

@@ -1,15 +1,14 @@
-//! Which SAs there are, from what a host tells.
+//! Which sessions and SAs there are, from what a host tells.
 
 use std::collections::BTreeMap;
 
-use keytoll_hosts::{Child, Event};
-use keytoll_ike::v2::{self, SaId};
+use keytoll_hosts::{Child, Event, SessionId};
 
-/// IKE SAs, and for whoever gives commands their children, newest last. A gateway has thousands.
+/// Sessions, and for whoever gives orders their child SAs, newest last. A gateway has thousands.
 #[derive(Debug)]
 pub(crate) struct Books {
     /// Each with a number, the newest with the greatest.
-    sas: BTreeMap<SaId, u64>,
+    sessions: BTreeMap<SessionId, u64>,
     next: u64,
     /// None if nobody asks for them.
     children: Option<Vec<Child>>,
@@ -18,19 +17,19 @@ pub(crate) struct Books {
 impl Books {
     /// Empty ones, with or without room for children.
     pub(crate) fn new(with_children: bool) -> Self {
-        Self { sas: BTreeMap::new(), next: 0, children: with_children.then(Vec::new) }
+        Self { sessions: BTreeMap::new(), next: 0, children: with_children.then(Vec::new) }
     }
 
     /// Takes note of an event.
     pub(crate) fn note(&mut self, event: &Event) {
         match event {
-            Event::Ike(v2::Event::Established(established)) => self.add(established.sa),
-            Event::Ike(v2::Event::Rekeyed { old, new }) => {
-                self.sas.remove(old);
+            Event::Established(established) => self.add(established.session),
+            Event::Rekeyed { old, new } => {
+                self.sessions.remove(old);
                 self.add(*new);
             }
-            Event::Ike(v2::Event::Closed(sa, _)) => {
-                self.sas.remove(sa);
+            Event::Closed { session, .. } => {
+                self.sessions.remove(session);
             }
             _ => {}
         }
@@ -39,19 +38,19 @@ impl Books {
         }
     }
 
-    fn add(&mut self, sa: SaId) {
-        self.sas.insert(sa, self.next);
+    fn add(&mut self, session: SessionId) {
+        self.sessions.insert(session, self.next);
         self.next += 1;
     }
 
-    /// Every IKE SA.
-    pub(crate) fn sas(&self) -> impl ExactSizeIterator<Item = SaId> {
-        self.sas.keys().copied()
+    /// Every session.
+    pub(crate) fn sessions(&self) -> impl ExactSizeIterator<Item = SessionId> {
+        self.sessions.keys().copied()
     }
 
-    /// The newest IKE SA.
-    pub(crate) fn newest(&self) -> Option<SaId> {
-        self.sas.iter().max_by_key(|(_, number)| **number).map(|(sa, _)| *sa)
+    /// The newest session.
+    pub(crate) fn newest(&self) -> Option<SessionId> {
+        self.sessions.iter().max_by_key(|(_, number)| **number).map(|(session, _)| *session)
     }
 
     /// The newest child SA.
@@ -62,10 +61,10 @@ impl Books {
 
 fn note_child(children: &mut Vec<Child>, event: &Event) {
     match event {
-        Event::Ike(v2::Event::Rekeyed { old, new }) => {
-            children.iter_mut().filter(|child| child.sa == *old).for_each(|child| child.sa = *new);
+        Event::Rekeyed { old, new } => {
+            children.iter_mut().filter(|child| child.session == *old).for_each(|child| child.session = *new);
         }
-        Event::Ike(v2::Event::Closed(sa, _)) => children.retain(|child| child.sa != *sa),
+        Event::Closed { session, .. } => children.retain(|child| child.session != *session),
         Event::ChildUp(child) => children.push(*child),
         Event::ChildRekeyed { old, new } => {
             children.retain(|child| child.inbound_spi != *old);

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_engine::Time;
-use keytoll_hosts::{Command, Event};
-use keytoll_ike::v2;
+use keytoll_hosts::event::Reason;
+use keytoll_hosts::{Event, Order};
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::{DevicePlan, Role};
 use miette::Report;
@@ -123,7 +123,7 @@ impl Caller<'_> {
         self.steps.take();
         self.node.facts.begin();
         let mut attempt = Attempt { begun: self.node.now(), ..Attempt::default() };
-        self.node.ask(Command::Echo { payload_bytes: ECHO_BYTES });
+        self.node.ask(Order::Echo { payload_bytes: ECHO_BYTES });
         let mut end = self.node.now() + self.within;
         let silent_until = attempt.begun + SILENCE;
         while !self.is_over(&mut attempt, end) {
@@ -170,7 +170,7 @@ impl Caller<'_> {
 
     fn follow(&self, event: Event, attempt: &mut Attempt, end: &mut Time) {
         match event {
-            Event::Ike(v2::Event::Established(established)) => attempt.established = Some(*established),
+            Event::Established(established) => attempt.established = Some(established),
             Event::ChildUp(child) => attempt.child = Some(child),
             Event::Usable => {
                 // Without an SA for traffic nothing can be echoed.
@@ -178,25 +178,25 @@ impl Caller<'_> {
                 *end = self.node.now() + ECHO_PATIENCE;
             }
             Event::EchoReply => attempt.done = true,
-            Event::GaveUp(why, _) => attempt.trouble = Some(self.failure(why, false)),
-            Event::Ike(v2::Event::Failed(_, why, peer)) => {
-                attempt.trouble = Some(self.failure(why, false));
-                attempt.likely = peer.and_then(|peer| peer.likely);
+            Event::GaveUp(failure) => attempt.trouble = Some(self.failure(&failure.why, false)),
+            Event::Failed(failure) => {
+                attempt.trouble = Some(self.failure(&failure.why, false));
+                attempt.likely = failure.likely;
             }
-            Event::Ike(v2::Event::ChildFailed(_, why)) => attempt.trouble = Some(self.failure(why, true)),
-            Event::Ike(v2::Event::Rekeyed { old, new }) => attempt.renamed(old, new),
-            Event::Ike(v2::Event::Closed(sa, why)) if attempt.is_under(sa) => {
-                attempt.trouble = Some(self.failure(why, false));
+            Event::ChildFailed { why, .. } => attempt.trouble = Some(self.failure(&why, true)),
+            Event::Rekeyed { old, new } => attempt.renamed(old, new),
+            Event::Closed { session, why } if attempt.is_under(session) => {
+                attempt.trouble = Some(self.failure(&why, false));
             }
             _ => {}
         }
     }
 
-    /// EAP knows more than IKE of why it failed.
-    fn failure(&self, why: v2::Reason, child: bool) -> Trouble {
+    /// EAP knows more of why it failed than what carries it.
+    fn failure(&self, why: &Reason, child: bool) -> Trouble {
         let known = self.node.facts.failure.clone();
-        let (why, refused) = known
-            .map_or_else(|| (why.name().into(), why.is_hearsay()), |failure| (failure.why, failure.refused));
+        let (why, refused) =
+            known.map_or_else(|| (why.name.into(), why.is_hearsay), |failure| (failure.why, failure.refused));
         let connection = &self.device.connection;
         let suites = if child { &connection.esp_suites } else { &connection.suites };
         let offered = suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

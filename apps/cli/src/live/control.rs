@@ -4,8 +4,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use keytoll_hosts::Command;
-use keytoll_ike::v2;
+use keytoll_hosts::Order;
 use keytoll_live::Waker;
 
 use super::books::Books;
@@ -15,9 +14,9 @@ pub(crate) const ECHO_BYTES: usize = 56;
 
 /// What a line of stdin asks for.
 #[derive(Debug)]
-pub(crate) enum Order {
-    /// Ask the host.
-    Ask(Command),
+pub(crate) enum Request {
+    /// The host is to do something.
+    Host(Order),
     /// End in good order.
     Quit,
     /// That cannot be done; the reason.
@@ -40,20 +39,20 @@ pub(crate) fn lines(waker: Waker) -> Receiver<String> {
 }
 
 /// What a line means, now that there are these SAs.
-pub(crate) fn order(line: &str, books: &Books) -> Order {
-    let ike = |command: Option<v2::Command>| match command {
-        Some(command) => Order::Ask(Command::Ike(command)),
-        None => Order::Refused(format!("no SA to {line}")),
+pub(crate) fn request(line: &str, books: &Books) -> Request {
+    let about = |order: Option<Order>| match order {
+        Some(order) => Request::Host(order),
+        None => Request::Refused(format!("no SA to {line}")),
     };
-    let (sa, child) = (books.newest(), books.newest_child());
+    let (session, child) = (books.newest(), books.newest_child());
     match line.trim() {
-        "echo" => Order::Ask(Command::Echo { payload_bytes: ECHO_BYTES }),
-        "rekey-ike" => ike(sa.map(v2::Command::RekeyIke)),
-        "rekey-child" => ike(child.map(|child| v2::Command::RekeyChild(child.sa, child.inbound_spi))),
-        "create-child" => ike(sa.map(v2::Command::CreateChild)),
-        "probe" => ike(sa.map(v2::Command::Probe)),
-        "delete" => ike(sa.map(v2::Command::Delete)),
-        "quit" => Order::Quit,
-        _ => Order::Refused(format!("unknown command `{line}`")),
+        "echo" => Request::Host(Order::Echo { payload_bytes: ECHO_BYTES }),
+        "rekey-ike" => about(session.map(Order::Rekey)),
+        "rekey-child" => about(child.map(|child| Order::RekeyChild(child.session, child.inbound_spi))),
+        "create-child" => about(session.map(Order::OpenChild)),
+        "probe" => about(session.map(Order::Probe)),
+        "delete" => about(session.map(Order::Close)),
+        "quit" => Request::Quit,
+        _ => Request::Refused(format!("unknown command `{line}`")),
     }
 }

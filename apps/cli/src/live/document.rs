@@ -1,7 +1,10 @@
 //! What `keytoll connect --json` prints; `keytoll schema connect` prints it as a schema.
 
+use keytoll_hosts::described::Fields;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::happening::value;
 
 /// Attempts to connect to a gateway. Fields are only ever added; what is not known is absent.
 #[derive(Serialize, JsonSchema)]
@@ -35,9 +38,10 @@ pub(crate) struct Told {
     /// What went wrong, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sentence: Option<String>,
-    /// What was negotiated for the IKE SA, if there was one.
+    /// What was negotiated for the session, if there was one.
     #[serde(flatten)]
-    pub(super) ike: Option<IkeSa>,
+    #[schemars(with = "Option<IkeSa>")]
+    pub(super) session: Option<Described>,
     /// What was negotiated for traffic, if there was an SA for it.
     #[serde(flatten)]
     pub(super) child: Option<ChildSa>,
@@ -57,24 +61,34 @@ pub(crate) struct Told {
     pub(super) steps: Vec<Passed>,
 }
 
+/// What a family of protocols tells of a session, as it says it.
+pub(crate) struct Described(pub(super) Fields);
+
+impl Serialize for Described {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, field)| (name, value(field.clone()))))
+    }
+}
+
 /// What was negotiated for an IKE SA.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct IkeSa {
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is what the schema says of an IKE SA, which describes itself")]
+struct IkeSa {
     /// Who the gateway has proved to be; absent if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) peer: Option<String>,
+    peer: Option<String>,
     /// Where it is.
-    pub(super) remote: String,
+    remote: String,
     /// The suite.
-    pub(super) ike_suite: String,
+    ike_suite: String,
     /// Ours and the peer's, in hexadecimal digits.
-    pub(super) ike_spis: [String; 2],
+    ike_spis: [String; 2],
     /// Our inner address, if the gateway gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) address: Option<String>,
+    address: Option<String>,
     /// For how long the gateway says that we are authenticated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) auth_lifetime_s: Option<u64>,
+    auth_lifetime_s: Option<u64>,
 }
 
 /// What was negotiated for traffic.

@@ -3,11 +3,9 @@
 use std::fmt;
 
 use keytoll_engine::{Addr, Time};
-use keytoll_hosts::{Child, Event};
-use keytoll_ike::Unproved;
-use keytoll_ike::v2::event::Established;
-use keytoll_ike::v2::{self, SaId};
-use keytoll_ike::wire::{Identity, TrafficSelector};
+use keytoll_hosts::described::{self, Fields};
+use keytoll_hosts::event::{Failure, Naming, Reason};
+use keytoll_hosts::{Child, Event, SessionId};
 use keytoll_scenario::node::Role;
 use serde_json::{Map, Value, json};
 
@@ -31,22 +29,42 @@ impl Happening {
         self
     }
 
-    /// One or more refused proposals.
-    pub(crate) fn of_refused_proposal() -> Self {
-        Self::new("proposal-refused").with("why", shown(v2::Reason::NoProposalChosen))
+    /// With the fields that a family of protocols knows of it.
+    fn described(mut self, fields: Fields) -> Self {
+        self.fields.extend(fields.into_iter().map(|(key, value)| (key, self::value(value))));
+        self
     }
 
-    /// What a host tells; none if it is its own affair.
-    pub(crate) fn of(event: &Event) -> Option<Self> {
+    /// With a session, if there is one.
+    fn session(self, naming: Naming, session: impl Into<Option<SessionId>>) -> Self {
+        self.with(naming.field, session.into().map(|session| shown((naming.text)(session))))
+    }
+
+    /// One or more refused proposals.
+    pub(crate) fn of_refused_proposal(why: impl fmt::Display) -> Self {
+        Self::new("proposal-refused").with("why", shown(why))
+    }
+
+    /// What a host tells whose sessions are called so; none if it is its own affair.
+    pub(crate) fn of(event: &Event, naming: Naming) -> Option<Self> {
         Some(match event {
             Event::Usable => Self::new("usable"),
             Event::EchoReply => Self::new("echo-reply"),
-            Event::GaveUp(why, gateway) => {
-                Self::new("failed").with("why", shown(why)).with("remote", shown(gateway))
+            Event::GaveUp(failure) | Event::Failed(failure) => of_failure(failure, naming),
+            Event::Established(established) => Self::new("established")
+                .session(naming, established.session)
+                .described(established.details.fields()),
+            Event::Rekeyed { old, new } => {
+                Self::new("rekeyed").session(naming, *new).with(naming.old_field, shown((naming.text)(*old)))
             }
-            Event::ChildUp(child) => of_child("child-up", child),
+            Event::Closed { session, why } => ended("closed", naming, *session, why),
+            Event::ChildFailed { session, why } => ended("child-failed", naming, *session, why),
+            Event::ProposalRefused { remote, why, details } => {
+                Self::of_refused_proposal(why).with("remote", address(*remote)).described(details.fields())
+            }
+            Event::ChildUp(child) => of_child("child-up", naming, child),
             Event::ChildRekeyed { old, new } => {
-                of_child("child-rekeyed", new).with("old_spi", child_spi(*old))
+                of_child("child-rekeyed", naming, new).with("old_spi", child_spi(*old))
             }
             Event::ChildDown(spi) => Self::new("child-down").with("inbound_spi", child_spi(*spi)),
             Event::Accepted(name) => Self::new("accepted").with("user", text(name)),
@@ -62,19 +80,12 @@ impl Happening {
             }
             // Only a simulated world has such traffic.
             Event::TrafficEnded => return None,
-            Event::Ike(event) => return of_ike(event),
         })
     }
 
     /// Whether an event is one that somebody should look into.
     pub(crate) fn is_bad_news(event: &Event) -> bool {
-        use v2::Event::{ChildFailed, Failed, ProposalRefused};
-        matches!(
-            event,
-            Event::Rejected { .. }
-                | Event::GaveUp(..)
-                | Event::Ike(Failed(..) | ChildFailed(..) | ProposalRefused(_))
-        )
+        event.is_failure() || matches!(event, Event::Rejected { .. } | Event::ProposalRefused { .. })
     }
 
     /// Whether somebody should look into it.
@@ -113,11 +124,6 @@ fn text(name: &[u8]) -> Value {
     Value::from(name.escape_ascii().to_string())
 }
 
-/// An IKE SPI.
-pub(crate) fn spi(spi: u64) -> Value {
-    Value::from(format!("{spi:016x}"))
-}
-
 /// An ESP SPI.
 pub(crate) fn child_spi(spi: u32) -> Value {
     Value::from(format!("{spi:08x}"))
@@ -133,75 +139,43 @@ pub(crate) fn shown(value: impl fmt::Display) -> Value {
     Value::from(value.to_string())
 }
 
-/// A stranger may call itself anything, and at any length.
-fn claimed(identity: &Identity) -> Value {
-    const CHARS_MAX: usize = 256;
-    let mut text = identity.to_string();
-    if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
-        text.truncate(end);
-        text.push('…');
+/// A field of a family as JSON.
+pub(crate) fn value(value: described::Value) -> Value {
+    match value {
+        described::Value::Text(text) => Value::from(text),
+        described::Value::Number(number) => Value::from(number),
+        described::Value::Flag(flag) => Value::from(flag),
+        described::Value::List(texts) => Value::from(texts),
     }
-    Value::from(text)
 }
 
-fn of_child(name: &'static str, child: &Child) -> Happening {
-    let traffic = |selector: Option<TrafficSelector>| selector.map(shown);
+fn of_child(name: &'static str, naming: Naming, child: &Child) -> Happening {
     Happening::new(name)
-        .with("spi", spi(child.sa.0))
+        .session(naming, child.session)
         .with("inbound_spi", child_spi(child.inbound_spi))
         .with("outbound_spi", child_spi(child.outbound_spi))
         .with("suite", shown(child.suite))
-        .with("local", traffic(child.local))
-        .with("remote", traffic(child.remote))
+        .with("local", child.local.map(shown))
+        .with("remote", child.remote.map(shown))
         .with("encapsulated", Value::from(child.encapsulated))
 }
 
-fn of_ike(event: &v2::Event) -> Option<Happening> {
-    let ended = |name, sa: &SaId, why: &v2::Reason| {
-        Happening::new(name).with("spi", spi(sa.0)).with("why", shown(why))
-    };
-    Some(match event {
-        v2::Event::Established(established) => of_established(established),
-        v2::Event::Rekeyed { old, new } => {
-            Happening::new("rekeyed").with("spi", spi(new.0)).with("old_spi", spi(old.0))
-        }
-        v2::Event::Closed(sa, why) => ended("closed", sa, why),
-        v2::Event::Failed(sa, why, peer) => of_unproved(ended("failed", sa, why), peer.as_deref()),
-        v2::Event::ChildFailed(sa, why) => ended("child-failed", sa, why),
-        v2::Event::ProposalRefused(refused) => Happening::of_refused_proposal()
-            .with("remote", address(refused.remote))
-            .with("offered", shown(&refused.offered))
-            .with("acceptable", shown(&refused.acceptable)),
-        _ => return None,
-    })
+fn ended(name: &'static str, naming: Naming, session: SessionId, why: &Reason) -> Happening {
+    Happening::new(name).session(naming, session).with("why", shown(why))
 }
 
-/// With the peer, of whom nothing is proved: where it is, who it says it is, and what is most likely wrong.
-fn of_unproved(happening: Happening, peer: Option<&Unproved>) -> Happening {
-    let Some(peer) = peer else { return happening };
-    happening
-        .with("remote", address(peer.remote))
-        .with("claimed", peer.claimed.as_ref().map(claimed))
-        .with("likely", peer.likely.map(shown))
-}
-
-fn of_established(established: &Established) -> Happening {
-    let is_other = established.peer.as_ref() != Some(&established.claimed);
-    Happening::new("established")
-        .with("spi", spi(established.sa.0))
-        .with("peer_spi", spi(established.peer_spi))
-        .with("peer", established.peer.as_ref().map(shown))
-        .with("claimed", is_other.then(|| shown(&established.claimed)))
-        .with("remote", address(established.remote))
-        .with("suite", shown(established.suite))
-        .with("address", established.address.map(shown))
-        .with("auth_lifetime_s", established.auth_lifetime.map(|lifetime| Value::from(lifetime.as_secs())))
+/// With the peer, of whom nothing is proved, and what is most likely wrong.
+fn of_failure(failure: &Failure, naming: Naming) -> Happening {
+    Happening::new("failed")
+        .session(naming, failure.session)
+        .with("why", shown(&failure.why))
+        .described(failure.peer.as_ref().map(|peer| peer.fields()).unwrap_or_default())
+        .with("likely", failure.likely.map(Value::from))
 }
 
 #[cfg(test)]
 mod tests {
-    use keytoll_ike::Likely;
-    use keytoll_ike::number::IdKind;
+    use keytoll_hosts::described::Details;
 
     use super::*;
 
@@ -218,30 +192,35 @@ mod tests {
         assert_eq!(line(""), r#"accepted user="""#);
     }
 
+    const NAMING: Naming =
+        Naming { field: "spi", old_field: "old_spi", text: |session| format!("{:016x}", session.0) };
+
     /// Who is not let in may call itself anything, too.
     #[test]
-    fn whoever_is_not_let_in_is_named_in_words_of_ours() {
-        let name = Identity::new(IdKind::ID_FQDN, b"x\n2026 INFO keytoll: accepted user=boss");
-        let remote = Addr::new([192, 0, 2, 7].into(), 500);
-        let peer = Unproved { remote, claimed: Some(name), likely: Some(Likely::KeysDiffer) };
-        let why = v2::Reason::AuthenticationFailed;
-        let failed = Event::Ike(v2::Event::Failed(SaId(1), why, Some(Box::new(peer))));
+    fn whoever_is_not_let_in_is_named_with_what_is_most_likely_wrong() {
+        let known = Fields::new()
+            .with("remote", described::Value::shown("192.0.2.7:500"))
+            .with("claimed", described::Value::shown("fqdn:#780a"));
+        let failure = Failure {
+            session: Some(SessionId(1)),
+            why: Reason::new("AUTHENTICATION_FAILED"),
+            likely: Some("the pre-shared keys differ"),
+            peer: Some(Details::of(Box::new(known))),
+        };
+        let failed = Event::Failed(Box::new(failure));
         assert!(Happening::is_bad_news(&failed));
-        let happening = Happening::of(&failed).unwrap();
-        let known = "remote=192.0.2.7:500 claimed=fqdn:#780a";
-        let line = happening.to_string();
-        assert!(
-            line.starts_with(&format!("failed spi=0000000000000001 why=AUTHENTICATION_FAILED {known}")),
-            "{line}"
+        let happening = Happening::of(&failed, NAMING).unwrap();
+        assert_eq!(
+            happening.to_string(),
+            "failed spi=0000000000000001 why=AUTHENTICATION_FAILED remote=192.0.2.7:500 claimed=fqdn:#780a \
+             likely=\"the pre-shared keys differ\""
         );
-        assert!(line.ends_with(" likely=\"the pre-shared keys differ\""), "{line}");
         let json = happening.json(Role::Gateway, Time::ZERO);
         assert_eq!(json["likely"], "the pre-shared keys differ");
-        let long = claimed(&Identity::new(IdKind::ID_FQDN, "é".repeat(5000).as_bytes()));
-        assert_eq!(long.as_str().unwrap().chars().count(), 257);
-        let lost = Event::Ike(v2::Event::Failed(SaId(1), v2::Reason::Internal, None));
+        let (session, why) = (Some(SessionId(1)), Reason::new("internal error"));
+        let lost = Event::Failed(Box::new(Failure { session, why, likely: None, peer: None }));
         assert_eq!(
-            Happening::of(&lost).unwrap().to_string(),
+            Happening::of(&lost, NAMING).unwrap().to_string(),
             "failed spi=0000000000000001 why=\"internal error\""
         );
     }
@@ -253,7 +232,7 @@ mod tests {
         let answered = Event::Answered { imsi: foreign.to_owned(), outcome: Ok(1) };
         let rejected = Event::Rejected { name: foreign.into(), why: "EAP unknown user" };
         for event in [answered, rejected, Event::Accepted(foreign.into())] {
-            let happening = Happening::of(&event).unwrap();
+            let happening = Happening::of(&event, NAMING).unwrap();
             let line = happening.to_string();
             assert!(!line.chars().any(char::is_control), "{line}");
             assert!(line.contains(r"\n2026"), "{line}");

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_engine::Time;
-use keytoll_hosts::{Command, Event, Host};
-use keytoll_ike::v2;
+use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_lab::node::{Blueprint, Trusts};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
 use keytoll_native::clock::unix_seconds;
@@ -20,7 +19,7 @@ use serde_json::Value;
 use tracing::{error, info, warn};
 
 use super::books::Books;
-use super::control::{self, Order};
+use super::control::{self, Request};
 use super::happening::{Happening, address};
 use super::log::Facts;
 use super::open;
@@ -40,7 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A node at work.
 pub(crate) struct Node {
-    pub(crate) driver: Driver<Host, Real>,
+    pub(crate) driver: Driver<Box<dyn Host>, Real>,
     pub(crate) facts: Facts,
     pub(crate) books: Books,
     refusals: Refusals,
@@ -153,12 +152,12 @@ impl Node {
 
     /// What is told of an event, if anything is.
     fn happening(&mut self, event: &Event) -> Option<Happening> {
+        let (now, naming) = (self.driver.now(), self.driver.engine().naming());
         match event {
-            Event::Ike(v2::Event::ProposalRefused(refused)) => {
-                let (now, from) = (self.driver.now(), refused.remote.ip);
-                self.refusals.note(now, from, || Happening::of(event))
+            Event::ProposalRefused { remote, why, .. } => {
+                self.refusals.note(now, remote.ip, why.name, || Happening::of(event, naming))
             }
-            other => Happening::of(other),
+            other => Happening::of(other, naming),
         }
     }
 
@@ -178,8 +177,8 @@ impl Node {
     }
 
     /// Asks the host for something.
-    pub(crate) fn ask(&mut self, command: Command) {
-        self.driver.command(command, &mut self.facts);
+    pub(crate) fn ask(&mut self, order: Order) {
+        self.driver.command(order, &mut self.facts);
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -190,10 +189,10 @@ impl Node {
     fn obey(&mut self) {
         let Some(lines) = &self.lines else { return };
         match lines.try_recv() {
-            Ok(line) => match control::order(&line, &self.books) {
-                Order::Ask(command) => self.ask(command),
-                Order::Quit => self.quit = true,
-                Order::Refused(why) => self.tell(&Happening::new("refused").with("why", Value::from(why))),
+            Ok(line) => match control::request(&line, &self.books) {
+                Request::Host(order) => self.ask(order),
+                Request::Quit => self.quit = true,
+                Request::Refused(why) => self.tell(&Happening::new("refused").with("why", Value::from(why))),
             },
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => self.quit = true,
@@ -204,7 +203,7 @@ impl Node {
     pub(crate) fn drain(&mut self) {
         let open = self.open_count();
         self.tell(&Happening::new("draining").with("open", Value::from(open)));
-        self.ask(Command::Drain);
+        self.ask(Order::Drain);
         self.close_all();
         self.facts.flush();
         self.refusals.rest().iter().for_each(|happening| self.tell(happening));
@@ -221,31 +220,25 @@ impl Node {
 
     /// Closes every SA, also those that come up meanwhile; waits for the answers, but not for long.
     pub(crate) fn close_all(&mut self) {
-        for sa in self.books.sas().collect::<Vec<_>>() {
-            self.close(sa);
+        for session in self.books.sessions().collect::<Vec<_>>() {
+            self.close(session);
         }
         let end = self.now() + FAREWELL;
         while self.open_count() > 0 && self.now() < end {
             // An answer is no event.
-            if let Some(Event::Ike(v2::Event::Established(established))) = self.next_event(ANSWER_LOOK_UP) {
-                self.close(established.sa);
+            if let Some(Event::Established(established)) = self.next_event(ANSWER_LOOK_UP) {
+                self.close(established.session);
             }
         }
     }
 
-    fn close(&mut self, sa: v2::SaId) {
-        self.ask(Command::Ike(v2::Command::Delete(sa)));
+    fn close(&mut self, session: SessionId) {
+        self.ask(Order::Close(session));
     }
 
-    /// SAs that are up, and conversations that are not over.
+    /// Sessions that are up, and conversations that are not over.
     fn open_count(&self) -> usize {
-        let conversations = match self.driver.engine() {
-            Host::Gateway(gateway) => gateway.proving_count() + gateway.closing_count(),
-            Host::Device(device) => device.closing_count(),
-            Host::Aaa(aaa) => aaa.conversation_count(),
-            Host::Hss(_) => 0,
-        };
-        self.books.sas().len() + conversations
+        self.books.sessions().len() + self.driver.engine().under_way_count()
     }
 
     /// Logs what happened, and prints it if that is wanted.

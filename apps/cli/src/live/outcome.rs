@@ -5,13 +5,11 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use keytoll_engine::Time;
-use keytoll_hosts::Child;
-use keytoll_ike::Likely;
-use keytoll_ike::v2::SaId;
-use keytoll_ike::v2::event::Established;
+use keytoll_hosts::event::Established;
+use keytoll_hosts::{Child, Selector, SessionId};
 use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
 
-use super::document::{ChildSa, Document, IkeSa, Passed, Told};
+use super::document::{ChildSa, Described, Document, Passed, Told};
 use super::log::Milestones;
 use super::steps::Step;
 use crate::screen;
@@ -82,18 +80,18 @@ pub(crate) struct Attempt {
     pub(crate) done: bool,
     pub(crate) trouble: Option<Trouble>,
     /// What is most likely wrong.
-    pub(crate) likely: Option<Likely>,
+    pub(crate) likely: Option<&'static str>,
 }
 
 impl Attempt {
-    /// Whether it has led to this IKE SA.
-    pub(crate) fn is_under(&self, sa: SaId) -> bool {
-        self.established.as_ref().is_some_and(|established| established.sa == sa)
+    /// Whether it has led to this session.
+    pub(crate) fn is_under(&self, session: SessionId) -> bool {
+        self.established.as_ref().is_some_and(|established| established.session == session)
     }
 
-    /// An IKE SA has another name now.
-    pub(crate) fn renamed(&mut self, old: SaId, new: SaId) {
-        self.established.iter_mut().filter(|own| own.sa == old).for_each(|own| own.sa = new);
+    /// A session has another name now.
+    pub(crate) fn renamed(&mut self, old: SessionId, new: SessionId) {
+        self.established.iter_mut().filter(|own| own.session == old).for_each(|own| own.session = new);
     }
 
     /// What went wrong, and what that most likely is about.
@@ -193,26 +191,19 @@ impl Outcome {
 
     fn negotiated(&self, attempt: &Attempt) -> String {
         let Some(established) = &attempt.established else { return String::new() };
-        let mut rows = vec![
-            ["peer".to_owned(), format!("{} at {}", established.claimed, established.remote)],
-            ["IKE suite".to_owned(), established.suite.to_string()],
-            ["IKE SPIs".to_owned(), format!("{:016x} {:016x}", established.sa.0, established.peer_spi)],
-            ["we proved".to_owned(), self.auth.clone()],
-            ["it proved".to_owned(), self.peer_auth.to_owned()],
-        ];
+        let mut rows: Vec<_> =
+            established.details.rows().into_iter().map(|(what, how)| [what.to_owned(), how]).collect();
+        rows.push(["we proved".to_owned(), self.auth.clone()]);
+        rows.push(["it proved".to_owned(), self.peer_auth.to_owned()]);
         rows.extend(established.address.map(|address| ["inner address".to_owned(), address.to_string()]));
         rows.extend(
             established
-                .auth_lifetime
+                .authenticated_for
                 .map(|lifetime| ["authenticated for".to_owned(), format!("{} s", lifetime.as_secs())]),
         );
         if let Some(child) = attempt.child {
-            let side = |selector: Option<_>| {
-                selector.map_or_else(
-                    || "–".to_owned(),
-                    |selector: keytoll_ike::wire::TrafficSelector| selector.to_string(),
-                )
-            };
+            let side =
+                |selector: Option<Selector>| selector.map_or_else(|| "–".to_owned(), |side| side.to_string());
             rows.push(["ESP suite".to_owned(), child.suite.to_string()]);
             rows.push([
                 "ESP SPIs".to_owned(),
@@ -296,9 +287,9 @@ fn told(attempt: &Attempt) -> Told {
     Told {
         outcome: if attempt.done { "connected" } else { "failed" },
         failure: attempt.trouble.as_ref().map(|trouble| trouble.why().to_owned()),
-        likely: attempt.likely.map(|likely| likely.to_string()),
+        likely: attempt.likely.map(str::to_owned),
         sentence: attempt.sentence(),
-        ike: attempt.established.as_ref().map(ike_sa),
+        session: attempt.established.as_ref().map(|established| Described(established.details.document())),
         child: attempt.child.map(child_sa),
         delay_ms: attempt.usable_ms(),
         first_packet_ms: attempt.first_packet_ms(),
@@ -306,17 +297,6 @@ fn told(attempt: &Attempt) -> Told {
         bytes: attempt.bytes(),
         retransmissions: attempt.retransmissions(),
         steps: attempt.steps.iter().map(|step| passed(step, begun)).collect(),
-    }
-}
-
-fn ike_sa(established: &Established) -> IkeSa {
-    IkeSa {
-        peer: established.peer.as_ref().map(ToString::to_string),
-        remote: established.remote.to_string(),
-        ike_suite: established.suite.to_string(),
-        ike_spis: [established.sa.0, established.peer_spi].map(|spi| format!("{spi:016x}")),
-        address: established.address.map(|address| address.to_string()),
-        auth_lifetime_s: established.auth_lifetime.map(|lifetime| lifetime.as_secs()),
     }
 }
 

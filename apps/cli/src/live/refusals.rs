@@ -24,6 +24,8 @@ pub(crate) struct Refusals {
     left_out: BTreeMap<IpAddr, u64>,
     /// What was not told of further addresses.
     further: u64,
+    /// Why the last one was refused.
+    why: &'static str,
 }
 
 impl Refusals {
@@ -32,11 +34,13 @@ impl Refusals {
         &mut self,
         now: Time,
         from: IpAddr,
+        why: &'static str,
         told: impl FnOnce() -> Option<Happening>,
     ) -> Option<Happening> {
         if self.left_out.is_empty() {
             self.until = now + WHILE;
         }
+        self.why = why;
         let is_full = self.left_out.len() >= ADDRESSES_MAX;
         match self.left_out.get_mut(&from) {
             Some(count) => *count += 1,
@@ -56,16 +60,17 @@ impl Refusals {
 
     /// The same whenever it is.
     pub(crate) fn rest(&mut self) -> Vec<Happening> {
-        let Self { left_out, further, .. } = std::mem::take(self);
+        let Self { left_out, further, why, .. } = std::mem::take(self);
         let of_address = left_out.into_iter().filter(|(_, count)| *count > 0);
-        let mut told: Vec<_> = of_address.map(|(ip, count)| more(count).with("remote", shown(ip))).collect();
-        told.extend((further > 0).then(|| more(further)));
+        let mut told: Vec<_> =
+            of_address.map(|(ip, count)| more(why, count).with("remote", shown(ip))).collect();
+        told.extend((further > 0).then(|| more(why, further)));
         told
     }
 }
 
-fn more(count: u64) -> Happening {
-    Happening::of_refused_proposal().with("more", Value::from(count))
+fn more(why: &str, count: u64) -> Happening {
+    Happening::of_refused_proposal(why).with("more", Value::from(count))
 }
 
 #[cfg(test)]
@@ -78,7 +83,7 @@ mod tests {
 
     fn note(refusals: &mut Refusals, seconds: u64, from: u32) -> bool {
         let from = IpAddr::from(from.to_be_bytes());
-        refusals.note(at(seconds), from, || Some(Happening::new("told"))).is_some()
+        refusals.note(at(seconds), from, "NO_PROPOSAL_CHOSEN", || Some(Happening::new("told"))).is_some()
     }
 
     fn lines(told: &[Happening]) -> Vec<String> {

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use keytoll_hosts::Event;
-use keytoll_ike::v2;
 use keytoll_live::interface::{self, assign, withdraw};
 use keytoll_live::{Interface, InterfaceError};
 use keytoll_scenario::NodePlan;
@@ -40,7 +39,7 @@ impl Tun {
 
     /// Takes the address that the gateway gave, if the plan has none of its own.
     pub(crate) fn note(&mut self, event: &Event) -> Result<(), Report> {
-        let Event::Ike(v2::Event::Established(established)) = event else { return Ok(()) };
+        let Event::Established(established) = event else { return Ok(()) };
         let Some(address) = established.address.filter(|_| self.plan.address.is_none()) else {
             return Ok(());
         };

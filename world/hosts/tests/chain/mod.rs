@@ -48,11 +48,13 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_hosts::{Aaa, AaaAccess, AaaConfig, Event, Gateway, GatewayConfig, Subscribers};
+use keytoll_hosts::described::Value;
+use keytoll_hosts::event::Established;
+use keytoll_hosts::{Aaa, AaaAccess, AaaConfig, Event, Gateway, GatewayConfig, Order, Subscribers};
+use keytoll_ike::Endpoint;
 use keytoll_ike::config::{Believe, Config, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::{self, Eap, SaId};
 use keytoll_ike::wire::Identity;
-use keytoll_ike::{Endpoint, event::Established};
 use keytoll_radius::{client, server};
 
 /// How many chains there are to choose from.
@@ -271,12 +273,12 @@ impl Chain {
         }
     }
 
-    fn for_gateway(&mut self, input: Input<'_, keytoll_hosts::Command>) {
+    fn for_gateway(&mut self, input: Input<'_, Order>) {
         self.gateway.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.gateway.poll() {
             match output {
                 Output::Datagram(datagram) => self.wire.push_back(datagram),
-                Output::Event(Event::Ike(v2::Event::Established(up))) => self.judge(&up),
+                Output::Event(Event::Established(up)) => self.judge(&up),
                 Output::Event(_) => {}
                 Output::Inner(_) | Output::Close { .. } => unreachable!("no interface, and no streams"),
             }
@@ -293,11 +295,14 @@ impl Chain {
             return;
         }
         assert!(self.let_in <= self.accepted_count, "the AAA server has accepted everybody who is let in");
-        let is_accepted = |peer: &Identity| self.accepted.iter().any(|name| peer.is_named(name));
-        assert!(up.peer.as_ref().is_some_and(is_accepted), "{:?} was not proved", up.peer);
+        let fields = up.details.fields();
+        let peer = fields.get("peer").and_then(Value::text);
+        let is_accepted =
+            |peer: &str| self.accepted.iter().any(|name| Identity::of_name(name).to_string() == peer);
+        assert!(peer.is_some_and(is_accepted), "{peer:?} was not proved");
     }
 
-    fn for_aaa(&mut self, input: Input<'_, keytoll_hosts::Command>) {
+    fn for_aaa(&mut self, input: Input<'_, Order>) {
         self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.aaa.poll() {
             match output {

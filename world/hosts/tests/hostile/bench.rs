@@ -16,8 +16,8 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_hosts::{
-    Aaa, AaaAccess, AaaConfig, Command, Device, DeviceConfig, EapCredentials, EapIdentity, Gateway,
-    GatewayConfig, Subscribers,
+    Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Gateway, GatewayConfig,
+    Order, Subscribers,
 };
 use keytoll_ike::v2::Config;
 use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
@@ -289,7 +289,7 @@ impl Bench {
     }
 
     fn command(&mut self) {
-        let echo = Input::Command(Command::Echo { payload_bytes: 0 });
+        let echo = Input::Command(Order::Echo { payload_bytes: 0 });
         step(&mut self.device, echo, self.now, &mut self.facts[0], &mut self.wire);
     }
 

@@ -11,8 +11,7 @@ use std::time::Duration;
 use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
-use keytoll_hosts::{Command, Event, Host};
-use keytoll_ike::v2::{self, SaId};
+use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
 use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, Setup};
@@ -147,7 +146,7 @@ impl Process {
             heap_begun: heap_before,
             cpu_begun_ns: 0,
             crypto_begun_ticks: 0,
-            sa: None,
+            session: None,
             wait: Wait::Nothing,
         })
     }
@@ -166,7 +165,7 @@ impl Process {
 
 /// A host whose facts are noted with the moment at which they were known, and whose computation is noted, too.
 struct Watched {
-    host: Host,
+    host: Box<dyn Host>,
     facts: Vec<Fact>,
     log: Log,
     clock: Clock,
@@ -174,10 +173,10 @@ struct Watched {
 }
 
 impl Engine for Watched {
-    type Command = Command;
+    type Command = Order;
     type Event = Event;
 
-    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         self.log.handles(matches!(input, Input::Datagram { .. }));
         self.watch(cx, |host, cx| host.handle(input, cx));
     }
@@ -194,7 +193,7 @@ impl Engine for Watched {
 
 impl Watched {
     /// Lets the host do something, and notes what came of it.
-    fn watch(&mut self, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Host, &mut Ctx<'_>)) {
+    fn watch(&mut self, cx: &mut Ctx<'_>, act: impl FnOnce(&mut dyn Host, &mut Ctx<'_>)) {
         let begun = self.clock.now();
         let role = heap::enter(ROLE);
         let mut beside = self.capture.as_ref().map(|capture| capture.beside(&mut self.facts));
@@ -202,7 +201,7 @@ impl Watched {
             Some(beside) => beside,
             None => &mut self.facts,
         };
-        act(&mut self.host, &mut Ctx { now: cx.now, crypto: &mut *cx.crypto, trace });
+        act(&mut *self.host, &mut Ctx { now: cx.now, crypto: &mut *cx.crypto, trace });
         drop(role);
         let ended = self.clock.now();
         let busy_ns = u64::try_from(ended.since(begun).as_nanos()).unwrap_or(u64::MAX);
@@ -249,7 +248,7 @@ struct Running {
     heap_begun: i64,
     cpu_begun_ns: u64,
     crypto_begun_ticks: u64,
-    sa: Option<SaId>,
+    session: Option<SessionId>,
     wait: Wait,
 }
 
@@ -294,9 +293,9 @@ impl Running {
         let clock = self.driver.engine().clock;
         let event = self.driver.next_event(limit, &mut DriverNotes(&self.log, clock));
         match &event {
-            Some(Event::Ike(v2::Event::Established(established))) => self.sa = Some(established.sa),
-            Some(Event::Ike(v2::Event::Rekeyed { new, .. })) => self.sa = Some(*new),
-            Some(Event::Ike(v2::Event::Closed(sa, _))) => self.sa = self.sa.filter(|own| own != sa),
+            Some(Event::Established(established)) => self.session = Some(established.session),
+            Some(Event::Rekeyed { new, .. }) => self.session = Some(*new),
+            Some(Event::Closed { session, .. }) => self.session = self.session.filter(|own| own != session),
             _ => {}
         }
         event
@@ -310,10 +309,7 @@ impl Running {
                 self.wait = Wait::Authentication { until: self.driver.now() + ECHO_PATIENCE, usable: true };
                 Ok(())
             }
-            (
-                Wait::Authentication { .. },
-                Event::GaveUp(..) | Event::Ike(v2::Event::Failed(..) | v2::Event::ChildFailed(..)),
-            ) => self.done(&Tell::Failed),
+            (Wait::Authentication { .. }, event) if event.is_failure() => self.done(&Tell::Failed),
             _ => Ok(()),
         }
     }
@@ -329,7 +325,7 @@ impl Running {
             Ask::Go => {
                 self.setup.before_authentication();
                 self.wait = Wait::Authentication { until: self.driver.now() + LONG, usable: false };
-                self.command(Command::Echo { payload_bytes: ECHO_BYTES });
+                self.order(Order::Echo { payload_bytes: ECHO_BYTES });
                 Ok(())
             }
             Ask::Spent => tell(&Tell::Spent(self.spent())),
@@ -340,9 +336,9 @@ impl Running {
         }
     }
 
-    fn command(&mut self, command: Command) {
+    fn order(&mut self, order: Order) {
         let clock = self.driver.engine().clock;
-        self.driver.command(command, &mut DriverNotes(&self.log, clock));
+        self.driver.command(order, &mut DriverNotes(&self.log, clock));
     }
 
     fn begin(&mut self, sample: Option<u32>) -> io::Result<()> {
@@ -369,19 +365,17 @@ impl Running {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        let Some(sa) = self.sa else { return tell(&Tell::Ready) };
+        let Some(session) = self.session else { return tell(&Tell::Ready) };
         let until = self.driver.now() + self.closing_max;
         self.wait = Wait::Closing { until, handled: self.log.handled_count() };
-        self.command(Command::Ike(v2::Command::Delete(sa)));
+        self.order(Order::Close(session));
         Ok(())
     }
 
     /// The first authentication on record is a whole one.
     fn forget(&mut self) -> io::Result<()> {
         self.setup.forget();
-        if let Host::Aaa(aaa) = &mut self.driver.engine_mut().host {
-            aaa.forget_vectors();
-        }
+        self.driver.engine_mut().host.forget();
         self.driver.crypto_mut().reset();
         tell(&Tell::Ready)
     }

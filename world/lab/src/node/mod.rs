@@ -126,13 +126,13 @@ impl Blueprint {
     ///
     /// # Panics
     /// If there are not as many as were wanted.
-    pub fn build(self, locals: &[Addr], seed: &Seed) -> Host {
+    pub fn build(self, locals: &[Addr], seed: &Seed) -> Box<dyn Host> {
         assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
         match self.role {
-            Role::Gateway(blueprint) => Host::Gateway(Box::new(blueprint.build(locals, seed))),
-            Role::Device(blueprint) => Host::Device(Box::new(blueprint.build(locals, seed))),
-            Role::Aaa(blueprint) => Host::Aaa(Box::new(blueprint.build(locals, seed))),
-            Role::Hss(blueprint) => Host::Hss(Box::new(blueprint.build(locals, seed))),
+            Role::Gateway(blueprint) => Box::new(blueprint.build(locals, seed)),
+            Role::Device(blueprint) => Box::new(blueprint.build(locals, seed)),
+            Role::Aaa(blueprint) => Box::new(blueprint.build(locals, seed)),
+            Role::Hss(blueprint) => Box::new(blueprint.build(locals, seed)),
         }
     }
 }

@@ -1,0 +1,245 @@
+//! IKE behind the orders and milestones that all hosts share: what an order asks of IKE, and what IKE's events are to others.
+
+use keytoll_esp::selector::{Addresses, Ports, Selector};
+use keytoll_ike::event::{ChildSa, Command, Established, Event, Reason, SaId};
+use keytoll_ike::wire::{self, Identity, TrafficSelector};
+use keytoll_ike::{RefusedProposal, Unproved};
+
+use crate::described::{Described, Details, Fields, Value};
+use crate::event::{self, Child, Failure, Naming, SessionId};
+use crate::host::Order;
+
+/// IKE SAs are known by the SPI that we chose.
+pub(crate) const NAMING: Naming =
+    Naming { field: "spi", old_field: "old_spi", text: |session| spi(session.0) };
+
+fn spi(spi: u64) -> String {
+    format!("{spi:016x}")
+}
+
+impl From<SaId> for SessionId {
+    fn from(sa: SaId) -> Self {
+        Self(sa.0)
+    }
+}
+
+/// What an order asks of IKE; nothing if it is not for IKE.
+pub(crate) const fn command(order: &Order) -> Option<Command> {
+    Some(match *order {
+        Order::Drain => Command::Drain,
+        Order::Close(session) => Command::Delete(SaId(session.0)),
+        Order::Rekey(session) => Command::RekeyIke(SaId(session.0)),
+        Order::Probe(session) => Command::Probe(SaId(session.0)),
+        Order::OpenChild(session) => Command::CreateChild(SaId(session.0)),
+        Order::RekeyChild(session, spi) => Command::RekeyChild(SaId(session.0), spi),
+        Order::CloseChild(session, spi) => Command::DeleteChild(SaId(session.0), spi),
+        Order::Echo { .. } | Order::Traffic(_) | Order::TrafficEnd => return None,
+    })
+}
+
+/// What others are told of an event of IKE's; nothing if that is the host's own affair.
+pub(crate) fn milestone(event: Event) -> Option<event::Event> {
+    Some(match event {
+        Event::Established(established) => event::Event::Established(event::Established {
+            session: established.sa.into(),
+            address: established.address,
+            authenticated_for: established.auth_lifetime,
+            details: Details::of(established),
+        }),
+        Event::Rekeyed { old, new } => event::Event::Rekeyed { old: old.into(), new: new.into() },
+        Event::Closed(sa, why) => event::Event::Closed { session: sa.into(), why: reason(why) },
+        Event::Failed(sa, why, peer) => event::Event::Failed(Box::new(failure(sa, why, peer))),
+        Event::ChildFailed(sa, why) => event::Event::ChildFailed { session: sa.into(), why: reason(why) },
+        Event::ProposalRefused(refused) => event::Event::ProposalRefused {
+            remote: refused.remote,
+            why: reason(Reason::NoProposalChosen),
+            details: Details::of(refused),
+        },
+        Event::ChildUp(..)
+        | Event::ChildRekeyed { .. }
+        | Event::ChildDown(..)
+        | Event::EapStart { .. }
+        | Event::EapPacket(..)
+        | Event::ReauthenticationDue(_) => return None,
+    })
+}
+
+fn failure(sa: SaId, why: Reason, peer: Option<Box<Unproved>>) -> Failure {
+    let likely = peer.as_ref().and_then(|peer| peer.likely).map(|likely| likely.words());
+    let peer = peer.map(|peer| Details::of(peer));
+    Failure { session: Some(sa.into()), why: reason(why), likely, peer }
+}
+
+/// IKE's reason as others are told it.
+pub(crate) fn reason(why: Reason) -> event::Reason {
+    let detail = match why {
+        Reason::NoCommonSignature(clash) => Some(clash.to_string().into()),
+        Reason::Syntax(what) => Some(what.into()),
+        Reason::UnsupportedCritical(kind) => Some(kind.to_string().into()),
+        _ => None,
+    };
+    event::Reason { name: why.name(), detail, is_hearsay: why.is_hearsay() }
+}
+
+/// A child SA as others are told of it.
+pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
+    let first = |side: &[TrafficSelector]| side.first().and_then(selector);
+    Child {
+        session: sa.into(),
+        inbound_spi: child.inbound_spi,
+        outbound_spi: child.outbound_spi,
+        suite: child.suite,
+        local: first(&child.local),
+        remote: first(&child.remote),
+        encapsulated: child.encapsulation.is_some(),
+    }
+}
+
+/// RFC 7296 §3.13.1: a traffic selector is a selector of RFC 4301.
+pub(crate) fn selector(selector: &TrafficSelector) -> Option<Selector> {
+    let addresses = Addresses::new(selector.start(), selector.end())?;
+    let ports = match selector.ports {
+        wire::Ports::Range(first, last) => Ports::Range(first, last),
+        wire::Ports::Opaque => Ports::Opaque,
+    };
+    Some(Selector { addresses, protocol: selector.protocol, ports })
+}
+
+impl Described for Established {
+    fn fields(&self) -> Fields {
+        let is_other = self.peer.as_ref() != Some(&self.claimed);
+        Fields::new()
+            .with("peer_spi", Value::Text(spi(self.peer_spi)))
+            .with("peer", self.peer.as_ref().map(Value::shown))
+            .with("claimed", is_other.then(|| Value::shown(&self.claimed)))
+            .with("remote", Value::shown(self.remote))
+            .with("suite", Value::shown(self.suite))
+            .with("address", self.address.map(Value::shown))
+            .with("auth_lifetime_s", self.auth_lifetime.map(|lifetime| Value::Number(lifetime.as_secs())))
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("peer", format!("{} at {}", self.claimed, self.remote)),
+            ("IKE suite", self.suite.to_string()),
+            ("IKE SPIs", format!("{} {}", spi(self.sa.0), spi(self.peer_spi))),
+        ]
+    }
+
+    fn document(&self) -> Fields {
+        Fields::new()
+            .with("peer", self.peer.as_ref().map(Value::shown))
+            .with("remote", Value::shown(self.remote))
+            .with("ike_suite", Value::shown(self.suite))
+            .with("ike_spis", Value::List([self.sa.0, self.peer_spi].map(spi).into()))
+            .with("address", self.address.map(Value::shown))
+            .with("auth_lifetime_s", self.auth_lifetime.map(|lifetime| Value::Number(lifetime.as_secs())))
+    }
+}
+
+impl Described for Unproved {
+    fn fields(&self) -> Fields {
+        Fields::new()
+            .with("remote", Value::shown(self.remote))
+            .with("claimed", self.claimed.as_ref().map(claimed))
+    }
+}
+
+impl Described for RefusedProposal {
+    fn fields(&self) -> Fields {
+        Fields::new()
+            .with("offered", Value::shown(&self.offered))
+            .with("acceptable", Value::shown(&self.acceptable))
+    }
+}
+
+/// A stranger may call itself anything, and at any length.
+fn claimed(identity: &Identity) -> Value {
+    const CHARS_MAX: usize = 256;
+    let mut text = identity.to_string();
+    if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    Value::Text(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use keytoll_engine::Addr;
+    use keytoll_ike::Likely;
+    use keytoll_ike::number::IdKind;
+
+    use super::*;
+
+    fn failed(why: Reason, peer: Option<Unproved>) -> Failure {
+        match milestone(Event::Failed(SaId(1), why, peer.map(Box::new))) {
+            Some(event::Event::Failed(failure)) => *failure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Who is not let in may call itself anything.
+    #[test]
+    fn whoever_is_not_let_in_is_named_in_words_of_ours() {
+        let name = Identity::new(IdKind::ID_FQDN, b"x\n2026 INFO keytoll: accepted user=boss");
+        let remote = Addr::new([192, 0, 2, 7].into(), 500);
+        let peer = Unproved { remote, claimed: Some(name), likely: Some(Likely::KeysDiffer) };
+        let failure = failed(Reason::AuthenticationFailed, Some(peer));
+        assert_eq!(
+            (failure.why.name, failure.likely),
+            ("AUTHENTICATION_FAILED", Some("the pre-shared keys differ"))
+        );
+        let fields = failure.peer.expect("somebody").fields();
+        assert_eq!(fields.get("remote").and_then(Value::text), Some("192.0.2.7:500"));
+        let claimed_text = fields.get("claimed").and_then(Value::text).expect("a name");
+        assert!(claimed_text.starts_with("fqdn:#780a"), "{claimed_text}");
+        let long = claimed(&Identity::new(IdKind::ID_FQDN, "é".repeat(5000).as_bytes()));
+        assert_eq!(long.text().map(|text| text.chars().count()), Some(257));
+        assert_eq!(failed(Reason::Internal, None).peer, None);
+    }
+
+    /// Whatever IKE says of its reasons, others say, too.
+    #[test]
+    fn reasons_keep_their_words() {
+        for why in [
+            Reason::Timeout,
+            Reason::Syntax("KE group"),
+            Reason::UnsupportedCritical(77),
+            Reason::Refused(24),
+        ] {
+            let told = reason(why);
+            assert_eq!((told.to_string(), told.is_hearsay), (why.to_string(), why.is_hearsay()));
+        }
+        assert_eq!(reason(Reason::Timeout), event::Reason::TIMEOUT);
+    }
+
+    /// A selector is written as IKE writes it.
+    #[test]
+    fn selectors_read_the_same_in_ike_and_in_esp() {
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let prefix = |text, length| TrafficSelector::prefix(address(text), length);
+        let range = |first, last| TrafficSelector::range(address(first), address(last)).expect("a range");
+        let host = prefix("192.0.2.1", 32);
+        for ike in [
+            host,
+            TrafficSelector::ANY_IPV4,
+            TrafficSelector::ANY_IPV6,
+            prefix("10.0.0.0", 8),
+            prefix("2001:db8::", 32),
+            prefix("2001:db8::1", 128),
+            range("10.0.0.1", "10.0.0.5"),
+            range("10.0.0.0", "10.0.0.7"),
+            range("2001:db8::1", "2001:db8::2"),
+            host.only(6, wire::Ports::Range(80, 80)),
+            host.only(17, wire::Ports::Opaque),
+            host.only(1, wire::Ports::Range(0x0800, 0x0900)),
+            host.only(47, wire::Ports::ANY),
+            host.only(0, wire::Ports::Range(1, 2)),
+        ] {
+            assert_eq!(selector(&ike).map(|selector| selector.to_string()), Some(ike.to_string()));
+        }
+    }
+}
