@@ -42,6 +42,12 @@ impl Lifetime {
     /// No limit.
     pub const NONE: Self = Self { soft: Limit::NONE, hard: Limit::NONE };
 
+    /// No more than both allow.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self { soft: self.soft.first(other.soft), hard: self.hard.first(other.hard) }
+    }
+
     /// The same, but no more bytes than this; a successor is wanted when nine tenths are used, if not before.
     #[must_use]
     pub fn within_bytes(self, bytes: u64) -> Self {

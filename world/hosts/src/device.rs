@@ -87,7 +87,7 @@ impl Device {
             ike: Endpoint::new(v2::Config { responds, ..config.ike.clone() }, seed, name),
             supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
-            keepalives: Keepalives::new(config.ike.keepalive_after),
+            keepalives: Keepalives::new(Protocol::Ike, config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -136,7 +136,7 @@ impl Device {
         }
         cx.trace.record(Fact::Triggered);
         let sa = self.ike.initiate(0, (self.config.address, self.config.gateway), cx);
-        self.set_up = Some(SetUp::begin(sa, cx.now, &self.config.ike.retransmission));
+        self.set_up = Some(SetUp::begin(sa.map(Into::into), cx.now, self.config.ike.retransmission.total()));
     }
 
     /// There is no SA for traffic: one is asked for, under the IKE SA if there is one. A gateway that refuses is not asked
@@ -212,23 +212,25 @@ impl Device {
                 }
             }
             match self.sas.poll() {
-                Some(command) => self.ike.handle(Input::Command(command), cx),
+                Some((session, event)) => {
+                    self.ike.handle(Input::Command(ike::for_pair(session, &event)), cx);
+                }
                 None => break,
             }
         }
         if let Some(set_up) = &mut self.set_up {
-            let went_on = set_up.sa().and_then(|sa| self.ike.went_on(sa));
+            let went_on = set_up.session().and_then(|session| self.ike.went_on(ike::sa(session)));
             went_on.into_iter().for_each(|at| set_up.went_on(at));
         }
     }
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
-        self.keepalives.heard(&event, &self.ike);
+        ike::keep(&mut self.keepalives, &event, &self.ike);
         match event {
             v2::Event::Established(established) => self.established(established, cx),
             v2::Event::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
-                self.sas.install(sa, *child, self.config.address, self.config.gateway);
+                self.install(sa, *child);
                 self.asked = None;
                 if self.set_up.is_some() {
                     self.usable(cx);
@@ -236,19 +238,19 @@ impl Device {
             }
             v2::Event::ChildRekeyed { sa, old, new } => {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
-                self.sas.install(sa, *new, self.config.address, self.config.gateway);
+                self.install(sa, *new);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
             v2::Event::ChildDown(sa, spi) => {
-                self.sas.remove(sa, spi, cx.now);
+                self.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
             v2::Event::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
-                self.sas.rekeyed(old, new);
+                self.sas.rekeyed(old.into(), new.into());
                 self.current = self.current.map(|current| if current == old { new } else { current });
-                self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old, new));
+                self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old.into(), new.into()));
                 self.tell(v2::Event::Rekeyed { old, new });
             }
             v2::Event::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
@@ -276,9 +278,13 @@ impl Device {
         }
     }
 
+    fn install(&mut self, sa: v2::SaId, child: v2::ChildSa) {
+        self.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
+    }
+
     /// Whether the attempt under way is about this IKE SA.
     fn is_about(&self, sa: v2::SaId) -> bool {
-        self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa))
+        self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa.into()))
     }
 
     /// Whether this is the IKE SA in use and no attempt is under way.
@@ -337,8 +343,8 @@ impl Device {
     fn end_hopeless_set_up(&mut self, cx: &mut Ctx<'_>) {
         let Some(set_up) = self.set_up.take_if(|set_up| set_up.is_hopeless(cx.now)) else { return };
         self.give_up(v2::Reason::Timeout, cx);
-        if let Some(sa) = set_up.sa() {
-            self.ike.handle(Input::Command(v2::Command::Delete(sa)), cx);
+        if let Some(session) = set_up.session() {
+            self.ike.handle(Input::Command(v2::Command::Delete(ike::sa(session))), cx);
         }
     }
 
@@ -410,7 +416,8 @@ impl Engine for Device {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Datagram));
+                let due = self.keepalives.due(|session| self.ike.path_to_keep(ike::sa(session)));
+                self.out.extend(due.into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 self.drain(cx);
                 self.end_hopeless_set_up(cx);
@@ -527,7 +534,7 @@ mod tests {
         let mut device = device();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         device.handle(Input::Command(Order::Echo { payload_bytes: 8 }), &mut cx);
-        let sa = device.set_up.as_ref().and_then(SetUp::sa).expect("it asks for an SA");
+        let sa = device.set_up.as_ref().and_then(SetUp::session).map(ike::sa).expect("it asks for an SA");
         device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
         assert!(device.set_up.is_none());
         assert_eq!(gave_up(&mut device), [("deleted", "192.0.2.1".to_owned())]);

@@ -60,7 +60,7 @@ impl Gateway {
                 .clone()
                 .map(|access| Authenticator::new(access, Carrier::IKE, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
-            keepalives: Keepalives::new(config.ike.keepalive_after),
+            keepalives: Keepalives::new(Protocol::Ike, config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -153,8 +153,8 @@ impl Gateway {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            if let Some(command) = self.sas.poll() {
-                self.ike.handle(Input::Command(command), cx);
+            if let Some((session, event)) = self.sas.poll() {
+                self.ike.handle(Input::Command(ike::for_pair(session, &event)), cx);
                 continue;
             }
             match self.authenticator.as_mut().and_then(|authenticator| authenticator.poll(cx)) {
@@ -183,7 +183,7 @@ impl Gateway {
     }
 
     fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
-        self.keepalives.heard(&event, &self.ike);
+        ike::keep(&mut self.keepalives, &event, &self.ike);
         match event {
             v2::Event::Established(established) => {
                 self.peers.insert(established.sa, established.remote.ip);
@@ -201,7 +201,7 @@ impl Gateway {
                 self.install(sa, *new, cx);
             }
             v2::Event::ChildDown(sa, spi) => {
-                self.sas.remove(sa, spi, cx.now);
+                self.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             v2::Event::EapStart { sa, identity, remote, .. } => {
@@ -216,7 +216,7 @@ impl Gateway {
             }
             v2::Event::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
             v2::Event::Rekeyed { old, new } => {
-                self.sas.rekeyed(old, new);
+                self.sas.rekeyed(old.into(), new.into());
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
                 }
@@ -250,7 +250,7 @@ impl Gateway {
 
     fn install(&mut self, sa: SaId, child: v2::ChildSa, cx: &mut Ctx<'_>) {
         match self.peers.get(&sa) {
-            Some(&peer) => self.sas.install(sa, child, self.config.address, peer),
+            Some(&peer) => self.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
             None => cx.discard(Protocol::Ike, "child of an SA nobody told of"),
         }
     }
@@ -305,7 +305,8 @@ impl Engine for Gateway {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                self.out.extend(self.keepalives.due(&self.ike).into_iter().map(Output::Datagram));
+                let due = self.keepalives.due(|session| self.ike.path_to_keep(ike::sa(session)));
+                self.out.extend(due.into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);

@@ -1,13 +1,22 @@
 //! IKE behind the orders and milestones that all hosts share: what an order asks of IKE, and what IKE's events are to others.
 
-use keytoll_esp::selector::{Addresses, Ports, Selector};
-use keytoll_ike::event::{ChildSa, Command, Established, Event, Reason, SaId};
+use std::net::IpAddr;
+
+use keytoll_engine::{Addr, Transport};
+use keytoll_esp::lifetime::Lifetime;
+use keytoll_esp::replay::Window;
+use keytoll_esp::sad::{Headers, Path, Start};
+use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
+use keytoll_esp::{PairConfig, TrafficKey};
+use keytoll_ike::config::Mode;
+use keytoll_ike::event::{ChildKeys, ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
-use keytoll_ike::{RefusedProposal, Unproved};
+use keytoll_ike::{Endpoint, RefusedProposal, Unproved};
 
 use crate::described::{Described, Details, Fields, Value};
 use crate::event::{self, Child, Failure, Naming, SessionId};
 use crate::host::Order;
+use crate::keepalive::Keepalives;
 
 /// IKE SAs are known by the SPI that we chose.
 pub(crate) const NAMING: Naming =
@@ -23,16 +32,21 @@ impl From<SaId> for SessionId {
     }
 }
 
+/// The IKE SA of a session.
+pub(crate) const fn sa(session: SessionId) -> SaId {
+    SaId(session.0)
+}
+
 /// What an order asks of IKE; nothing if it is not for IKE.
 pub(crate) const fn command(order: &Order) -> Option<Command> {
     Some(match *order {
         Order::Drain => Command::Drain,
-        Order::Close(session) => Command::Delete(SaId(session.0)),
-        Order::Rekey(session) => Command::RekeyIke(SaId(session.0)),
-        Order::Probe(session) => Command::Probe(SaId(session.0)),
-        Order::OpenChild(session) => Command::CreateChild(SaId(session.0)),
-        Order::RekeyChild(session, spi) => Command::RekeyChild(SaId(session.0), spi),
-        Order::CloseChild(session, spi) => Command::DeleteChild(SaId(session.0), spi),
+        Order::Close(session) => Command::Delete(sa(session)),
+        Order::Rekey(session) => Command::RekeyIke(sa(session)),
+        Order::Probe(session) => Command::Probe(sa(session)),
+        Order::OpenChild(session) => Command::CreateChild(sa(session)),
+        Order::RekeyChild(session, spi) => Command::RekeyChild(sa(session), spi),
+        Order::CloseChild(session, spi) => Command::DeleteChild(sa(session), spi),
         Order::Echo { .. } | Order::Traffic(_) | Order::TrafficEnd => return None,
     })
 }
@@ -95,8 +109,70 @@ pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
     }
 }
 
+/// What IPsec makes of a child SA between two outer addresses.
+pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig {
+    let key = |keys: ChildKeys| {
+        TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
+    };
+    let (transport, local, remote) = match child.encapsulation {
+        Some((from, to)) => (Transport::Udp, from, to),
+        None => (Transport::Ip, Addr::new(local, 0), Addr::new(remote, 0)),
+    };
+    PairConfig {
+        inbound_spi: child.inbound_spi,
+        outbound_spi: child.outbound_spi,
+        inbound_key: key(child.inbound),
+        outbound_key: key(child.outbound),
+        esn: child.suite.esn,
+        mode: match child.mode {
+            Mode::Tunnel => keytoll_esp::Mode::Tunnel,
+            Mode::Transport => keytoll_esp::Mode::Transport,
+        },
+        selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
+        path: Path { transport, local, remote, headers: Headers::Socket },
+        follows_peer: child.encapsulation.is_some() && child.peer_may_move,
+        // IKE does not tell them: checksums are computed anew.
+        original: None,
+        replay_window: Window::SIZE_DEFAULT,
+        lifetime: child.bytes_max.map_or(Lifetime::NONE, |bytes| Lifetime::NONE.within_bytes(bytes)),
+        start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
+    }
+}
+
+/// What IKE is to do for a pair of SAs.
+pub(crate) fn for_pair(session: SessionId, event: &keytoll_esp::Event) -> Command {
+    let sa = sa(session);
+    match *event {
+        keytoll_esp::Event::RekeyWanted(spi) => Command::RekeyChild(sa, spi),
+        keytoll_esp::Event::Expired(spi) => Command::DeleteChild(sa, spi),
+        keytoll_esp::Event::Heard(spi) => Command::ChildHeard(sa, spi),
+    }
+}
+
+/// Which sessions are to be kept in a NAT's memory follows from what IKE tells.
+pub(crate) fn keep(keepalives: &mut Keepalives, event: &Event, ike: &Endpoint) {
+    match event {
+        Event::Established(established) => {
+            keepalives.keep(established.sa.into(), || ike.path_to_keep(established.sa));
+        }
+        Event::Rekeyed { old, new } => {
+            keepalives.forget((*old).into());
+            keepalives.keep((*new).into(), || ike.path_to_keep(*new));
+        }
+        Event::Closed(sa, _) => keepalives.forget((*sa).into()),
+        _ => {}
+    }
+}
+
+/// RFC 7296 §3.13.1: the selectors of one side.
+fn side(selectors: &[TrafficSelector]) -> Box<[Selector]> {
+    let mut side = Vec::with_capacity(selectors.len());
+    side.extend(selectors.iter().filter_map(selector));
+    side.into_boxed_slice()
+}
+
 /// RFC 7296 §3.13.1: a traffic selector is a selector of RFC 4301.
-pub(crate) fn selector(selector: &TrafficSelector) -> Option<Selector> {
+fn selector(selector: &TrafficSelector) -> Option<Selector> {
     let addresses = Addresses::new(selector.start(), selector.end())?;
     let ports = match selector.ports {
         wire::Ports::Range(first, last) => Ports::Range(first, last),
@@ -166,9 +242,6 @@ fn claimed(identity: &Identity) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
-
-    use keytoll_engine::Addr;
     use keytoll_ike::Likely;
     use keytoll_ike::number::IdKind;
 

@@ -1,4 +1,4 @@
-//! The child SAs of a host: what is sealed into which, what arrives on which.
+//! The SAs for traffic of a host, whatever has made their keys: what is sealed into which, what arrives on which. RFC 4301 §4.4.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -9,16 +9,14 @@ use std::time::Duration;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time, Transport};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
-use keytoll_esp::sad::{Headers, Path, Start};
-use keytoll_esp::selector::{Selector, Selectors};
-use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, TrafficKey};
-use keytoll_ike::v2::{self, ChildKeys, ChildSa, SaId};
-use keytoll_ike::wire::TrafficSelector;
+use keytoll_esp::sad::Path;
+use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, PairConfig, Sent, TAILROOM};
 
-use crate::{ike, ip};
+use crate::event::SessionId;
+use crate::ip;
 
 /// How long every pair of SAs of a host may serve, and its anti-replay window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,27 +33,30 @@ impl Default for SaLimits {
     }
 }
 
-/// The child SAs of a host.
+/// The SAs for traffic of a host.
 #[derive(Debug, Default)]
-pub(crate) struct SaTable {
+pub struct SaTable {
     ipsec: Ipsec,
     /// Pairs that others have replaced, by the SPI that they receive on, and until when they do; the first to end first.
     replaced: VecDeque<(Time, u32)>,
     /// What every pair may.
     limits: SaLimits,
-    /// Under which IKE SA each pair is, and the pairs of each IKE SA, by the SPI that they receive on.
-    owners: FastMap<u32, SaId>,
-    pairs: BTreeSet<(SaId, u32)>,
+    /// Under which session each pair is, and the pairs of each session, by the SPI that they receive on.
+    owners: FastMap<u32, SessionId>,
+    pairs: BTreeSet<(SessionId, u32)>,
 }
 
 /// How long what was sent before a rekeying may be on its way: strongSwan's `delete_rekeyed_delay`.
 const REPLACED_FOR: Duration = Duration::from_secs(5);
 
 /// An IP packet that came out of an SA.
-pub(crate) struct Delivered {
-    pub(crate) source: IpAddr,
-    pub(crate) destination: IpAddr,
-    pub(crate) protocol: u8,
+pub struct Delivered {
+    /// The sender.
+    pub source: IpAddr,
+    /// The receiver.
+    pub destination: IpAddr,
+    /// What the packet carries.
+    pub protocol: u8,
     /// Header and payload; in transport mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
@@ -73,69 +74,43 @@ impl fmt::Debug for Delivered {
 
 impl Delivered {
     /// What the packet carries.
-    pub(crate) fn payload(&self) -> &[u8] {
+    pub fn payload(&self) -> &[u8] {
         &self.bytes[self.header_len..]
     }
 
     /// As the packet that it was.
-    pub(crate) fn as_packet(&self) -> ip::Packet<'_> {
+    pub fn as_packet(&self) -> ip::Packet<'_> {
         let &Self { source, destination, protocol, .. } = self;
         ip::Packet { source, destination, protocol, payload: self.payload() }
     }
 
     /// Its bytes, with a header of our own if a socket has kept the one it had.
-    pub(crate) fn into_packet(self) -> Option<Vec<u8>> {
+    pub fn into_packet(self) -> Option<Vec<u8>> {
         if self.header_len > 0 { Some(self.bytes) } else { self.as_packet().write() }
     }
 }
 
 impl SaTable {
     /// What pairs that are installed from now on may.
-    pub(crate) const fn limit(&mut self, limits: SaLimits) {
+    pub const fn limit(&mut self, limits: SaLimits) {
         self.limits = limits;
     }
 
-    /// Installs a pair of SAs of an IKE SA between two outer addresses.
-    pub(crate) fn install(&mut self, sa: SaId, child: ChildSa, local: IpAddr, remote: IpAddr) {
-        self.owners.insert(child.inbound_spi, sa);
-        self.pairs.insert((sa, child.inbound_spi));
+    /// Installs a pair of SAs of a session. It may no more than every pair of the host.
+    pub fn install(&mut self, session: SessionId, pair: PairConfig) {
+        self.owners.insert(pair.inbound_spi, session);
+        self.pairs.insert((session, pair.inbound_spi));
         // One that was replaced makes way, and must not take this one along when its time has come.
-        self.replaced.retain(|&(_, spi)| spi != child.inbound_spi);
-        let key = |keys: ChildKeys| {
-            TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
-        };
-        let (transport, local, remote) = match child.encapsulation {
-            Some((from, to)) => (Transport::Udp, from, to),
-            None => (Transport::Ip, Addr::new(local, 0), Addr::new(remote, 0)),
-        };
-        self.ipsec.install(PairConfig {
-            inbound_spi: child.inbound_spi,
-            outbound_spi: child.outbound_spi,
-            inbound_key: key(child.inbound),
-            outbound_key: key(child.outbound),
-            esn: child.suite.esn,
-            mode: match child.mode {
-                v2::Mode::Tunnel => Mode::Tunnel,
-                v2::Mode::Transport => Mode::Transport,
-            },
-            selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
-            path: Path { transport, local, remote, headers: Headers::Socket },
-            follows_peer: child.encapsulation.is_some() && child.peer_may_move,
-            // IKE does not tell them: checksums are computed anew.
-            original: None,
-            replay_window: self.limits.replay_window,
-            lifetime: child
-                .bytes_max
-                .map_or(self.limits.lifetime, |bytes| self.limits.lifetime.within_bytes(bytes)),
-            start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
-        });
+        self.replaced.retain(|&(_, spi)| spi != pair.inbound_spi);
+        let SaLimits { lifetime, replay_window } = self.limits;
+        self.ipsec.install(PairConfig { replay_window, lifetime: pair.lifetime.within(lifetime), ..pair });
     }
 
-    /// The pair of an IKE SA that receives on this SPI is closed.
+    /// The pair of a session that receives on this SPI is closed.
     // RFC 7296 §2.8: what was sent through the old SA may arrive after what was sent through the new one.
-    pub(crate) fn remove(&mut self, sa: SaId, inbound_spi: u32, now: Time) {
+    pub fn remove(&mut self, session: SessionId, inbound_spi: u32, now: Time) {
         self.owners.remove(&inbound_spi);
-        self.pairs.remove(&(sa, inbound_spi));
+        self.pairs.remove(&(session, inbound_spi));
         if self.ipsec.is_replaced(inbound_spi) {
             self.ipsec.retire(inbound_spi);
             self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
@@ -148,7 +123,7 @@ impl SaTable {
     }
 
     /// Forgets what has been replaced for long enough.
-    pub(crate) fn expire(&mut self, now: Time) {
+    pub fn expire(&mut self, now: Time) {
         while let Some(&(_, spi)) = self.replaced.front().filter(|(until, _)| *until <= now) {
             self.ipsec.remove(spi);
             self.replaced.pop_front();
@@ -156,12 +131,12 @@ impl SaTable {
     }
 
     /// When [`Self::expire`] has something to forget.
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         self.replaced.front().map(|&(at, _)| Deadline { at, why: "replaced SA forgotten" })
     }
 
-    /// The children of an IKE SA are under the one that took its place.
-    pub(crate) fn rekeyed(&mut self, old: SaId, new: SaId) {
+    /// The pairs of a session are under the one that took its place.
+    pub fn rekeyed(&mut self, old: SessionId, new: SessionId) {
         let moved: Vec<_> = self.pairs.range((old, 0)..=(old, u32::MAX)).copied().collect();
         for (_, spi) in moved {
             self.pairs.remove(&(old, spi));
@@ -170,47 +145,40 @@ impl SaTable {
         }
     }
 
-    /// What IKE should do about a pair that has served long enough, or whose peer was heard.
-    pub(crate) fn poll(&mut self) -> Option<v2::Command> {
+    /// What the key exchange is to know of a pair: that it has served long enough, or that its peer was heard. The session that
+    /// the pair is under comes with it.
+    pub fn poll(&mut self) -> Option<(SessionId, Event)> {
         while let Some(event) = self.ipsec.poll_event() {
             let (Event::RekeyWanted(spi) | Event::Expired(spi) | Event::Heard(spi)) = event;
-            let Some(&sa) = self.owners.get(&spi) else { continue };
-            return Some(match event {
-                Event::RekeyWanted(_) => v2::Command::RekeyChild(sa, spi),
-                Event::Expired(_) => v2::Command::DeleteChild(sa, spi),
-                Event::Heard(_) => v2::Command::ChildHeard(sa, spi),
-            });
+            if let Some(&session) = self.owners.get(&spi) {
+                return Some((session, event));
+            }
         }
         None
     }
 
     /// Whether there is no SA but such as have been closed.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
 
     /// Whether traffic to this address has an SA.
-    pub(crate) fn reaches(&self, destination: IpAddr) -> bool {
+    pub fn reaches(&self, destination: IpAddr) -> bool {
         self.ipsec.reaches(destination)
     }
 
     /// The longest IP packet to a destination that leaves in one of at most `mtu_bytes`.
-    pub(crate) fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
+    pub fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
         self.ipsec.room_bytes(destination, mtu_bytes)
     }
 
     /// Seals an IP payload into the SA for its destination; that there is none is traced.
-    pub(crate) fn seal(
-        &mut self,
-        packet: &ip::Packet<'_>,
-        rng: &mut Rng,
-        cx: &mut Ctx<'_>,
-    ) -> Option<Datagram> {
+    pub fn seal(&mut self, packet: &ip::Packet<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         self.forward(&packet.write()?, rng, cx)
     }
 
     /// Seals a whole IP packet into the SA for it; that there is none is traced.
-    pub(crate) fn forward(&mut self, packet: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
+    pub fn forward(&mut self, packet: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         let mut buffer = vec![0; HEADROOM + packet.len() + TAILROOM];
         let range = HEADROOM..HEADROOM + packet.len();
         buffer[range.clone()].copy_from_slice(packet);
@@ -231,7 +199,7 @@ impl SaTable {
     }
 
     /// Opens an ESP packet; what is wrong with it is traced.
-    pub(crate) fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
+    pub fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
         let mut bytes = bytes.to_vec();
         let mut frame = Frame::whole(&mut bytes);
         cx.crypto.enter(Phase::Traffic);
@@ -261,11 +229,4 @@ fn cut(mut buffer: Vec<u8>, range: Range<usize>) -> Vec<u8> {
     buffer.truncate(range.end);
     buffer.drain(..range.start);
     buffer
-}
-
-/// RFC 7296 §3.13.1: the selectors of one side.
-fn side(selectors: &[TrafficSelector]) -> Box<[Selector]> {
-    let mut side = Vec::with_capacity(selectors.len());
-    side.extend(selectors.iter().filter_map(ike::selector));
-    side.into_boxed_slice()
 }

@@ -6,27 +6,29 @@ use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Datagram, Deadline, Time, Transport};
-use keytoll_ike::Endpoint;
-use keytoll_ike::v2::{Event, SaId};
+
+use crate::event::SessionId;
 
 /// RFC 3948 §2.3: a single octet of ones.
 const KEEPALIVE: [u8; 1] = [0xff];
 
-fn datagram(from: Addr, to: Addr) -> Datagram {
-    Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes: KEEPALIVE.to_vec() }
+fn datagram(protocol: Protocol, from: Addr, to: Addr) -> Datagram {
+    Datagram { protocol, transport: Transport::Udp, from, to, bytes: KEEPALIVE.to_vec() }
 }
 
-/// From where to where an IKE SA sends, and its ESP.
-type Path = (Addr, Addr);
+/// From where to where a session sends, and its ESP.
+pub type Path = (Addr, Addr);
 
 /// The peers that a NAT before us must not forget.
 #[derive(Debug)]
-pub(crate) struct Keepalives {
+pub struct Keepalives {
+    /// What keepalives belong to, for the counters.
+    protocol: Protocol,
     after: Option<Duration>,
     now: Time,
-    /// The path of each IKE SA, and the IKE SAs of each path.
-    paths: BTreeMap<SaId, Path>,
-    sas: BTreeSet<(Path, SaId)>,
+    /// The path of each session, and the sessions of each path.
+    paths: BTreeMap<SessionId, Path>,
+    sessions: BTreeSet<(Path, SessionId)>,
     /// When something was last sent there.
     sent: BTreeMap<Path, Sent>,
     /// The paths in the order of when that was, as far as anybody has looked: a packet must not cost more than noting it.
@@ -42,83 +44,74 @@ struct Sent {
 
 impl Keepalives {
     /// One after so much silence; none: never.
-    pub(crate) const fn new(after: Option<Duration>) -> Self {
+    pub const fn new(protocol: Protocol, after: Option<Duration>) -> Self {
         Self {
+            protocol,
             after,
             now: Time::ZERO,
             paths: BTreeMap::new(),
-            sas: BTreeSet::new(),
+            sessions: BTreeSet::new(),
             sent: BTreeMap::new(),
             order: BTreeSet::new(),
         }
     }
 
-    /// Which SAs there are follows from what IKE tells.
-    pub(crate) fn heard(&mut self, event: &Event, ike: &Endpoint) {
-        match event {
-            Event::Established(established) => self.keep(established.sa, ike),
-            Event::Rekeyed { old, new } => {
-                self.forget(*old);
-                self.keep(*new, ike);
-            }
-            Event::Closed(sa, _) => self.forget(*sa),
-            _ => {}
+    /// A session is there; its path, if a NAT before us must not forget it.
+    pub fn keep(&mut self, session: SessionId, path: impl FnOnce() -> Option<Path>) {
+        if self.after.is_some() {
+            path().into_iter().for_each(|path| self.insert(session, path, self.now));
         }
     }
 
-    fn keep(&mut self, sa: SaId, ike: &Endpoint) {
-        let path = self.after.and_then(|_| ike.path_to_keep(sa));
-        path.into_iter().for_each(|path| self.insert(sa, path, self.now));
-    }
-
-    /// An SA sends there, where something was last sent then, if nobody knows better.
-    fn insert(&mut self, sa: SaId, path: Path, last: Time) {
-        if self.paths.get(&sa).is_some_and(|kept| *kept != path) {
-            self.forget(sa);
+    /// A session sends there, where something was last sent then, if nobody knows better.
+    fn insert(&mut self, session: SessionId, path: Path, last: Time) {
+        if self.paths.get(&session).is_some_and(|kept| *kept != path) {
+            self.forget(session);
         }
-        self.paths.insert(sa, path);
-        self.sas.insert((path, sa));
+        self.paths.insert(session, path);
+        self.sessions.insert((path, session));
         let sent = *self.sent.entry(path).or_insert(Sent { last, filed: last });
         self.order.insert((sent.filed, path));
     }
 
-    fn forget(&mut self, sa: SaId) {
-        let Some(path) = self.paths.remove(&sa) else { return };
-        self.sas.remove(&(path, sa));
-        if self.sas_of(path).next().is_none()
+    /// A session is gone.
+    pub fn forget(&mut self, session: SessionId) {
+        let Some(path) = self.paths.remove(&session) else { return };
+        self.sessions.remove(&(path, session));
+        if self.sessions_of(path).next().is_none()
             && let Some(sent) = self.sent.remove(&path)
         {
             self.order.remove(&(sent.filed, path));
         }
     }
 
-    fn sas_of(&self, path: Path) -> impl Iterator<Item = SaId> {
-        self.sas.range((path, SaId(0))..=(path, SaId(u64::MAX))).map(|(_, sa)| *sa)
+    fn sessions_of(&self, path: Path) -> impl Iterator<Item = SessionId> {
+        self.sessions.range((path, SessionId(0))..=(path, SessionId(u64::MAX))).map(|(_, session)| *session)
     }
 
     /// What time it is.
-    pub(crate) const fn at(&mut self, now: Time) {
+    pub const fn at(&mut self, now: Time) {
         self.now = now;
     }
 
     // RFC 3948 §4: a keepalive is sent only if nothing else was sent to that peer for so long.
     /// Notes a datagram that leaves.
-    pub(crate) fn sent(&mut self, datagram: &Datagram) {
+    pub fn sent(&mut self, datagram: &Datagram) {
         if let Some(sent) = self.sent.get_mut(&(datagram.from, datagram.to)) {
             sent.last = self.now;
         }
     }
 
     /// Those that are due. A peer may be at another address by now.
-    pub(crate) fn due(&mut self, ike: &Endpoint) -> Vec<Datagram> {
-        let paths = self.due_now(|sa| ike.path_to_keep(sa));
-        paths.into_iter().map(|(from, to)| datagram(from, to)).collect()
+    pub fn due(&mut self, path_of: impl Fn(SessionId) -> Option<Path>) -> Vec<Datagram> {
+        let (paths, protocol) = (self.due_now(path_of), self.protocol);
+        paths.into_iter().map(|(from, to)| datagram(protocol, from, to)).collect()
     }
 
-    fn due_now(&mut self, path_of: impl Fn(SaId) -> Option<Path>) -> Vec<Path> {
+    fn due_now(&mut self, path_of: impl Fn(SessionId) -> Option<Path>) -> Vec<Path> {
         let asked = self.silent();
-        let sas: BTreeSet<SaId> = asked.iter().flat_map(|path| self.sas_of(*path)).collect();
-        sas.into_iter().for_each(|sa| self.follow(sa, path_of(sa)));
+        let sessions: BTreeSet<SessionId> = asked.iter().flat_map(|path| self.sessions_of(*path)).collect();
+        sessions.into_iter().for_each(|session| self.follow(session, path_of(session)));
         if asked.is_empty() { asked } else { self.silent() }
     }
 
@@ -140,18 +133,18 @@ impl Keepalives {
         self.order.iter().take_while(is_due).map(|(_, path)| *path).collect()
     }
 
-    fn follow(&mut self, sa: SaId, path: Option<Path>) {
-        let kept = self.paths.get(&sa).copied();
+    fn follow(&mut self, session: SessionId, path: Option<Path>) {
+        let kept = self.paths.get(&session).copied();
         if kept != path {
             // What was sent to the old place counts for the new one, too.
             let last = kept.and_then(|kept| self.sent.get(&kept)).map_or(self.now, |sent| sent.last);
-            self.forget(sa);
-            path.into_iter().for_each(|path| self.insert(sa, path, last));
+            self.forget(session);
+            path.into_iter().for_each(|path| self.insert(session, path, last));
         }
     }
 
     /// When the next one is due, unless something else is sent; perhaps earlier if something was.
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         let (first, _) = self.order.first()?;
         Some(Deadline { at: *first + self.after?, why: "NAT keepalive" })
     }
@@ -172,35 +165,35 @@ mod tests {
     /// An IKEv1 SA that is heir to another one is told of twice; its peer may have moved meanwhile.
     #[test]
     fn one_that_is_told_of_twice_leaves_nothing() {
-        let mut keepalives = Keepalives::new(Some(AFTER));
-        keepalives.insert(SaId(1), path(0), Time::ZERO);
-        keepalives.insert(SaId(1), path(1), Time::ZERO);
-        keepalives.forget(SaId(1));
+        let mut keepalives = Keepalives::new(Protocol::Ike, Some(AFTER));
+        keepalives.insert(SessionId(1), path(0), Time::ZERO);
+        keepalives.insert(SessionId(1), path(1), Time::ZERO);
+        keepalives.forget(SessionId(1));
         keepalives.at(Time::ZERO + AFTER);
         assert_eq!(keepalives.due_now(|_| None), []);
-        assert!(keepalives.sas.is_empty() && keepalives.sent.is_empty() && keepalives.order.is_empty());
+        assert!(keepalives.sessions.is_empty() && keepalives.sent.is_empty() && keepalives.order.is_empty());
     }
 
     /// The same without order or index.
     #[derive(Default)]
     struct Model {
-        paths: BTreeMap<SaId, Path>,
+        paths: BTreeMap<SessionId, Path>,
         sent: BTreeMap<Path, Time>,
     }
 
     impl Model {
-        fn insert(&mut self, sa: SaId, path: Path, last: Time) {
+        fn insert(&mut self, sa: SessionId, path: Path, last: Time) {
             self.forget(sa);
             self.paths.insert(sa, path);
             self.sent.entry(path).or_insert(last);
         }
 
-        fn forget(&mut self, sa: SaId) {
+        fn forget(&mut self, sa: SessionId) {
             self.paths.remove(&sa);
             self.sent.retain(|path, _| self.paths.values().any(|kept| kept == path));
         }
 
-        fn due(&mut self, now: Time, path_of: impl Fn(SaId) -> Option<Path>) -> Vec<Path> {
+        fn due(&mut self, now: Time, path_of: impl Fn(SessionId) -> Option<Path>) -> Vec<Path> {
             let is_due = |at: Time| now.since(at) >= AFTER;
             let due: Vec<Path> =
                 self.sent.iter().filter(|(_, at)| is_due(**at)).map(|(path, _)| *path).collect();
@@ -226,13 +219,13 @@ mod tests {
     #[test]
     fn due_are_those_that_a_search_through_all_finds() {
         let mut rng = Rng::named(7, "keepalives");
-        let (mut keepalives, mut model) = (Keepalives::new(Some(AFTER)), Model::default());
-        let mut places: BTreeMap<SaId, Path> = BTreeMap::new();
+        let (mut keepalives, mut model) = (Keepalives::new(Protocol::Ike, Some(AFTER)), Model::default());
+        let mut places: BTreeMap<SessionId, Path> = BTreeMap::new();
         let (mut now, mut found, mut early) = (Time::ZERO, 0, 0);
         for _ in 0..20_000 {
             now += Duration::from_millis(rng.below(700));
             keepalives.at(now);
-            let (sa, at) = (SaId(1 + rng.below(40)), path(rng.below(30)));
+            let (sa, at) = (SessionId(1 + rng.below(40)), path(rng.below(30)));
             match rng.below(8) {
                 0 if !model.paths.contains_key(&sa) => {
                     keepalives.insert(sa, at, now);
@@ -247,7 +240,7 @@ mod tests {
                 2 => places.get_mut(&sa).into_iter().for_each(|place| *place = at),
                 3 => drop(places.remove(&sa)),
                 4..=6 => {
-                    keepalives.sent(&datagram(at.0, at.1));
+                    keepalives.sent(&datagram(Protocol::Ike, at.0, at.1));
                     model.sent.get_mut(&at).into_iter().for_each(|last| *last = now);
                 }
                 _ => {
@@ -255,7 +248,7 @@ mod tests {
                     assert_eq!(due, model.due(now, |sa| places.get(&sa).copied()));
                     for (from, to) in due {
                         found += 1;
-                        keepalives.sent(&datagram(from, to));
+                        keepalives.sent(&datagram(Protocol::Ike, from, to));
                         model.sent.insert((from, to), now);
                     }
                 }
@@ -269,7 +262,7 @@ mod tests {
                 assert!(keepalives.deadline().is_some_and(|deadline| deadline.at > now));
                 early += 1;
             }
-            let kept = (keepalives.sas.len(), keepalives.order.len());
+            let kept = (keepalives.sessions.len(), keepalives.order.len());
             assert_eq!(kept, (model.paths.len(), model.sent.len()));
         }
         assert!(found > 1000 && early > 100, "{found} found, {early} times too early");

@@ -69,7 +69,7 @@ pub enum Kind {
 
 /// One end of the traffic.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub struct Station {
     flow: Flow,
     desk: Desk,
 }
@@ -104,7 +104,7 @@ struct Payload {
 
 impl Station {
     /// Begins now.
-    pub(crate) fn begin(config: &Config, sas: &SaTable, cx: &mut Ctx<'_>) -> Self {
+    pub fn begin(config: &Config, sas: &SaTable, cx: &mut Ctx<'_>) -> Self {
         cx.trace.record(Fact::TrafficBegan);
         let through_sa = config.protected.then(|| sas.room_bytes(config.remote, config.mtu_bytes)).flatten();
         let room_bytes = through_sa.unwrap_or(config.mtu_bytes);
@@ -129,12 +129,12 @@ impl Station {
     }
 
     /// Whether a datagram to this address is a packet of its own that came past the SAs.
-    pub(crate) const fn takes_plain(&self, to: Addr) -> bool {
+    pub const fn takes_plain(&self, to: Addr) -> bool {
         !self.desk.protected && to.port != 0 && to.port <= u8::MAX as u16
     }
 
     /// Takes a packet if it is its own.
-    pub(crate) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>) -> bool {
+    pub fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>) -> bool {
         if packet.source != self.desk.remote || packet.destination != self.desk.local {
             return false;
         }
@@ -146,7 +146,7 @@ impl Station {
     }
 
     /// Takes a packet that came past the SAs; the protocol stands in place of the port.
-    pub(crate) fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    pub fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let protocol = u8::try_from(to.port).unwrap_or(0);
         let packet = ip::Packet { source: from.ip, destination: to.ip, protocol, payload: bytes };
         if !self.arrived(&packet, cx) {
@@ -155,7 +155,7 @@ impl Station {
     }
 
     /// Something may be due.
-    pub(crate) fn tick(&mut self, now: Time) {
+    pub fn tick(&mut self, now: Time) {
         match &mut self.flow {
             Flow::Echo(flow) => flow.tick(now, &mut self.desk),
             Flow::Constant(flow) => flow.tick(now, &mut self.desk),
@@ -164,7 +164,7 @@ impl Station {
     }
 
     /// When something is due.
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         match &self.flow {
             Flow::Echo(flow) => flow.deadline(),
             Flow::Constant(flow) => flow.deadline(),
@@ -173,7 +173,7 @@ impl Station {
     }
 
     /// Sends what is to be sent.
-    pub(crate) fn flush(
+    pub fn flush(
         &mut self,
         (sas, rng): (&mut SaTable, &mut Rng),
         out: &mut VecDeque<Output<Event>>,
@@ -189,7 +189,7 @@ impl Station {
     }
 
     /// It is over: tells what was.
-    pub(crate) fn end(self, cx: &mut Ctx<'_>) {
+    pub fn end(self, cx: &mut Ctx<'_>) {
         cx.trace.record(Fact::Traffic(Box::new(self.desk.account)));
     }
 }
