@@ -28,6 +28,8 @@ pub mod v1;
 pub mod v2;
 pub mod wire;
 
+pub use config::{Config, Mode};
 pub use endpoint::Endpoint;
+pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};
 pub use refused::{Acceptable, Offered, RefusedProposal};
 pub use unproved::{Likely, Unproved};

@@ -13,7 +13,7 @@ use crate::support;
 
 use std::time::Duration;
 
-use keytoll_ike::v2::{Command, SaId};
+use keytoll_ike::{Command, SaId};
 use support::lab::{psk, seconds};
 use support::{Bench, Fault, Side, check};
 

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 
 use keytoll_engine::Datagram;
+use keytoll_ike::config::HalfOpen;
 use keytoll_ike::config::{Believe, Phase1, Prove, Responds};
-use keytoll_ike::v2::config::HalfOpen;
-use keytoll_ike::v2::{Command, Config, Event, SaId};
+use keytoll_ike::{Command, Config, Event, SaId};
 
 use crate::support::bench::Rewriter;
 use crate::support::lab::{net, only, only_child, pool, psk, seconds, secret};

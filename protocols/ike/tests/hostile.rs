@@ -18,8 +18,8 @@ use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
-use keytoll_ike::v2::config::{Fragmentation, HalfOpen, Pool, Prove};
-use keytoll_ike::v2::{Command, Config, Event};
+use keytoll_ike::config::{Fragmentation, HalfOpen, Pool, Prove};
+use keytoll_ike::{Command, Config, Event};
 use support::conversation::{self, delete_all, of_sa, survived};
 use support::lab::{Pki, both, only, psk, seconds};
 use support::mistaken::Mistaken;
@@ -38,7 +38,7 @@ const STEPS: [fn(&mut Bench); 8] = [
     |bench| of_sa(bench, Side::R, Command::Delete),
 ];
 
-fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::v2::SaId, u32) -> Command) {
+fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::SaId, u32) -> Command) {
     let children = bench.seat(side).books.all_children();
     if let Some((sa, spi)) = children.first().map(|(sa, child)| (*sa, child.inbound_spi)) {
         bench.command(side, command(sa, spi));

@@ -9,7 +9,7 @@ use crate::support;
 
 use std::path::PathBuf;
 
-use keytoll_ike::v2::Command;
+use keytoll_ike::Command;
 use proptest::prelude::*;
 use support::lab::psk;
 use support::{Bench, Side, responder};

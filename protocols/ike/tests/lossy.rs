@@ -17,8 +17,8 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::{Crypto, Rng};
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Connection, Mode, Reauthenticate};
+use keytoll_ike::Config;
+use keytoll_ike::config::{Connection, Mode, Reauthenticate};
 use support::lab::{Pki, both, esp, ike, only, pool, psk, seconds};
 use support::{Bench, Weather, storm};
 
@@ -84,7 +84,7 @@ fn configs(rng: &mut Rng, base: (Config, Config)) -> (Config, Config) {
     (i, r)
 }
 
-fn child(connection: &mut Connection) -> &mut keytoll_ike::v2::config::ChildConfig {
+fn child(connection: &mut Connection) -> &mut keytoll_ike::config::ChildConfig {
     connection.child.as_mut().unwrap()
 }
 

@@ -85,7 +85,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_ike::v2::SaId;
+    use keytoll_ike::SaId;
     use keytoll_radius::wire::Attribute;
 
     use super::*;

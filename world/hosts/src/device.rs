@@ -7,7 +7,8 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
 use keytoll_ike::config::{Believe, Responds};
-use keytoll_ike::{Endpoint, v2};
+use keytoll_ike::event::Established as IkeEstablished;
+use keytoll_ike::{ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId};
 
 use crate::described::{Details, Fields, Value};
 use crate::eap::{Carrier, Eap};
@@ -31,7 +32,7 @@ const IDENTIFIER: u16 = 1;
 #[derive(Debug, Clone)]
 pub struct DeviceConfig {
     /// Its IKE endpoint; connection 0 leads to the gateway.
-    pub ike: v2::Config,
+    pub ike: Config,
     /// Its address on the access network.
     pub address: IpAddr,
     /// The gateway's address.
@@ -60,7 +61,7 @@ pub struct Device {
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
     /// The IKE SA in use; a new one takes its place.
-    current: Option<v2::SaId>,
+    current: Option<SaId>,
     /// The attempt to get an SA that is under way.
     set_up: Option<SetUp>,
     childless: bool,
@@ -84,7 +85,7 @@ impl Device {
         };
         let responds = Responds::ToPeers;
         Self {
-            ike: Endpoint::new(v2::Config { responds, ..config.ike.clone() }, seed, name),
+            ike: Endpoint::new(Config { responds, ..config.ike.clone() }, seed, name),
             supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
             keepalives: Keepalives::new(Protocol::Ike, config.ike.keepalive_after),
@@ -147,7 +148,7 @@ impl Device {
             None => self.begin(cx),
             Some(sa) if self.asked.is_none_or(|asked| cx.now.since(asked) >= ASK_AGAIN) => {
                 self.asked = Some(cx.now);
-                self.ike.handle(Input::Command(v2::Command::CreateChild(sa)), cx);
+                self.ike.handle(Input::Command(IkeCommand::CreateChild(sa)), cx);
             }
             Some(_) => {}
         }
@@ -224,11 +225,11 @@ impl Device {
         }
     }
 
-    fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+    fn on_ike(&mut self, event: IkeEvent, cx: &mut Ctx<'_>) {
         ike::keep(&mut self.keepalives, &event, &self.ike);
         match event {
-            v2::Event::Established(established) => self.established(established, cx),
-            v2::Event::ChildUp(sa, child) => {
+            IkeEvent::Established(established) => self.established(established, cx),
+            IkeEvent::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
                 self.install(sa, *child);
                 self.asked = None;
@@ -236,77 +237,77 @@ impl Device {
                     self.usable(cx);
                 }
             }
-            v2::Event::ChildRekeyed { sa, old, new } => {
+            IkeEvent::ChildRekeyed { sa, old, new } => {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
                 self.install(sa, *new);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
-            v2::Event::ChildDown(sa, spi) => {
+            IkeEvent::ChildDown(sa, spi) => {
                 self.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
-            v2::Event::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
-            v2::Event::Rekeyed { old, new } => {
+            IkeEvent::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
+            IkeEvent::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
                 self.sas.rekeyed(old.into(), new.into());
                 self.current = self.current.map(|current| if current == old { new } else { current });
                 self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old.into(), new.into()));
-                self.tell(v2::Event::Rekeyed { old, new });
+                self.tell(IkeEvent::Rekeyed { old, new });
             }
-            v2::Event::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
-            v2::Event::Failed(sa, why, peer) if self.is_about(sa) => {
+            IkeEvent::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
+            IkeEvent::Failed(sa, why, peer) if self.is_about(sa) => {
                 self.failed(why, cx);
-                self.tell(v2::Event::Failed(sa, why, peer));
+                self.tell(IkeEvent::Failed(sa, why, peer));
             }
-            v2::Event::ChildFailed(sa, why) if self.is_about(sa) || self.is_idle_under(sa) => {
+            IkeEvent::ChildFailed(sa, why) if self.is_about(sa) || self.is_idle_under(sa) => {
                 self.failed(why, cx);
-                self.tell(v2::Event::ChildFailed(sa, why));
+                self.tell(IkeEvent::ChildFailed(sa, why));
             }
             // What others began and could not end, or what an SA still wanted that another one has replaced, ends nothing here.
-            v2::Event::Failed(..) | v2::Event::ChildFailed(..) => {
+            IkeEvent::Failed(..) | IkeEvent::ChildFailed(..) => {
                 cx.discard(Protocol::Ike, "failure of no attempt of ours");
             }
-            v2::Event::Closed(sa, why) => {
+            IkeEvent::Closed(sa, why) => {
                 self.current = self.current.filter(|current| *current != sa);
                 if self.is_about(sa) {
                     self.give_up(why, cx);
                 }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
-                self.tell(v2::Event::Closed(sa, why));
+                self.tell(IkeEvent::Closed(sa, why));
             }
             other => self.tell(other),
         }
     }
 
-    fn install(&mut self, sa: v2::SaId, child: v2::ChildSa) {
+    fn install(&mut self, sa: SaId, child: ChildSa) {
         self.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
     }
 
     /// Whether the attempt under way is about this IKE SA.
-    fn is_about(&self, sa: v2::SaId) -> bool {
+    fn is_about(&self, sa: SaId) -> bool {
         self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa.into()))
     }
 
     /// Whether this is the IKE SA in use and no attempt is under way.
-    fn is_idle_under(&self, sa: v2::SaId) -> bool {
+    fn is_idle_under(&self, sa: SaId) -> bool {
         self.set_up.is_none() && self.current == Some(sa)
     }
 
     /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
-    fn established(&mut self, established: Box<v2::event::Established>, cx: &mut Ctx<'_>) {
+    fn established(&mut self, established: Box<IkeEstablished>, cx: &mut Ctx<'_>) {
         self.assigned = established.address.or(self.assigned);
         if let Some(old) = self.current.replace(established.sa) {
-            self.ike.handle(Input::Command(v2::Command::Delete(old)), cx);
+            self.ike.handle(Input::Command(IkeCommand::Delete(old)), cx);
         }
         if self.childless {
             // What waits has no SA to go through, and needs none.
             self.waiting.clear();
             self.usable(cx);
         }
-        self.tell(v2::Event::Established(established));
+        self.tell(IkeEvent::Established(established));
     }
 
-    fn tell(&mut self, event: v2::Event) {
+    fn tell(&mut self, event: IkeEvent) {
         self.out.extend(ike::milestone(event).map(Output::Event));
     }
 
@@ -329,26 +330,26 @@ impl Device {
     }
 
     /// The gateway carries EAP: the supplicant answers.
-    fn on_eap(&mut self, sa: v2::SaId, packet: &[u8], cx: &mut Ctx<'_>) {
+    fn on_eap(&mut self, sa: SaId, packet: &[u8], cx: &mut Ctx<'_>) {
         let answer = match &mut self.supplicant {
             Some(supplicant) => supplicant.step(packet, cx),
             None => Some(Eap::Failure { packet: Vec::new() }),
         };
         if let Some(answer) = answer {
-            self.ike.handle(Input::Command(v2::Command::Eap(sa, answer.into())), cx);
+            self.ike.handle(Input::Command(IkeCommand::Eap(sa, answer.into())), cx);
         }
     }
 
     /// IKE has not said in time how the attempt ended.
     fn end_hopeless_set_up(&mut self, cx: &mut Ctx<'_>) {
         let Some(set_up) = self.set_up.take_if(|set_up| set_up.is_hopeless(cx.now)) else { return };
-        self.give_up(v2::Reason::Timeout, cx);
+        self.give_up(Reason::Timeout, cx);
         if let Some(session) = set_up.session() {
-            self.ike.handle(Input::Command(v2::Command::Delete(ike::sa(session))), cx);
+            self.ike.handle(Input::Command(IkeCommand::Delete(ike::sa(session))), cx);
         }
     }
 
-    fn give_up(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
+    fn give_up(&mut self, why: Reason, cx: &mut Ctx<'_>) {
         self.failed(why, cx);
         let peer = Fields::new().with("remote", Value::shown(self.config.gateway));
         let peer = Some(Details::of(Box::new(peer)));
@@ -356,7 +357,7 @@ impl Device {
         self.out.push_back(Output::Event(Event::GaveUp(Box::new(failure))));
     }
 
-    fn failed(&mut self, why: v2::Reason, cx: &mut Ctx<'_>) {
+    fn failed(&mut self, why: Reason, cx: &mut Ctx<'_>) {
         self.set_up = None;
         self.waiting.clear();
         let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
@@ -452,7 +453,7 @@ impl Engine for Device {
 }
 
 /// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP; portless packets are ESP.
-pub(crate) fn esp_payload<'a>(config: &v2::Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn esp_payload<'a>(config: &Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let marked = bytes.first_chunk() == Some(&[0; 4]);
     (to.port == 0 || (to.port == config.nat_port && bytes.len() > 4 && !marked)).then_some(bytes)
 }
@@ -472,7 +473,7 @@ mod tests {
     fn device() -> Device {
         let [address, gateway] = [2, 1].map(|host| IpAddr::V4(Ipv4Addr::new(192, 0, 2, host)));
         let secret = || Secret::from(&b"a device alone"[..]);
-        let ike = v2::Config::new(vec![Connection {
+        let ike = Config::new(vec![Connection {
             name: String::new(),
             version: Version::V2,
             local_id: "ue@lab".parse().expect("an identity"),
@@ -520,7 +521,7 @@ mod tests {
         };
         at(Time::ZERO, &mut device, Input::Command(Order::Echo { payload_bytes: 8 }));
         let own = device.set_up.as_ref().expect("it asks for an SA").deadline().at;
-        device.ike = Endpoint::new(v2::Config::new(Vec::new()), &Seed::from(2), "mute");
+        device.ike = Endpoint::new(Config::new(Vec::new()), &Seed::from(2), "mute");
         at(Time::from_nanos(own.as_nanos() - 1), &mut device, Input::Tick);
         assert_eq!(events(&mut device), []);
         assert_eq!(device.deadline().map(|deadline| deadline.at), Some(own));
@@ -535,7 +536,7 @@ mod tests {
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         device.handle(Input::Command(Order::Echo { payload_bytes: 8 }), &mut cx);
         let sa = device.set_up.as_ref().and_then(SetUp::session).map(ike::sa).expect("it asks for an SA");
-        device.on_ike(v2::Event::Closed(sa, v2::Reason::Deleted), &mut cx);
+        device.on_ike(IkeEvent::Closed(sa, Reason::Deleted), &mut cx);
         assert!(device.set_up.is_none());
         assert_eq!(gave_up(&mut device), [("deleted", "192.0.2.1".to_owned())]);
     }

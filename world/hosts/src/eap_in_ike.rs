@@ -1,6 +1,6 @@
 //! IKEv2 as the carrier of EAP: a conversation is an IKE SA. RFC 7296 §2.16.
 
-use keytoll_ike::v2::{self, SaId};
+use keytoll_ike::SaId;
 
 use crate::eap::{Carrier, Conversation, Eap};
 
@@ -19,7 +19,7 @@ impl Conversation for SaId {
     }
 }
 
-impl From<Eap> for v2::Eap {
+impl From<Eap> for keytoll_ike::Eap {
     fn from(eap: Eap) -> Self {
         match eap {
             Eap::Packet(packet) => Self::Packet(packet),

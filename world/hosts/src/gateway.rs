@@ -6,8 +6,9 @@ use std::net::IpAddr;
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
-use keytoll_ike::v2::{self, SaId};
-use keytoll_ike::{Endpoint, Unproved};
+use keytoll_ike::{
+    ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId, Unproved,
+};
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
@@ -23,7 +24,7 @@ use crate::{Host, Order, icmp, ike, ip};
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
     /// Its IKE endpoint.
-    pub ike: v2::Config,
+    pub ike: Config,
     /// Its address on the access network.
     pub address: IpAddr,
     /// Further addresses it answers echoes for: those behind it.
@@ -167,7 +168,7 @@ impl Gateway {
     fn act(&mut self, wanted: Wanted<SaId>, cx: &mut Ctx<'_>) {
         match wanted {
             Wanted::Pass(output) => self.out.push_back(output),
-            Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(v2::Command::Eap(sa, eap.into())), cx),
+            Wanted::Tell(sa, eap) => self.ike.handle(Input::Command(IkeCommand::Eap(sa, eap.into())), cx),
         }
     }
 
@@ -182,40 +183,40 @@ impl Gateway {
         }
     }
 
-    fn on_ike(&mut self, event: v2::Event, cx: &mut Ctx<'_>) {
+    fn on_ike(&mut self, event: IkeEvent, cx: &mut Ctx<'_>) {
         ike::keep(&mut self.keepalives, &event, &self.ike);
         match event {
-            v2::Event::Established(established) => {
+            IkeEvent::Established(established) => {
                 self.peers.insert(established.sa, established.remote.ip);
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.established(established.sa, cx);
                 }
-                self.tell(v2::Event::Established(established));
+                self.tell(IkeEvent::Established(established));
             }
-            v2::Event::ChildUp(sa, child) => {
+            IkeEvent::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
                 self.install(sa, *child, cx);
             }
-            v2::Event::ChildRekeyed { sa, old, new } => {
+            IkeEvent::ChildRekeyed { sa, old, new } => {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
                 self.install(sa, *new, cx);
             }
-            v2::Event::ChildDown(sa, spi) => {
+            IkeEvent::ChildDown(sa, spi) => {
                 self.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
-            v2::Event::EapStart { sa, identity, remote, .. } => {
+            IkeEvent::EapStart { sa, identity, remote, .. } => {
                 self.begin_eap(sa, &identity.data, remote.ip, cx);
             }
-            v2::Event::EapPacket(sa, packet) => {
+            IkeEvent::EapPacket(sa, packet) => {
                 let authenticator = self.authenticator.as_mut();
                 let wanted = authenticator.and_then(|ours| ours.answered(sa, packet, cx));
                 if let Some(wanted) = wanted {
                     self.act(wanted, cx);
                 }
             }
-            v2::Event::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
-            v2::Event::Rekeyed { old, new } => {
+            IkeEvent::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
+            IkeEvent::Rekeyed { old, new } => {
                 self.sas.rekeyed(old.into(), new.into());
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
@@ -223,39 +224,39 @@ impl Gateway {
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.rekeyed(old, new);
                 }
-                self.tell(v2::Event::Rekeyed { old, new });
+                self.tell(IkeEvent::Rekeyed { old, new });
             }
-            v2::Event::Closed(sa, why) => {
+            IkeEvent::Closed(sa, why) => {
                 self.peers.remove(&sa);
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.closed(sa, cx);
                 }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
-                self.tell(v2::Event::Closed(sa, why));
+                self.tell(IkeEvent::Closed(sa, why));
             }
             other => self.tell(other),
         }
     }
 
     /// A device did not get in. That it went silent is its own to say.
-    fn failed(&mut self, sa: SaId, why: v2::Reason, peer: Option<Box<Unproved>>, cx: &mut Ctx<'_>) {
+    fn failed(&mut self, sa: SaId, why: Reason, peer: Option<Box<Unproved>>, cx: &mut Ctx<'_>) {
         if let Some(authenticator) = &mut self.authenticator {
             authenticator.forget(sa, cx);
         }
-        if !why.is_hearsay() && why != v2::Reason::Timeout {
+        if !why.is_hearsay() && why != Reason::Timeout {
             cx.trace.record(Fact::Failed { why: why.name().into() });
         }
-        self.tell(v2::Event::Failed(sa, why, peer));
+        self.tell(IkeEvent::Failed(sa, why, peer));
     }
 
-    fn install(&mut self, sa: SaId, child: v2::ChildSa, cx: &mut Ctx<'_>) {
+    fn install(&mut self, sa: SaId, child: ChildSa, cx: &mut Ctx<'_>) {
         match self.peers.get(&sa) {
             Some(&peer) => self.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
             None => cx.discard(Protocol::Ike, "child of an SA nobody told of"),
         }
     }
 
-    fn tell(&mut self, event: v2::Event) {
+    fn tell(&mut self, event: IkeEvent) {
         self.out.extend(ike::milestone(event).map(Output::Event));
     }
 }

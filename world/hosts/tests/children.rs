@@ -14,8 +14,8 @@ use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_hosts::{
     Child, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order, SaLimits, SessionId,
 };
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{Config, Mode};
+use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::{Config, Mode};
 
 const ADDRESS: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];

@@ -8,7 +8,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
 use keytoll_engine::crypto::{Secret, SigningKey};
 use keytoll_engine::{Rng, Seed};
-use keytoll_ike::v2::config::{Believe, Prove};
+use keytoll_ike::config::{Believe, Prove};
 use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Chain, CryptoMode, GatewayAuth, Plan, RowPlan};

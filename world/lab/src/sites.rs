@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use keytoll_ike::v2::config::Pool;
+use keytoll_ike::config::Pool;
 use keytoll_rig::Placement;
 use keytoll_scenario::plan::RowPlan;
 

@@ -31,8 +31,9 @@ use keytoll_engine::crypto::{Crypto, Secret};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
 use keytoll_hosts::{Gateway, GatewayConfig};
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{Command, Config, Endpoint, Event, Mode};
+use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::v2::Endpoint;
+use keytoll_ike::{Command, Config, Event, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
 use keytoll_native::{clock, machine};
 

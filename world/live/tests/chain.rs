@@ -33,8 +33,8 @@ use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
     GatewayConfig, Host, Hss, HssAccess, HssConfig, Order, Subscribers,
 };
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{Config, Mode};
+use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::{Config, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker, os_seed};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::{client, server};

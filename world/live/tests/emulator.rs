@@ -13,8 +13,8 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time, Transport};
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order};
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::Config;
+use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_live::{Clock, Driver, Emulator, Path, Sockets};
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
 

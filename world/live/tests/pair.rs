@@ -10,8 +10,8 @@ use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Trace;
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
-use keytoll_ike::v2::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{Config, Mode};
+use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::{Config, Mode};
 use keytoll_live::{Driver, Interface, Sockets, os_seed};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
 use keytoll_engine::trace::{Fact, Trace};
-use keytoll_ike::v2::{Command, Endpoint, Event};
+use keytoll_ike::v2::Endpoint;
+use keytoll_ike::{Command, Event};
 use keytoll_live::{Driver, Sockets, os_seed};
 
 use crate::ike::{Auth, config};

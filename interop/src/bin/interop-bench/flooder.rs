@@ -11,7 +11,7 @@ use keytoll_eap::{MethodType, packet};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_ike::v2::Event;
+use keytoll_ike::Event;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
 use keytoll_live::os_seed;
 use keytoll_native::datagrams;

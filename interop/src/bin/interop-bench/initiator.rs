@@ -7,7 +7,8 @@ use std::time::Duration;
 use keytoll_crypto::Real;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Time};
-use keytoll_ike::v2::{Command, Config, Endpoint, Event};
+use keytoll_ike::v2::Endpoint;
+use keytoll_ike::{Command, Config, Event};
 
 use crate::trouble::Result;
 

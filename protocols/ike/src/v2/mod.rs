@@ -34,7 +34,6 @@ pub mod signature;
 mod window;
 pub mod words;
 
-pub use crate::{config, event};
-pub use config::{Config, Mode};
+use crate::{config, event};
+
 pub use endpoint::Endpoint;
-pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
+use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Prove};
 use keytoll_ike::number::AuthMethod;
-use keytoll_ike::v2::{Config, schemes};
+use keytoll_ike::v2::schemes;
 use keytoll_ike::wire::Identity;
 
 use crate::support::lab::{Pki, both, only};

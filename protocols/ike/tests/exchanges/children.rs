@@ -1,6 +1,6 @@
 //! CREATE_CHILD_SA for children: more of them, and new keys for those there are.
 
-use keytoll_ike::v2::{Command, Config};
+use keytoll_ike::{Command, Config};
 
 use crate::support::books::assert_crosswise;
 use crate::support::lab::{self, both, esp, only_child, psk};
@@ -136,7 +136,7 @@ fn children_are_rekeyed_when_their_time_has_come() {
     bench.run_for(lab::seconds(190));
     let rekeyed = |bench: &mut Bench, side| {
         let events = &bench.seat(side).events;
-        events.iter().filter(|event| matches!(event, keytoll_ike::v2::Event::ChildRekeyed { .. })).count()
+        events.iter().filter(|event| matches!(event, keytoll_ike::Event::ChildRekeyed { .. })).count()
     };
     assert_eq!((rekeyed(&mut bench, Side::I), rekeyed(&mut bench, Side::R)), (3, 3));
     bench.assert_agreement();
@@ -169,7 +169,7 @@ fn either_side_closes_a_child() {
 fn a_child_under_an_sa_that_began_without_one() {
     let (mut i, mut r) = psk();
     // The responder announces that it can do without a child because of its first connection.
-    let childless = keytoll_ike::v2::config::Connection { child: None, ..r.connections[0].clone() };
+    let childless = keytoll_ike::config::Connection { child: None, ..r.connections[0].clone() };
     r.connections.insert(0, childless);
     r.connections[0].remote_id = Some(lab::id("somebody.example.org"));
     i.connections[0].child = None;
@@ -195,7 +195,7 @@ fn commands_about_what_is_not_there_do_nothing() {
     let sa = bench.sa(Side::I);
     bench.command(Side::I, Command::RekeyChild(sa, 1));
     bench.command(Side::I, Command::DeleteChild(sa, 1));
-    bench.command(Side::I, Command::Delete(keytoll_ike::v2::SaId(1)));
+    bench.command(Side::I, Command::Delete(keytoll_ike::SaId(1)));
     bench.settle();
     check(&bench, "");
     bench.assert_agreement();

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Datagram, Time};
-use keytoll_ike::v2::config::{Believe, Config, Connection, Pool, Prove};
-use keytoll_ike::v2::{Command, Eap, Event, Reason, SaId};
+use keytoll_ike::config::{Believe, Config, Connection, Pool, Prove};
+use keytoll_ike::{Command, Eap, Event, Reason, SaId};
 
 use crate::support::bench::Fault;
 use crate::support::lab::{Change, DEVICE, Pki, ike, only, psk, seconds, secret};

@@ -1,6 +1,6 @@
 //! How SAs end: deleted by either side, or because the peer is dead.
 
-use keytoll_ike::v2::Command;
+use keytoll_ike::Command;
 
 use crate::support::lab::{only, psk, seconds};
 use crate::support::{Bench, Side, check};

@@ -1,8 +1,8 @@
 //! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, repetitions, children or none, addresses.
 
 use keytoll_engine::algorithm::KeyKind;
-use keytoll_ike::v2::config::{Believe, Mode, Prove};
-use keytoll_ike::v2::{Command, Event};
+use keytoll_ike::config::{Believe, Mode, Prove};
+use keytoll_ike::{Command, Event};
 
 use crate::support::lab::{self, Pki, both, esp, ike, net, only, only_child, psk, secret};
 use crate::support::{Bench, Side, check};
@@ -373,7 +373,7 @@ fn assigned(bench: &mut Bench, side: Side) -> Vec<String> {
 fn an_empty_pool_costs_the_child_but_not_the_ike_sa() {
     let (mut i, mut r) = psk();
     only(&mut i).request_address = true;
-    only(&mut r).pool = Some(keytoll_ike::v2::config::Pool { size: 0, ..lab::pool() });
+    only(&mut r).pool = Some(keytoll_ike::config::Pool { size: 0, ..lab::pool() });
     let mut bench = Bench::new((i, r)).established();
     check(
         &bench,
@@ -452,7 +452,7 @@ fn one_gateway_many_devices_each_with_a_key_of_its_own() {
     only(&mut r).remote_id = None;
     only(&mut r).remote = lab::keys_by_identity(&[(names[0], names[0]), (names[1], "somebody else's")]);
     only(&mut r).local = Prove::Psk(secret(names[0]));
-    let mut bench = Bench::new((keytoll_ike::v2::Config::new(devices.to_vec()), r));
+    let mut bench = Bench::new((keytoll_ike::Config::new(devices.to_vec()), r));
     bench.initiate_from(Side::I, 0);
     bench.settle();
     bench.assert_agreement();

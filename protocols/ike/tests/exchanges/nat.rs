@@ -90,10 +90,10 @@ fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
     let mut bench = behind_nat().established();
     bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });
     let sa = bench.sa(Side::I);
-    bench.command(Side::I, keytoll_ike::v2::Command::Probe(sa));
+    bench.command(Side::I, keytoll_ike::Command::Probe(sa));
     bench.settle();
     let sa = bench.sa(Side::R);
-    bench.command(Side::R, keytoll_ike::v2::Command::Probe(sa));
+    bench.command(Side::R, keytoll_ike::Command::Probe(sa));
     bench.settle();
     let to: Vec<u16> = bench.sent.iter().skip(4).map(|(_, sent)| sent.to.port).collect();
     assert_eq!(to, [4500, 24_500, 24_500, 4500]);
@@ -104,7 +104,7 @@ fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
 fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
     let mut bench = behind_nat().established();
     let sa = bench.sa(Side::I);
-    bench.command(Side::I, keytoll_ike::v2::Command::Probe(sa));
+    bench.command(Side::I, keytoll_ike::Command::Probe(sa));
     bench.next_fault(crate::support::Fault::Lost);
     bench.settle();
     bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });

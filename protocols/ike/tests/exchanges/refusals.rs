@@ -1,8 +1,8 @@
 //! Authentications that end without an SA: each gives its reason at the right side, and nothing remains.
 
 use keytoll_engine::algorithm::KeyKind;
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Believe, Prove};
+use keytoll_ike::Config;
+use keytoll_ike::config::{Believe, Prove};
 
 use crate::support::lab::{self, DECADE, Pki, esp, id, ike, net, only, only_child, psk, secret};
 use crate::support::{Bench, Side, check};

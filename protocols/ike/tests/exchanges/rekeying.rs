@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use keytoll_ike::v2::config::Reauthenticate;
-use keytoll_ike::v2::{Command, Config, Event};
+use keytoll_ike::config::Reauthenticate;
+use keytoll_ike::{Command, Config, Event};
 
 use crate::support::lab::{self, both, ike, only, psk, seconds};
 use crate::support::{Bench, Side, check};
@@ -207,7 +207,7 @@ fn rekeying_does_not_prolong_a_lifetime() {
 fn a_leased_address_survives_rekeying_and_comes_back_once() {
     let (mut i, mut r) = psk();
     only(&mut i).request_address = true;
-    only(&mut r).pool = Some(keytoll_ike::v2::config::Pool { size: 1, ..lab::pool() });
+    only(&mut r).pool = Some(keytoll_ike::config::Pool { size: 1, ..lab::pool() });
     let mut bench = quiet((i, r));
     for side in Side::BOTH {
         let sa = bench.sa(side);

@@ -2,9 +2,9 @@
 
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::Credential;
+use keytoll_ike::Config;
 use keytoll_ike::Likely;
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Believe, Prove};
+use keytoll_ike::config::{Believe, Prove};
 
 use crate::support::lab::{self, Pki, esp, id, ike, keys_by_identity, only, only_child, psk, secret};
 use crate::support::{Bench, Side};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
-use keytoll_ike::v2::{ChildSa, Command, Config, Event, SaId};
+use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_ike::{Endpoint, Likely};
 
 use super::books::Books;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keytoll_engine::algorithm::Integrity;
-use keytoll_ike::v2::{ChildSa, Event, SaId};
+use keytoll_ike::{ChildSa, Event, SaId};
 
 /// IKE SAs and their children.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ pub(crate) fn assert_crosswise(i: &ChildSa, r: &ChildSa) {
     assert_eq!((&i.local, &i.remote), (&r.remote, &r.local), "traffic is crosswise");
     assert_eq!((i.suite, i.mode), (r.suite, r.mode), "algorithms and mode are the same");
     assert_eq!(i.encapsulation.is_some(), r.encapsulation.is_some(), "both know of the NAT, or neither");
-    let lengths = |keys: &keytoll_ike::v2::ChildKeys| (keys.encryption.len(), keys.integrity.len());
+    let lengths = |keys: &keytoll_ike::ChildKeys| (keys.encryption.len(), keys.integrity.len());
     let wanted = (i.suite.encryption.key_len(), i.suite.integrity.map_or(0, Integrity::key_len));
     assert_eq!((lengths(&i.inbound), lengths(&i.outbound)), (wanted, wanted), "keys have their lengths");
 }

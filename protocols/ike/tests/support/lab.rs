@@ -9,8 +9,8 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{
+use keytoll_ike::Config;
+use keytoll_ike::config::{
     Believe, ChildConfig, Connection, Mode, Pool, Prove, Reauthenticate, Retransmission, Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};

@@ -11,7 +11,7 @@ use std::fmt;
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Message, names};
-use keytoll_ike::v2::Event;
+use keytoll_ike::Event;
 
 use super::bench::{Bench, Fault, Side};
 

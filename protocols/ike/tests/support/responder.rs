@@ -24,11 +24,12 @@ use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::wire::Reader;
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Time};
-use keytoll_ike::v2::config::{
+use keytoll_ike::config::{
     Believe, ChildConfig, Connection, HalfOpen, Mode, Pool, Prove, Reauthenticate, Version,
 };
-use keytoll_ike::v2::{Command, Config, Endpoint, Event, SaId};
+use keytoll_ike::v2::Endpoint;
 use keytoll_ike::wire::Identity;
+use keytoll_ike::{Command, Config, Event, SaId};
 
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));

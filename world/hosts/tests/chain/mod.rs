@@ -53,8 +53,8 @@ use keytoll_hosts::event::Established;
 use keytoll_hosts::{Aaa, AaaAccess, AaaConfig, Event, Gateway, GatewayConfig, Order, Subscribers};
 use keytoll_ike::Endpoint;
 use keytoll_ike::config::{Believe, Config, Connection, Prove, Reauthenticate, Version};
-use keytoll_ike::v2::{self, Eap, SaId};
 use keytoll_ike::wire::Identity;
+use keytoll_ike::{Eap, SaId};
 use keytoll_radius::{client, server};
 
 /// How many chains there are to choose from.
@@ -140,7 +140,7 @@ impl Chain {
     }
 
     fn begin(&mut self) {
-        self.for_device(Input::Command(v2::Command::Initiate {
+        self.for_device(Input::Command(keytoll_ike::Command::Initiate {
             connection: 0,
             local: DEVICE,
             remote: GATEWAY,
@@ -204,13 +204,13 @@ impl Chain {
             PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None },
             PeerOutput::Ignored | PeerOutput::Failed(_) => Eap::Failure { packet: Vec::new() },
         };
-        self.for_device(Input::Command(v2::Command::Eap(sa, eap)));
+        self.for_device(Input::Command(keytoll_ike::Command::Eap(sa, eap)));
     }
 
     fn tell(&mut self, eap: Eap) {
         let Some(sa) = self.turn() else { return };
         self.peers.remove(&sa);
-        self.for_device(Input::Command(v2::Command::Eap(sa, eap)));
+        self.for_device(Input::Command(keytoll_ike::Command::Eap(sa, eap)));
     }
 
     /// To the next deadline of anybody's.
@@ -254,17 +254,17 @@ impl Chain {
         }
     }
 
-    fn for_device(&mut self, input: Input<'_, v2::Command>) {
+    fn for_device(&mut self, input: Input<'_, keytoll_ike::Command>) {
         self.device.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         while let Some(output) = self.device.poll() {
             match output {
                 Output::Datagram(datagram) => self.wire.push_back(datagram),
-                Output::Event(v2::Event::EapPacket(sa, request)) => {
+                Output::Event(keytoll_ike::Event::EapPacket(sa, request)) => {
                     let fresh = || Peer::new(Arc::clone(&self.peer_config), self.identity.clone());
                     let entry = self.peers.entry(sa);
                     entry.or_insert_with(|| (fresh().over_reliable_layer(), None)).1 = Some(request);
                 }
-                Output::Event(v2::Event::Failed(sa, ..) | v2::Event::Closed(sa, _)) => {
+                Output::Event(keytoll_ike::Event::Failed(sa, ..) | keytoll_ike::Event::Closed(sa, _)) => {
                     self.peers.remove(&sa);
                 }
                 Output::Event(_) => {}

@@ -19,8 +19,8 @@ use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Gateway, GatewayConfig,
     Order, Subscribers,
 };
-use keytoll_ike::v2::Config;
-use keytoll_ike::v2::config::{Believe, Connection, Prove, Reauthenticate, Version};
+use keytoll_ike::Config;
+use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::number::Code;
 use keytoll_radius::wire::PacketBuilder;

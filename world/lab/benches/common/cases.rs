@@ -8,9 +8,7 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
-use keytoll_ike::v2::config::{
-    Believe, ChildConfig, Config, Connection, Mode, Prove, Reauthenticate, Version,
-};
+use keytoll_ike::config::{Believe, ChildConfig, Config, Connection, Mode, Prove, Reauthenticate, Version};
 use keytoll_ike::wire::Identity;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 

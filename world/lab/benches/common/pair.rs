@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Crypto, Ctx, Engine, Input, Output, Rng, Time};
-use keytoll_ike::v2::{ChildSa, Command, Config, Endpoint, Event, SaId};
+use keytoll_ike::v2::Endpoint;
+use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_native::heap;
 
 /// Longer than any timer of an SA that was closed.

@@ -69,7 +69,7 @@ fn measure(case: &Case) {
 }
 
 /// The operations of one authentication, and how the meter names and counts them.
-fn record(configs: (keytoll_ike::v2::Config, keytoll_ike::v2::Config)) -> (Vec<Primitive>, String) {
+fn record(configs: (keytoll_ike::Config, keytoll_ike::Config)) -> (Vec<Primitive>, String) {
     let tape = Tape::default();
     let mut pair = Pair::new(configs, || Metered::count_only(Recorder::onto(&tape)));
     pair.authenticate();

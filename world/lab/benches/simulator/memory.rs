@@ -6,7 +6,7 @@ use keytoll_crypto::{Null, Real};
 use keytoll_engine::Crypto;
 use keytoll_engine::trace::Node;
 use keytoll_esp::{Inbound, Outbound, TrafficKey};
-use keytoll_ike::v2::{ChildKeys, ChildSa};
+use keytoll_ike::{ChildKeys, ChildSa};
 use keytoll_lab::{Discard, Memory};
 use keytoll_native::heap;
 

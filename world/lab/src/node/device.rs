@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::{Device, DeviceConfig, EapCredentials, SaLimits};
-use keytoll_ike::v2;
 use keytoll_ike::wire::Identity;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::DevicePlan;
@@ -16,7 +15,7 @@ use crate::build::sa_limits;
 /// A device without ports.
 #[derive(Debug)]
 pub(super) struct Blueprint {
-    ike: v2::Config,
+    ike: keytoll_ike::Config,
     ports: (u16, u16),
     sa_limits: SaLimits,
     local: Option<IpAddr>,
@@ -56,7 +55,7 @@ impl Blueprint {
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Device {
         let config = DeviceConfig {
-            ike: v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
+            ike: keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
             address: locals[0].ip,
             gateway: self.gateway.ip(),
             inner: self.inner,

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, SaLimits};
-use keytoll_ike::v2;
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_radius::client::{Config, Retransmission, Server};
 use keytoll_scenario::ScenarioError;
@@ -17,7 +16,7 @@ use crate::build::sa_limits;
 /// A gateway without ports.
 #[derive(Debug)]
 pub(super) struct Blueprint {
-    ike: v2::Config,
+    ike: keytoll_ike::Config,
     listen: IpAddr,
     ports: (u16, u16),
     sa_limits: SaLimits,
@@ -59,7 +58,7 @@ impl Blueprint {
     }
 
     pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Gateway {
-        let ike = v2::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
+        let ike = keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
         let aaa = self.radius.map(|plan| access(plan, &locals[2..]));
         let config = GatewayConfig { ike, address: self.listen, inner: self.inner, aaa };
         Gateway::new(config, seed, "gw").with_limits(self.sa_limits)

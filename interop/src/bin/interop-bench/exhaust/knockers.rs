@@ -10,8 +10,8 @@ use keytoll_eap::packet::{self, Packet};
 use keytoll_engine::Output;
 use keytoll_engine::wire::Reader;
 use keytoll_ike::number::ExchangeType;
-use keytoll_ike::v2::{Command, Eap, Event, SaId};
 use keytoll_ike::wire::Header;
+use keytoll_ike::{Command, Eap, Event, SaId};
 use keytoll_interop::eap::card;
 use keytoll_live::os_seed;
 
