@@ -100,10 +100,10 @@ const fn eap_type(method: Method) -> &'static str {
     }
 }
 
-/// What it proposes to a peer that begins with EAP inside TTLS.
+/// What it proposes inside PEAP, and to a peer that begins with EAP inside TTLS.
 const fn inner_type(method: Method) -> &'static str {
     match method {
-        Method::Ttls(Inside::EapMschapV2, _) => "mschapv2",
+        Method::Ttls(Inside::EapMschapV2, _) | Method::Peap(..) => "mschapv2",
         _ => "md5",
     }
 }

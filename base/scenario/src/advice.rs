@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalogue::{EapKind, Method};
 use crate::plan::{GatewayAuth, Plan, RowPlan};
 
 impl Plan {
@@ -19,7 +18,7 @@ impl Plan {
 
 // RFC 7296 §2.16: the responder proves itself with a signature, so that no other initiator can play it.
 fn shows_password(row: &RowPlan) -> bool {
-    let is_open = matches!(row.method, Method::Ikev2Eap(EapKind::Md5 | EapKind::MschapV2));
+    let is_open = row.method.eap().is_some_and(|eap| !eap.proves_server());
     is_open && row.options.gateway_auth == GatewayAuth::Psk
 }
 

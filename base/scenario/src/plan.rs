@@ -12,7 +12,8 @@ use keytoll_engine::algorithm::{KeyKind, SignatureScheme, Standing};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{EapKind, Fault, Method, Topology, suites};
+use crate::catalogue::eap::Proof;
+use crate::catalogue::{Fault, Method, Topology, suites};
 use crate::quantity::Probability;
 pub use traffic::{Traffic, TrafficDirection, TrafficKind};
 
@@ -469,7 +470,7 @@ impl Options {
         if !method.has_tls() {
             self.tls = default.tls;
         }
-        if method.eap() != Some(EapKind::Sim) {
+        if method.eap().is_none_or(|eap| eap.proof != Proof::Sim) {
             self.triplets = default.triplets;
         }
         if method.eap().is_none() {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
 
+use crate::methods;
+
 /// Bytes of Code, Identifier and Length.
 pub const HEADER_LEN: usize = 4;
 
@@ -37,51 +39,30 @@ pub struct Message<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MethodType(pub u8);
 
-macro_rules! types {
-    ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal;)+) => {
-        impl MethodType {
-            $($(#[$doc])* pub const $name: Self = Self($number);)+
-
-            /// The name used in traces; numbers without one are `unknown`.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)+
-                    _ => "unknown",
-                }
-            }
-        }
-    };
-}
-
-types! {
+/// Types that are no methods of their own.
+impl MethodType {
     /// RFC 3748 §5.1.
-    IDENTITY = 1, "Identity";
+    pub const IDENTITY: Self = Self(1);
     /// RFC 3748 §5.2.
-    NOTIFICATION = 2, "Notification";
+    pub const NOTIFICATION: Self = Self(2);
     /// RFC 3748 §5.3.1.
-    NAK = 3, "Nak";
-    /// RFC 3748 §5.4.
-    MD5 = 4, "MD5-Challenge";
-    /// RFC 3748 §5.6.
-    GTC = 6, "GTC";
-    /// RFC 5216, RFC 9190.
-    TLS = 13, "TLS";
-    /// RFC 4186.
-    SIM = 18, "SIM";
-    /// RFC 5281.
-    TTLS = 21, "TTLS";
-    /// RFC 4187.
-    AKA = 23, "AKA";
-    /// draft-josefsson-pppext-eap-tls-eap.
-    PEAP = 25, "PEAP";
-    /// draft-kamath-pppext-eap-mschapv2.
-    MSCHAPV2 = 26, "MSCHAPv2";
+    pub const NAK: Self = Self(3);
     /// Microsoft's extensions inside PEAPv0.
-    EXTENSIONS = 33, "Extensions";
-    /// RFC 9048.
-    AKA_PRIME = 50, "AKA'";
+    pub const EXTENSIONS: Self = Self(33);
     /// RFC 3748 §5.7.
-    EXPANDED = 254, "Expanded";
+    pub const EXPANDED: Self = Self(254);
+
+    /// The name used in traces; numbers without one are `unknown`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IDENTITY => "Identity",
+            Self::NOTIFICATION => "Notification",
+            Self::NAK => "Nak",
+            Self::EXTENSIONS => "Extensions",
+            Self::EXPANDED => "Expanded",
+            method => methods::of_type(method).next().map_or("unknown", |method| method.title),
+        }
+    }
 }
 
 impl MethodType {
@@ -102,6 +83,9 @@ impl fmt::Display for MethodType {
 
 impl<'a> Packet<'a> {
     /// Reads a packet from a whole datagram of the lower layer.
+    ///
+    /// # Errors
+    /// If a field is cut short, or has a value that RFC 3748 §4 does not allow.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let start = r;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 
+use keytoll_eap::methods::METHODS;
 use keytoll_ike::number::ExchangeType;
 use keytoll_ike::v1::number::{AGGRESSIVE, IDENTITY_PROTECTION};
 
@@ -90,12 +91,9 @@ fn sealed_method(conversation: &Conversation) -> Option<String> {
     }
 }
 
-fn eap_name(method: &str) -> String {
-    match method {
-        "MD5-Challenge" => "md5".to_owned(),
-        "AKA'" => "aka-prime".to_owned(),
-        other => other.to_lowercase().replace(' ', "-"),
-    }
+fn eap_name(title: &str) -> String {
+    let known = METHODS.iter().find(|method| method.title == title);
+    known.map_or_else(|| title.to_lowercase().replace(' ', "-"), |method| method.name_outside())
 }
 
 fn auth_exchanges(conversation: &Conversation) -> usize {

@@ -229,7 +229,7 @@ fn tunnels(dir: &Path, tls: &Tls, inside: &str) -> String {
       use_tunneled_reply = no
       virtual_server = lab }}
     peap {{ tls = common
-      default_eap_type = mschapv2
+      default_eap_type = {inside}
       copy_request_to_tunnel = no
       use_tunneled_reply = no
       virtual_server = lab }}",

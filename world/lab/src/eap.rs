@@ -5,30 +5,26 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use keytoll_diameter::{Name, client as diameter, server as hss};
-use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
-use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
-use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
-use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
-use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
-use keytoll_eap::methods::{aka, aka_prime, sim};
+use keytoll_eap::methods::peap::Binding;
+use keytoll_eap::methods::{self, Method, PeerParts, Proposal, ServerParts, TlsParts};
 use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
 use keytoll_eap::simaka::card::{Algorithm, Card};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, Subscriber};
-use keytoll_eap::simaka::flavour::Flavour;
-use keytoll_eap::simaka::identity::{Imsi, permanent};
+use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
-use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
+use keytoll_eap::{Limits, PeerConfig, ServerConfig};
 use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
 use keytoll_radius::{client, server as radius};
-use keytoll_scenario::catalogue::EapKind;
+use keytoll_scenario::catalogue::EapMethod;
+use keytoll_scenario::catalogue::eap::Proof;
 use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
 use keytoll_tls::{Config, Version};
 
@@ -91,125 +87,115 @@ impl Both {
 
 impl Ends {
     /// The ends a row needs.
-    pub(crate) fn of(row: &RowPlan, kind: EapKind, credentials: &Credentials, seed: &Seed) -> Self {
-        match kind {
-            EapKind::Md5 => Self::with_password(
-                |password, users| {
-                    (
-                        Arc::new(Md5Peer { password }),
-                        Arc::new(Md5Server { passwords: users, name: b"aaa".to_vec() }),
-                    )
-                },
-                seed,
-            ),
-            EapKind::MschapV2 => Self::with_password(
-                |password, users| {
-                    let server = MschapV2Server { passwords: users, name: b"aaa".to_vec(), retries: 0 };
-                    (Arc::new(MschapV2Peer { name: None, password }), Arc::new(server))
-                },
-                seed,
-            ),
-            EapKind::Sim => Self::with_card(row, Flavour::Sim, seed),
-            EapKind::Aka => Self::with_card(row, Flavour::Aka, seed),
-            EapKind::AkaPrime => Self::with_card(row, Flavour::AkaPrime, seed),
-            EapKind::Tls => Self::with_tls(&row.options.tls, certificates(credentials, row)),
-            EapKind::TtlsMd5 => Self::with_ttls(&row.options.tls, certificates(credentials, row), seed),
-            EapKind::PeapMschapV2 => Self::with_peap(&row.options.tls, certificates(credentials, row), seed),
-        }
-    }
-
-    fn new(identity: &[u8], peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> Self {
+    pub(crate) fn of(row: &RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Self {
+        let method = method(eap);
+        let laboratory = Laboratory::new(row, eap, credentials, seed);
         let limits = Limits::default();
+        let peer = method.peer(&laboratory.peer()).expect(EVERY_PART);
+        let server = Proposal::all(&[method])
+            .iter()
+            .map(|one| one.server(&laboratory.server()).expect(EVERY_PART))
+            .collect();
+        let identity = match (&laboratory.card, method.card) {
+            (Some(card), Some(flavour)) => EapIdentity::Card(card.clone(), flavour),
+            _ => EapIdentity::Fixed(UE_ID.as_bytes().to_vec()),
+        };
         let config = Arc::new(PeerConfig { methods: vec![peer], limits });
         Self {
-            device: EapCredentials { config, identity: EapIdentity::Fixed(identity.to_vec()) },
-            server: Arc::new(ServerConfig { methods: vec![server], limits }),
-            subscribers: None,
-            tunnels: None,
-            card: None,
-            book: None,
+            device: EapCredentials { config, identity },
+            server: Arc::new(ServerConfig { methods: server, limits }),
+            subscribers: laboratory.card.as_ref().map(|_| centre(seed)),
+            tunnels: laboratory.tunnels,
+            book: laboratory.card.as_ref().map(|_| laboratory.book),
+            card: laboratory.card,
+        }
+    }
+}
+
+/// The invariant behind every method that the laboratory makes.
+const EVERY_PART: &str = "the laboratory has whatever a method of the catalogue needs";
+
+/// How a method of the catalogue is made.
+pub(crate) fn method(eap: &EapMethod) -> &'static Method {
+    methods::named(eap.name).expect("a test finds every method of the catalogue among the methods")
+}
+
+/// What the laboratory's methods are made of, on both sides.
+struct Laboratory<'a> {
+    row: &'a RowPlan,
+    password: Secret,
+    card: Option<SharedCard>,
+    book: Book,
+    tunnels: Option<Both>,
+}
+
+impl<'a> Laboratory<'a> {
+    fn new(row: &'a RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Self {
+        let both = |certificates| tunnels(&row.options.tls, certificates, eap.proof == Proof::Certificate);
+        Self {
+            row,
+            password: password_of(seed),
+            card: eap
+                .has_card()
+                .then(|| SharedCard::new(Card::new(imsi(), "lab", algorithm(seed), Sqn::new(0)))),
+            book: Book::new(BookLimits::default()),
+            tunnels: eap.has_tls.then(|| both(credentials.tls(row).expect("made for this row"))),
         }
     }
 
-    fn with_password(
-        make: impl FnOnce(Secret, Arc<dyn Passwords>) -> (Arc<dyn PeerOffer>, Arc<dyn ServerOffer>),
-        seed: &Seed,
-    ) -> Self {
-        let (password, users) = password(seed);
-        let (peer, server) = make(password, users);
-        Self::new(UE_ID.as_bytes(), peer, server)
+    fn peer(&self) -> PeerParts {
+        let wallet =
+            || peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
+        PeerParts {
+            user: UE_ID.as_bytes().to_vec(),
+            password: Some(self.password.clone()),
+            card: self.card.clone().map(|card| (card, wallet())),
+            tls: self.tunnels.as_ref().map(|both| self.tls(&both.client)),
+        }
     }
 
-    fn with_card(row: &RowPlan, flavour: Flavour, seed: &Seed) -> Self {
-        let imsi = Imsi::parse(IMSI).expect("a literal IMSI");
-        let [key, opc] = subscriber_keys(seed);
-        let algorithm = Algorithm::Milenage(Milenage::with_opc(&key, &opc));
-        let card = SharedCard::new(Card::new(imsi, "lab", algorithm.clone(), Sqn::new(0)));
-        let settings = server::Settings {
-            challenges: row.options.triplets.into(),
-            pseudonyms: row.options.pseudonyms,
-            reauthentications_max: row.options.fast_reauth,
+    fn server(&self) -> ServerParts {
+        let users = BTreeMap::from([(UE_ID.as_bytes().to_vec(), self.password.clone())]);
+        ServerParts {
+            name: b"aaa".to_vec(),
+            passwords: Some(Arc::new(users)),
+            cards: self.card.as_ref().map(|_| (self.settings(), self.book.clone())),
+            tls: self.tunnels.as_ref().map(|both| self.tls(&both.server)),
+        }
+    }
+
+    fn settings(&self) -> server::Settings {
+        server::Settings {
+            challenges: self.row.options.triplets.into(),
+            pseudonyms: self.row.options.pseudonyms,
+            reauthentications_max: self.row.options.fast_reauth,
             network: ACCESS_NETWORK.to_vec(),
             ..server::Settings::default()
-        };
-        let wallet = peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
-        let book = Book::new(BookLimits::default());
-        let (peer, server) = match flavour {
-            Flavour::Sim => (sim::peer(card.clone(), wallet), sim::server(settings, book.clone())),
-            Flavour::Aka => (aka::peer(card.clone(), wallet), aka::server(settings, book.clone())),
-            Flavour::AkaPrime => {
-                (aka_prime::peer(card.clone(), wallet), aka_prime::server(settings, book.clone()))
-            }
-        };
-        let mut centre = AuthenticationCentre::new(seed.stream("centre"));
-        centre.insert(imsi, Subscriber { algorithm, amf: AMF, sqn: Sqn::new(32) });
-        let mut ends = Self::new(permanent(flavour, imsi, "lab").as_bytes(), peer, server);
-        ends.device.identity = EapIdentity::Card(card.clone(), flavour);
-        Self { subscribers: Some(centre), card: Some(card), book: Some(book), ..ends }
+        }
     }
 
-    fn with_tls(tls: &Tls, certificates: &Certificates) -> Self {
-        let (both, framing) = (tunnels(tls, certificates, true), framing(tls));
-        let Both { client, server } = both.clone();
-        let peer = Arc::new(TlsPeer { tunnels: client, framing });
-        let server = Arc::new(TlsServer { tunnels: server, framing });
-        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
-    }
-
-    fn with_ttls(tls: &Tls, certificates: &Certificates, seed: &Seed) -> Self {
-        let (both, framing) = (tunnels(tls, certificates, false), framing(tls));
-        let (Both { client, server }, (password, users)) = (both.clone(), password(seed));
-        let inside = TtlsInside::Eap(Arc::new(Md5Peer { password }));
-        let user = UE_ID.as_bytes().to_vec();
-        let peer = Arc::new(TtlsPeer { tunnels: client, framing, user, inside });
-        let eap = inside_server(Md5Server { passwords: Arc::clone(&users), name: b"aaa".to_vec() });
-        let server = Arc::new(TtlsServer { tunnels: server, framing, passwords: users, eap });
-        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
-    }
-
-    fn with_peap(tls: &Tls, certificates: &Certificates, seed: &Seed) -> Self {
-        let (both, framing, binding) = (tunnels(tls, certificates, false), framing(tls), Binding::default());
-        let (Both { client, server }, (password, passwords)) = (both.clone(), password(seed));
-        let inside = Arc::new(MschapV2Peer { name: None, password });
-        let user = UE_ID.as_bytes().to_vec();
-        let peer = Arc::new(PeapPeer { tunnels: client, framing, user, inside, binding });
-        let inside = inside_server(MschapV2Server { passwords, name: b"aaa".to_vec(), retries: 0 });
-        let server = Arc::new(PeapServer { tunnels: server, framing, inside, binding });
-        Self { tunnels: Some(both), ..Self::new(UE_ID.as_bytes(), peer, server) }
+    fn tls(&self, tunnels: &Arc<dyn Tunnels>) -> TlsParts {
+        let packet_bytes_max = self.row.options.tls.fragment_bytes.into();
+        let framing = Framing { packet_bytes_max };
+        TlsParts { tunnels: Arc::clone(tunnels), framing, binding: Binding::default() }
     }
 }
 
-fn certificates<'a>(credentials: &'a Credentials, row: &RowPlan) -> &'a Certificates {
-    credentials.tls(row).expect("made for this row")
+/// [`IMSI`] as the methods know it.
+pub(crate) fn imsi() -> Imsi {
+    Imsi::parse(IMSI).expect("a literal IMSI")
 }
 
-fn framing(tls: &Tls) -> Framing {
-    Framing { packet_bytes_max: tls.fragment_bytes.into() }
+fn algorithm(seed: &Seed) -> Algorithm {
+    let [key, opc] = subscriber_keys(seed);
+    Algorithm::Milenage(Milenage::with_opc(&key, &opc))
 }
 
-/// EAP inside a tunnel with one method.
-fn inside_server(method: impl ServerOffer + 'static) -> Arc<ServerConfig> {
-    Arc::new(ServerConfig { methods: vec![Arc::new(method)], limits: Limits::default() })
+/// Who knows the laboratory's subscriber.
+fn centre(seed: &Seed) -> AuthenticationCentre {
+    let mut centre = AuthenticationCentre::new(seed.stream("centre"));
+    centre.insert(imsi(), Subscriber { algorithm: algorithm(seed), amf: AMF, sqn: Sqn::new(32) });
+    centre
 }
 
 /// The authentication management field of the laboratory's vectors: TS 33.402 §6.2 wants the separation bit.
@@ -224,13 +210,6 @@ pub(crate) fn subscriber_keys(seed: &Seed) -> [[u8; 16]; 2] {
 /// The password of the laboratory's user.
 pub(crate) fn password_of(seed: &Seed) -> Secret {
     Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes())
-}
-
-/// The laboratory's user and its password.
-fn password(seed: &Seed) -> (Secret, Arc<dyn Passwords>) {
-    let password = password_of(seed);
-    let users = BTreeMap::from([(UE_ID.as_bytes().to_vec(), password.clone())]);
-    (password, Arc::new(users))
 }
 
 /// TLS of both sides; the client shows a certificate if it is to prove itself with one.
@@ -330,4 +309,23 @@ const SUBSCRIBERS_KEPT_MAX: usize = 1024;
 pub(crate) fn secret(seed: &Seed) -> Secret {
     let bytes = seed.stream("radius").bytes::<16>();
     Secret::new(bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_scenario::catalogue::EAP_METHODS;
+
+    use super::*;
+
+    /// What the catalogue says of a method is what is made.
+    #[test]
+    fn the_catalogue_and_the_methods_are_one_list() {
+        for eap in EAP_METHODS {
+            let made = method(eap);
+            assert_eq!((made.has_tls, made.card.is_some()), (eap.has_tls, eap.has_card()), "{eap:?}");
+        }
+        let unknown: Vec<_> =
+            methods::METHODS.iter().filter(|made| EapMethod::named(made.name).is_none()).collect();
+        assert!(unknown.is_empty(), "nobody can ask for {unknown:?}");
+    }
 }

@@ -9,7 +9,7 @@ use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::Seed;
 use keytoll_hosts::{AaaConfig, HssConfig};
 use keytoll_pki::Validity;
-use keytoll_scenario::catalogue::{EapKind, Fault};
+use keytoll_scenario::catalogue::{EapMethod, Fault};
 use keytoll_scenario::plan::RowPlan;
 use keytoll_sim::{LinkConfig, Loss};
 
@@ -38,11 +38,11 @@ fn wrong_if(wrong: bool, seed: &Seed) -> Seed {
 }
 
 /// Both ends of EAP. A device with a wrong secret is one that was made for another AAA server.
-pub(crate) fn ends(row: &RowPlan, kind: EapKind, credentials: &Credentials, seed: &Seed) -> Ends {
-    let mut ends = Ends::of(row, kind, credentials, seed);
+pub(crate) fn ends(row: &RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Ends {
+    let mut ends = Ends::of(row, eap, credentials, seed);
     match row.options.fault {
         Some(Fault::WrongPassword | Fault::WrongSimKey) => {
-            ends.device = Ends::of(row, kind, credentials, &wrong_if(true, seed)).device;
+            ends.device = Ends::of(row, eap, credentials, &wrong_if(true, seed)).device;
         }
         Some(Fault::NoCommonMethod) => ends.device.config = Arc::new(PeerConfig::default()),
         _ => {}

@@ -21,7 +21,8 @@ use keytoll_engine::{Rng, Time};
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
-use keytoll_scenario::catalogue::{EapKind, Fault, Method};
+use keytoll_scenario::catalogue::eap::Proof;
+use keytoll_scenario::catalogue::{Fault, Method};
 use keytoll_scenario::plan::{Options, Plan, RowPlan, Tls};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::{Fact, Node};
@@ -97,24 +98,24 @@ fn variants(method: Method) -> Vec<Variant> {
     if method.has_chain() {
         all.push(("chain", "chain = 4"));
     }
-    if let Some(kind) = eap {
+    if let Some(eap) = eap {
         all.extend([("eap-identity", "eap_identity = true"), ("accounting", "accounting = true")]);
         all.push(("gateway-psk", "gateway_auth = \"psk\""));
-        if !matches!(kind, EapKind::Md5 | EapKind::MschapV2) {
+        if eap.proves_server() {
             all.push(("eap-only", "gateway_auth = \"eap-only\""));
         }
     }
-    if matches!(eap, Some(EapKind::Sim | EapKind::Aka | EapKind::AkaPrime)) {
+    if method.has_card() {
         all.extend([
             ("batch", "vector_batch = 3"),
             ("pseudonyms", "eap_identity = true\npseudonyms = true"),
             ("fast", "eap_identity = true\nfast_reauth = 2"),
         ]);
     }
-    if eap == Some(EapKind::Sim) {
+    if eap.is_some_and(|eap| eap.proof == Proof::Sim) {
         all.push(("triplets", "triplets = 2"));
     }
-    if name.contains("tls") || name.contains("peap") {
+    if method.has_tls() {
         all.extend([
             ("tls-1.2", "tls = \"1.2\""),
             ("eap-fragments", "eap_fragment = \"256 B\""),
@@ -437,7 +438,7 @@ impl Keeper for Ends {
 /// Every method with every set of options.
 fn cells() -> Vec<(Method, Variant)> {
     let of = |method: Method| variants(method).into_iter().map(move |variant| (method, variant));
-    Method::ALL.into_iter().flat_map(of).collect()
+    Method::all().flat_map(of).collect()
 }
 
 /// What is wrong with a case; nothing, if all is well.

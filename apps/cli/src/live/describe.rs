@@ -1,9 +1,10 @@
 //! `keytoll check` of a node file: what the node would be, with everything opened that it names, but nothing bound.
 
 use keytoll_lab::node::{Blueprint, Place, Wanted};
+use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::Phase1;
 use keytoll_scenario::node::{
-    AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, EapMethod, GatewayPlan, HssPlan, ProvePlan, VersionPlan,
+    AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, GatewayPlan, HssPlan, ProvePlan, VersionPlan,
 };
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use miette::Report;
@@ -166,8 +167,8 @@ const fn believe(plan: &BelievePlan) -> &'static str {
     }
 }
 
-fn methods(methods: &[EapMethod]) -> String {
-    methods.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ")
+fn methods(methods: &[&EapMethod]) -> String {
+    methods.iter().map(|method| method.name).collect::<Vec<_>>().join(", ")
 }
 
 fn list(all: &[std::net::IpAddr]) -> String {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_engine::Time;
 use keytoll_hosts::event::Established;
 use keytoll_hosts::{Child, Selector, SessionId};
-use keytoll_scenario::node::{BelievePlan, DevicePlan, EapMethod, ProvePlan};
+use keytoll_scenario::node::{BelievePlan, DevicePlan, ProvePlan};
 
 use super::document::{ChildSa, Described, Document, Passed, Told};
 use super::log::Milestones;
@@ -234,7 +234,7 @@ fn auth(device: &DevicePlan) -> String {
         (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
         (ProvePlan::RawKey(_), _) => "known key".to_owned(),
         (ProvePlan::Eap, eap) => {
-            let methods = eap.iter().flat_map(|eap| &eap.methods).copied().map(EapMethod::name);
+            let methods = eap.iter().flat_map(|eap| &eap.methods).map(|method| method.name);
             format!("EAP {}", methods.collect::<Vec<_>>().join(", "))
         }
     }

@@ -1,6 +1,7 @@
 //! Device, gateway, AAA server and HSS, each in a process of its own; and that none of them tells a secret.
 
 use keytoll_pki::{Authority, Request, Validity, pem};
+use keytoll_scenario::catalogue::EAP_METHODS;
 
 use super::support::{
     CARD_K, CARD_OPC, Dir, Node, PASSWORD, PSK, RADIUS_SECRET, aaa, chmod, eap_device, eap_gateway, keytoll,
@@ -83,21 +84,7 @@ fn certificates(dir: &Dir) {
 fn every_method_connects_and_nobody_tells_a_secret() {
     let dir = Dir::new();
     certificates(&dir);
-    let methods = [
-        "md5",
-        "mschapv2",
-        "gtc",
-        "sim",
-        "aka",
-        "aka-prime",
-        "tls",
-        "ttls-pap",
-        "ttls-mschapv2",
-        "ttls-md5",
-        "ttls-eap-mschapv2",
-        "peap-mschapv2",
-    ];
-    for method in methods {
+    for method in EAP_METHODS.iter().map(|method| method.name) {
         let tls = |name: &str| {
             format!("[tls]\ncertificate = \"{name}.crt\"\nkey = \"{name}.key\"\nroots = \"root.crt\"\n")
         };

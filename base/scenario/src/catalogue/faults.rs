@@ -1,6 +1,7 @@
 //! What can be wrong on purpose, so that one can see and measure what each failure costs.
 
-use super::{EapKind, Entry, Method};
+use super::eap::Proof;
+use super::{Entry, Method};
 
 /// One thing that is wrong in every authentication of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,17 +64,13 @@ impl Needs {
         }
     }
 
-    const fn met_by(self, method: Method) -> bool {
-        use EapKind::{Aka, AkaPrime, Sim, Tls};
+    fn met_by(self, method: Method) -> bool {
+        let proof = method.eap().map(|eap| eap.proof);
         match self {
             Self::Psk => method.is_psk(),
-            Self::Password => {
-                method.eap().is_some()
-                    && !Self::Sim.met_by(method)
-                    && !matches!(method, Method::Ikev2Eap(Tls))
-            }
-            Self::Sim => matches!(method, Method::Ikev2Eap(Sim | Aka | AkaPrime)),
-            Self::SequenceNumber => matches!(method, Method::Ikev2Eap(Aka | AkaPrime)),
+            Self::Password => proof == Some(Proof::Password),
+            Self::Sim => method.has_card(),
+            Self::SequenceNumber => proof == Some(Proof::Usim),
             Self::Certificate => method.key_kind().is_some(),
             Self::Aaa => method.eap().is_some(),
             Self::Nothing => true,
@@ -123,7 +120,7 @@ impl Fault {
     }
 
     /// Whether it makes a difference to a method.
-    pub const fn concerns(self, method: Method) -> bool {
+    pub fn concerns(self, method: Method) -> bool {
         self.needs().met_by(method)
     }
 

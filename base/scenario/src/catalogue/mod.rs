@@ -1,6 +1,7 @@
 //! Everything a scenario can name, each list in one place and each entry with its source.
 
 pub(crate) mod cpus;
+pub mod eap;
 mod faults;
 mod groups;
 pub(crate) mod keys;
@@ -15,8 +16,9 @@ mod topologies;
 
 use keytoll_engine::algorithm::{Group, SignatureScheme};
 
+pub use eap::{EAP_METHODS, EapMethod};
 pub use faults::Fault;
-pub use methods::{EapKind, Method, Phase1};
+pub use methods::{Method, Phase1};
 pub use topologies::Topology;
 
 /// A line of `keytoll list`.
@@ -91,7 +93,7 @@ impl List {
     /// What is in it.
     pub fn entries(self) -> Vec<Entry> {
         match self {
-            Self::Methods => Method::ALL.into_iter().map(Method::entry).collect(),
+            Self::Methods => Method::all().map(Method::entry).collect(),
             Self::Networks => networks::all().iter().map(networks::entry).collect(),
             Self::Topologies => Topology::ALL.into_iter().map(Topology::entry).collect(),
             Self::Groups => Group::ALL.iter().copied().map(groups::entry).collect(),

@@ -1,8 +1,9 @@
 //! What `--set` can set: the keys of a scenario, and those of `[options]`, which `[sweep]` takes, too. What each may be, what it
 //! is without being named, and for which methods it makes a difference.
 
+use super::Method;
+use super::eap::Proof;
 use super::keys::{KEYS, Key};
-use super::{EapKind, Method};
 use crate::resolve::settings::idle::concerns;
 use crate::resolve::settings::{SETTINGS, Setting, Settings};
 
@@ -42,14 +43,14 @@ fn of_scenario(key: &Key) -> OptionEntry {
         summary: key.about,
         values: key.values,
         default: key.default.to_owned(),
-        methods: Method::ALL.map(Method::name).to_vec(),
+        methods: Method::all().map(Method::name).collect(),
         effect: "the whole scenario".to_owned(),
     }
 }
 
 pub(crate) fn entry(setting: &Setting) -> OptionEntry {
     let concerned = |method: &Method| concerns(setting.key, *method);
-    let methods: Vec<Method> = Method::ALL.into_iter().filter(concerned).collect();
+    let methods: Vec<Method> = Method::all().filter(concerned).collect();
     OptionEntry {
         name: setting.key,
         path: format!("options.{}", setting.key),
@@ -75,14 +76,13 @@ const GROUPS: &[Group] = &[
     ("methods with EAP", |method| method.eap().is_some()),
     ("methods with TLS", Method::has_tls),
     ("methods with a card", Method::has_card),
-    ("EAP-SIM", |method| method.eap() == Some(EapKind::Sim)),
+    ("EAP-SIM", |method| method.eap().is_some_and(|eap| eap.proof == Proof::Sim)),
 ];
 
 /// The name of the group that these methods are, or their names.
 fn in_words(methods: &[Method]) -> String {
-    let is_group = |(_, is_in): &&Group| {
-        Method::ALL.into_iter().filter(|method| is_in(*method)).eq(methods.iter().copied())
-    };
+    let is_group =
+        |(_, is_in): &&Group| Method::all().filter(|method| is_in(*method)).eq(methods.iter().copied());
     let group = GROUPS.iter().find(is_group).map(|(name, _)| (*name).to_owned());
     group.unwrap_or_else(|| methods.iter().map(|method| method.name()).collect::<Vec<_>>().join(", "))
 }
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn what_makes_no_difference_to_a_method_is_refused_in_files_and_on_the_command_line() {
         let mut refused = 0;
-        for method in Method::ALL {
+        for method in Method::all() {
             for option in inside().filter(|option| !option.methods.contains(&method.name())) {
                 for value in values(&option) {
                     for said in said(method, option.name, &value) {
@@ -249,7 +249,7 @@ mod tests {
     /// Whatever else may be wrong with a value, it is never said of it that it means nothing to the method.
     #[test]
     fn what_makes_a_difference_to_a_method_can_be_set() {
-        for method in Method::ALL {
+        for method in Method::all() {
             for option in inside().filter(|option| option.methods.contains(&method.name())) {
                 let needs_traffic = option.name.starts_with("traffic_") || option.name == "ipsec";
                 for said in values(&option).iter().flat_map(|value| said(method, option.name, value)) {

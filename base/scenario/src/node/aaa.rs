@@ -4,12 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_engine::crypto::Secret;
 
-use super::eap::{EapMethod, TlsPlan, methods, tls};
+use super::eap::{TlsPlan, methods, tls};
 use super::files::Files;
 use super::network::{LOOPBACK, address, own_port, socket};
 use super::peer_tls::{self, PeerTlsPlan, peer_tls};
 use super::subscriber::{self, SubscriberPlan};
 use super::{Placed, ROLE};
+use crate::catalogue::EapMethod;
+use crate::catalogue::eap::Proof;
 use crate::diagnostic::ScenarioError;
 use crate::plan::Options;
 use crate::tree::{Item, Table};
@@ -26,7 +28,7 @@ pub struct AaaPlan {
     /// Who may ask, and the secret shared with each.
     pub clients: Vec<(IpAddr, Secret)>,
     /// What it proposes, in this order.
-    pub methods: Vec<EapMethod>,
+    pub methods: Vec<&'static EapMethod>,
     /// Users with a password.
     pub users: Vec<(String, Secret)>,
     /// TLS, for methods with it.
@@ -119,7 +121,7 @@ fn check(document: &Table, item: &Item, plan: &AaaPlan) -> Result<(), ScenarioEr
         } else {
             continue;
         };
-        let message = format!("EAP method `{}` needs {lacks}", method.name());
+        let message = format!("EAP method `{}` needs {lacks}", method.name);
         return Err(item.spot.error(message, format!("{lacks} is missing")));
     }
     plan.tls.iter().try_for_each(|tls| check_tls(plan, tls))
@@ -132,7 +134,7 @@ fn check_tls(plan: &AaaPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError>
     if tls.value.credential.is_none() {
         return lacks("`certificate` and `key`");
     }
-    if plan.methods.contains(&EapMethod::Tls) && tls.value.roots.is_none() {
+    if plan.methods.iter().any(|method| method.proof == Proof::Certificate) && tls.value.roots.is_none() {
         return lacks("`roots`");
     }
     Ok(())

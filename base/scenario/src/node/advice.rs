@@ -1,6 +1,7 @@
 //! What a node file may say and should not: settings that do what they say and give something away by it.
 
-use super::{BelievePlan, ConnectionPlan, DevicePlan, EapMethod, NodePlan, ProvePlan};
+use super::{BelievePlan, ConnectionPlan, DevicePlan, NodePlan, ProvePlan};
+use crate::catalogue::eap::Proof;
 
 /// One sentence each.
 pub(super) fn of(plan: &NodePlan) -> Vec<String> {
@@ -31,14 +32,14 @@ fn password_behind_shared_key(device: &DevicePlan) -> Option<String> {
     Some(format!(
         "EAP method `{}` shows the password to whoever knows the shared key of the gateway, as every other device does. Use \
          `peer_auth = {{ roots = … }}`",
-        shown.name()
+        shown.name
     ))
 }
 
 fn forgetful_card(device: &DevicePlan) -> Option<String> {
     let eap = device.eap.as_ref()?;
-    let has_numbers = |method: &EapMethod| matches!(method, EapMethod::Aka | EapMethod::AkaPrime);
-    let forgets = eap.card.as_ref()?.state.is_none() && eap.methods.iter().any(has_numbers);
+    let has_numbers = eap.methods.iter().any(|method| method.proof == Proof::Usim);
+    let forgets = eap.card.as_ref()?.state.is_none() && has_numbers;
     forgets.then(|| {
         "the card forgets with the program which challenges it has answered, and would answer a recorded one again. Use \
          `state = \"FILE\"` in `[card]`"

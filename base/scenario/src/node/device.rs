@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use keytoll_engine::crypto::Secret;
 
 use super::connection::{self, BelievePlan, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan};
-use super::eap::{EapMethod, TlsPlan, methods, tls};
+use super::eap::{TlsPlan, methods, tls};
 use super::files::Files;
 use super::network::{address, port, socket};
 use super::subscriber::{self, SubscriberPlan};
 use super::tun::{self, TunPlan};
 use super::{Placed, ROLE, Role};
+use crate::catalogue::EapMethod;
+use crate::catalogue::eap::Proof;
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table};
 
@@ -42,7 +44,7 @@ pub struct DevicePlan {
 #[derive(Debug, Clone)]
 pub struct EapPlan {
     /// Methods it agrees to.
-    pub methods: Vec<EapMethod>,
+    pub methods: Vec<&'static EapMethod>,
     /// Who it says it is; none: whom its card says.
     pub identity: Option<String>,
     /// The user inside a tunnel; the identity otherwise.
@@ -153,7 +155,7 @@ fn check_eap_only(plan: &EapPlan, connection: &Item) -> Result<(), ScenarioError
     let Some(unsafe_one) = plan.methods.iter().find(|method| !method.proves_server()) else { return Ok(()) };
     let message = format!(
         "EAP method `{}` would show the password to a gateway that nothing has proved",
-        unsafe_one.name()
+        unsafe_one.name
     );
     let error = connection.spot.error(message, "`peer_auth = \"eap-only\"`");
     Err(error.hint(
@@ -164,7 +166,7 @@ fn check_eap_only(plan: &EapPlan, connection: &Item) -> Result<(), ScenarioError
 /// Every method has what it proves the device with.
 fn check_eap(plan: &EapPlan, item: &Item) -> Result<(), ScenarioError> {
     let refused = |method: &EapMethod, lacks: &str| {
-        let message = format!("EAP method `{}` needs {lacks}", method.name());
+        let message = format!("EAP method `{}` needs {lacks}", method.name);
         Err(item.spot.error(message, format!("{lacks} is missing")))
     };
     for method in &plan.methods {
@@ -197,7 +199,8 @@ fn check_tls(plan: &EapPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError>
     if tls.value.server_name.is_none() {
         return lacks("`server_name`");
     }
-    if plan.methods.contains(&EapMethod::Tls) && tls.value.credential.is_none() {
+    if plan.methods.iter().any(|method| method.proof == Proof::Certificate) && tls.value.credential.is_none()
+    {
         return lacks("`certificate` and `key`");
     }
     Ok(())

@@ -1,106 +1,13 @@
-//! EAP methods and the TLS inside some of them, as devices and AAA servers name them.
+//! EAP methods as the files of devices and AAA servers name them, and the TLS inside some of them.
 
 use super::Placed;
 use super::connection::{CertificatePlan, RootsPlan, certificate, roots};
 use super::files::Files;
+use crate::catalogue::{EAP_METHODS, EapMethod};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Tls, TlsVersion};
 use crate::resolve::values::{eap_fragment, tls_version};
 use crate::tree::{Item, Table};
-
-/// An EAP method, with what goes on inside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EapMethod {
-    /// MD5-Challenge (RFC 3748 §5.4).
-    Md5,
-    /// MSCHAPv2 (RFC 2759).
-    MschapV2,
-    /// Generic Token Card (RFC 3748 §5.6), the password itself.
-    Gtc,
-    /// EAP-SIM (RFC 4186).
-    Sim,
-    /// EAP-AKA (RFC 4187).
-    Aka,
-    /// EAP-AKA′ (RFC 9048).
-    AkaPrime,
-    /// EAP-TLS (RFC 5216, RFC 9190).
-    Tls,
-    /// TTLS (RFC 5281) with the password as an attribute.
-    TtlsPap,
-    /// TTLS with MS-CHAP-V2 as attributes.
-    TtlsMschapV2,
-    /// TTLS with EAP-MD5.
-    TtlsMd5,
-    /// TTLS with EAP-MSCHAPv2.
-    TtlsEapMschapV2,
-    /// PEAPv0 (\[MS-PEAP\]) with EAP-MSCHAPv2.
-    PeapMschapV2,
-}
-
-impl EapMethod {
-    /// Every method.
-    pub const ALL: [Self; 12] = [
-        Self::Md5,
-        Self::MschapV2,
-        Self::Gtc,
-        Self::Sim,
-        Self::Aka,
-        Self::AkaPrime,
-        Self::Tls,
-        Self::TtlsPap,
-        Self::TtlsMschapV2,
-        Self::TtlsMd5,
-        Self::TtlsEapMschapV2,
-        Self::PeapMschapV2,
-    ];
-
-    /// As node files write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Md5 => "md5",
-            Self::MschapV2 => "mschapv2",
-            Self::Gtc => "gtc",
-            Self::Sim => "sim",
-            Self::Aka => "aka",
-            Self::AkaPrime => "aka-prime",
-            Self::Tls => "tls",
-            Self::TtlsPap => "ttls-pap",
-            Self::TtlsMschapV2 => "ttls-mschapv2",
-            Self::TtlsMd5 => "ttls-md5",
-            Self::TtlsEapMschapV2 => "ttls-eap-mschapv2",
-            Self::PeapMschapV2 => "peap-mschapv2",
-        }
-    }
-
-    /// Whether a card proves the subscriber.
-    pub const fn has_card(self) -> bool {
-        matches!(self, Self::Sim | Self::Aka | Self::AkaPrime)
-    }
-
-    /// Whether TLS is part of it.
-    pub const fn has_tls(self) -> bool {
-        matches!(self, Self::Tls) || self.has_tunnel()
-    }
-
-    /// Whether TLS protects another proof.
-    pub const fn has_tunnel(self) -> bool {
-        matches!(
-            self,
-            Self::TtlsPap | Self::TtlsMschapV2 | Self::TtlsMd5 | Self::TtlsEapMschapV2 | Self::PeapMschapV2
-        )
-    }
-
-    // RFC 5998 §4: mutual authentication, keys, and nothing to guess a password by.
-    /// Whether it is safe where nothing but itself proves who the other side is.
-    pub const fn proves_server(self) -> bool {
-        self.has_card() || self.has_tls()
-    }
-
-    /// Whether a password proves the user.
-    pub const fn has_password(self) -> bool {
-        !self.has_card() && !matches!(self, Self::Tls)
-    }
-}
 
 /// What PEAP does about the peers of its tunnel and of the method inside being the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,24 +66,24 @@ const KEYS: &[&str] = &[
 ];
 
 /// One method or several, in order.
-pub(super) fn methods(item: &Item) -> Result<Vec<EapMethod>, ScenarioError> {
+pub(super) fn methods(item: &Item) -> Result<Vec<&'static EapMethod>, ScenarioError> {
     item.some_elements("method")?.iter().map(method).collect()
 }
 
-fn method(item: &Item) -> Result<EapMethod, ScenarioError> {
-    item.pick("EAP method", &EapMethod::ALL, EapMethod::name)
+fn method(item: &Item) -> Result<&'static EapMethod, ScenarioError> {
+    item.pick("EAP method", &EAP_METHODS.iter().collect::<Vec<_>>(), |method| method.name)
 }
 
 /// `[tls]`, which must be there for methods with TLS.
 pub(super) fn tls(
     document: &Table,
-    methods: &[EapMethod],
+    methods: &[&EapMethod],
     files: &mut Files,
 ) -> Result<Option<Placed<TlsPlan>>, ScenarioError> {
     let Some(item) = document.get("tls") else {
-        let needs = methods.iter().find(|method| method.has_tls());
+        let needs = methods.iter().find(|method| method.has_tls);
         return needs.map_or(Ok(None), |method| {
-            let message = format!("EAP method `{}` needs a table `[tls]`", method.name());
+            let message = format!("EAP method `{}` needs a table `[tls]`", method.name);
             Err(document.spot.error(message, "`[tls]` is missing"))
         });
     };

@@ -31,7 +31,7 @@ pub use connection::{
     VersionPlan,
 };
 pub use device::{CardPlan, DevicePlan, EapPlan};
-pub use eap::{Cryptobinding, EapMethod, TlsPlan};
+pub use eap::{Cryptobinding, TlsPlan};
 pub use gateway::{GatewayPlan, RadiusPlan};
 pub use hss::{HssPlan, PEERS};
 pub use network::{IpNetwork, PoolPlan};

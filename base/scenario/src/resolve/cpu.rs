@@ -35,7 +35,7 @@ pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>,
 /// The nodes of the topologies.
 fn nodes() -> impl Iterator<Item = Node> {
     let needed = |node: &Node| {
-        Topology::ALL.iter().any(|topology| Method::ALL.iter().any(|m| topology.nodes(*m).contains(node)))
+        Topology::ALL.iter().any(|topology| Method::all().any(|method| topology.nodes(method).contains(node)))
     };
     Node::ALL.into_iter().filter(needed)
 }

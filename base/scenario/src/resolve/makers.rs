@@ -1,7 +1,8 @@
 //! Other makers' programs in a row: what they cannot do, and what the world they run in must be like. Each refusal says
 //! who cannot do what; what was tried is in `interop/RESULTS.md`.
 
-use crate::catalogue::{EapKind, Method};
+use crate::catalogue::Method;
+use crate::catalogue::eap::Refusal;
 use crate::diagnostic::ScenarioError;
 use crate::plan::{
     CookiePolicy, CpuProfile, CryptoMode, GatewayAuth, Maker, Mode, Options, Plan, TlsVersion, WorldKind,
@@ -24,32 +25,19 @@ pub(super) fn check(options: &Options, method: Method, blame: &Item) -> Result<(
     }
 }
 
-/// Why not, and what to do.
-struct Refusal {
-    message: &'static str,
-    hint: &'static str,
-}
-
 const fn refuse(message: &'static str, hint: &'static str) -> Option<Refusal> {
     Some(Refusal { message, hint })
 }
 
-const OURS: &str = "leave it to keytoll, or choose another method";
+fn is_tls_1_3(options: &Options) -> bool {
+    options.tls.version == TlsVersion::Tls13
+}
 
 fn device(options: &Options, method: Method) -> Option<Refusal> {
     if options.makers.ue != Maker::StrongSwan {
         return None;
     }
-    match method.eap() {
-        Some(EapKind::Sim | EapKind::Aka | EapKind::AkaPrime) => {
-            refuse("a strongSwan device as Debian builds it has no card to ask", OURS)
-        }
-        Some(EapKind::PeapMschapV2) => refuse("Debian builds strongSwan without PEAP", OURS),
-        Some(EapKind::Tls | EapKind::TtlsMd5) if options.tls.version == TlsVersion::Tls13 => {
-            refuse("strongSwan 5.9.8 does not get through TLS 1.3 inside EAP", "`tls = \"1.2\"`")
-        }
-        _ => None,
-    }
+    method.eap()?.strongswan.refusal(is_tls_1_3(options))
 }
 
 /// strongSwan runs with its ESP in user space.
@@ -91,23 +79,19 @@ fn gateway(options: &Options) -> Option<Refusal> {
 }
 
 fn aaa(options: &Options, method: Method) -> Option<Refusal> {
-    let maker = options.makers.aaa;
-    let tls_1_3 = options.tls.version == TlsVersion::Tls13;
-    match (maker, method.eap()) {
-        (Maker::Keytoll, _) => None,
-        (Maker::FreeRadius, Some(EapKind::Aka | EapKind::AkaPrime)) => {
-            refuse("FreeRADIUS 3 has neither EAP-AKA nor EAP-AKA'", "`aaa = \"hostapd\"`")
-        }
-        (Maker::Hostapd, Some(EapKind::PeapMschapV2)) if tls_1_3 => refuse(
-            "hostapd 2.10 binds PEAP to another key than RFC 9427 wants with TLS 1.3",
-            "`tls = \"1.2\"`",
-        ),
-        _ if options.pseudonyms || options.fast_reauth > 0 || options.triplets != 3 => refuse(
-            "pseudonyms, fast re-authentication and the number of triplets are settings of keytoll's AAA server",
-            "leave them out, or `aaa = \"keytoll\"`",
-        ),
-        _ => None,
-    }
+    let (maker, eap) = (options.makers.aaa, method.eap()?);
+    let words = match maker {
+        Maker::Keytoll | Maker::StrongSwan => return None,
+        Maker::FreeRadius => &eap.freeradius,
+        Maker::Hostapd => &eap.hostapd,
+    };
+    words.refusal(is_tls_1_3(options)).or_else(|| {
+        let is_ours = options.pseudonyms || options.fast_reauth > 0 || options.triplets != 3;
+        is_ours.then_some(Refusal {
+            message: "pseudonyms, fast re-authentication and the number of triplets are settings of keytoll's AAA server",
+            hint: "leave them out, or `aaa = \"keytoll\"`",
+        })
+    })
 }
 
 fn anybody(options: &Options) -> Option<Refusal> {

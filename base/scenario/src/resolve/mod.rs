@@ -292,7 +292,7 @@ fn limit(document: &Table, rows: usize) -> Result<(), ScenarioError> {
 }
 
 fn method(item: &Item) -> Result<Method, ScenarioError> {
-    item.pick("method", &Method::ALL, Method::name)
+    item.pick("method", &Method::all().collect::<Vec<_>>(), Method::name)
 }
 
 fn topology(item: &Item) -> Result<Topology, ScenarioError> {

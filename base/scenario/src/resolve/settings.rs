@@ -11,7 +11,7 @@ use keytoll_engine::suite::Suite;
 
 use crate::catalogue::signatures::fit;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
-use crate::catalogue::{EapKind, Fault, Method};
+use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Chain, GatewayAuth, Mode, Network, Options};
 use crate::quantity;
@@ -138,13 +138,7 @@ impl Settings {
 
     /// RFC 5998 §4: with EAP alone the method has to make a key, prove both sides and withstand who tries passwords.
     fn check_gateway_auth(&self, method: Method, blame: &Item) -> Result<(), ScenarioError> {
-        let message = match method.eap() {
-            Some(EapKind::Md5) => "EAP-MD5 makes no key by which the gateway could prove itself",
-            Some(EapKind::MschapV2) => {
-                "EAP-MSCHAPv2 tells a gateway that proved nothing enough to try passwords"
-            }
-            _ => return Ok(()),
-        };
+        let Some(message) = method.eap().and_then(|eap| eap.not_alone) else { return Ok(()) };
         if self.options.gateway_auth != GatewayAuth::EapOnly {
             return Ok(());
         }

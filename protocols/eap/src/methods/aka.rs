@@ -12,12 +12,31 @@
 
 use std::sync::Arc;
 
+use super::Method;
+use crate::packet::MethodType;
 use crate::simaka::book::Book;
 use crate::simaka::flavour::Flavour;
 use crate::simaka::offer::{PeerSide, ServerSide};
 use crate::simaka::peer::{self, SharedCard};
 use crate::simaka::server;
 use crate::{PeerOffer, ServerOffer};
+
+impl MethodType {
+    /// RFC 4187.
+    pub const AKA: Self = Self(23);
+}
+
+/// EAP-AKA with a card.
+pub static METHOD: Method = Method {
+    name: "aka",
+    kind: MethodType::AKA,
+    title: "AKA",
+    has_tls: false,
+    card: Some(Flavour::Aka),
+    inside: None,
+    peer: |_, parts| parts.card().map(|(card, settings)| peer(card, settings)),
+    server: |parts, _| parts.cards().map(|(settings, book)| server(settings, book)),
+};
 
 /// The peer's side of it, with a card.
 pub fn peer(card: SharedCard, settings: peer::Settings) -> Arc<dyn PeerOffer> {

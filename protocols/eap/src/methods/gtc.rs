@@ -1,4 +1,4 @@
-//! Generic Token Card: the password itself, so only ever inside a tunnel. Read RFC 3748 §5.6 first.
+//! Generic Token Card: the password itself, so that it should only ever be used inside a tunnel. Read RFC 3748 §5.6 first.
 //!
 //! ```text
 //!   server                            peer
@@ -10,11 +10,31 @@ use std::sync::Arc;
 
 use keytoll_engine::crypto::Secret;
 
+use super::Method;
 use crate::method::{
     Keys, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn,
 };
 use crate::packet::{Message, MethodType};
 use crate::passwords::Passwords;
+
+impl MethodType {
+    /// RFC 3748 §5.6.
+    pub const GTC: Self = Self(6);
+}
+
+/// Generic Token Card, here with a password that does not change.
+pub static METHOD: Method = Method {
+    name: "gtc",
+    kind: MethodType::GTC,
+    title: "GTC",
+    has_tls: false,
+    card: None,
+    inside: None,
+    peer: |_, parts| Ok(Arc::new(GtcPeer { password: parts.password()? })),
+    server: |parts, _| {
+        Ok(Arc::new(GtcServer { passwords: parts.passwords()?, prompt: b"Password:".to_vec() }))
+    },
+};
 
 /// The peer's side of it.
 #[derive(Debug, Clone)]

@@ -14,11 +14,29 @@ use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::wire::{DecodeError, Reader, Writer};
 
+use super::Method;
 use crate::method::{
     Keys, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn,
 };
 use crate::packet::{Message, MethodType};
 use crate::passwords::Passwords;
+
+impl MethodType {
+    /// RFC 3748 §5.4.
+    pub const MD5: Self = Self(4);
+}
+
+/// MD5-Challenge with a password.
+pub static METHOD: Method = Method {
+    name: "md5",
+    kind: MethodType::MD5,
+    title: "MD5-Challenge",
+    has_tls: false,
+    card: None,
+    inside: None,
+    peer: |_, parts| Ok(Arc::new(Md5Peer { password: parts.password()? })),
+    server: |parts, _| Ok(Arc::new(Md5Server { passwords: parts.passwords()?, name: parts.name.clone() })),
+};
 
 /// The peer's side of it.
 #[derive(Debug, Clone)]

@@ -1,10 +1,146 @@
-//! The methods, a file each.
+//! The methods, a file each, and the one list of them: what scenarios and node files call a method, and how its two sides
+//! are made. A new method is a file and its lines here.
+
 pub mod aka;
 pub mod aka_prime;
 pub mod gtc;
 pub mod md5;
 pub mod mschapv2;
+mod parts;
 pub mod peap;
 pub mod sim;
 pub mod tls;
 pub mod ttls;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use parts::{Lacks, PeerParts, ServerParts, TlsParts};
+
+use crate::packet::MethodType;
+use crate::server::ServerConfig;
+use crate::simaka::flavour::Flavour;
+use crate::{Limits, PeerOffer, ServerOffer};
+
+/// Every method; of two that an AAA server is told of, the order here says nothing.
+pub static METHODS: &[&Method] = &[
+    &md5::METHOD,
+    &mschapv2::METHOD,
+    &gtc::METHOD,
+    &sim::METHOD,
+    &aka::METHOD,
+    &aka_prime::METHOD,
+    &tls::METHOD,
+    &ttls::WITH_PAP,
+    &ttls::WITH_MSCHAPV2,
+    &ttls::WITH_EAP_MD5,
+    &ttls::WITH_EAP_MSCHAPV2,
+    &peap::WITH_MSCHAPV2,
+];
+
+/// The method with this name; none if there is no such method, and nothing takes its place.
+pub fn named(name: &str) -> Option<&'static Method> {
+    METHODS.iter().copied().find(|method| method.name == name)
+}
+
+/// The methods of a type: one, or those that differ in what goes on inside the tunnel.
+pub fn of_type(kind: MethodType) -> impl Iterator<Item = &'static Method> {
+    METHODS.iter().copied().filter(move |method| method.kind == kind)
+}
+
+/// A method, with what goes on inside its tunnel if it has one.
+pub struct Method {
+    /// What scenarios and node files call it.
+    pub name: &'static str,
+    /// Its type in packets.
+    pub kind: MethodType,
+    /// What traces and captures call the type.
+    pub title: &'static str,
+    /// Whether TLS is part of it.
+    pub has_tls: bool,
+    /// How it uses the subscriber's card; none: it needs no card.
+    pub card: Option<Flavour>,
+    /// The EAP method inside its tunnel; none: there is no tunnel, or something else goes on in it.
+    pub inside: Option<&'static Self>,
+    /// Makes the peer's side.
+    pub(crate) peer: fn(&Self, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>,
+    /// Makes the server's side, with the methods that it proposes inside its tunnel.
+    pub(crate) server: fn(&ServerParts, &[&'static Self]) -> Result<Arc<dyn ServerOffer>, Lacks>,
+}
+
+impl Method {
+    /// The peer's side.
+    ///
+    /// # Errors
+    /// If a part is missing that the method needs.
+    pub fn peer(&self, parts: &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks> {
+        (self.peer)(self, parts)
+    }
+
+    /// What captures call conversations with it: its name, or of methods with TLS, whose inside nobody sees, that of the
+    /// type.
+    pub fn name_outside(&self) -> String {
+        if self.has_tls { self.title.to_lowercase() } else { self.name.to_owned() }
+    }
+}
+
+/// Names are unique.
+impl PartialEq for Method {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Method {}
+
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a server proposes at one time: a type, with everything that it is told of that goes on inside.
+#[derive(Debug)]
+pub struct Proposal {
+    /// The first of the methods with this type.
+    pub method: &'static Method,
+    inside: Vec<&'static Method>,
+}
+
+impl Proposal {
+    // RFC 3748 §2.1: a peer that refuses a type is not asked for it again.
+    /// What a server proposes that has these methods, in their order: each type once.
+    pub fn all(methods: &[&'static Method]) -> Vec<Self> {
+        let mut proposals: Vec<Self> = Vec::new();
+        for &method in methods {
+            match proposals.iter_mut().find(|earlier| earlier.method.kind == method.kind) {
+                Some(earlier) => earlier.inside.extend(method.inside),
+                None => proposals.push(Self { method, inside: method.inside.into_iter().collect() }),
+            }
+        }
+        proposals
+    }
+
+    /// The server's side.
+    ///
+    /// # Errors
+    /// If a part is missing that the method, or one inside, needs.
+    pub fn server(&self, parts: &ServerParts) -> Result<Arc<dyn ServerOffer>, Lacks> {
+        (self.method.server)(parts, &self.inside)
+    }
+}
+
+/// EAP inside a tunnel, with these methods.
+fn inside(methods: &[&'static Method], parts: &ServerParts) -> Result<Arc<ServerConfig>, Lacks> {
+    let methods = methods.iter().map(|method| (method.server)(parts, &[])).collect::<Result<_, _>>()?;
+    Ok(Arc::new(ServerConfig { methods, limits: Limits::default() }))
+}
+
+// RFC 9048 §4: a server says in EAP-AKA that it would rather run EAP-AKA′, and a device that would, too, knows then that
+// somebody has taken it away from both.
+/// Whether EAP-AKA′ stands before EAP-AKA in the order of preference.
+pub fn prefers_prime(methods: &[&Method]) -> bool {
+    let mut of_aka =
+        methods.iter().filter(|method| [MethodType::AKA, MethodType::AKA_PRIME].contains(&method.kind));
+    of_aka.next().is_some_and(|first| first.kind == MethodType::AKA_PRIME)
+}

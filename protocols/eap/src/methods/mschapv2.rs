@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use keytoll_engine::crypto::Secret;
 
+use super::Method;
 use crate::method::{
     Keys, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn,
 };
@@ -27,6 +28,26 @@ use crate::mschap::message::{Refusal, Request, Response, proof_text, read_proof_
 use crate::mschap::{CHALLENGE_LEN, Exchange, PasswordHash, without_domain};
 use crate::packet::{Message, MethodType};
 use crate::passwords::Passwords;
+
+impl MethodType {
+    /// draft-kamath-pppext-eap-mschapv2.
+    pub const MSCHAPV2: Self = Self(26);
+}
+
+/// EAP-MSCHAPv2 with one attempt.
+pub static METHOD: Method = Method {
+    name: "mschapv2",
+    kind: MethodType::MSCHAPV2,
+    title: "MSCHAPv2",
+    has_tls: false,
+    card: None,
+    inside: None,
+    peer: |_, parts| Ok(Arc::new(MschapV2Peer { name: None, password: parts.password()? })),
+    server: |parts, _| {
+        let (passwords, name) = (parts.passwords()?, parts.name.clone());
+        Ok(Arc::new(MschapV2Server { passwords, name, retries: 0 }))
+    },
+};
 
 /// The peer's side of it.
 #[derive(Debug, Clone)]

@@ -20,6 +20,7 @@
 
 use std::sync::Arc;
 
+use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, inside, mschapv2};
 use crate::method::{Keys, PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::packet::{HEADER_LEN, Message, MethodType, Packet, request, response};
 use crate::server::{Server, ServerConfig, ServerOutput};
@@ -28,6 +29,39 @@ use crate::tunnel::extensions::{Extensions, Verdict, nak};
 use crate::tunnel::{
     Act, Framing, Inner, InnerPeer, InnerStep, PeerSide, ServerSide, Then, Tunnel, Tunnels, keys,
 };
+
+impl MethodType {
+    /// draft-josefsson-pppext-eap-tls-eap.
+    pub const PEAP: Self = Self(25);
+}
+
+/// PEAP with EAP-MSCHAPv2 inside.
+pub static WITH_MSCHAPV2: Method = with("peap-mschapv2", &mschapv2::METHOD);
+
+/// PEAP with an EAP method inside.
+const fn with(name: &'static str, inside: &'static Method) -> Method {
+    Method {
+        name,
+        kind: MethodType::PEAP,
+        title: "PEAP",
+        has_tls: true,
+        card: None,
+        inside: Some(inside),
+        peer,
+        server,
+    }
+}
+
+fn peer(method: &Method, parts: &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks> {
+    let TlsParts { tunnels, framing, binding } = parts.tls()?;
+    let inside = method.inside.ok_or(Lacks("a method inside PEAP"))?.peer(parts)?;
+    Ok(Arc::new(PeapPeer { tunnels, framing, user: parts.user.clone(), inside, binding }))
+}
+
+fn server(parts: &ServerParts, methods: &[&'static Method]) -> Result<Arc<dyn ServerOffer>, Lacks> {
+    let TlsParts { tunnels, framing, binding } = parts.tls()?;
+    Ok(Arc::new(PeapServer { tunnels, framing, inside: inside(methods, parts)?, binding }))
+}
 
 /// \[MS-PEAP\] §2.2.2: the version that is deployed; proposed and chosen.
 const VERSION: u8 = 0;

@@ -13,9 +13,33 @@
 
 use std::sync::Arc;
 
+use super::{Method, TlsParts};
 use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::packet::MethodType;
 use crate::tunnel::{Act, Framing, Inner, PeerSide, ServerSide, Then, Tunnel, Tunnels, done, keys};
+
+impl MethodType {
+    /// RFC 5216, RFC 9190.
+    pub const TLS: Self = Self(13);
+}
+
+/// EAP-TLS with certificates of both sides.
+pub static METHOD: Method = Method {
+    name: "tls",
+    kind: MethodType::TLS,
+    title: "TLS",
+    has_tls: true,
+    card: None,
+    inside: None,
+    peer: |_, parts| {
+        let TlsParts { tunnels, framing, .. } = parts.tls()?;
+        Ok(Arc::new(TlsPeer { tunnels, framing }))
+    },
+    server: |parts, _| {
+        let TlsParts { tunnels, framing, .. } = parts.tls()?;
+        Ok(Arc::new(TlsServer { tunnels, framing }))
+    },
+};
 
 /// RFC 5216 §2.3: the label of the keys in TLS 1.2.
 const LABEL: &str = "client EAP encryption";

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use keytoll_engine::crypto::Secret;
 
+use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, inside, md5, mschapv2};
 use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::mschap::message::read_proof_text;
 use crate::mschap::{CHALLENGE_LEN, Exchange, PasswordHash, RESPONSE_LEN};
@@ -30,6 +31,49 @@ use crate::tunnel::avp::{Avp, AvpCode, read_avps, write_avps};
 use crate::tunnel::{
     Act, Framing, Inner, InnerPeer, InnerStep, PeerSide, ServerSide, Then, Tunnel, Tunnels, done, keys,
 };
+
+impl MethodType {
+    /// RFC 5281.
+    pub const TTLS: Self = Self(21);
+}
+
+/// EAP-TTLS with the password itself inside, as an attribute.
+pub static WITH_PAP: Method =
+    with("ttls-pap", None, |_, parts| peer(parts, TtlsInside::Pap(parts.password()?)));
+/// EAP-TTLS with MS-CHAP-V2 inside, as attributes.
+pub static WITH_MSCHAPV2: Method =
+    with("ttls-mschapv2", None, |_, parts| peer(parts, TtlsInside::MschapV2(parts.password()?)));
+/// EAP-TTLS with EAP-MD5 inside.
+pub static WITH_EAP_MD5: Method = with("ttls-md5", Some(&md5::METHOD), with_eap);
+/// EAP-TTLS with EAP-MSCHAPv2 inside.
+pub static WITH_EAP_MSCHAPV2: Method = with("ttls-eap-mschapv2", Some(&mschapv2::METHOD), with_eap);
+
+/// EAP-TTLS with something inside; the EAP method, if it is one.
+const fn with(
+    name: &'static str,
+    inside: Option<&'static Method>,
+    peer: fn(&Method, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>,
+) -> Method {
+    Method { name, kind: MethodType::TTLS, title: "TTLS", has_tls: true, card: None, inside, peer, server }
+}
+
+fn with_eap(method: &Method, parts: &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks> {
+    let inside = method.inside.ok_or(Lacks("a method inside TTLS"))?.peer(parts)?;
+    peer(parts, TtlsInside::Eap(inside))
+}
+
+fn peer(parts: &PeerParts, inside: TtlsInside) -> Result<Arc<dyn PeerOffer>, Lacks> {
+    let TlsParts { tunnels, framing, .. } = parts.tls()?;
+    Ok(Arc::new(TtlsPeer { tunnels, framing, user: parts.user.clone(), inside }))
+}
+
+/// The peer chooses what goes on inside; to one that begins with EAP a server proposes MSCHAPv2 if it was told of no method.
+fn server(parts: &ServerParts, methods: &[&'static Method]) -> Result<Arc<dyn ServerOffer>, Lacks> {
+    let TlsParts { tunnels, framing, .. } = parts.tls()?;
+    let methods = if methods.is_empty() { &[&mschapv2::METHOD][..] } else { methods };
+    let (passwords, eap) = (parts.passwords()?, inside(methods, parts)?);
+    Ok(Arc::new(TtlsServer { tunnels, framing, passwords, eap }))
+}
 
 /// RFC 5281 §9.1: the version there is.
 const VERSION: u8 = 0;

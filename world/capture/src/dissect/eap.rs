@@ -1,6 +1,7 @@
 //! EAP packets in words, whoever carries them: RFC 3748 §4 and §5, RFC 4186 §9, RFC 4187 §9, RFC 9048, RFC 5216 §3,
 //! draft-kamath-pppext-eap-mschapv2 §2. A [`Flow`] follows one conversation, because TLS messages span packets.
 
+use keytoll_eap::methods::of_type;
 use keytoll_eap::packet::{Message, MethodType, Packet};
 use keytoll_eap::simaka::attribute::Attribute;
 use keytoll_eap::simaka::flavour::subtype;
@@ -84,8 +85,8 @@ impl Flow {
             MethodType::NOTIFICATION => words.parts.push(Part::bare(printable(message.data))),
             MethodType::NAK => words.parts.push(Part::new("wants", nak(message.data))),
             MethodType::MSCHAPV2 => mschapv2(message.data, &mut words),
-            MethodType::SIM | MethodType::AKA | MethodType::AKA_PRIME => simaka(message.data, &mut words),
-            MethodType::TLS | MethodType::TTLS | MethodType::PEAP => {
+            kind if of_type(kind).any(|method| method.card.is_some()) => simaka(message.data, &mut words),
+            kind if of_type(kind).any(|method| method.has_tls) => {
                 let half = if request { &mut self.to_peer } else { &mut self.to_server };
                 half.tunnelled(message.data, &mut words);
             }

@@ -1,33 +1,29 @@
-//! EAP of devices and AAA servers: one entry a method on each side.
+//! EAP of devices and AAA servers: what their methods are made of, from a node file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keytoll_eap::methods::gtc::{GtcPeer, GtcServer};
-use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
-use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
-use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
-use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
-use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
-use keytoll_eap::methods::{aka, aka_prime, sim};
+use keytoll_eap::methods::peap::Binding;
+use keytoll_eap::methods::{Method, PeerParts, Proposal, ServerParts, TlsParts, prefers_prime};
 use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
-use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::peer::{Settings as Wallet, SharedCard};
 use keytoll_eap::simaka::server::Settings;
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
 use keytoll_engine::credentials::AlternativeName;
-use keytoll_engine::crypto::Secret;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{EapCredentials, EapIdentity};
 use keytoll_pki::Purpose;
 use keytoll_scenario::ScenarioError;
-use keytoll_scenario::node::{AaaPlan, Cryptobinding, EapMethod, EapPlan, Placed, TlsPlan};
+use keytoll_scenario::catalogue::EapMethod;
+use keytoll_scenario::catalogue::eap::Proof;
+use keytoll_scenario::node::{AaaPlan, Cryptobinding, EapPlan, Placed, TlsPlan};
 use keytoll_scenario::plan::TlsVersion;
 use keytoll_tls::{Config, NameCheck, Version};
 
 use super::trusts::Drawn;
 use super::{files, subscribers};
+use crate::eap::method;
 
 /// How a device proves itself.
 pub(super) fn peer(plan: &EapPlan, trusts: &Drawn) -> Result<EapCredentials, ScenarioError> {
@@ -42,7 +38,7 @@ pub(super) fn peer(plan: &EapPlan, trusts: &Drawn) -> Result<EapCredentials, Sce
             .unwrap_or_default(),
         card: plan.card.as_ref().map(subscribers::card).transpose()?,
     };
-    let methods = plan.methods.iter().map(|method| device.offer(*method)).collect::<Result<_, _>>()?;
+    let methods = plan.methods.iter().map(|eap| device.offer(eap)).collect::<Result<_, _>>()?;
     let config = Arc::new(PeerConfig { methods, limits: Limits::default() });
     Ok(EapCredentials { config, identity: device.identity() })
 }
@@ -57,53 +53,26 @@ struct Device<'a> {
 
 impl Device<'_> {
     fn identity(&self) -> EapIdentity {
-        let flavour = self.plan.methods.iter().find_map(|method| flavour(*method));
+        let flavour = self.plan.methods.iter().find_map(|eap| method(eap).card);
         match (&self.plan.identity, &self.card, flavour) {
             (None, Some(card), Some(flavour)) => EapIdentity::Card(card.clone(), flavour),
             (identity, ..) => EapIdentity::Fixed(identity.clone().unwrap_or_default().into_bytes()),
         }
     }
 
-    fn offer(&self, method: EapMethod) -> Result<Arc<dyn PeerOffer>, ScenarioError> {
-        Ok(match method {
-            EapMethod::Md5 => Arc::new(Md5Peer { password: self.password() }),
-            EapMethod::MschapV2 => Arc::new(MschapV2Peer { name: None, password: self.password() }),
-            EapMethod::Gtc => Arc::new(GtcPeer { password: self.password() }),
-            EapMethod::Sim => sim::peer(self.card(), self.wallet()),
-            EapMethod::Aka => aka::peer(self.card(), self.wallet()),
-            EapMethod::AkaPrime => aka_prime::peer(self.card(), self.wallet()),
-            EapMethod::Tls => {
-                let (tunnels, framing) = self.tunnels(true)?;
-                Arc::new(TlsPeer { tunnels, framing })
-            }
-            EapMethod::TtlsPap => self.ttls(TtlsInside::Pap(self.password()))?,
-            EapMethod::TtlsMschapV2 => self.ttls(TtlsInside::MschapV2(self.password()))?,
-            EapMethod::TtlsMd5 => self.ttls(TtlsInside::Eap(self.offer(EapMethod::Md5)?))?,
-            EapMethod::TtlsEapMschapV2 => self.ttls(TtlsInside::Eap(self.offer(EapMethod::MschapV2)?))?,
-            EapMethod::PeapMschapV2 => {
-                let (tunnels, framing) = self.tunnels(false)?;
-                let (user, inside) = (self.user.clone(), self.offer(EapMethod::MschapV2)?);
-                Arc::new(PeapPeer { tunnels, framing, user, inside, binding: binding(self.tls()) })
-            }
-        })
-    }
-
-    fn ttls(&self, inside: TtlsInside) -> Result<Arc<dyn PeerOffer>, ScenarioError> {
-        let (tunnels, framing) = self.tunnels(false)?;
-        Ok(Arc::new(TtlsPeer { tunnels, framing, user: self.user.clone(), inside }))
-    }
-
-    fn password(&self) -> Secret {
-        self.plan.password.clone().expect("the reader wants a password for this method")
-    }
-
-    fn card(&self) -> SharedCard {
-        self.card.clone().expect("the reader wants a card for this method")
+    fn offer(&self, eap: &EapMethod) -> Result<Arc<dyn PeerOffer>, ScenarioError> {
+        let parts = PeerParts {
+            user: self.user.clone(),
+            password: self.plan.password.clone(),
+            card: self.card.clone().map(|card| (card, self.wallet())),
+            tls: eap.has_tls.then(|| self.tunnels(eap)).transpose()?,
+        };
+        Ok(method(eap).peer(&parts).expect(EVERY_PART))
     }
 
     fn wallet(&self) -> Wallet {
         let network = self.plan.card.as_ref().and_then(|card| card.access_network.clone());
-        let can_prime = prefers_prime(&self.plan.methods);
+        let can_prime = prefers_prime(&all(&self.plan.methods));
         Wallet { network: network.map(String::into_bytes), can_prime, ..Wallet::default() }
     }
 
@@ -112,18 +81,19 @@ impl Device<'_> {
     }
 
     /// The device shows its certificate only where that is its proof.
-    fn tunnels(&self, mutual: bool) -> Result<(Arc<dyn Tunnels>, Framing), ScenarioError> {
+    fn tunnels(&self, eap: &EapMethod) -> Result<TlsParts, ScenarioError> {
         let plan = self.tls();
         let expected = plan.server_name.clone().expect("the reader wants the server's name");
         // RFC 5216 §5.2: a trusted certificate that names another server is somebody else's.
         let name: Arc<NameCheck> =
             Arc::new(move |peer| peer.alternatives.contains(&AlternativeName::Dns(expected.clone())));
-        let credential = plan.credential.as_ref().filter(|_| mutual).map(files::credential).transpose()?;
+        let credential =
+            plan.credential.as_ref().filter(|_| is_mutual(eap)).map(files::credential).transpose()?;
         let trust = plan.roots.as_ref();
         let trust = trust.map(|roots| self.trusts.trust(roots, Purpose::TlsServer)).transpose()?;
         let config = Config { credential, trust, name: Some(name), ..common(plan) };
         let placed = self.plan.tls.as_ref().expect("the reader wants `[tls]` for this method");
-        Ok((usable(tls_client(&config), placed)?, framing(plan)))
+        Ok(parts(usable(tls_client(&config), placed)?, plan))
     }
 }
 
@@ -132,14 +102,9 @@ pub(super) fn server(plan: &AaaPlan, trusts: &Drawn) -> Result<Arc<ServerConfig>
     let users = plan.users.iter().map(|(name, password)| (name.clone().into_bytes(), password.clone()));
     let users: Arc<dyn Passwords> = Arc::new(users.collect::<BTreeMap<_, _>>());
     let server = Proposer { plan, trusts, users, name: plan.name.clone().into_bytes() };
-    let mut methods = Vec::new();
-    for (index, method) in plan.methods.iter().enumerate() {
-        // One type of EAP is proposed once: TTLS takes whatever the device does inside.
-        if !(is_ttls(*method) && plan.methods[..index].iter().any(|earlier| is_ttls(*earlier))) {
-            methods.push(server.offer(*method)?);
-        }
-    }
-    Ok(of_methods(methods))
+    let proposals = Proposal::all(&all(&plan.methods));
+    let methods = proposals.iter().map(|proposal| server.offer(proposal)).collect::<Result<_, _>>()?;
+    Ok(Arc::new(ServerConfig { methods, limits: Limits::default() }))
 }
 
 /// What the methods of an AAA server are made of.
@@ -151,46 +116,15 @@ struct Proposer<'a> {
 }
 
 impl Proposer<'_> {
-    fn offer(&self, method: EapMethod) -> Result<Arc<dyn ServerOffer>, ScenarioError> {
-        let (passwords, name) = (Arc::clone(&self.users), self.name.clone());
-        Ok(match method {
-            EapMethod::Md5 => Arc::new(Md5Server { passwords, name }),
-            EapMethod::MschapV2 => Arc::new(MschapV2Server { passwords, name, retries: 0 }),
-            EapMethod::Gtc => Arc::new(GtcServer { passwords, prompt: b"Password:".to_vec() }),
-            EapMethod::Sim => sim::server(self.settings(), book()),
-            EapMethod::Aka => aka::server(self.settings(), book()),
-            EapMethod::AkaPrime => aka_prime::server(self.settings(), book()),
-            EapMethod::Tls => {
-                let (tunnels, framing) = self.tunnels(true)?;
-                Arc::new(TlsServer { tunnels, framing })
-            }
-            EapMethod::TtlsPap
-            | EapMethod::TtlsMschapV2
-            | EapMethod::TtlsMd5
-            | EapMethod::TtlsEapMschapV2 => {
-                let (tunnels, framing) = self.tunnels(false)?;
-                Arc::new(TtlsServer { tunnels, framing, passwords, eap: self.inside_ttls()? })
-            }
-            EapMethod::PeapMschapV2 => {
-                let (tunnels, framing) = self.tunnels(false)?;
-                let inside = of_methods(vec![self.offer(EapMethod::MschapV2)?]);
-                Arc::new(PeapServer { tunnels, framing, inside, binding: binding(self.tls()) })
-            }
-        })
-    }
-
-    /// EAP inside TTLS: what the plan lists, in its order, or MSCHAPv2.
-    fn inside_ttls(&self) -> Result<Arc<ServerConfig>, ScenarioError> {
-        let inside = self.plan.methods.iter().filter_map(|method| match method {
-            EapMethod::TtlsMd5 => Some(EapMethod::Md5),
-            EapMethod::TtlsEapMschapV2 => Some(EapMethod::MschapV2),
-            _ => None,
-        });
-        let mut inside = inside.collect::<Vec<_>>();
-        if inside.is_empty() {
-            inside.push(EapMethod::MschapV2);
-        }
-        inside.into_iter().map(|method| self.offer(method)).collect::<Result<_, _>>().map(of_methods)
+    fn offer(&self, proposal: &Proposal) -> Result<Arc<dyn ServerOffer>, ScenarioError> {
+        let method = proposal.method;
+        let parts = ServerParts {
+            name: self.name.clone(),
+            passwords: Some(Arc::clone(&self.users)),
+            cards: Some((self.settings(), Book::new(BookLimits::default()))),
+            tls: method.has_tls.then(|| self.tunnels(method)).transpose()?,
+        };
+        Ok(proposal.server(&parts).expect(EVERY_PART))
     }
 
     fn settings(&self) -> Settings {
@@ -199,7 +133,7 @@ impl Proposer<'_> {
             pseudonyms: self.plan.pseudonyms,
             reauthentications_max: self.plan.fast_reauth,
             network: self.plan.access_network.clone().into_bytes(),
-            prefers_prime: prefers_prime(&self.plan.methods),
+            prefers_prime: prefers_prime(&all(&self.plan.methods)),
             ..Settings::default()
         }
     }
@@ -209,48 +143,37 @@ impl Proposer<'_> {
     }
 
     /// The server asks for a certificate only where that is the device's proof.
-    fn tunnels(&self, mutual: bool) -> Result<(Arc<dyn Tunnels>, Framing), ScenarioError> {
+    fn tunnels(&self, method: &Method) -> Result<TlsParts, ScenarioError> {
         let plan = self.tls();
+        let is_proof = EapMethod::named(method.name).is_some_and(is_mutual);
         let credential = plan.credential.as_ref().map(files::credential).transpose()?;
-        let trust = plan.roots.as_ref().filter(|_| mutual);
+        let trust = plan.roots.as_ref().filter(|_| is_proof);
         let trust = trust.map(|roots| self.trusts.trust(roots, Purpose::TlsClient)).transpose()?;
         let config = Config { credential, trust, ..common(plan) };
         let placed = self.plan.tls.as_ref().expect("the reader wants `[tls]` for this method");
-        Ok((usable(tls_server(&config), placed)?, framing(plan)))
+        Ok(parts(usable(tls_server(&config), placed)?, plan))
     }
-}
-
-fn of_methods(methods: Vec<Arc<dyn ServerOffer>>) -> Arc<ServerConfig> {
-    Arc::new(ServerConfig { methods, limits: Limits::default() })
 }
 
 fn of_tls(plan: Option<&Placed<TlsPlan>>) -> &TlsPlan {
     &plan.expect("the reader wants `[tls]` for this method").value
 }
 
-const fn is_ttls(method: EapMethod) -> bool {
-    method.has_tunnel() && !matches!(method, EapMethod::PeapMschapV2)
+/// The invariant behind every method of a node.
+const EVERY_PART: &str = "the reader wants whatever a method needs";
+
+fn all(methods: &[&'static EapMethod]) -> Vec<&'static Method> {
+    methods.iter().map(|eap| method(eap)).collect()
 }
 
-// RFC 9048 §4: a server says in EAP-AKA that it would rather run EAP-AKA′, and a device that would, too, knows then that
-// somebody has taken it away from both.
-/// Whether EAP-AKA′ stands before EAP-AKA in the order of preference.
-fn prefers_prime(methods: &[EapMethod]) -> bool {
-    let first = methods.iter().find(|method| matches!(method, EapMethod::Aka | EapMethod::AkaPrime));
-    first == Some(&EapMethod::AkaPrime)
+/// Whether the device's certificate is its proof.
+fn is_mutual(eap: &EapMethod) -> bool {
+    eap.proof == Proof::Certificate
 }
 
-const fn flavour(method: EapMethod) -> Option<Flavour> {
-    match method {
-        EapMethod::Sim => Some(Flavour::Sim),
-        EapMethod::Aka => Some(Flavour::Aka),
-        EapMethod::AkaPrime => Some(Flavour::AkaPrime),
-        _ => None,
-    }
-}
-
-fn book() -> Book {
-    Book::new(BookLimits::default())
+fn parts(tunnels: Arc<dyn Tunnels>, plan: &TlsPlan) -> TlsParts {
+    let framing = Framing { packet_bytes_max: plan.fragment_bytes.into() };
+    TlsParts { tunnels, framing, binding: binding(plan) }
 }
 
 const fn binding(plan: &TlsPlan) -> Binding {
@@ -274,10 +197,6 @@ pub(super) fn versions((oldest, newest): (TlsVersion, TlsVersion)) -> (Version, 
         TlsVersion::Tls13 => Version::Tls13,
     };
     (version(oldest), version(newest))
-}
-
-fn framing(plan: &TlsPlan) -> Framing {
-    Framing { packet_bytes_max: plan.fragment_bytes.into() }
 }
 
 fn usable(

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_lab::{Captures, Keeper, Keepers, Record, Recorder, RowEnd, RunError, Stop, Taken, run};
-use keytoll_scenario::catalogue::{EapKind, Method};
+use keytoll_scenario::catalogue::{EapMethod, Method};
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::{Cost, Fact};
@@ -130,27 +130,20 @@ fn all_read(name: &str, frames: &[Frame]) {
     assert!(esp.0 >= 2 && esp.0 == esp.1, "{name}: of {} ESP packets {} are read", esp.0, esp.1);
 }
 
-/// The number of a method, IANA registry "EAP Method Types".
-const fn eap_type(kind: EapKind) -> &'static str {
-    match kind {
-        EapKind::Md5 => "4",
-        EapKind::MschapV2 => "26",
-        EapKind::Sim => "18",
-        EapKind::Aka => "23",
-        EapKind::AkaPrime => "50",
-        EapKind::Tls => "13",
-        EapKind::TtlsMd5 => "21",
-        EapKind::PeapMschapV2 => "25",
-    }
+/// The type of a method, and that of the one inside.
+fn eap_types(eap: &EapMethod) -> (String, Option<String>) {
+    let method = keytoll_eap::methods::named(eap.name).expect("it is made of something");
+    (method.kind.0.to_string(), method.inside.map(|inside| inside.kind.0.to_string()))
 }
 
 /// Wireshark's opinion of MD5, not of our bytes.
 const OPINIONS: &[&str] = &["Vulnerable to MITM attacks", "Vulnerable to dictionary attacks"];
 
 /// The method is seen inside IKE and inside RADIUS, and the responses of RADIUS are authentic.
-fn eap_read(name: &str, frames: &[Frame], kind: EapKind) {
+fn eap_read(name: &str, frames: &[Frame], eap: &EapMethod) {
+    let (kind, _) = eap_types(eap);
     let seen = |inside: &'static str| {
-        frames.iter().any(|frame| frame.is_there(inside) && frame.has("eap.type", eap_type(kind)))
+        frames.iter().any(|frame| frame.is_there(inside) && frame.has("eap.type", &kind))
     };
     assert!(seen("isakmp.exchangetype") && seen("radius.code"), "{name}: EAP is read in IKE and in RADIUS");
     let responses =
@@ -165,21 +158,17 @@ fn every_method_is_read_down_to_the_echo() {
     if !is_installed() {
         return;
     }
-    let methods: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
+    let methods: Vec<&str> = Method::all().map(Method::name).collect();
     let methods = format!("methods={methods:?}");
     let captured =
         Captured::new("methods", plan("quickstart", &["samples=1", "networks=wifi-11g", &methods]));
     for (name, row, frames) in captured.rows() {
         sound(&name, &frames, OPINIONS);
         all_read(&name, &frames);
-        if let Some(kind) = row.method.eap() {
-            eap_read(&name, &frames, kind);
+        if let Some(eap) = row.method.eap() {
+            eap_read(&name, &frames, eap);
         }
-        if row
-            .method
-            .eap()
-            .is_some_and(|kind| matches!(kind, EapKind::Sim | EapKind::Aka | EapKind::AkaPrime))
-        {
+        if row.method.has_card() {
             let diameter = frames.iter().filter(|frame| frame.is_there("diameter.cmd.code")).count();
             assert_eq!(diameter, 2, "{name}: the HSS is asked, and answers");
         }
@@ -301,12 +290,9 @@ fn both_versions_of_tls_are_read_inside_eap() {
             sound(&name, &frames, OPINIONS);
             tls_is_read(&name, &frames, version);
             // What is inside the tunnel is no secret either.
-            let inner = match row.method.eap() {
-                Some(EapKind::TtlsMd5) => "4",
-                Some(EapKind::PeapMschapV2) => "26",
-                _ => "13",
-            };
-            assert!(frames.iter().any(|frame| frame.has("eap.type", inner)), "{name}: EAP type {inner}");
+            let (outer, inner) = eap_types(row.method.eap().expect("it has TLS"));
+            let inner = inner.unwrap_or(outer);
+            assert!(frames.iter().any(|frame| frame.has("eap.type", &inner)), "{name}: EAP type {inner}");
         }
     }
 }

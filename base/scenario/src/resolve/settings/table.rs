@@ -7,8 +7,9 @@ use super::{
     Setting, chain, fault, fault_name, list, named_signatures, print_chain, print_rekey, quoted, rsa_bits,
     rsa_length, set,
 };
+use crate::catalogue::Method;
+use crate::catalogue::eap::Proof;
 use crate::catalogue::suites::DEFAULT_IKE;
-use crate::catalogue::{EapKind, Method};
 use crate::plan::{CookiePolicy, GatewayAuth, Maker, Mode, Tls};
 use crate::quantity;
 use crate::resolve::values::{
@@ -431,7 +432,7 @@ pub(crate) fn tells(key: &str, method: Method) -> bool {
         SIGNATURES => method.phase1().is_none() && method.key_kind().is_some(),
         CRLS => method.key_kind().is_some(),
         VECTOR_BATCH | PSEUDONYMS | FAST_REAUTH => method.has_card(),
-        TRIPLETS => method.eap() == Some(EapKind::Sim),
+        TRIPLETS => method.eap().is_some_and(|eap| eap.proof == Proof::Sim),
         EAP_IDENTITY | GATEWAY_AUTH | GATEWAY_KEY | ACCOUNTING | AAA => method.eap().is_some(),
         TLS | TLS_KEY | EAP_FRAGMENT | RESUMPTION => method.has_tls(),
         _ => true,

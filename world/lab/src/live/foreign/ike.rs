@@ -10,7 +10,7 @@ use keytoll_daemons::freeradius::{self, User};
 use keytoll_daemons::vici::Vici;
 use keytoll_daemons::{Charon, FreeRadius, Hostapd, Trouble, Usage, hostapd};
 use keytoll_eap::simaka::flavour::Flavour;
-use keytoll_eap::simaka::identity::{Imsi, permanent};
+use keytoll_eap::simaka::identity::permanent;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::vector::Triplet;
 use keytoll_engine::Seed;
@@ -19,7 +19,8 @@ use keytoll_engine::suite::Suite;
 use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_pki::pem;
 use keytoll_rig::{Goal, Rig};
-use keytoll_scenario::catalogue::{EapKind, Method, Phase1};
+use keytoll_scenario::catalogue::eap::{Foreign, Proof, Words};
+use keytoll_scenario::catalogue::{EapMethod, Method, Phase1};
 use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
@@ -197,10 +198,10 @@ impl Configured<'_> {
         match self.row.method {
             Method::Ikev2Psk | Method::Ikev1Psk(_) => Own::Psk,
             Method::Ikev2Signature(_) | Method::Ikev1Rsa(_) => self.signs(),
-            Method::Ikev2Eap(kind) => Own::Eap {
+            Method::Ikev2Eap(eap) => Own::Eap {
                 identity: UE_ID.to_owned(),
                 server: AAA_ID.to_owned(),
-                certificate: (kind == EapKind::Tls).then(|| CERTIFICATE.to_owned()),
+                certificate: (eap.proof == Proof::Certificate).then(|| CERTIFICATE.to_owned()),
             },
         }
     }
@@ -271,7 +272,7 @@ impl Configured<'_> {
             return known_keys(&set.ue, &set.gw);
         }
         let in_ike = ike.filter(|_| self.row.method.eap().is_none());
-        let in_tls = tls.filter(|_| self.row.method == Method::Ikev2Eap(EapKind::Tls));
+        let in_tls = tls.filter(|_| self.row.method.eap().is_some_and(|eap| eap.proof == Proof::Certificate));
         let own = in_ike.or(in_tls).into_iter().flat_map(|set| shown(&set.ue));
         let trusted = ike.into_iter().chain(tls).enumerate();
         own.chain(trusted.map(|(n, set)| authority(&format!("root-{n}.crt"), &set.gw_anchor))).collect()
@@ -313,25 +314,31 @@ impl Configured<'_> {
     }
 
     fn freeradius(&self, dir: &Path) -> Result<freeradius::Config, LiveError> {
-        let methods = freeradius_methods(self.row.method);
+        let methods = methods(self.eap()?, |eap| &eap.freeradius)?;
         Ok(freeradius::Config {
             listen: (self.sites.aaa, self.sites.ports.radius).into(),
             client: self.client(),
             methods,
             tls: self.tls(dir)?,
-            users: vec![self.user()],
+            users: vec![self.user(self.eap()?)],
             logs: false,
         })
     }
 
-    fn user(&self) -> User {
-        let password = || text(&eap::password_of(self.seed));
-        match self.row.method.eap() {
-            Some(EapKind::Sim) => {
-                User::Sim { name: subscriber(Flavour::Sim), triplets: [1, 2, 3].map(|n| self.triplet(n)) }
+    /// The EAP method, without which nobody asks an AAA server.
+    fn eap(&self) -> Result<&'static EapMethod, LiveError> {
+        let why = || format!("`{}` has no EAP method for it", self.row.method.name());
+        self.row.method.eap().ok_or_else(|| LiveError::Node { node: Node::Aaa.name(), why: why() })
+    }
+
+    fn user(&self, eap: &EapMethod) -> User {
+        let name = UE_ID.to_owned();
+        match (eap.proof, eap::method(eap).card) {
+            (_, Some(flavour)) => {
+                User::Sim { name: subscriber(flavour), triplets: [1, 2, 3].map(|n| self.triplet(n)) }
             }
-            Some(EapKind::Tls) => User::Certificate { name: UE_ID.to_owned() },
-            _ => User::Password { name: UE_ID.to_owned(), password: password() },
+            (Proof::Certificate, _) => User::Certificate { name },
+            _ => User::Password { name, password: text(&eap::password_of(self.seed)) },
         }
     }
 
@@ -343,11 +350,12 @@ impl Configured<'_> {
     }
 
     fn hostapd(&self, dir: &Path) -> Result<hostapd::Config, LiveError> {
-        let flavour = flavour(self.row.method);
+        let eap = self.eap()?;
+        let flavour = eap::method(eap).card;
         Ok(hostapd::Config {
             port: self.sites.ports.radius,
             client: self.client(),
-            methods: hostapd_methods(self.row.method),
+            methods: methods(eap, |eap| &eap.hostapd)?,
             user: flavour.map_or_else(|| UE_ID.to_owned(), subscriber),
             password: text(&eap::password_of(self.seed)),
             subscriber: flavour.map(|_| self.subscriber()),
@@ -454,44 +462,17 @@ fn text(secret: &[u8]) -> String {
     String::from_utf8_lossy(secret).into_owned()
 }
 
-const fn flavour(method: Method) -> Option<Flavour> {
-    match method.eap() {
-        Some(EapKind::Sim) => Some(Flavour::Sim),
-        Some(EapKind::Aka) => Some(Flavour::Aka),
-        Some(EapKind::AkaPrime) => Some(Flavour::AkaPrime),
-        _ => None,
-    }
-}
-
 fn subscriber(flavour: Flavour) -> String {
-    permanent(flavour, Imsi::parse(IMSI).expect("a literal IMSI"), "lab")
+    permanent(flavour, eap::imsi(), "lab")
 }
 
-fn freeradius_methods(method: Method) -> Methods {
-    let own = match method.eap() {
-        Some(EapKind::MschapV2) => "mschapv2",
-        Some(EapKind::Sim) => "sim",
-        Some(EapKind::Tls) => "tls",
-        Some(EapKind::TtlsMd5) => "ttls",
-        Some(EapKind::PeapMschapV2) => "peap",
-        // The others it does not have; a plan with them is refused.
-        _ => "md5",
-    };
-    let inside = if method.eap() == Some(EapKind::PeapMschapV2) { "mschapv2" } else { "md5" };
-    Methods { proposed: own, allowed: own, inside }
-}
-
-fn hostapd_methods(method: Method) -> Methods {
-    let own = match method.eap() {
-        Some(EapKind::MschapV2) => "MSCHAPV2",
-        Some(EapKind::Sim) => "SIM",
-        Some(EapKind::Aka) => "AKA",
-        Some(EapKind::AkaPrime) => "AKA'",
-        Some(EapKind::Tls) => "TLS",
-        Some(EapKind::TtlsMd5) => "TTLS",
-        Some(EapKind::PeapMschapV2) => "PEAP",
-        Some(EapKind::Md5) | None => "MD5",
-    };
-    let inside = if method.eap() == Some(EapKind::PeapMschapV2) { "MSCHAPV2" } else { "MD5" };
-    Methods { proposed: own, allowed: own, inside }
+/// A method in the words of one AAA server. What it has not got was refused with the plan, and is refused here again.
+fn methods(eap: &EapMethod, server: fn(&EapMethod) -> &Foreign<Words>) -> Result<Methods, LiveError> {
+    match server(eap).words() {
+        Some(Words { own, inside }) => Ok(Methods { proposed: own, allowed: own, inside }),
+        None => {
+            let why = format!("the program has no EAP method `{}`", eap.name);
+            Err(LiveError::Node { node: Node::Aaa.name(), why })
+        }
+    }
 }

@@ -1,0 +1,82 @@
+//! What the two sides of a method are made of. Whoever makes them fills in what the method needs, from wherever it comes.
+
+use std::sync::Arc;
+
+use keytoll_engine::crypto::Secret;
+
+use super::peap::Binding;
+use crate::passwords::Passwords;
+use crate::simaka::book::Book;
+use crate::simaka::peer::{self, SharedCard};
+use crate::simaka::server;
+use crate::tunnel::{Framing, Tunnels};
+
+/// What a peer's side is made of.
+#[derive(Clone, Default)]
+pub struct PeerParts {
+    /// The user's name inside a tunnel.
+    pub user: Vec<u8>,
+    /// The password.
+    pub password: Option<Secret>,
+    /// The subscriber's card, and how it is used.
+    pub card: Option<(SharedCard, peer::Settings)>,
+    /// TLS as client, with a certificate if that is the proof.
+    pub tls: Option<TlsParts>,
+}
+
+/// What a server's side is made of.
+#[derive(Clone, Default)]
+pub struct ServerParts {
+    /// The name it gives itself.
+    pub name: Vec<u8>,
+    /// The users with passwords.
+    pub passwords: Option<Arc<dyn Passwords>>,
+    /// How it treats cards, and what it remembers of them.
+    pub cards: Option<(server::Settings, Book)>,
+    /// TLS as server, asking for a certificate if that is the proof.
+    pub tls: Option<TlsParts>,
+}
+
+/// TLS, as either side speaks it.
+#[derive(Clone)]
+pub struct TlsParts {
+    /// Makes tunnels.
+    pub tunnels: Arc<dyn Tunnels>,
+    /// How long EAP packets are.
+    pub framing: Framing,
+    /// Whether PEAP binds the tunnel and what goes on inside together.
+    pub binding: Binding,
+}
+
+/// A part that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the EAP method needs {0}")]
+pub struct Lacks(pub &'static str);
+
+impl PeerParts {
+    pub(super) fn password(&self) -> Result<Secret, Lacks> {
+        self.password.clone().ok_or(Lacks("a password"))
+    }
+
+    pub(super) fn card(&self) -> Result<(SharedCard, peer::Settings), Lacks> {
+        self.card.clone().ok_or(Lacks("a card"))
+    }
+
+    pub(super) fn tls(&self) -> Result<TlsParts, Lacks> {
+        self.tls.clone().ok_or(Lacks("TLS"))
+    }
+}
+
+impl ServerParts {
+    pub(super) fn passwords(&self) -> Result<Arc<dyn Passwords>, Lacks> {
+        self.passwords.clone().ok_or(Lacks("users with passwords"))
+    }
+
+    pub(super) fn cards(&self) -> Result<(server::Settings, Book), Lacks> {
+        self.cards.clone().ok_or(Lacks("subscribers with cards"))
+    }
+
+    pub(super) fn tls(&self) -> Result<TlsParts, Lacks> {
+        self.tls.clone().ok_or(Lacks("TLS"))
+    }
+}
