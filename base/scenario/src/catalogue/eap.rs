@@ -208,6 +208,12 @@ pub static EAP_METHODS: &[EapMethod] = &[
         hostapd: Foreign::UpToTls12(Words { own: "PEAP", inside: "MSCHAPV2" }, OTHER_BINDING),
         ..TUNNEL
     },
+    named! {"peap-gtc", "PEAP with GTC", "[MS-PEAP], RFC 3748 §5.6";
+        strongswan: NO_PEAP,
+        freeradius: has("peap", "gtc"),
+        hostapd: Foreign::UpToTls12(Words { own: "PEAP", inside: "GTC" }, OTHER_BINDING),
+        ..TUNNEL
+    },
 ];
 
 impl EapMethod {

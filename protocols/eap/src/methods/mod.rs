@@ -36,6 +36,7 @@ pub static METHODS: &[&Method] = &[
     &ttls::WITH_EAP_MD5,
     &ttls::WITH_EAP_MSCHAPV2,
     &peap::WITH_MSCHAPV2,
+    &peap::WITH_GTC,
 ];
 
 /// The method with this name; none if there is no such method, and nothing takes its place.

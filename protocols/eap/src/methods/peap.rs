@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, inside, mschapv2};
+use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, gtc, inside, mschapv2};
 use crate::method::{Keys, PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::packet::{HEADER_LEN, Message, MethodType, Packet, request, response};
 use crate::server::{Server, ServerConfig, ServerOutput};
@@ -37,6 +37,8 @@ impl MethodType {
 
 /// PEAP with EAP-MSCHAPv2 inside.
 pub static WITH_MSCHAPV2: Method = with("peap-mschapv2", &mschapv2::METHOD);
+/// PEAP with EAP-GTC inside: the password itself, for servers that know only its hash.
+pub static WITH_GTC: Method = with("peap-gtc", &gtc::METHOD);
 
 /// PEAP with an EAP method inside.
 const fn with(name: &'static str, inside: &'static Method) -> Method {
