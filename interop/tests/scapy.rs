@@ -7,16 +7,17 @@ use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use keytoll_crypto::Real;
+use keytoll_engine::Rng;
 use keytoll_engine::algorithm::Integrity;
 use keytoll_engine::crypto::{Secret, TrafficKey};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Addr, Rng, Transport, transport_checksum};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::{Headers, OuterHeader, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Frame, HEADROOM, Ipsec, Mode, PairConfig, TAILROOM};
 use keytoll_hosts::ip::Packet;
 use keytoll_interop::lab_or_skip;
+use keytoll_net::{Addr, transport_checksum};
 
 /// Our name of a suite, and scapy's two.
 const SUITES: [(&str, &str, &str); 19] = [
@@ -48,22 +49,18 @@ const OUTER: [[&str; 2]; 2] = [["192.0.2.1", "192.0.2.2"], ["2001:db8::1", "2001
 #[derive(Debug, Clone, Copy)]
 struct Way {
     mode: Mode,
-    transport: Transport,
+    in_udp: bool,
     inner: [&'static str; 2],
     outer: [&'static str; 2],
 }
 
 fn ways() -> Vec<Way> {
-    let tunnel = |inner, outer, transport| Way { mode: Mode::Tunnel, transport, inner, outer };
-    let between = |ends, transport| Way { mode: Mode::Transport, transport, inner: ends, outer: ends };
-    let mut ways = vec![
-        between(OUTER[0], Transport::Ip),
-        between(OUTER[1], Transport::Ip),
-        between(OUTER[0], Transport::Udp),
-    ];
+    let tunnel = |inner, outer, in_udp| Way { mode: Mode::Tunnel, in_udp, inner, outer };
+    let between = |ends, in_udp| Way { mode: Mode::Transport, in_udp, inner: ends, outer: ends };
+    let mut ways = vec![between(OUTER[0], false), between(OUTER[1], false), between(OUTER[0], true)];
     for inner in INNER {
         for outer in OUTER {
-            ways.extend([Transport::Ip, Transport::Udp].map(|transport| tunnel(inner, outer, transport)));
+            ways.extend([false, true].map(|in_udp| tunnel(inner, outer, in_udp)));
         }
     }
     ways
@@ -96,7 +93,10 @@ fn key(suite: Suite) -> TrafficKey {
 /// A packet as we seal it.
 fn sealed(way: Way, key: &TrafficKey, esn: bool, packet: &[u8]) -> Vec<u8> {
     let one = |text| Addresses::one(ip(text));
-    let port = if way.transport == Transport::Udp { 4500 } else { 0 };
+    let at = |text| {
+        let ip = ip(text);
+        if way.in_udp { Addr::udp(ip, 4500) } else { Addr::Ip { ip, protocol: 50 } }
+    };
     let mut ipsec = Ipsec::default();
     ipsec.install(PairConfig {
         inbound_spi: 0x333,
@@ -107,9 +107,8 @@ fn sealed(way: Way, key: &TrafficKey, esn: bool, packet: &[u8]) -> Vec<u8> {
         mode: way.mode,
         selectors: Selectors::between(one(way.inner[0]), one(way.inner[1])),
         path: Path {
-            transport: way.transport,
-            local: Addr::new(ip(way.outer[0]), port),
-            remote: Addr::new(ip(way.outer[1]), port),
+            local: at(way.outer[0]),
+            remote: at(way.outer[1]),
             headers: Headers::Here(OuterHeader::default()),
         },
         follows_peer: false,
@@ -174,7 +173,7 @@ fn scapy_opens_what_we_seal() {
                         if way.mode == Mode::Tunnel { "tunnel" } else { "transport" },
                         way.outer[0],
                         way.outer[1],
-                        if way.transport == Transport::Udp { "udp" } else { "ip" },
+                        if way.in_udp { "udp" } else { "ip" },
                         if esn { "0" } else { "-" },
                         &hex(&sealed(way, &key, esn, &packet)),
                     ];

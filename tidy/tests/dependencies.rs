@@ -16,7 +16,8 @@ const fn allow(package: &'static str, knows: &'static [&'static str], because: &
 
 const ALLOWED: &[Allowed] = &[
     allow("trace", &[], "facts are read by every later step and must not drag any of the earlier ones along"),
-    allow("engine", &["trace"], "the vocabulary of all engines stays free of what it is about"),
+    allow("net", &[], "addresses and headers are what everything else stands on"),
+    allow("engine", &["trace", "net"], "the contract of all engines stays free of what they are about"),
     allow(
         "native",
         &[],
@@ -27,43 +28,67 @@ const ALLOWED: &[Allowed] = &[
         &["engine", "native"],
         "it implements the engine's crypto door over native libraries, nothing else",
     ),
-    allow("pki", &["engine"], "certificates reach the engines through `Trust` and `Credential` alone"),
-    allow("scenario", &["engine"], "a plan is data; reading it must not need a protocol or a world"),
-    allow("ike", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
-    allow("eap", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow("pki", &["engine", "net"], "certificates reach the engines through `Trust` and `Credential` alone"),
+    allow("scenario", &["engine", "net"], "a plan is data; reading it must not need a protocol or a world"),
+    allow(
+        "ike",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow(
+        "eap",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
     allow(
         "radius",
-        &["engine"],
+        &["engine", "net"],
         "a protocol knows neither another protocol nor a crypto library nor a clock",
     ),
     allow(
         "diameter",
-        &["engine"],
+        &["engine", "net"],
         "a protocol knows neither another protocol nor a crypto library nor a clock",
     ),
-    allow("hip", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
-    allow("wlan", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
-    allow("tls", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
-    allow("esp", &["engine"], "a protocol knows neither another protocol nor a crypto library nor a clock"),
+    allow(
+        "hip",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow(
+        "wlan",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow(
+        "tls",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
+    allow(
+        "esp",
+        &["engine", "net"],
+        "a protocol knows neither another protocol nor a crypto library nor a clock",
+    ),
     allow(
         "hosts",
-        &["engine", "ike", "eap", "radius", "diameter", "hip", "wlan", "tls", "esp"],
+        &["engine", "net", "ike", "eap", "radius", "diameter", "hip", "wlan", "tls", "esp"],
         "hosts wire engines together and run in every world, so they know none",
     ),
     allow(
         "rig",
-        &["engine", "scenario", "hosts", "sim"],
+        &["engine", "net", "scenario", "hosts", "sim"],
         "the contract of rigs names no protocol and no world, so that one description serves all of them",
     ),
-    allow("sim", &["engine"], "the simulator knows no protocol: a new one needs no change there"),
+    allow("sim", &["engine", "net"], "the simulator knows no protocol: a new one needs no change there"),
     allow(
         "live",
-        &["engine", "native", "crypto", "hosts", "sim", "capture"],
+        &["engine", "net", "native", "crypto", "hosts", "sim", "capture"],
         "the live driver carries hosts, it does not look inside their protocols",
     ),
     allow(
         "capture",
-        &["trace", "engine", "crypto", "ike", "esp", "eap", "radius", "diameter"],
+        &["trace", "engine", "net", "crypto", "ike", "esp", "eap", "radius", "diameter"],
         "a capture is bytes on a wire: who sent them, and in which world, makes no difference to it",
     ),
     allow("daemons", &["native"], "third-party programs are started and watched, whatever they speak"),
@@ -75,7 +100,7 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "lab",
         &[
-            "trace", "engine", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
+            "trace", "engine", "net", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
             "diameter", "tls", "hosts", "rig", "sim", "live", "capture", "daemons",
         ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
@@ -91,6 +116,7 @@ const ALLOWED: &[Allowed] = &[
         &[
             "trace",
             "engine",
+            "net",
             "native",
             "crypto",
             "scenario",
@@ -109,8 +135,8 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "interop",
         &[
-            "engine", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "diameter", "tls", "hosts",
-            "live", "daemons", "capture", "cli", "analysis",
+            "engine", "net", "native", "crypto", "pki", "ike", "esp", "eap", "radius", "diameter", "tls",
+            "hosts", "live", "daemons", "capture", "cli", "analysis",
         ],
         "interoperability runs the live world against foreign daemons and attackers that speak every protocol, and compares with the project's own statistics",
     ),

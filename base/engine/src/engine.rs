@@ -1,6 +1,7 @@
 //! The shape of every engine: all that goes in and all that comes out has one way, so that who wraps an engine forgets none of it.
 
-use crate::{Addr, Crypto, Datagram, Time};
+use crate::{Crypto, Datagram, Time};
+use keytoll_net::Addr;
 use keytoll_trace::{Fact, Protocol, Trace};
 
 /// What an engine may know of the outside world, lent for the length of one call.
@@ -52,7 +53,7 @@ pub enum Input<'a, C> {
         from: Addr,
         /// The local address it was sent to.
         to: Addr,
-        /// The transport's payload.
+        /// What is behind the headers that the addresses stand for.
         bytes: &'a [u8],
     },
     /// A packet of this machine that is routed to the engine, from its IP header on.

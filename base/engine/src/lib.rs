@@ -9,24 +9,20 @@
 //!                                                               '--> deadline(): when it wants a Tick, and why
 //! ```
 
-pub mod addr;
 pub mod algorithm;
 pub mod credentials;
 pub mod crypto;
+pub mod datagram;
 pub mod engine;
-pub mod internet_checksum;
 pub mod map;
-pub mod on_wire;
 pub mod rng;
 pub mod suite;
 pub mod time;
-pub mod wire;
 
-pub use addr::{Addr, Datagram, Transport};
 pub use crypto::{Crypto, Phase};
+pub use datagram::Datagram;
 pub use engine::{Ctx, Deadline, Engine, Input, Output};
-pub use internet_checksum::{internet_checksum, transport_checksum};
+pub use keytoll_net::{Addr, Socket, wire};
 pub use keytoll_trace as trace;
-pub use on_wire::OnWire;
 pub use rng::{Rng, Seed};
 pub use time::Time;

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_net::{Addr, Socket};
 
 use crate::number::{AvpCode, application, command, result};
 use crate::vectors::{Refusal, Request, Vector, read_vectors};
@@ -23,9 +24,9 @@ use crate::{Name, say};
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Where it sends from.
-    pub local: Addr,
+    pub local: Socket,
     /// The HSS.
-    pub server: Addr,
+    pub server: Socket,
     /// Who it is.
     pub name: Name,
     /// Destination-Realm.
@@ -50,7 +51,7 @@ pub struct Config {
 impl Config {
     /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time, a lost
     /// stream made again after 100 ms and then ever later up to every 30 s (RFC 6733 §2.1).
-    pub const fn new(local: Addr, server: Addr, name: Name, realm: String) -> Self {
+    pub const fn new(local: Socket, server: Socket, name: Name, realm: String) -> Self {
         Self {
             local,
             server,
@@ -257,7 +258,7 @@ impl Client {
         self.out.push_back(Output::Datagram(datagram));
     }
 
-    fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    fn on_packet(&mut self, from: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         if from != self.config.server {
             return cx.discard(Protocol::Diameter, "Diameter message from a stranger");
         }
@@ -306,7 +307,10 @@ impl Client {
 
     fn refuse(&mut self, cx: &mut Ctx<'_>) {
         cx.discard(Protocol::Diameter, "Diameter peer with a name that it has not proved");
-        self.out.push_back(Output::Close { local: self.config.local, peer: self.config.server });
+        self.out.push_back(Output::Close {
+            local: Addr::Tcp(self.config.local),
+            peer: Addr::Tcp(self.config.server),
+        });
         self.down();
     }
 
@@ -465,12 +469,15 @@ impl Engine for Client {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Datagram { from, bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Datagram { from: Addr::Tcp(from), bytes, .. } => self.on_packet(from, bytes, cx),
             Input::Command(Command::Connect) => self.connect_if_closed(cx),
             Input::Command(Command::Ask { id, request }) => self.ask(id, request, cx),
             Input::Command(Command::Disconnect) => self.disconnect(cx),
-            Input::Secured { peer, names, .. } if peer == self.config.server => self.proved = names.to_vec(),
-            Input::Lost { peer, .. } if peer == self.config.server => {
+            Input::Datagram { .. } => cx.discard(Protocol::Diameter, "not over TCP"),
+            Input::Secured { peer, names, .. } if peer == Addr::Tcp(self.config.server) => {
+                self.proved = names.to_vec();
+            }
+            Input::Lost { peer, .. } if peer == Addr::Tcp(self.config.server) => {
                 self.proved.clear();
                 self.on_disconnected(cx);
             }

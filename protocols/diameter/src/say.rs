@@ -2,7 +2,8 @@
 
 use keytoll_engine::trace::fact::{Message as Sent, Payloads};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Transport};
+use keytoll_engine::{Ctx, Datagram};
+use keytoll_net::{Addr, Socket};
 
 use crate::Name;
 use crate::number::{AvpCode, VENDOR_3GPP, application};
@@ -21,7 +22,7 @@ pub(crate) fn begin(header: Header, name: &Name) -> Builder {
 }
 
 /// Which of the two applications we speak (RFC 6733 §5.3, §6.11).
-pub(crate) fn capabilities(message: Builder, local: Addr) -> Builder {
+pub(crate) fn capabilities(message: Builder, local: Socket) -> Builder {
     // RFC 6733 §4.3.1: an Address begins with its family, 1 for IPv4 and 2 for IPv6.
     let address = match local.ip {
         std::net::IpAddr::V4(ip) => [&[0, 1][..], &ip.octets()].concat(),
@@ -51,7 +52,7 @@ pub fn result_of(avps: &Avps<'_>) -> Option<u32> {
 }
 
 /// A datagram of these bytes, and the fact that it was sent. The fact's `kind` is the low byte of the command code.
-pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) -> Datagram {
+pub(crate) fn send(from: Socket, to: Socket, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) -> Datagram {
     let sent = Sent {
         protocol: Protocol::Diameter,
         kind: bytes[7],
@@ -63,7 +64,7 @@ pub(crate) fn send(from: Addr, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut C
         payloads: Payloads::default(),
     };
     cx.trace.record(Fact::Sent(sent));
-    Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes }
+    Datagram { protocol: Protocol::Diameter, from: Addr::Tcp(from), to: Addr::Tcp(to), bytes }
 }
 
 // RFC 6733 §13.1: what a peer calls itself is what its certificate proved, or any certificate of one authority could play

@@ -16,7 +16,8 @@ use std::time::Duration;
 use keytoll_engine::algorithm::Prf;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Crypto, Ctx, Deadline, Engine, Input, Output, Phase};
+use keytoll_engine::{Crypto, Ctx, Deadline, Engine, Input, Output, Phase};
+use keytoll_net::{Addr, Socket};
 
 use crate::answers::{Answers, Asked};
 
@@ -36,7 +37,7 @@ pub trait VectorSource: Send {
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Where it listens.
-    pub local: Addr,
+    pub local: Socket,
     /// Who it is.
     pub name: Name,
     /// Who may ask, by address; none: anybody.
@@ -54,7 +55,7 @@ pub struct Config {
 
 impl Config {
     /// The usual limits: 256 peers, 1024 answers, each for a minute.
-    pub const fn new(local: Addr, name: Name) -> Self {
+    pub const fn new(local: Socket, name: Name) -> Self {
         let answers_for = Duration::from_secs(60);
         Self { local, name, admitted: None, secured: false, peers_max: 256, answers_max: 1024, answers_for }
     }
@@ -75,7 +76,7 @@ pub enum Event {
 /// A peer whose capabilities are known.
 #[derive(Debug)]
 struct Peer {
-    address: Addr,
+    address: Socket,
     /// Its Origin-Host.
     host: Vec<u8>,
 }
@@ -89,7 +90,7 @@ pub struct Server<S> {
     source: S,
     peers: VecDeque<Peer>,
     /// Names that were proved, by the other end of each secured stream.
-    proved: BTreeMap<Addr, Vec<String>>,
+    proved: BTreeMap<Socket, Vec<String>>,
     answers: Answers,
     out: VecDeque<Output<Event>>,
 }
@@ -119,7 +120,7 @@ impl<S: VectorSource> Server<S> {
         &mut self.source
     }
 
-    fn on_packet(&mut self, from: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    fn on_packet(&mut self, from: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         let Ok(message) = Message::read(bytes) else {
             return self.refuse(from, "Diameter malformed message", cx);
         };
@@ -142,20 +143,20 @@ impl<S: VectorSource> Server<S> {
         }
     }
 
-    fn knows(&self, address: Addr) -> bool {
+    fn knows(&self, address: Socket) -> bool {
         self.peers.iter().any(|peer| peer.address == address)
     }
 
-    fn forget(&mut self, address: Addr) {
+    fn forget(&mut self, address: Socket) {
         self.peers.retain(|peer| peer.address != address);
     }
 
-    fn close(&mut self, peer: Addr) {
-        self.out.push_back(Output::Close { local: self.config.local, peer });
+    fn close(&mut self, peer: Socket) {
+        self.out.push_back(Output::Close { local: Addr::Tcp(self.config.local), peer: Addr::Tcp(peer) });
     }
 
     /// Who says what cannot be answered is hung up on.
-    fn refuse(&mut self, from: Addr, why: &'static str, cx: &mut Ctx<'_>) {
+    fn refuse(&mut self, from: Socket, why: &'static str, cx: &mut Ctx<'_>) {
         cx.discard(Protocol::Diameter, why);
         self.forget(from);
         self.close(from);
@@ -163,7 +164,7 @@ impl<S: VectorSource> Server<S> {
 
     // RFC 6733 §5.3: a CER from a peer that is not known is answered with DIAMETER_UNKNOWN_PEER, and the connection is
     // closed.
-    fn refuse_peer(&mut self, from: Addr, header: Header, cx: &mut Ctx<'_>) {
+    fn refuse_peer(&mut self, from: Socket, header: Header, cx: &mut Ctx<'_>) {
         if header.command == command::CAPABILITIES_EXCHANGE {
             let answer = self.protocol_error(header, result::UNKNOWN_PEER);
             self.send(from, answer, false, cx);
@@ -171,7 +172,7 @@ impl<S: VectorSource> Server<S> {
         self.refuse(from, "Diameter peer not admitted", cx);
     }
 
-    fn on_capabilities(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+    fn on_capabilities(&mut self, from: Socket, message: &Message<'_>, cx: &mut Ctx<'_>) {
         self.forget(from);
         let host = message.avps.get(AvpCode::ORIGIN_HOST).unwrap_or_default();
         if self.config.secured && !self.proved.get(&from).is_some_and(|names| say::is_one_of(host, names)) {
@@ -188,12 +189,12 @@ impl<S: VectorSource> Server<S> {
         self.send(from, answer, false, cx);
     }
 
-    fn succeed(&mut self, to: Addr, header: Header, cx: &mut Ctx<'_>) {
+    fn succeed(&mut self, to: Socket, header: Header, cx: &mut Ctx<'_>) {
         let answer = say::begin(header.answer(), &self.config.name);
         self.send(to, answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS).finish(), false, cx);
     }
 
-    fn on_request(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+    fn on_request(&mut self, from: Socket, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let header = message.header;
         let answer = match (header.command, header.application) {
             (command::MULTIMEDIA_AUTH, application::SWX)
@@ -209,7 +210,7 @@ impl<S: VectorSource> Server<S> {
     }
 
     /// Answers a question for vectors, the same one always in the same way.
-    fn on_question(&mut self, from: Addr, message: &Message<'_>, cx: &mut Ctx<'_>) {
+    fn on_question(&mut self, from: Socket, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let peer = self.peers.iter().find(|peer| peer.address == from);
         let host = peer.map(|peer| peer.host.clone()).unwrap_or_default();
         let asked = Asked::new(from.ip, host, message);
@@ -265,7 +266,7 @@ impl<S: VectorSource> Server<S> {
             .with(AvpCode::ORIGIN_REALM, self.config.name.realm.as_bytes())
     }
 
-    fn send(&mut self, to: Addr, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
+    fn send(&mut self, to: Socket, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
         let datagram = say::send(self.config.local, to, bytes, again, cx);
         self.out.push_back(Output::Datagram(datagram));
     }
@@ -296,13 +297,16 @@ impl<S: VectorSource> Engine for Server<S> {
     fn handle(&mut self, input: Input<'_, ()>, cx: &mut Ctx<'_>) {
         self.answers.expire(cx.now);
         match input {
-            Input::Datagram { from, bytes, .. } => self.on_packet(from, bytes, cx),
-            Input::Secured { peer, names, .. } => {
+            Input::Datagram { from: Addr::Tcp(from), bytes, .. } => self.on_packet(from, bytes, cx),
+            Input::Secured { peer: Addr::Tcp(peer), names, .. } => {
                 self.proved.insert(peer, names.to_vec());
             }
-            Input::Lost { peer, .. } => {
+            Input::Lost { peer: Addr::Tcp(peer), .. } => {
                 self.forget(peer);
                 self.proved.remove(&peer);
+            }
+            Input::Datagram { .. } | Input::Secured { .. } | Input::Lost { .. } => {
+                cx.discard(Protocol::Diameter, "not over TCP");
             }
             // What has expired was forgotten above; it has no commands, and leaves nothing half done.
             Input::Tick | Input::Command(()) | Input::Inner(_) | Input::Recover => {}

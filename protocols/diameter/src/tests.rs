@@ -5,7 +5,8 @@ use std::time::Duration;
 use keytoll_crypto::Real;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_net::{Addr, Socket};
 use proptest::prelude::*;
 
 use crate::number::{AvpCode, application, command, result};
@@ -65,11 +66,11 @@ struct Lab {
     lose: std::ops::Range<usize>,
     carried: Vec<Vec<u8>>,
     /// Streams that somebody wanted closed, each from its own address to the peer's.
-    closed: Vec<(Addr, Addr)>,
+    closed: Vec<(Socket, Socket)>,
 }
 
-fn addr(last: u8) -> Addr {
-    Addr::new([10, 0, 0, last].into(), 3868)
+fn addr(last: u8) -> Socket {
+    Socket::new([10, 0, 0, last].into(), 3868)
 }
 
 fn name(host: &str) -> Name {
@@ -112,9 +113,9 @@ impl Lab {
         self.client.handle(input, &mut cx);
     }
 
-    fn server(&mut self, from: Addr, bytes: &[u8]) {
+    fn server(&mut self, from: Socket, bytes: &[u8]) {
         let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
-        self.server.handle(Input::Datagram { from, to: addr(2), bytes }, &mut cx);
+        self.server.handle(Input::Datagram { from: Addr::Tcp(from), to: Addr::Tcp(addr(2)), bytes }, &mut cx);
     }
 
     /// Carries until nobody has anything to send.
@@ -143,13 +144,15 @@ impl Lab {
     fn outside(&mut self, output: Output<()>) {
         match output {
             Output::Datagram(datagram) => self.carry(&datagram),
-            Output::Close { local, peer } => self.closed.push((local, peer)),
+            Output::Close { local, peer } => {
+                self.closed.push((local.socket().unwrap(), peer.socket().unwrap()))
+            }
             other => panic!("{other:?}"),
         }
     }
 
     /// The streams that are to be closed since this was last asked.
-    fn closed(&mut self) -> Vec<(Addr, Addr)> {
+    fn closed(&mut self) -> Vec<(Socket, Socket)> {
         self.settle();
         std::mem::take(&mut self.closed)
     }
@@ -160,8 +163,8 @@ impl Lab {
         if self.lose.contains(&number) {
             return;
         }
-        if datagram.to == addr(2) {
-            self.server(datagram.from, &datagram.bytes);
+        if datagram.to == Addr::Tcp(addr(2)) {
+            self.server(datagram.from.socket().unwrap(), &datagram.bytes);
         } else {
             self.client(Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
         }
@@ -177,8 +180,8 @@ impl Lab {
     /// The stream between the two is gone.
     fn cut(&mut self) {
         let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
-        self.client.handle(Input::Lost { peer: addr(2), local: addr(1) }, &mut cx);
-        self.server.handle(Input::Lost { peer: addr(1), local: addr(2) }, &mut cx);
+        self.client.handle(Input::Lost { peer: Addr::Tcp(addr(2)), local: Addr::Tcp(addr(1)) }, &mut cx);
+        self.server.handle(Input::Lost { peer: Addr::Tcp(addr(1)), local: Addr::Tcp(addr(2)) }, &mut cx);
         self.settle();
     }
 
@@ -439,11 +442,15 @@ fn who_is_not_admitted_is_not_heard() {
     assert_eq!(lab.closed(), [(addr(2), addr(1))], "and hung up on");
     let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     lab.server(addr(1), &request);
-    assert_eq!(lab.server.poll(), Some(Output::Close { local: addr(2), peer: addr(1) }), "and no answer");
+    assert_eq!(
+        lab.server.poll(),
+        Some(Output::Close { local: Addr::Tcp(addr(2)), peer: Addr::Tcp(addr(1)) }),
+        "and no answer"
+    );
 }
 
 /// A server that knows these peers by their capabilities; what it says is read.
-fn server_of(peers: &[(Addr, &str)]) -> Lab {
+fn server_of(peers: &[(Socket, &str)]) -> Lab {
     let mut lab = Lab::new();
     for (peer, host) in peers {
         let header = header(REQUEST, command::CAPABILITIES_EXCHANGE, application::BASE);
@@ -481,7 +488,7 @@ fn only_who_asked_hears_an_answer_again_and_not_for_long() {
         (stranger, "aaa.example.org"),
         (addr(1).at_port(40_001), "other.example.org"),
     ]);
-    let ask = |lab: &mut Lab, from: Addr, question: &[u8]| {
+    let ask = |lab: &mut Lab, from: Socket, question: &[u8]| {
         lab.server(from, question);
         (said(lab), lab.server.source_mut().made)
     };
@@ -548,7 +555,11 @@ fn whoever_says_nonsense_is_hung_up_on() {
     }
     let mut lab = Lab::new();
     lab.server(addr(1), &unknown);
-    assert_eq!(lab.server.poll(), Some(Output::Close { local: addr(2), peer: addr(1) }), "and no answer");
+    assert_eq!(
+        lab.server.poll(),
+        Some(Output::Close { local: Addr::Tcp(addr(2)), peer: Addr::Tcp(addr(1)) }),
+        "and no answer"
+    );
 }
 
 #[test]
@@ -577,9 +588,9 @@ fn what_does_not_belong_is_discarded_with_a_name() {
     lab.server(addr(1), b"nonsense");
     let request = Builder::new(header(REQUEST, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     lab.server(addr(1), &request);
-    lab.client(Input::Datagram { from: addr(9), to: addr(1), bytes: &answer });
-    lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &answer });
-    lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &request });
+    lab.client(Input::Datagram { from: Addr::Tcp(addr(9)), to: Addr::Tcp(addr(1)), bytes: &answer });
+    lab.client(Input::Datagram { from: Addr::Tcp(addr(2)), to: Addr::Tcp(addr(1)), bytes: &answer });
+    lab.client(Input::Datagram { from: Addr::Tcp(addr(2)), to: Addr::Tcp(addr(1)), bytes: &request });
     let expected = [
         "Diameter answer without a request",
         "Diameter malformed message",
@@ -624,8 +635,14 @@ fn secured(of_client: &[&str], of_server: &[&str]) -> Lab {
     lab.server = Server::new(config, Source::default());
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut cx = Ctx { now: lab.now, crypto: &mut lab.crypto, trace: &mut lab.facts };
-    lab.client.handle(Input::Secured { peer: addr(2), local: addr(1), names: &owned(of_server) }, &mut cx);
-    lab.server.handle(Input::Secured { peer: addr(1), local: addr(2), names: &owned(of_client) }, &mut cx);
+    lab.client.handle(
+        Input::Secured { peer: Addr::Tcp(addr(2)), local: Addr::Tcp(addr(1)), names: &owned(of_server) },
+        &mut cx,
+    );
+    lab.server.handle(
+        Input::Secured { peer: Addr::Tcp(addr(1)), local: Addr::Tcp(addr(2)), names: &owned(of_client) },
+        &mut cx,
+    );
     lab.ask(1, "5", Wanted::Aka, 1);
     lab
 }
@@ -672,7 +689,7 @@ proptest! {
             let at = at % bytes.len();
             bytes[at] = to;
             lab.server(addr(1), &bytes);
-            lab.client(Input::Datagram { from: addr(2), to: addr(1), bytes: &bytes });
+            lab.client(Input::Datagram { from: Addr::Tcp(addr(2)), to: Addr::Tcp(addr(1)), bytes: &bytes });
             lab.settle();
         }
     }

@@ -2,7 +2,7 @@
 //! (AIR, AIA) first. GSM triplets go as TS 29.234 §6 had them for Wx: one item a triplet, the scheme `EAP/SIM`.
 
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::wire::{DecodeError, Problem};
+use keytoll_net::wire::{DecodeError, Problem};
 
 use crate::number::{AvpCode, application, command, result};
 use crate::wire::{Avps, Builder};

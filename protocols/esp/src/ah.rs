@@ -10,14 +10,15 @@
 
 use std::ops::Range;
 
+use keytoll_engine::Crypto;
 use keytoll_engine::crypto::TrafficKey;
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
-use keytoll_engine::{Crypto, internet_checksum};
+use keytoll_net::internet_checksum;
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
-use crate::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header, extension};
 use crate::lifetime::Limit;
 use crate::replay::Window;
 use crate::{Dropped, Frame};
+use keytoll_net::ip::{Fragment, HEADER_V4, HEADER_V6, Header, extension, protocol};
 
 /// RFC 4302 §2:  Next Header(1) Payload Len(1) Reserved(2) SPI(4) Sequence Number(4) ICV(*)
 const FIXED_LEN: usize = 12;
@@ -88,7 +89,7 @@ impl Outbound {
         frame.grow(ah_len, 0);
         let packet = frame.bytes_mut();
         packet.copy_within(ah_len..ah_len + header.header_len, 0);
-        packet[header.next_header_at] = ip::AH;
+        packet[header.next_header_at] = protocol::AH;
         write_total_len(packet, total);
         let ah = &mut packet[header.header_len..][..ah_len];
         ah.fill(0);
@@ -178,7 +179,7 @@ impl Inbound {
         let mut r = Reader::new(packet);
         let mut fields = || {
             r.skip(header.header_len, "IP header")?;
-            if header.protocol != ip::AH {
+            if header.protocol != protocol::AH {
                 return Err(r.error("AH", Problem::Missing));
             }
             r.skip(1, "Next Header")?;
@@ -398,7 +399,7 @@ mod tests {
             0x40,
             0xff,
             64,
-            ip::AH,
+            protocol::AH,
             0xab,
             0xcd,
             10,
@@ -437,7 +438,7 @@ mod tests {
     fn the_fields_of_ipv4_that_may_change_count_as_zero() {
         let fixed = |to: [u8; 4], options: &[u8]| {
             let words = (20 + options.len()) / 4;
-            let head = [0x40 | words as u8, 0, 0, 99, 1, 2, 0, 0, 0, ip::AH, 0, 0, 10, 0, 0, 1];
+            let head = [0x40 | words as u8, 0, 0, 99, 1, 2, 0, 0, 0, protocol::AH, 0, 0, 10, 0, 0, 1];
             Ok([&head[..], &to, options].concat())
         };
         let us = [10, 0, 0, 9];
@@ -497,17 +498,18 @@ mod tests {
     fn the_fields_of_ipv6_that_may_change_count_as_zero() {
         const OPTIONS: u8 = extension::DESTINATION;
         let of = |extensions: &[u8]| masked(v6(OPTIONS, extensions), At::Sender, mask_v6);
-        assert_eq!(masked(v6(ip::AH, &[]), At::Sender, mask_v6), fixed_v6(ip::AH, HOME, &[]));
+        assert_eq!(masked(v6(protocol::AH, &[]), At::Sender, mask_v6), fixed_v6(protocol::AH, HOME, &[]));
         for (options, counts) in [
-            ([ip::AH, 0, 0x1e, 4, 1, 2, 3, 4], [ip::AH, 0, 0x1e, 4, 1, 2, 3, 4]),
-            ([ip::AH, 0, 0x3e, 4, 1, 2, 3, 4], [ip::AH, 0, 0x3e, 4, 0, 0, 0, 0]),
-            ([ip::AH, 0, 0, 0x3e, 1, 9, 0x1e, 0], [ip::AH, 0, 0, 0x3e, 1, 0, 0x1e, 0]),
-            ([ip::AH, 0, 0x1e, 1, 9, 0x3e, 1, 9], [ip::AH, 0, 0x1e, 1, 9, 0x3e, 1, 0]),
+            ([protocol::AH, 0, 0x1e, 4, 1, 2, 3, 4], [protocol::AH, 0, 0x1e, 4, 1, 2, 3, 4]),
+            ([protocol::AH, 0, 0x3e, 4, 1, 2, 3, 4], [protocol::AH, 0, 0x3e, 4, 0, 0, 0, 0]),
+            ([protocol::AH, 0, 0, 0x3e, 1, 9, 0x1e, 0], [protocol::AH, 0, 0, 0x3e, 1, 0, 0x1e, 0]),
+            ([protocol::AH, 0, 0x1e, 1, 9, 0x3e, 1, 9], [protocol::AH, 0, 0x1e, 1, 9, 0x3e, 1, 0]),
         ] {
             assert_eq!(of(&options), fixed_v6(OPTIONS, HOME, &counts));
         }
-        let chain = [&[OPTIONS, 1, 0x3e, 12][..], &[7; 12], &[ip::AH, 0, 0x3e, 4, 7, 7, 7, 7]].concat();
-        let counts = [&[OPTIONS, 1, 0x3e, 12][..], &[0; 12], &[ip::AH, 0, 0x3e, 4, 0, 0, 0, 0]].concat();
+        let chain = [&[OPTIONS, 1, 0x3e, 12][..], &[7; 12], &[protocol::AH, 0, 0x3e, 4, 7, 7, 7, 7]].concat();
+        let counts =
+            [&[OPTIONS, 1, 0x3e, 12][..], &[0; 12], &[protocol::AH, 0, 0x3e, 4, 0, 0, 0, 0]].concat();
         assert_eq!(of(&chain), fixed_v6(OPTIONS, HOME, &counts));
     }
 
@@ -515,7 +517,7 @@ mod tests {
     #[test]
     fn a_routing_header_counts_as_it_arrives() {
         let routing = |left: u8, addresses: &[[u8; 16]]| {
-            let fixed = [ip::AH, addresses.len() as u8 * 2, 0, left, 0, 0, 0, 0];
+            let fixed = [protocol::AH, addresses.len() as u8 * 2, 0, left, 0, 0, 0, 0];
             [&fixed[..], &addresses.concat()].concat()
         };
         let of = |end, extensions: &[u8]| masked(v6(extension::ROUTING, extensions), end, mask_v6);
@@ -534,7 +536,7 @@ mod tests {
         assert_eq!(of(At::Sender, &other), Err(("Routing Type", 42, 4)));
         other[2] = 2;
         assert!(of(At::Sender, &other).is_ok(), "RFC 6275 §6.4");
-        let half = [&[ip::AH, 1, 0, 1, 0, 0, 0, 0][..], &[1; 8]].concat();
+        let half = [&[protocol::AH, 1, 0, 1, 0, 0, 0, 0][..], &[1; 8]].concat();
         assert_eq!(of(At::Sender, &half), Err(("Segments Left", 43, 1)));
     }
 

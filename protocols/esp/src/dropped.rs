@@ -1,6 +1,6 @@
 //! Why a packet goes no further: the auditable events of RFC 4301 §5 and RFC 4303 §3, one counter each.
 
-use keytoll_engine::wire::DecodeError;
+use keytoll_net::wire::DecodeError;
 
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -2,33 +2,17 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::wire::{Problem, Reader};
-use keytoll_engine::{Transport, internet_checksum, transport_checksum};
+use keytoll_net::ip::{self, Fragment, Header, protocol};
+use keytoll_net::wire::{Problem, Reader};
+use keytoll_net::{Addr, udp};
 
-use crate::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header};
 use crate::sad::{DontFragment, OuterHeader, Path};
 use crate::{Dropped, Frame};
-
-/// RFC 768.
-const UDP_LEN: usize = 8;
 
 /// RFC 3168 §5: the codepoint of a packet whose ends do not speak ECN.
 const NOT_ECT: u8 = 0;
 /// RFC 3168 §5: congestion was experienced.
 const CE: u8 = 3;
-
-/// Bytes of the headers in front of ESP in tunnel mode.
-pub(crate) const fn tunnel_len(path: &Path) -> usize {
-    let header = if path.local.ip.is_ipv4() { HEADER_V4 } else { HEADER_V6 };
-    header + udp_len(path.transport)
-}
-
-const fn udp_len(transport: Transport) -> usize {
-    match transport {
-        Transport::Udp => UDP_LEN,
-        Transport::Ip | Transport::Tcp => 0,
-    }
-}
 
 /// What the outer header takes over from the inner packet.
 #[derive(Debug, Clone, Copy)]
@@ -52,79 +36,51 @@ pub(crate) fn tunnel(
     inner: Inner,
     number: u16,
 ) -> Result<(), Dropped> {
-    let esp_len = frame.len();
-    let length = u16::try_from(tunnel_len(path) + esp_len).map_err(|_| Dropped::TooLong)?;
-    frame.grow(tunnel_len(path), 0);
-    let packet = frame.bytes_mut();
-    match (path.local.ip, path.remote.ip) {
-        (IpAddr::V4(local), IpAddr::V4(remote)) => {
-            let head = packet.first_chunk_mut().expect("the frame grew by it");
-            *head = header_v4(length, protocol(path.transport), outer, inner, number);
-            head[12..16].copy_from_slice(&local.octets());
-            head[16..20].copy_from_slice(&remote.octets());
-            let sum = internet_checksum(head);
-            head[10..12].copy_from_slice(&sum.to_be_bytes());
-        }
-        (IpAddr::V6(local), IpAddr::V6(remote)) => {
-            // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2.2 the DSCP.
-            packet[..4].copy_from_slice(&(6 << 28 | u32::from(inner.class) << 20).to_be_bytes());
-            packet[4..6].copy_from_slice(&(length - HEADER_V6 as u16).to_be_bytes());
-            packet[6] = protocol(path.transport);
-            packet[7] = outer.hop_limit;
-            packet[8..24].copy_from_slice(&local.octets());
-            packet[24..40].copy_from_slice(&remote.octets());
-        }
-        _ => return Err(Dropped::NoSa),
-    }
-    if path.transport == Transport::Udp {
-        udp(packet, tunnel_len(path) - UDP_LEN, path);
-    }
-    Ok(())
-}
-
-/// An IPv4 header without addresses and checksum.
-fn header_v4(length: u16, protocol: u8, outer: OuterHeader, inner: Inner, number: u16) -> [u8; HEADER_V4] {
+    let (Some(source), Some(destination)) = (path.local.ip(), path.remote.ip()) else {
+        return Err(Dropped::NoSa);
+    };
     let dont_fragment = match outer.dont_fragment {
         DontFragment::Copy => inner.dont_fragment,
         DontFragment::Set => true,
         DontFragment::Clear => false,
     };
-    let mut head = [0; HEADER_V4];
-    head[0] = 0x45;
-    // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2.1 the DSCP.
-    head[1] = inner.class;
-    head[2..4].copy_from_slice(&length.to_be_bytes());
-    // RFC 6864 §4.1: of a packet that is never fragmented the identification means nothing.
-    if !dont_fragment {
-        head[4..6].copy_from_slice(&number.to_be_bytes());
-    }
-    head[6] = u8::from(dont_fragment) << 6;
-    head[8] = outer.hop_limit;
-    head[9] = protocol;
-    head
+    let fields = ip::Fields {
+        // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2 the DSCP.
+        class: inner.class,
+        hops: outer.hop_limit,
+        // RFC 6864 §4.1: of a packet that is never fragmented the identification means nothing.
+        identification: if dont_fragment { 0 } else { number.into() },
+        dont_fragment,
+        ..ip::Fields::new((source, destination), protocol(path))
+    };
+    let headers = path.remote.header_bytes();
+    u16::try_from(headers + frame.len()).map_err(|_| Dropped::TooLong)?;
+    frame.grow(headers, 0);
+    let packet = frame.bytes_mut();
+    fields.write(packet).ok_or(Dropped::NoSa)?;
+    udp(&mut packet[fields.header_bytes()..], path);
+    Ok(())
 }
 
-const fn protocol(transport: Transport) -> u8 {
-    match transport {
-        Transport::Udp => ip::UDP,
-        Transport::Ip | Transport::Tcp => ip::ESP,
-    }
+/// The number of what is behind the IP header of ESP packets on this path.
+pub(crate) const fn protocol(path: &Path) -> u8 {
+    if path.is_in_udp() { protocol::UDP } else { protocol::ESP }
 }
 
-/// Writes the UDP header at `at` of an IP packet.
+const fn udp_len(path: &Path) -> usize {
+    if path.is_in_udp() { udp::HEADER } else { 0 }
+}
+
+/// Writes the UDP header at the front of what an IP packet carries, if there is UDP on the path.
 // RFC 3948 §2.1: over IPv4 the checksum SHOULD be zero; RFC 8200 §8.1: over IPv6 it must be there.
-fn udp(packet: &mut [u8], at: usize, path: &Path) {
-    let length = packet.len() - at;
-    let datagram = &mut packet[at..];
-    datagram[..2].copy_from_slice(&path.local.port.to_be_bytes());
-    datagram[2..4].copy_from_slice(&path.remote.port.to_be_bytes());
-    datagram[4..6].copy_from_slice(&(length as u16).to_be_bytes());
-    datagram[6..8].fill(0);
-    if let (local @ IpAddr::V6(_), remote @ IpAddr::V6(_)) = (path.local.ip, path.remote.ip) {
-        let sum = transport_checksum((local, remote), ip::UDP, datagram);
-        // RFC 768: a checksum of zero is sent as its complement.
-        datagram[6..8].copy_from_slice(&(if sum == 0 { u16::MAX } else { sum }).to_be_bytes());
-    }
+fn udp(datagram: &mut [u8], path: &Path) {
+    let (Addr::Udp(local), Addr::Udp(remote)) = (path.local, path.remote) else { return };
+    let ports = (local.port, remote.port);
+    let written = match (local.ip, remote.ip) {
+        (IpAddr::V6(_), IpAddr::V6(_)) => udp::write((local.ip, remote.ip), ports, datagram),
+        _ => udp::write_unchecked(ports, datagram),
+    };
+    written.expect("the IP header says a length of 16 bits already");
 }
 
 /// A packet's own headers, taken off so that they can be put in front of ESP again.
@@ -153,35 +109,19 @@ impl Saved {
         mut self,
         frame: &mut Frame<'_>,
         protocol: u8,
-        udp_path: Option<&Path>,
+        path: Option<&Path>,
     ) -> Result<(), Dropped> {
-        let between = udp_path.map_or(0, |_| UDP_LEN);
+        let between = path.map_or(0, udp_len);
         let total = self.len + between + frame.len();
         let total = u16::try_from(total).map_err(|_| Dropped::TooLong)?;
         self.bytes[self.next_header_at] = protocol;
-        let head = &mut self.bytes[..self.len];
-        if head[0] >> 4 == 4 {
-            head[2..4].copy_from_slice(&total.to_be_bytes());
-            head[10..12].fill(0);
-            let sum = internet_checksum(head);
-            head[10..12].copy_from_slice(&sum.to_be_bytes());
-        } else {
-            head[4..6].copy_from_slice(&(total - HEADER_V6 as u16).to_be_bytes());
-        }
+        ip::set_length(&mut self.bytes[..self.len], total);
         frame.grow(self.len + between, 0);
         frame.bytes_mut()[..self.len].copy_from_slice(&self.bytes[..self.len]);
-        if let Some(path) = udp_path {
-            udp(frame.bytes_mut(), self.len, path);
+        if let Some(path) = path {
+            udp(&mut frame.bytes_mut()[self.len..], path);
         }
         Ok(())
-    }
-}
-
-/// The path, if there is UDP on it.
-pub(crate) const fn udp_path(path: &Path) -> Option<&Path> {
-    match path.transport {
-        Transport::Udp => Some(path),
-        Transport::Ip | Transport::Tcp => None,
     }
 }
 
@@ -198,9 +138,9 @@ pub(crate) fn locate(packet: &[u8]) -> Result<(Header, usize), Dropped> {
         r.skip(offset, field).map_or_else(|error| error, |()| r.error(field, Problem::Missing))
     };
     match header.protocol {
-        ip::ESP => Ok((header, header.header_len)),
-        ip::UDP if header.total_len >= header.header_len + UDP_LEN => {
-            Ok((header, header.header_len + UDP_LEN))
+        protocol::ESP => Ok((header, header.header_len)),
+        protocol::UDP if header.total_len >= header.header_len + udp::HEADER => {
+            Ok((header, header.header_len + udp::HEADER))
         }
         _ => Err(Dropped::Malformed(wrong("ESP", header.next_header_at))),
     }
@@ -215,18 +155,5 @@ pub(crate) const fn decapsulated_ecn(inner: u8, outer: u8) -> Result<u8, Dropped
         // ECT(0) inside, ECT(1) outside: a mark of lesser congestion, kept.
         (2, 1) => Ok(1),
         (inner, _) => Ok(inner),
-    }
-}
-
-/// Writes another ECN field into a packet.
-pub(crate) fn set_ecn(packet: &mut [u8], ecn: u8) {
-    if packet[0] >> 4 == 4 {
-        packet[1] = packet[1] & !3 | ecn;
-        let header_len = usize::from(packet[0] & 15) * 4;
-        packet[10..12].fill(0);
-        let sum = internet_checksum(&packet[..header_len]);
-        packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    } else {
-        packet[1] = packet[1] & !0x30 | ecn << 4;
     }
 }

@@ -2,7 +2,7 @@
 
 use keytoll_engine::Crypto;
 use keytoll_engine::crypto::{Rejected, TrafficKey};
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use crate::layout::{HEADER_LEN, Layout};
 use crate::lifetime::{Lifetime, Limit, Numbers, Usage};
@@ -98,7 +98,11 @@ impl Inbound {
         probe.ended(Stage::Decapsulate);
         self.spend(frame.len())?;
         // RFC 4303 §2.6: a dummy packet is dropped without further ado, and counts as any other.
-        if next_header == crate::ip::NO_NEXT_HEADER { Err(Dropped::Dummy) } else { Ok(next_header) }
+        if next_header == keytoll_net::ip::protocol::NO_NEXT_HEADER {
+            Err(Dropped::Dummy)
+        } else {
+            Ok(next_header)
+        }
     }
 
     /// Checks the lengths, and reads the part of the sequence number that was sent.

@@ -10,17 +10,18 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use keytoll_engine::wire::{Problem, Reader};
-use keytoll_engine::{Addr, Crypto, Rng, Transport};
+use keytoll_engine::{Crypto, Rng};
+use keytoll_net::Addr;
+use keytoll_net::wire::{Problem, Reader};
 
 use crate::cache::Cache;
 use crate::encapsulation::{self, Inner, Saved};
-use crate::ip::{self, Fragment, Header};
 use crate::lifetime::Limit;
 use crate::sad::{Headers, Mode, Pair, PairConfig, Path, Place, Sad};
 use crate::selector::{Flow, version_of};
 use crate::spd::{Action, Spd};
 use crate::{Counters, Dropped, Frame, Probe, Stage, nat};
+use keytoll_net::ip::{self, Fragment, Header, protocol};
 
 /// The IPsec of a host.
 #[derive(Debug, Default)]
@@ -128,7 +129,7 @@ impl Ipsec {
     /// The longest IP packet to this address that some pair makes no more than `mtu_bytes` of, outer header included.
     pub fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
         let pair = self.sad.for_destination(destination)?;
-        let outer = ip::header_bytes(pair.path.remote.ip) + pair.path.transport.header_bytes();
+        let outer = pair.path.remote.header_bytes();
         let payload = pair.outbound.room_bytes(mtu_bytes.saturating_sub(outer));
         Some(match pair.mode {
             Mode::Tunnel => payload,
@@ -273,15 +274,14 @@ impl Ipsec {
     ) -> Result<Arrived, Dropped> {
         let (header, esp_at) = encapsulation::locate(frame.bytes())?;
         frame.truncate(header.total_len);
-        let port = |at: usize| match frame.bytes().get(header.header_len + at..) {
-            Some(&[high, low, ..]) if header.protocol == ip::UDP => u16::from_be_bytes([high, low]),
-            _ => 0,
+        let at = |ip, port: usize| match frame.bytes().get(header.header_len + port..) {
+            Some(&[high, low, ..]) if header.protocol == protocol::UDP => {
+                Addr::udp(ip, u16::from_be_bytes([high, low]))
+            }
+            _ => Addr::Ip { ip, protocol: header.protocol },
         };
-        let outer = Outer {
-            from: Addr::new(header.source(), port(0)),
-            to: Addr::new(header.destination(), port(2)),
-            ecn: header.class & 3,
-        };
+        let outer =
+            Outer { from: at(header.source(), 0), to: at(header.destination(), 2), ecn: header.class & 3 };
         self.try_inbound(frame, outer, Some((&header, esp_at)), crypto, probe)
     }
 
@@ -372,7 +372,7 @@ fn seal<P: Probe>(
     let Pair { path, outbound, .. } = pair;
     match pair.mode {
         Mode::Tunnel => {
-            let next_header = if header.is_v4 { ip::IPV4 } else { ip::IPV6 };
+            let next_header = if header.is_v4 { protocol::IPV4 } else { protocol::IPV6 };
             outbound.seal(frame, next_header, rng, crypto, probe)?;
             if let Headers::Here(outer) = path.headers {
                 let inner = Inner::from(header);
@@ -388,8 +388,7 @@ fn seal<P: Probe>(
             let saved = Saved::take(frame, header)?;
             outbound.seal(frame, header.protocol, rng, crypto, probe)?;
             if let Headers::Here(_) = path.headers {
-                let udp = encapsulation::udp_path(path);
-                saved.put(frame, udp.map_or(ip::ESP, |_| ip::UDP), udp)?;
+                saved.put(frame, encapsulation::protocol(path), Some(path))?;
             }
         }
     }
@@ -412,15 +411,11 @@ fn open<P: Probe>(
         Mode::Tunnel => leave_tunnel(frame, next_header, outer.ecn),
         Mode::Transport => {
             // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
-            if pair.path.transport == Transport::Udp {
-                nat::mend(
-                    frame.bytes_mut(),
-                    next_header,
-                    (outer.from.ip, outer.to.ip),
-                    pair.original.as_deref().copied(),
-                );
+            let Some(ends) = outer.from.ip().zip(outer.to.ip()) else { return Err(Dropped::Selectors) };
+            if pair.path.is_in_udp() {
+                nat::mend(frame.bytes_mut(), next_header, ends, pair.original.as_deref().copied());
             }
-            leave_transport(frame, next_header, outer, saved)
+            leave_transport(frame, next_header, ends, saved)
         }
     };
     probe.ended(Stage::Decapsulate);
@@ -449,7 +444,7 @@ fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow
     let inner_ecn = header.class & 3;
     let ecn = encapsulation::decapsulated_ecn(inner_ecn, ecn)?;
     if ecn != inner_ecn {
-        encapsulation::set_ecn(frame.bytes_mut(), ecn);
+        ip::set_ecn(frame.bytes_mut(), ecn);
     }
     Ok((flow, header.header_len))
 }
@@ -457,10 +452,10 @@ fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow
 fn leave_transport(
     frame: &mut Frame<'_>,
     next_header: u8,
-    outer: Outer,
+    (source, destination): (IpAddr, IpAddr),
     saved: Option<(Saved, &Header)>,
 ) -> Result<(Flow, usize), Dropped> {
-    let flow = Flow::of_payload(outer.from.ip, outer.to.ip, next_header, frame.bytes());
+    let flow = Flow::of_payload(source, destination, next_header, frame.bytes());
     let Some((saved, header)) = saved else { return Ok((flow, 0)) };
     saved.put(frame, next_header, None)?;
     Ok((flow, header.header_len))

@@ -20,7 +20,6 @@ mod dropped;
 mod encapsulation;
 mod frame;
 mod inbound;
-pub mod ip;
 mod ipsec;
 mod layout;
 pub mod lifetime;

@@ -3,10 +3,9 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::internet_checksum::Sum;
-use keytoll_engine::transport_checksum;
+use keytoll_net::{checksum::Sum, transport_checksum};
 
-use crate::ip::{TCP, UDP};
+use keytoll_net::ip::protocol::{TCP, UDP};
 
 /// The addresses that the peer's checksums count: RFC 3947 §5.2 (NAT-OA), RFC 7296 §2.23.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use keytoll_engine::crypto::TrafficKey;
 use keytoll_engine::map::FastMap;
-use keytoll_engine::{Addr, Transport};
+use keytoll_net::Addr;
 
 use crate::lifetime::Lifetime;
 use crate::replay::Window;
@@ -25,11 +25,9 @@ pub enum Mode {
     Transport,
 }
 
-/// Between which addresses ESP travels, and who writes the headers in front of it.
+/// Between which addresses ESP travels, on IP itself or in UDP (RFC 3948), and who writes the headers in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path {
-    /// On IP itself, or in UDP (RFC 3948).
-    pub transport: Transport,
     /// We.
     pub local: Addr,
     /// The peer.
@@ -41,9 +39,16 @@ pub struct Path {
 impl Path {
     /// Whether the peer may be found to be there: the same kind of way to another address of the same family.
     pub(crate) const fn can_lead_to(&self, remote: Addr) -> bool {
-        matches!(self.transport, Transport::Udp)
-            && remote.port != 0
-            && remote.ip.is_ipv4() == self.remote.ip.is_ipv4()
+        match (self.remote, remote) {
+            // No datagram can be sent to port 0.
+            (Addr::Udp(old), Addr::Udp(new)) => new.port != 0 && new.ip.is_ipv4() == old.ip.is_ipv4(),
+            _ => false,
+        }
+    }
+
+    /// Whether ESP travels in UDP.
+    pub(crate) const fn is_in_udp(&self) -> bool {
+        matches!(self.remote, Addr::Udp(_))
     }
 }
 
@@ -344,6 +349,7 @@ impl Sad {
 mod tests {
     use keytoll_engine::algorithm::Encryption;
     use keytoll_engine::crypto::Secret;
+    use keytoll_net::ip::protocol::ESP;
 
     use super::*;
     use crate::selector::Addresses;
@@ -354,9 +360,17 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    fn path(transport: Transport) -> Path {
-        let (local, remote) = (Addr::new(ip("192.0.2.1"), 4500), Addr::new(ip("192.0.2.2"), 4500));
-        Path { transport, local, remote, headers: Headers::Socket }
+    fn on_ip(ip: IpAddr) -> Addr {
+        Addr::Ip { ip, protocol: ESP }
+    }
+
+    fn in_udp(ip: IpAddr) -> Addr {
+        Addr::udp(ip, 4500)
+    }
+
+    fn path(at: fn(IpAddr) -> Addr) -> Path {
+        let (local, remote) = (at(ip("192.0.2.1")), at(ip("192.0.2.2")));
+        Path { local, remote, headers: Headers::Socket }
     }
 
     /// A pair for packets to addresses up to the last.
@@ -372,7 +386,7 @@ mod tests {
             esn: false,
             mode: Mode::Tunnel,
             selectors: Selectors::between(Addresses::one(ip(US)), remote),
-            path: path(Transport::Ip),
+            path: path(on_ip),
             follows_peer: false,
             original: None,
             replay_window: 64,
@@ -503,11 +517,11 @@ mod tests {
     /// RFC 7296 §2.23: only behind UDP does a NAT give a peer another place, and it leaves the family as it is.
     #[test]
     fn a_peer_is_followed_only_where_it_can_be() {
-        let to = |address: &str, port| Addr::new(ip(address), port);
-        let udp = path(Transport::Udp);
+        let to = |address: &str, port| Addr::udp(ip(address), port);
+        let udp = path(in_udp);
         assert!(udp.can_lead_to(to("198.51.100.1", 1)) && udp.can_lead_to(to("192.0.2.2", 4501)));
         assert!(!udp.can_lead_to(to("198.51.100.1", 0)), "nothing to answer to");
         assert!(!udp.can_lead_to(to("2001:db8::1", 4500)), "of the other family");
-        assert!(!path(Transport::Ip).can_lead_to(to("198.51.100.1", 4500)));
+        assert!(!path(on_ip).can_lead_to(to("198.51.100.1", 4500)));
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
-use keytoll_engine::wire::DecodeError;
+use keytoll_net::wire::DecodeError;
 
-use crate::ip::{self, Fragment, Header, extension};
+use keytoll_net::ip::{self, Fragment, Header, extension, protocol};
 
 /// What of a packet decides its policy.
 // Aligned as its words are, not as 128 bits: every SA keeps one.
@@ -355,8 +355,8 @@ fn side(selectors: &[Selector], flow: &Flow, address: u128, port: Option<u16>) -
 /// The IP version that a next header number announces inside ESP.
 pub(crate) const fn version_of(next_header: u8) -> Option<u8> {
     match next_header {
-        ip::IPV4 => Some(4),
-        ip::IPV6 => Some(6),
+        protocol::IPV4 => Some(4),
+        protocol::IPV6 => Some(6),
         _ => None,
     }
 }

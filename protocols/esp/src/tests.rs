@@ -133,7 +133,7 @@ fn an_exhausted_sequence_number_stops_the_sa() {
 #[test]
 fn dummy_packets_are_dropped_and_move_the_window() {
     let mut ends = Ends::new(Encryption::Aes128Gcm16, Integrity::HmacSha1_96, false);
-    let dummy = ends.seal_as(ip::NO_NEXT_HEADER, &[9; 40]).unwrap();
+    let dummy = ends.seal_as(keytoll_net::ip::protocol::NO_NEXT_HEADER, &[9; 40]).unwrap();
     assert_eq!(ends.open(&dummy), Err(Dropped::Dummy));
     assert_eq!(ends.inb.highest(), 1);
     assert!(Dropped::Dummy.is_silent());

@@ -3,10 +3,10 @@
 
 mod support;
 
-use keytoll_engine::Addr;
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_esp::{Dropped, Frame};
 use keytoll_native::heap::{TaggedHeap, allocations, enter, install_crypto_heap};
+use keytoll_net::Addr;
 use support::{Host, INNER, OUTER, Room, datagram, ip, key, pair};
 
 #[global_allocator]
@@ -40,7 +40,7 @@ fn check(encryption: Encryption, integrity: Integrity) {
 
 /// A packet through both ends, and the same again, which is a replay.
 fn pass([sender, receiver]: &mut [Host; 2], mut frame: Frame<'_>) {
-    let [from, to] = [OUTER[0], OUTER[1]].map(|text| Addr::new(ip(text), 0));
+    let [from, to] = [OUTER[0], OUTER[1]].map(|text| Addr::Ip { ip: ip(text), protocol: 50 });
     sender.ipsec.outbound(&mut frame, &mut sender.rng, &mut sender.crypto, &mut ()).expect("there is an SA");
     let mut copy = [0; 1024];
     let copy = &mut copy[..frame.len()];

@@ -3,13 +3,12 @@
 use crate::support;
 
 use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::{Addr, Transport};
-use keytoll_esp::ip::Fragment;
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
 use keytoll_esp::{Dropped, Event, Ipsec, Original, Probe, Sent, Stage};
+use keytoll_net::{Addr, ip::Fragment};
 use proptest::prelude::*;
 use support::{Host, INNER, OUTER, Room, checksum, datagram, ip, key, pair};
 
@@ -29,17 +28,20 @@ fn plain_hosts() -> [Host; 2] {
     hosts(GCM, |_, _| {})
 }
 
+/// Where ESP goes: port 4500 of UDP, or an address directly.
+fn at(text: &str, in_udp: bool) -> Addr {
+    if in_udp { Addr::udp(ip(text), 4500) } else { Addr::Ip { ip: ip(text), protocol: 50 } }
+}
+
 /// IPv6 inside, outside, or both; on IP or in UDP; in a tunnel or not; headers of our own.
-fn with_headers(mode: Mode, transport: Transport, inner: [&str; 2], outer: [&str; 2]) -> [Host; 2] {
-    let port = if transport == Transport::Udp { 4500 } else { 0 };
+fn with_headers(mode: Mode, in_udp: bool, inner: [&str; 2], outer: [&str; 2]) -> [Host; 2] {
     hosts(GCM, |end, pair| {
         let addresses = |text: &str| Addresses::one(ip(text));
         pair.mode = mode;
         pair.selectors = Selectors::between(addresses(inner[end]), addresses(inner[1 - end]));
         pair.path = Path {
-            transport,
-            local: Addr::new(ip(outer[end]), port),
-            remote: Addr::new(ip(outer[1 - end]), port),
+            local: at(outer[end], in_udp),
+            remote: at(outer[1 - end], in_udp),
             headers: Headers::Here(OuterHeader::default()),
         };
     })
@@ -49,31 +51,33 @@ const V6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
 
 #[test]
 fn packets_pass_in_every_mode_and_family() {
-    for transport in [Transport::Ip, Transport::Udp] {
+    for in_udp in [false, true] {
         for (inner, outer) in [(INNER, OUTER), (V6, OUTER), (INNER, V6), (V6, V6)] {
-            let [mut a, mut b] = with_headers(Mode::Tunnel, transport, inner, outer);
+            let [mut a, mut b] = with_headers(Mode::Tunnel, in_udp, inner, outer);
             let packet = datagram(inner[0], inner[1], 300);
             let (sent, outside) = a.send(&packet).unwrap();
-            assert!(matches!(sent, Sent::Protected(Path { remote, .. }) if remote.ip == ip(outer[1])));
-            check_outer(&outside, transport);
+            assert!(
+                matches!(sent, Sent::Protected(Path { remote, .. }) if remote.ip() == Some(ip(outer[1])))
+            );
+            check_outer(&outside, in_udp);
             let (arrived, inside) = b.receive_packet(&outside).unwrap();
-            assert_eq!((inside, arrived.spi), (packet, 0x101), "{transport:?} {inner:?} {outer:?}");
+            assert_eq!((inside, arrived.spi), (packet, 0x101), "{in_udp} {inner:?} {outer:?}");
             assert_eq!(arrived.flow.ports(), Some((4000, 8080)));
         }
         for ends in [OUTER, V6] {
-            let [mut a, mut b] = with_headers(Mode::Transport, transport, ends, ends);
+            let [mut a, mut b] = with_headers(Mode::Transport, in_udp, ends, ends);
             let packet = datagram(ends[0], ends[1], 300);
             let (_, outside) = a.send(&packet).unwrap();
-            check_outer(&outside, transport);
+            check_outer(&outside, in_udp);
             let (arrived, inside) = b.receive_packet(&outside).unwrap();
-            assert_eq!((inside, arrived.flow.source()), (packet, ip(ends[0])), "{transport:?} {ends:?}");
+            assert_eq!((inside, arrived.flow.source()), (packet, ip(ends[0])), "{in_udp} {ends:?}");
         }
     }
 }
 
 /// Lengths, protocol numbers and checksums of a packet that carries ESP.
-fn check_outer(packet: &[u8], transport: Transport) {
-    let protocol = if transport == Transport::Udp { 17 } else { 50 };
+fn check_outer(packet: &[u8], in_udp: bool) {
+    let protocol = if in_udp { 17 } else { 50 };
     let header_len = if packet[0] >> 4 == 4 {
         assert_eq!(
             (usize::from(u16::from_be_bytes([packet[2], packet[3]])), packet[9]),
@@ -88,7 +92,7 @@ fn check_outer(packet: &[u8], transport: Transport) {
         );
         40
     };
-    if transport == Transport::Udp {
+    if in_udp {
         let udp = &packet[header_len..];
         assert_eq!(
             udp[..6],
@@ -103,7 +107,7 @@ fn check_outer(packet: &[u8], transport: Transport) {
 /// RFC 8200 §4.1: what the way of a packet needs stays in front of ESP, and comes back.
 #[test]
 fn transport_mode_keeps_options_and_extension_headers_in_front() {
-    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, OUTER, OUTER);
+    let [mut a, mut b] = with_headers(Mode::Transport, false, OUTER, OUTER);
     let mut packet = datagram(OUTER[0], OUTER[1], 60);
     // Router alert, RFC 2113.
     packet.splice(20..20, [0x94, 4, 0, 0]);
@@ -115,7 +119,7 @@ fn transport_mode_keeps_options_and_extension_headers_in_front() {
     assert_eq!((outside[0], outside[9], &outside[20..24]), (0x46, 50, &[0x94, 4, 0, 0][..]));
     assert_eq!(b.receive_packet(&outside).unwrap().1, packet);
 
-    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, V6, V6);
+    let [mut a, mut b] = with_headers(Mode::Transport, false, V6, V6);
     let mut packet = datagram(V6[0], V6[1], 80);
     // Hop-by-hop options with a router alert, RFC 2711.
     packet.splice(40..40, [17, 0, 5, 2, 0, 0, 1, 0]);
@@ -225,7 +229,7 @@ fn fragments_pass_where_ports_do_not_matter() {
     assert!(a.send(&datagram(INNER[0], INNER[1], 80)).is_ok());
     assert_eq!(a.send(&later), Err(Dropped::NoSa));
 
-    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, INNER, INNER);
+    let [mut a, mut b] = with_headers(Mode::Transport, false, INNER, INNER);
     assert_eq!(a.send(&later), Err(Dropped::Fragment));
     let mut outside = a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1;
     outside[6] = 0x20;
@@ -238,7 +242,7 @@ fn the_outer_header_copies_what_it_should() {
     for (dont_fragment, expected) in
         [(DontFragment::Copy, [0, 0x40]), (DontFragment::Set, [0x40; 2]), (DontFragment::Clear, [0; 2])]
     {
-        let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, INNER, OUTER);
+        let [mut a, _] = with_headers(Mode::Tunnel, false, INNER, OUTER);
         let key = key(GCM, None);
         let mut config = pair(0, &key);
         config.path.headers = Headers::Here(OuterHeader { hop_limit: 33, dont_fragment });
@@ -271,7 +275,7 @@ fn congestion_marks_come_through_the_tunnel() {
         (3, 2, Ok(3)),
     ] {
         for ends in [INNER, V6] {
-            let [mut a, mut b] = with_headers(Mode::Tunnel, Transport::Ip, ends, OUTER);
+            let [mut a, mut b] = with_headers(Mode::Tunnel, false, ends, OUTER);
             let mut packet = datagram(ends[0], ends[1], 80);
             let (at, shift) = if packet[0] >> 4 == 4 { (1, 0) } else { (1, 4) };
             packet[at] |= inner << shift;
@@ -418,11 +422,11 @@ fn a_pair_is_replaced_by_another_for_the_same_packets() {
 #[test]
 fn room_is_what_a_packet_of_the_mtu_carries() {
     const MTU_BYTES: usize = 1400;
-    for transport in [Transport::Ip, Transport::Udp] {
+    for in_udp in [false, true] {
         for (mode, inner, outer) in
             [(Mode::Tunnel, INNER, OUTER), (Mode::Tunnel, INNER, V6), (Mode::Transport, OUTER, OUTER)]
         {
-            let [mut a, _] = with_headers(mode, transport, inner, outer);
+            let [mut a, _] = with_headers(mode, in_udp, inner, outer);
             let room_bytes = a.ipsec.room_bytes(ip(inner[1]), MTU_BYTES).expect("there is a pair");
             let mut outside = |len| a.send(&datagram(inner[0], inner[1], len)).unwrap().1.len();
             let (fits, not) = (outside(room_bytes), outside(room_bytes + 1));
@@ -454,7 +458,7 @@ fn a_pair_that_waits_serves_when_nothing_else_is_left() {
 fn only_authentic_packets_move_the_peer() {
     let [mut a, mut b] = hosts(GCM, |_, pair| {
         pair.follows_peer = true;
-        pair.path.transport = Transport::Udp;
+        pair.path.remote = Addr::udp(ip(OUTER[0]), 4500);
     });
     let [early, good, later] = [(); 3].map(|()| a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1);
     let mut forged = good.clone();
@@ -462,18 +466,18 @@ fn only_authentic_packets_move_the_peer() {
     let from = |b: &mut Host, packet: &[u8], port| {
         let mut packet = packet.to_vec();
         let mut frame = keytoll_esp::Frame::whole(&mut packet);
-        let from = Addr::new(ip("198.51.100.1"), port);
-        let _ = b.ipsec.inbound(&mut frame, from, Addr::new(ip(OUTER[1]), 4500), &mut b.crypto, &mut ());
+        let from = Addr::udp(ip("198.51.100.1"), port);
+        let _ = b.ipsec.inbound(&mut frame, from, Addr::udp(ip(OUTER[1]), 4500), &mut b.crypto, &mut ());
         match b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 {
-            Sent::Protected(path) => path.remote.port,
+            Sent::Protected(path) => path.remote.port(),
             Sent::Bypassed => panic!("it is protected"),
         }
     };
-    assert_eq!(from(&mut b, &forged, 4501), 0);
-    assert_eq!(from(&mut b, &good, 4502), 4502);
-    assert_eq!(from(&mut b, &good, 4503), 4502, "a replay");
-    assert_eq!(from(&mut b, &early, 4504), 4502, "held back, and let go from elsewhere");
-    assert_eq!(from(&mut b, &later, 0), 4502, "not in UDP, and no port to answer to");
+    assert_eq!(from(&mut b, &forged, 4501), Some(4500));
+    assert_eq!(from(&mut b, &good, 4502), Some(4502));
+    assert_eq!(from(&mut b, &good, 4503), Some(4502), "a replay");
+    assert_eq!(from(&mut b, &early, 4504), Some(4502), "held back, and let go from elsewhere");
+    assert_eq!(from(&mut b, &later, 0), Some(4502), "not in UDP, and no port to answer to");
 }
 
 /// The same where the packet brings its headers: address and port are those that it came from.
@@ -482,9 +486,8 @@ fn a_packet_with_its_headers_tells_where_the_peer_is() {
     let [mut a, mut b] = hosts(GCM, |end, pair| {
         pair.follows_peer = true;
         pair.path = Path {
-            transport: Transport::Udp,
-            local: Addr::new(ip(OUTER[end]), 4500),
-            remote: Addr::new(ip(OUTER[1 - end]), 4500),
+            local: Addr::udp(ip(OUTER[end]), 4500),
+            remote: Addr::udp(ip(OUTER[1 - end]), 4500),
             headers: Headers::Here(OuterHeader::default()),
         };
     });
@@ -493,12 +496,12 @@ fn a_packet_with_its_headers_tells_where_the_peer_is() {
     moved[20..22].copy_from_slice(&40_001_u16.to_be_bytes());
     b.receive_packet(&moved).unwrap();
     let Sent::Protected(path) = b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 else { panic!() };
-    assert_eq!(path.remote, Addr::new(ip("198.51.100.7"), 40_001));
+    assert_eq!(path.remote, Addr::udp(ip("198.51.100.7"), 40_001));
     // On IP itself there is no port to read, whatever the first bytes of ESP are.
-    let [mut a, mut b] = with_headers(Mode::Tunnel, Transport::Ip, INNER, OUTER);
+    let [mut a, mut b] = with_headers(Mode::Tunnel, false, INNER, OUTER);
     b.receive_packet(&a.send(&datagram(INNER[0], INNER[1], 80)).unwrap().1).unwrap();
     let Sent::Protected(path) = b.send(&datagram(INNER[1], INNER[0], 80)).unwrap().0 else { panic!() };
-    assert_eq!(path.remote, Addr::new(ip(OUTER[0]), 0));
+    assert_eq!(path.remote, Addr::Ip { ip: ip(OUTER[0]), protocol: 50 });
 }
 
 /// RFC 3948 §3.1.2: the checksum inside counts addresses that a NAT has changed outside.
@@ -509,9 +512,8 @@ fn transport_mode_behind_a_nat_leaves_right_checksums() {
         for is_known in [false, true] {
             let original = |peer, us| is_known.then(|| Original { peer: ip(peer), us: ip(us) });
             let path = |local, remote| Path {
-                transport: Transport::Udp,
-                local: Addr::new(ip(local), 4500),
-                remote: Addr::new(ip(remote), 4500),
+                local: Addr::udp(ip(local), 4500),
+                remote: Addr::udp(ip(remote), 4500),
                 headers: Headers::Here(OuterHeader::default()),
             };
             let [mut client, mut gateway] = hosts(GCM, |end, pair| {
@@ -569,7 +571,7 @@ fn bytes_behind_a_later_fragments_header_are_no_headers() {
         assert_eq!((header.fragment, header.header_len), (Fragment::Later, 48), "{next_header}");
         assert_eq!((flow.protocol(), flow.ports()), (next_header, None));
 
-        let [mut a, _] = with_headers(Mode::Tunnel, Transport::Ip, V6, OUTER);
+        let [mut a, _] = with_headers(Mode::Tunnel, false, V6, OUTER);
         let mut web = pair(0, &key(GCM, None));
         web.selectors = Selectors {
             local: [Selector::of(Addresses::one(ip(V6[0])))].into(),
@@ -590,7 +592,7 @@ fn bytes_behind_a_later_fragments_header_are_no_headers() {
 /// RFC 8200 §4.6: whoever sends behind options for the destination is told apart by the same ports as whoever receives.
 #[test]
 fn destination_options_hide_no_ports_from_either_end() {
-    let [mut a, mut b] = with_headers(Mode::Transport, Transport::Ip, V6, V6);
+    let [mut a, mut b] = with_headers(Mode::Transport, false, V6, V6);
     let mut packet = datagram(V6[0], V6[1], 80);
     packet.splice(40..40, [17, 0, 1, 4, 0, 0, 0, 0]);
     (packet[5], packet[6]) = (48, 60);
@@ -630,7 +632,7 @@ fn nothing_is_left_of_a_packet_that_the_sa_is_not_for() {
     out.seal(&mut frame, 4, &mut a.rng, &mut a.crypto, &mut ()).unwrap();
     let mut packet = frame.bytes().to_vec();
     let mut frame = keytoll_esp::Frame::whole(&mut packet);
-    let [from, to] = OUTER.map(|text| Addr::new(ip(text), 0));
+    let [from, to] = OUTER.map(|text| Addr::Ip { ip: ip(text), protocol: 50 });
     let opened = b.ipsec.inbound(&mut frame, from, to, &mut b.crypto, &mut ());
     assert_eq!((opened, frame.is_empty()), (Err(Dropped::Selectors), true));
     assert!(packet.iter().all(|&byte| byte == 0), "{packet:x?}");
@@ -673,7 +675,7 @@ fn a_probe_is_told_every_stage_in_order() {
             let mut told = Told::default();
             a.ipsec.outbound(&mut frame, &mut a.rng, &mut a.crypto, &mut told).unwrap();
             assert_eq!(told.0, Stage::OUTBOUND);
-            let [from, to] = OUTER.map(|text| Addr::new(ip(text), 0));
+            let [from, to] = OUTER.map(|text| Addr::Ip { ip: ip(text), protocol: 50 });
             let mut told = Told::default();
             b.ipsec.inbound(&mut frame, from, to, &mut b.crypto, &mut told).unwrap();
             told.0.dedup();

@@ -10,7 +10,8 @@ use keytoll_engine::crypto::{Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::selector::Flow;
-use keytoll_esp::{Dropped, Frame, Inbound, ip};
+use keytoll_esp::{Dropped, Frame, Inbound};
+use keytoll_net::ip;
 use support::checksum;
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -29,7 +30,7 @@ fn opened(encryption: Encryption, key: &[u8], high: Option<u64>, packet: &[u8]) 
         let mut packet = packet.to_vec();
         let mut frame = Frame::whole(&mut packet);
         let next_header = inbound.open(&mut frame, &mut Real::default(), &mut ())?;
-        assert_eq!(next_header, ip::IPV4, "{encryption}");
+        assert_eq!(next_header, ip::protocol::IPV4, "{encryption}");
         Ok(frame.bytes().to_vec())
     };
     if encryption.is_aead() {

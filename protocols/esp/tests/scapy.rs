@@ -6,13 +6,12 @@ use crate::support;
 use keytoll_crypto::Real;
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::{Addr, Transport};
-use keytoll_esp::ip::Header;
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Dropped, Frame, Inbound, PairConfig, ah};
+use keytoll_net::{Addr, ip::Header};
 use support::{Host, Room};
 
 /// A line of the file.
@@ -109,9 +108,8 @@ fn ip_packets_come_back_as_they_were() {
                 Addresses::one(inner.source()),
             ),
             path: Path {
-                transport: Transport::Ip,
-                local: Addr::new(outer.destination(), 0),
-                remote: Addr::new(outer.source(), 0),
+                local: Addr::Ip { ip: outer.destination(), protocol: 50 },
+                remote: Addr::Ip { ip: outer.source(), protocol: 50 },
                 headers: Headers::Here(OuterHeader::default()),
             },
             follows_peer: false,

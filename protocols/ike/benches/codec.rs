@@ -5,7 +5,6 @@ use std::hint::black_box;
 use divan::Bencher;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::wire::Reader;
 use keytoll_engine::{Crypto, Rng};
 use keytoll_ike::number::{AuthMethod, ConfigurationType, ExchangeType, NotifyType, PayloadType, ProtocolId};
 use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
@@ -15,6 +14,7 @@ use keytoll_ike::wire::payload::read_chain;
 use keytoll_ike::wire::{
     Authentication, Flags, Header, Identity, MessageBuilder, Notify, Payload, Proposal, Spi, TrafficSelector,
 };
+use keytoll_net::wire::Reader;
 
 fn main() {
     divan::main();
@@ -115,13 +115,14 @@ mod v1 {
 
     use keytoll_engine::Ctx;
     use keytoll_engine::trace::NoTrace;
-    use keytoll_engine::{Addr, Engine, Input, Output, Time};
+    use keytoll_engine::{Engine, Input, Output, Time};
     use keytoll_ike::config::{Believe, Config, Connection, Phase1, Prove, Reauthenticate, V1, Version};
     use keytoll_ike::event::Command;
     use keytoll_ike::v1::Endpoint;
     use keytoll_ike::v1::number::{AuthenticationMethod, IDENTITY_PROTECTION, payload};
     use keytoll_ike::v1::proposal::propose;
     use keytoll_ike::v1::wire::{Message, Payload, message::push};
+    use keytoll_net::Socket;
 
     use super::*;
 
@@ -135,7 +136,7 @@ mod v1 {
         let mut m = MessageBuilder::plain(&Header { version: Header::VERSION_1, ..header });
         let hour = Duration::from_secs(3600);
         let proposal = propose(&suites(), AuthenticationMethod::PRE_SHARED_KEY, hour);
-        let mut w = keytoll_engine::wire::Writer::default();
+        let mut w = keytoll_net::wire::Writer::default();
         proposal.write_sa(&mut w);
         push(&mut m, &Payload::Unknown(payload::SA, w.as_slice()));
         push(&mut m, &Payload::VendorId(&[7; 16]));
@@ -180,7 +181,8 @@ mod v1 {
     #[divan::bench(args = ["main", "aggressive"])]
     fn phase_1_null(bencher: Bencher<'_, '_>, mode: &str) {
         let phase1 = if mode == "main" { Phase1::Main } else { Phase1::Aggressive };
-        let addresses = ["192.0.2.1", "192.0.2.2"].map(|ip| Addr::new(ip.parse().expect("an address"), 500));
+        let addresses =
+            ["192.0.2.1", "192.0.2.2"].map(|ip| Socket::new(ip.parse().expect("an address"), 500));
         bencher.bench_local(|| {
             let mut ends = [endpoint("i.lab", "r.lab", phase1), endpoint("r.lab", "i.lab", phase1)];
             let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed, Time};
+use keytoll_net::Socket;
 
 use crate::config::Config;
 use crate::event::{Command, Event, SaId};
@@ -71,7 +72,7 @@ impl Endpoint {
     }
 
     /// Where an SA's messages go from and to, if a NAT before us must not forget that.
-    pub fn path_to_keep(&self, sa: SaId) -> Option<(Addr, Addr)> {
+    pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         self.v2.path_to_keep(sa).or_else(|| self.v1.as_ref()?.path_to_keep(sa))
     }
 
@@ -81,8 +82,8 @@ impl Endpoint {
     }
 
     /// Whether a datagram says in its header that it is of major version 1.
-    fn is_v1(&self, port: u16, bytes: &[u8]) -> bool {
-        let is_marked = self.marked_port == Some(port);
+    fn is_v1(&self, port: Option<u16>, bytes: &[u8]) -> bool {
+        let is_marked = port.is_some() && self.marked_port == port;
         // RFC 3948 §2.2: four zero octets on the NAT port; RFC 2408 §3.1: the version is the 18th octet of the header.
         let version = bytes.get(if is_marked { 4 + 17 } else { 17 });
         version.is_some_and(|version| version >> 4 == 1)
@@ -128,7 +129,7 @@ impl Engine for Endpoint {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
             Input::Datagram { to, bytes, .. } => {
-                let is_v1 = self.is_v1(to.port, bytes);
+                let is_v1 = self.is_v1(to.udp_port(), bytes);
                 match self.v1.as_mut().filter(|_| is_v1) {
                     Some(v1) => v1.handle(input, cx),
                     None => self.v2.handle(input, cx),

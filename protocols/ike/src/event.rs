@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::Addr;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
+use keytoll_net::Socket;
 
 use crate::config::Mode;
 use crate::number::NotifyType;
@@ -110,7 +110,7 @@ pub enum Event {
         /// Who the initiator says it is, which nothing has proved.
         identity: Identity,
         /// Where the initiator is.
-        remote: Addr,
+        remote: Socket,
     },
     /// An EAP packet arrived for the EAP server or peer; the answer is [`Command::Eap`].
     EapPacket(SaId, Vec<u8>),
@@ -139,7 +139,7 @@ pub struct Established {
     /// Who the peer says it is in IKE; where EAP is its proof nothing proves that.
     pub claimed: Identity,
     /// Where the peer is.
-    pub remote: Addr,
+    pub remote: Socket,
     /// What was negotiated.
     pub suite: Suite,
     /// When the peer must authenticate again, if it was told so.
@@ -168,7 +168,7 @@ pub struct ChildSa {
     /// The peer's side.
     pub remote: Vec<TrafficSelector>,
     /// UDP encapsulation between these addresses, if a NAT is there (RFC 3948).
-    pub encapsulation: Option<(Addr, Addr)>,
+    pub encapsulation: Option<(Socket, Socket)>,
     /// The peer is behind a NAT, which may give it another address: what it sends tells where it is (RFC 7296 §2.23).
     pub peer_may_move: bool,
     /// The peer knows it already. Who answered in IKEv2 must hear on it first (RFC 7296 §2.8).

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
+use keytoll_engine::Time;
 use keytoll_engine::map::FastMap;
-use keytoll_engine::{Addr, Time};
+use keytoll_net::Socket;
 
 /// Whoever has said nothing for so long may lose its place in a full table.
 // RFC 8019 §4.2: limits are for addresses and prefixes; whoever has thousands of prefixes takes a place with each. A peer that is
@@ -24,13 +25,13 @@ pub(crate) const CROWD: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// Its address and SPI.
-    key: (Addr, u64),
+    key: (Socket, u64),
     /// It is not free before, unless the initiator authenticates.
     until: Time,
 }
 
 impl Place {
-    pub(crate) const fn new(key: (Addr, u64), until: Time) -> Self {
+    pub(crate) const fn new(key: (Socket, u64), until: Time) -> Self {
         Self { key, until }
     }
 }
@@ -40,7 +41,7 @@ impl Place {
 pub(crate) struct HalfOpenTable {
     /// Our SPIs by the initiator's address and SPI. Whether a first message is a repeated one, its bytes decide: peers
     /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
-    by_initiator: FastMap<(Addr, u64), Vec<u64>>,
+    by_initiator: FastMap<(Socket, u64), Vec<u64>>,
     origins: BTreeMap<IpAddr, Origin>,
     /// Which of them has how many that are there.
     crowds: BTreeSet<(usize, IpAddr)>,
@@ -83,7 +84,7 @@ impl HalfOpenTable {
     }
 
     /// Our SPIs for this initiator.
-    pub(crate) fn candidates(&self, key: (Addr, u64)) -> &[u64] {
+    pub(crate) fn candidates(&self, key: (Socket, u64)) -> &[u64] {
         self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
     }
 
@@ -216,7 +217,7 @@ mod tests {
 
     fn place(ip: u32, seconds: u64) -> Place {
         let ip = std::net::Ipv4Addr::from_bits(ip).into();
-        Place::new((Addr::new(ip, 500), 1), Time::ZERO + Duration::from_secs(seconds))
+        Place::new((Socket::new(ip, 500), 1), Time::ZERO + Duration::from_secs(seconds))
     }
 
     fn taken(table: &mut HalfOpenTable, ip: u32, seconds: u64) -> usize {
@@ -289,7 +290,10 @@ mod tests {
     }
 
     fn initiator(ip: &str) -> Place {
-        Place::new((Addr::new(ip.parse().expect("an address"), 500), 1), Time::ZERO + Duration::from_secs(30))
+        Place::new(
+            (Socket::new(ip.parse().expect("an address"), 500), 1),
+            Time::ZERO + Duration::from_secs(30),
+        )
     }
 
     /// The limits of RFC 8019 hold as long as these figures are true: each SA counts once, at its prefix and in all, and

@@ -5,9 +5,8 @@
 
 use std::fmt;
 
-use keytoll_engine::Addr;
 use keytoll_engine::suite::Suite;
-use keytoll_engine::wire::Reader;
+use keytoll_net::{Socket, wire::Reader};
 
 use crate::v1;
 use crate::v1::number::AuthenticationMethod;
@@ -18,7 +17,7 @@ use crate::wire::SecurityAssociation;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedProposal {
     /// Where they came from.
-    pub remote: Addr,
+    pub remote: Socket,
     /// All of them.
     pub offered: Offered,
     /// What would have done.

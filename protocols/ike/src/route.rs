@@ -1,13 +1,14 @@
 //! Between which addresses the messages of an SA travel.
 
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_net::{Addr, Socket};
 
 /// Where an SA's messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route {
-    pub(crate) local: Addr,
-    pub(crate) remote: Addr,
+    pub(crate) local: Socket,
+    pub(crate) remote: Socket,
     /// RFC 3948 §2.2: on port 4500 four zero bytes come before the message.
     pub(crate) marked: bool,
 }
@@ -20,7 +21,7 @@ impl Route {
             bytes.extend_from_slice(&[0; 4]);
         }
         bytes.extend_from_slice(packet);
-        let Self { local: from, remote: to, .. } = self;
-        Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
+        let (from, to) = (Addr::Udp(self.local), Addr::Udp(self.remote));
+        Datagram { protocol: Protocol::Ike, from, to, bytes }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use keytoll_engine::Addr;
+use keytoll_net::Socket;
 
 use crate::config::Prove;
 use crate::event::Reason;
@@ -14,7 +14,7 @@ use crate::wire::Identity;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unproved {
     /// Where it is.
-    pub remote: Addr,
+    pub remote: Socket,
     /// Who it says it is, if it came so far; nothing has proved that.
     pub claimed: Option<Identity>,
     /// What is most likely wrong, if the reason leaves that open.
@@ -23,7 +23,7 @@ pub struct Unproved {
 
 impl Unproved {
     /// A peer of which no more is known than where it is.
-    pub(crate) const fn at(remote: Addr) -> Self {
+    pub(crate) const fn at(remote: Socket) -> Self {
         Self { remote, claimed: None, likely: None }
     }
 

@@ -7,6 +7,7 @@ use keytoll_engine::Datagram;
 use keytoll_ike::config::HalfOpen;
 use keytoll_ike::config::{Believe, Phase1, Prove, Responds};
 use keytoll_ike::{Command, Config, Event, SaId};
+use keytoll_net::Addr;
 
 use crate::support::bench::Rewriter;
 use crate::support::lab::{net, only, only_child, pool, psk, seconds, secret};
@@ -27,7 +28,7 @@ fn seen_from(outside: &str) -> Option<Rewriter> {
 /// The same datagram under another address.
 fn forged(datagram: &Datagram) -> Datagram {
     let mut forged = datagram.clone();
-    forged.from.ip = ELSEWHERE.parse::<IpAddr>().unwrap();
+    forged.from = Addr::udp(ELSEWHERE.parse::<IpAddr>().unwrap(), forged.from.port().unwrap());
     forged
 }
 
@@ -120,7 +121,7 @@ fn whoever_moves_gets_no_traffic_of_the_new_address() {
     of_only(&mut bench, Side::I, Command::CreateChild);
     bench.settle();
     assert_eq!(theirs(&bench), [OUTSIDE; 2], "{}", bench.ladder);
-    assert_eq!(bench.sent.last().unwrap().1.to.ip.to_string(), ELSEWHERE, "it is followed");
+    assert_eq!(bench.sent.last().unwrap().1.to.ip().unwrap().to_string(), ELSEWHERE, "it is followed");
     of_only(&mut bench, Side::I, Command::RekeyIke);
     bench.settle();
     of_only(&mut bench, Side::I, Command::CreateChild);
@@ -262,7 +263,7 @@ fn an_initiator_that_has_lost_its_ike_sas_says_so() {
 fn crowd(bench: &mut Bench, first: &Datagram, origins: u8, each: u8) {
     for (origin, n) in (1..=origins).flat_map(|origin| (1..=each).map(move |n| (origin, n))) {
         let mut datagram = first.clone();
-        datagram.from.ip = IpAddr::from([198, 51, 100, origin]);
+        datagram.from = Addr::udp(IpAddr::from([198, 51, 100, origin]), datagram.from.port().unwrap());
         datagram.bytes[..2].copy_from_slice(&[origin, n]);
         bench.deliver(Side::R, &datagram);
     }
@@ -282,7 +283,7 @@ fn whoever_has_many_places_gives_one_to_who_has_none() {
         crowd(&mut bench, &first, 8, 4);
         assert_eq!(bench.r.endpoint.half_open_count(), 32);
         while let Some((side, datagram)) = bench.intercept() {
-            if datagram.to.ip == side.ip() {
+            if datagram.to.ip().unwrap() == side.ip() {
                 bench.deliver(side, &datagram);
             }
         }
@@ -299,7 +300,7 @@ fn whoever_has_many_places_gives_one_to_who_has_none() {
         crowd(&mut bench, &first, 9, 1);
         assert_eq!(bench.r.endpoint.half_open_count(), 8);
         let mut oldest = first.clone();
-        oldest.from.ip = IpAddr::from([198, 51, 100, 1]);
+        oldest.from = Addr::udp(IpAddr::from([198, 51, 100, 1]), oldest.from.port().unwrap());
         oldest.bytes[..2].copy_from_slice(&[1, 1]);
         assert_eq!(answers(&mut bench, &oldest, 1), 1, "it is still there");
     }

@@ -17,9 +17,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use keytoll_engine::algorithm::{Encryption, KeyKind};
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
+use keytoll_engine::{Datagram, Input, Output, Rng};
 use keytoll_ike::config::{Fragmentation, HalfOpen, Pool, Prove};
 use keytoll_ike::{Command, Config, Event};
+use keytoll_net::{Addr, Socket};
 use support::conversation::{self, delete_all, of_sa, survived};
 use support::lab::{Pki, both, only, psk, seconds};
 use support::mistaken::Mistaken;
@@ -332,7 +333,7 @@ fn replays_and_reflections_change_nothing() {
 fn garbage_is_discarded() {
     let mut rng = Rng::named(1, "garbage");
     let mut bench = Bench::new(psk()).established();
-    let from = Addr::new(Ipv4Addr::new(203, 0, 113, 1).into(), 500);
+    let from = Socket::new(Ipv4Addr::new(203, 0, 113, 1).into(), 500);
     for n in 0..20_000_usize {
         let mut bytes = vec![0; n % 700];
         rng.fill(&mut bytes);
@@ -344,8 +345,9 @@ fn garbage_is_discarded() {
             bytes[24..28].copy_from_slice(&length.to_be_bytes());
         }
         for side in Side::BOTH {
-            let to = Addr::new(side.ip(), if n % 2 == 0 { 500 } else { 4500 });
-            let (facts, outputs) = bench.handle(side, Input::Datagram { from, to, bytes: &bytes });
+            let to = Socket::new(side.ip(), if n % 2 == 0 { 500 } else { 4500 });
+            let (facts, outputs) = bench
+                .handle(side, Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes: &bytes });
             assert!(facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })), "{bytes:02x?}");
             assert!(outputs.iter().all(|output| matches!(output, Output::Datagram(_))));
         }
@@ -362,7 +364,7 @@ fn template() -> Datagram {
 }
 
 fn forged(template: &Datagram, n: u32, from: Ipv4Addr) -> Datagram {
-    let mut forged = Datagram { from: Addr::new(from.into(), 500), ..template.clone() };
+    let mut forged = Datagram { from: Addr::udp(from.into(), 500), ..template.clone() };
     forged.bytes[..4].copy_from_slice(&n.to_be_bytes());
     forged
 }
@@ -471,7 +473,7 @@ fn nobody_is_locked_out_from_elsewhere() {
         let mut bench = Bench::new((i, r));
         for n in 0..2000 {
             let mut request = forged(&template, n, Ipv4Addr::UNSPECIFIED);
-            request.from.ip = of(n);
+            request.from = Addr::udp(of(n), request.from.port().unwrap());
             knock(&mut bench, &request);
         }
         assert_eq!(bench.r.endpoint.half_open_count(), 125, "{origin}");
@@ -638,7 +640,7 @@ fn cookies_of_others_and_of_yesterday_are_not_accepted() {
     let (_, with_cookie) = bench.intercept().unwrap();
 
     for changed in [
-        Datagram { from: Addr::new(Ipv4Addr::new(10, 0, 0, 1).into(), 500), ..with_cookie.clone() },
+        Datagram { from: Addr::udp(Ipv4Addr::new(10, 0, 0, 1).into(), 500), ..with_cookie.clone() },
         forged(&with_cookie, 1, Ipv4Addr::new(192, 0, 2, 10)),
         mutated(&with_cookie, 40),
         // The number of the secret, which comes first in the notification: two later, and the secret would be the same.
@@ -670,9 +672,9 @@ fn altered(datagram: &Datagram, byte: usize, change: fn(u8) -> u8) -> Datagram {
 #[test]
 fn higher_versions_are_told_ours() {
     let mut bench = Bench::new(psk());
-    let (mut request, to) = (template(), Addr::new(Side::R.ip(), 500));
+    let (mut request, to) = (template(), Socket::new(Side::R.ip(), 500));
     request.bytes[17] = 0x30;
-    let input = Input::Datagram { from: request.from, to, bytes: &request.bytes };
+    let input = Input::Datagram { from: request.from, to: Addr::Udp(to), bytes: &request.bytes };
     let (_, outputs) = bench.handle(Side::R, input);
     let [Output::Datagram(answer)] = &outputs[..] else { panic!("{outputs:?}") };
     assert_eq!(answer.bytes[17], 0x20, "ours");

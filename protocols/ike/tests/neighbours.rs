@@ -4,10 +4,11 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Datagram, Input, Output, Rng};
+use keytoll_engine::{Datagram, Input, Output, Rng};
 use keytoll_ike::config::{Believe, Config, HalfOpen, Phase1, Prove};
 use keytoll_ike::event::{Command, Event};
 use keytoll_ike::wire::Identity;
+use keytoll_net::{Addr, Socket};
 
 use crate::support::bench::{Rewriter, Weather};
 use crate::support::lab::{self, DEVICE, id, ike, only, psk, seconds, secret};
@@ -185,9 +186,10 @@ fn a_second_connection_of_the_same_two_stands_beside_the_first() {
 }
 
 fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> bool {
-    let from = Addr::new(Ipv4Addr::from(from).into(), 500);
+    let from = Socket::new(Ipv4Addr::from(from).into(), 500);
     let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-    let (facts, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+    let (facts, outputs) =
+        bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
     let is_answered = outputs.iter().any(|output| matches!(output, Output::Datagram(_)));
     is_answered && !facts.iter().any(|fact| format!("{fact:?}").contains("made room"))
 }

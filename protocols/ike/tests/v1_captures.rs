@@ -10,10 +10,10 @@ use crate::capture_files;
 use capture_files::{captures, hex, messages};
 use keytoll_crypto::Real;
 use keytoll_engine::suite::Suite;
-use keytoll_engine::wire::Reader;
 use keytoll_ike::v1::overheard::Overheard;
 use keytoll_ike::v1::wire::Message;
 use keytoll_ike::wire::Header;
+use keytoll_net::wire::Reader;
 
 /// The encryption key of an initiator cookie, from Wireshark's `ikev1_decryption_table`.
 fn table_key(table: &str, cookie: u64) -> Vec<u8> {

@@ -6,7 +6,8 @@ use divan::Bencher;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_net::Socket;
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::server::{self, Server};
 use keytoll_radius::wire::{Attributes, State};
@@ -101,6 +102,6 @@ const fn packet<C>(datagram: &Datagram) -> Input<'_, C> {
     Input::Datagram { from: datagram.from, to: datagram.to, bytes: datagram.bytes.as_slice() }
 }
 
-fn address(ip: &str) -> Addr {
-    Addr::new(ip.parse().expect("an address in this file"), 0)
+fn address(ip: &str) -> Socket {
+    Socket::new(ip.parse().expect("an address in this file"), 0)
 }

@@ -4,7 +4,7 @@
 
 use keytoll_crypto::Real;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::wire::Reader;
+use keytoll_net::wire::Reader;
 use keytoll_radius::number::{AttributeType, Code, MICROSOFT, MS_MPPE_RECV_KEY, MS_MPPE_SEND_KEY};
 use keytoll_radius::protect::mppe::{self, Under};
 use keytoll_radius::protect::{Forged, password};

@@ -23,8 +23,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::{Fate, Message, Node, Protocol};
-use keytoll_engine::{Addr, Datagram};
+use keytoll_net::Addr;
 
 use crate::dissect::eap::{Flow, Words};
 use crate::dissect::{Content, Dissected, Dissector, Part};
@@ -437,10 +438,10 @@ impl Tracker {
             Protocol::Radius => (Node::Gw, Node::Aaa),
             _ => (Node::Aaa, Node::Hss),
         };
-        let known = self.ike.between(passed.datagram.from.ip, passed.datagram.to.ip);
+        let known = self.ike.between(passed.datagram.from.host(), passed.datagram.to.host());
         let known = known.filter(|_| passed.datagram.protocol == Protocol::Ike);
         if let Some(conversation) = known.or_else(|| self.begin(Kind::Unreadable)) {
-            let swap = known.is_some() && self.ike.is_gateway(conversation, passed.datagram.from.ip);
+            let swap = known.is_some() && self.ike.is_gateway(conversation, passed.datagram.from.host());
             let ends = if swap { (ends.1, ends.0) } else { ends };
             self.push(conversation, Entry::new(passed, dissected, ends));
         }

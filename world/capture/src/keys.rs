@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use keytoll_engine::Transport;
+use keytoll_net::Addr;
 use keytoll_trace::output::Output;
 use keytoll_trace::revealed::{Algorithms, Sealing};
 use keytoll_trace::{Protocol, Revealed, regular};
@@ -116,15 +116,9 @@ impl KeyTables {
         }
     }
 
-    /// Notes what travels between two ports, if Wireshark would not know it by either.
-    pub fn name_ports(
-        &mut self,
-        protocol: Protocol,
-        transport: Transport,
-        ports: [u16; 2],
-        bytes: &[u8],
-    ) -> io::Result<()> {
-        self.ports.name(protocol, transport, ports, bytes)
+    /// Notes what travels between two addresses, if Wireshark would not know it by either.
+    pub fn name_ports(&mut self, protocol: Protocol, ends: [Addr; 2], bytes: &[u8]) -> io::Result<()> {
+        self.ports.name(protocol, ends, bytes)
     }
 
     /// What the Wireshark of Debian 12 cannot decrypt of what was told, with the names of its algorithms.

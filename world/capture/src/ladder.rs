@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use keytoll_engine::trace::{Fate, Node};
+use keytoll_net::Host;
 
 use crate::conversation::{Address, Conversation, Entry, Exchanges, Kind, Outcome};
 use crate::dissect::{Content, Part};
@@ -309,22 +310,22 @@ const fn role(node: Node) -> &'static str {
 
 /// Addresses and names of a role.
 fn host(conversation: &Conversation, node: Node, addrs: &[Address]) -> String {
-    let mut ips: Vec<(std::net::IpAddr, Vec<u16>)> = Vec::new();
+    let mut hosts: Vec<(Host, Vec<u16>)> = Vec::new();
     let mut shown: Vec<String> = Vec::new();
     for addr in addrs {
         let Address::Ip(addr) = addr else {
             shown.push(addr.to_string());
             continue;
         };
-        match ips.iter_mut().find(|(ip, _)| *ip == addr.ip) {
-            Some((_, ports)) => ports.push(addr.port),
-            None => ips.push((addr.ip, vec![addr.port])),
+        match hosts.iter_mut().find(|(host, _)| *host == addr.host()) {
+            Some((_, ports)) => ports.extend(addr.port()),
+            None => hosts.push((addr.host(), addr.port().into_iter().collect())),
         }
     }
-    let hosts = ips.iter().map(|(ip, ports)| {
-        let ports: Vec<String> = ports.iter().filter(|port| **port != 0).map(u16::to_string).collect();
+    let hosts = hosts.iter().map(|(host, ports)| {
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
         let many = if ports.len() == 1 { "port" } else { "ports" };
-        if ports.is_empty() { ip.to_string() } else { format!("{ip} {many} {}", ports.join(" ")) }
+        if ports.is_empty() { host.to_string() } else { format!("{host} {many} {}", ports.join(" ")) }
     });
     shown.extend(hosts);
     let mut text = shown.join(", ");

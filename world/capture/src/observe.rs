@@ -8,10 +8,11 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::{Fact, Fate, Link, Message, Payloads, Protocol};
-use keytoll_engine::wire::{DecodeError, Reader};
-use keytoll_engine::{Datagram, OnWire};
 use keytoll_ike::wire as ike;
+use keytoll_net::OnWire;
+use keytoll_net::wire::{DecodeError, Reader};
 use keytoll_radius::wire as radius;
 
 /// RFC 7296 §2.23, RFC 3948 §2.2: four zero bytes where ESP has its SPI.
@@ -33,14 +34,17 @@ impl Observer {
     /// the fate `Delivered`.
     pub fn observe(&mut self, datagram: &Datagram, link: Link, mtu_bytes: u16) -> Vec<Fact> {
         let sent = self.sent(datagram).map(Fact::Sent);
-        let carried = OnWire::of(datagram, mtu_bytes).map(|OnWire { packets, bytes }| Fact::Carried {
-            link,
-            protocol: datagram.protocol,
-            packets,
-            bytes,
-            transit_ns: 0,
-            fate: Fate::Delivered,
-        });
+        let carried =
+            OnWire::of(datagram.to, datagram.bytes.len(), mtu_bytes).map(|OnWire { packets, bytes }| {
+                Fact::Carried {
+                    link,
+                    protocol: datagram.protocol,
+                    packets,
+                    bytes,
+                    transit_ns: 0,
+                    fate: Fate::Delivered,
+                }
+            });
         sent.into_iter().chain(carried).collect()
     }
 
@@ -72,7 +76,7 @@ pub(crate) fn digest(datagram: &Datagram) -> u64 {
         // RFC 3947 §4, RFC 7296 §2.23: IKE moves to the port of NAT traversal, and a NAT changes ports; it is the same message.
         Protocol::Ike => {
             let (from, to) = (datagram.from, datagram.to);
-            (from.ip, to.ip, from.ip == to.ip && from.port < to.port).hash(&mut hasher);
+            (from.host(), to.host(), from.host() == to.host() && from.port() < to.port()).hash(&mut hasher);
         }
         _ => (datagram.from, datagram.to).hash(&mut hasher),
     }
@@ -102,7 +106,7 @@ pub fn message(protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError>
         Protocol::Ike => ike_message(without_marker(bytes)),
         Protocol::Radius => radius_message(bytes),
         Protocol::Diameter => diameter_message(bytes),
-        _ => Err(Reader::new(bytes).error("protocol", keytoll_engine::wire::Problem::Missing)),
+        _ => Err(Reader::new(bytes).error("protocol", keytoll_net::wire::Problem::Missing)),
     }
 }
 
@@ -173,20 +177,22 @@ fn length(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use keytoll_diameter::wire::{Builder, message::REQUEST, message::RETRANSMITTED};
     use keytoll_engine::trace::Node;
-    use keytoll_engine::{Addr, Transport};
     use keytoll_ike::number::ExchangeType;
     use keytoll_ike::wire::{Flags, Header, MessageBuilder, Nonce, Payload};
+    use keytoll_net::Addr;
     use proptest::prelude::*;
 
     use super::*;
 
     const LINK: Link = Link(Node::Ue, Node::Gw);
 
-    fn datagram(protocol: Protocol, transport: Transport, bytes: Vec<u8>) -> Datagram {
-        let addr = |port| Addr::new([10, 0, 0, 1].into(), port);
-        Datagram { protocol, transport, from: addr(500), to: addr(4500), bytes }
+    fn datagram(protocol: Protocol, at: fn(IpAddr, u16) -> Addr, bytes: Vec<u8>) -> Datagram {
+        let addr = |port| at([10, 0, 0, 1].into(), port);
+        Datagram { protocol, from: addr(500), to: addr(4500), bytes }
     }
 
     fn sa_init(nonce: u8) -> Vec<u8> {
@@ -207,7 +213,7 @@ mod tests {
     fn an_ike_message_with_and_without_marker_is_the_same_message() {
         let mut observer = Observer::default();
         let marked = [&NON_ESP_MARKER[..], &sa_init(7)].concat();
-        let [bare, marked] = [sa_init(7), marked].map(|bytes| datagram(Protocol::Ike, Transport::Udp, bytes));
+        let [bare, marked] = [sa_init(7), marked].map(|bytes| datagram(Protocol::Ike, Addr::udp, bytes));
         let facts = observer.observe(&bare, LINK, 1500);
         let mut payloads = Payloads::default();
         payloads.push(40);
@@ -238,7 +244,7 @@ mod tests {
     #[test]
     fn the_same_bytes_again_are_a_retransmission_other_bytes_are_not() {
         let mut observer = Observer::default();
-        let message = |nonce| datagram(Protocol::Ike, Transport::Udp, sa_init(nonce));
+        let message = |nonce| datagram(Protocol::Ike, Addr::udp, sa_init(nonce));
         let seen = [1, 1, 2, 1, 2].map(|nonce| sent(&mut observer, &message(nonce)).retransmission);
         assert_eq!(seen, [false, true, false, true, true]);
     }
@@ -254,7 +260,7 @@ mod tests {
                 hop_by_hop,
                 end_to_end: 9,
             };
-            datagram(Protocol::Diameter, Transport::Tcp, Builder::new(header).finish())
+            datagram(Protocol::Diameter, Addr::tcp, Builder::new(header).finish())
         };
         let requests = [(REQUEST, 1), (REQUEST | RETRANSMITTED, 1), (REQUEST, 2)];
         let seen = requests.map(|(flags, hop)| sent(&mut observer, &request(flags, hop)));
@@ -264,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_carried_all_the_same() {
-        let esp = datagram(Protocol::Esp, Transport::Udp, vec![1; 100]);
+        let esp = datagram(Protocol::Esp, Addr::udp, vec![1; 100]);
         let facts = Observer::default().observe(&esp, LINK, 1500);
         assert!(matches!(facts[..], [Fact::Carried { packets: 1, bytes: 128, .. }]), "{facts:?}");
     }
@@ -275,7 +281,7 @@ mod tests {
         for number in 0..MEMORY_MAX as u32 + 10 {
             let mut bytes = sa_init(0);
             bytes[4..8].copy_from_slice(&number.to_be_bytes());
-            sent(&mut observer, &datagram(Protocol::Ike, Transport::Udp, bytes));
+            sent(&mut observer, &datagram(Protocol::Ike, Addr::udp, bytes));
         }
         assert_eq!((observer.seen.len(), observer.order.len()), (MEMORY_MAX, MEMORY_MAX));
     }

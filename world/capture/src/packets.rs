@@ -12,7 +12,6 @@
 
 mod eapol;
 mod fragments;
-mod ip;
 mod link;
 mod ports;
 mod repeats;
@@ -22,8 +21,10 @@ mod streams;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_net::ip::{Piece, Version, protocol};
+use keytoll_net::{Addr, Socket, udp};
 
 use crate::read::Frame;
 pub use eapol::{Eapol, Mac};
@@ -152,13 +153,6 @@ pub struct Packets {
     skipped: Skipped,
 }
 
-const PROTOCOL_ICMP: u8 = 1;
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
-const PROTOCOL_ESP: u8 = 50;
-const PROTOCOL_ICMP6: u8 = 58;
-const PROTOCOL_SCTP: u8 = 132;
-
 impl Packets {
     /// Takes the next frame and gives what it completes.
     pub fn take(&mut self, frame: &Frame) -> Taken {
@@ -190,7 +184,7 @@ impl Packets {
     fn part(&mut self, frame: &Frame) -> Result<Part, String> {
         match link::carried(frame)? {
             link::Carried::Ip(network) => {
-                let piece = ip::Piece::read(network.version, network.packet)?;
+                let piece = Piece::read(network.version, network.packet)?;
                 let origin = self.origin(frame, network.direction, repeats::of_piece(&piece))?;
                 Ok(Part::Ip(self.fragments.add(&piece, origin)))
             }
@@ -213,18 +207,18 @@ impl Packets {
 
     fn transport(&mut self, packet: IpPacket) -> Vec<Passed> {
         let result = match packet.protocol {
-            PROTOCOL_UDP => self.udp(packet),
-            PROTOCOL_TCP => {
+            protocol::UDP => self.udp(packet),
+            protocol::TCP => {
                 let messages = self.streams.add(&packet);
                 return self.messages(messages);
             }
-            PROTOCOL_SCTP => {
+            protocol::SCTP => {
                 let messages = self.sctp.add(&packet);
                 return self.messages(messages);
             }
-            PROTOCOL_ESP => Ok(packet.passed(Protocol::Esp, Transport::Ip, (0, 0), 0)),
-            PROTOCOL_ICMP | PROTOCOL_ICMP6 => Ok(packet.passed(Protocol::Icmp, Transport::Ip, (0, 0), 0)),
-            other => Err((ip::protocol_name(other), packet.packets)),
+            protocol::ESP => Ok(packet.on_ip(Protocol::Esp)),
+            protocol::ICMP | protocol::ICMPV6 => Ok(packet.on_ip(Protocol::Icmp)),
+            other => Err((protocol_name(other), packet.packets)),
         };
         result.map_or_else(
             |(what, packets)| {
@@ -237,14 +231,15 @@ impl Packets {
 
     fn udp(&mut self, packet: IpPacket) -> Result<Passed, (String, u16)> {
         let Some(udp) = Udp::read(&packet) else { return Err(("UDP cut short".into(), packet.packets)) };
-        let from = Addr::new(packet.source, udp.ports.0);
-        let to = Addr::new(packet.destination, udp.ports.1);
-        let payload = &packet.payload[Udp::HEADER_LEN..udp.end];
+        let from = Socket::new(packet.source, udp.ports.0);
+        let to = Socket::new(packet.destination, udp.ports.1);
+        let payload = &packet.payload[udp::HEADER..udp.end];
         match self.ports.udp(from, to, payload, packet.cut.is_some()) {
             Ok(protocol) => {
                 let mut packet = packet;
                 packet.payload.truncate(udp.end);
-                Ok(packet.passed(protocol, Transport::Udp, udp.ports, Udp::HEADER_LEN))
+                packet.payload.drain(..udp::HEADER.min(packet.payload.len()));
+                Ok(packet.passed(protocol, Addr::Udp(from), Addr::Udp(to)))
             }
             Err(what) => Err((what, packet.packets)),
         }
@@ -260,20 +255,24 @@ impl Packets {
 
 /// The ends of the UDP datagram or ESP packet that an ICMP error quotes, perhaps cut short behind its first eight bytes.
 pub(crate) fn quoted(v4: bool, bytes: &[u8]) -> Option<(Addr, Addr)> {
-    let version = if v4 { link::Version::V4 } else { link::Version::V6 };
-    let piece = ip::Piece::read(version, bytes).ok()?;
-    let ports = match piece.protocol {
-        PROTOCOL_UDP => {
+    let version = if v4 { Version::V4 } else { Version::V6 };
+    let piece = Piece::read(version, bytes).ok()?;
+    let (source, destination) = (piece.source, piece.destination);
+    match piece.protocol {
+        protocol::UDP => {
             let &[s0, s1, d0, d1] = piece.payload.first_chunk()?;
-            (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]))
+            let [from, to] = [[s0, s1], [d0, d1]].map(u16::from_be_bytes);
+            Some((Addr::udp(source, from), Addr::udp(destination, to)))
         }
-        PROTOCOL_ESP => (0, 0),
-        _ => return None,
-    };
-    Some((Addr::new(piece.source, ports.0), Addr::new(piece.destination, ports.1)))
+        protocol::ESP => {
+            let at = |ip| Addr::Ip { ip, protocol: protocol::ESP };
+            Some((at(source), at(destination)))
+        }
+        _ => None,
+    }
 }
 
-/// RFC 768:  Source Port(2) Destination Port(2) Length(2) Checksum(2)
+/// A UDP datagram, perhaps one that was cut short.
 struct Udp {
     ports: (u16, u16),
     /// Where the payload ends.
@@ -281,46 +280,49 @@ struct Udp {
 }
 
 impl Udp {
-    const HEADER_LEN: usize = 8;
-
     fn read(packet: &IpPacket) -> Option<Self> {
-        let &[s0, s1, d0, d1, l0, l1, ..] = packet.payload.first_chunk::<{ Self::HEADER_LEN }>()?;
-        let length = usize::from(u16::from_be_bytes([l0, l1]));
+        let header = udp::Header::read(&packet.payload).ok()?;
+        let length = usize::from(header.length);
         // RFC 2675 §4: 0 stands for what IP says.
         let length = if length == 0 { packet.payload.len() } else { length };
-        let whole = (Self::HEADER_LEN..=packet.payload.len()).contains(&length);
+        let whole = (udp::HEADER..=packet.payload.len()).contains(&length);
         let end = if packet.cut.is_some() { length.min(packet.payload.len()) } else { length };
-        let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
-        (whole || packet.cut.is_some()).then_some(Self { ports, end: end.max(Self::HEADER_LEN) })
+        let ports = (header.source, header.destination);
+        (whole || packet.cut.is_some()).then_some(Self { ports, end: end.max(udp::HEADER) })
     }
 }
 
 impl IpPacket {
-    /// What it carries behind `header_len` bytes of transport header.
-    fn passed(
-        mut self,
-        protocol: Protocol,
-        transport: Transport,
-        ports: (u16, u16),
-        header_len: usize,
-    ) -> Passed {
-        self.payload.drain(..header_len.min(self.payload.len()));
+    /// What it carries, where nothing stands between it and IP.
+    fn on_ip(self, protocol: Protocol) -> Passed {
+        let number = self.protocol;
+        let [from, to] = [self.source, self.destination].map(|ip| Addr::Ip { ip, protocol: number });
+        self.passed(protocol, from, to)
+    }
+
+    /// What it carries, now that the headers of transport are off.
+    fn passed(self, protocol: Protocol, from: Addr, to: Addr) -> Passed {
         Passed {
             first_ns: self.first_ns,
             at_ns: self.origin.at_ns,
             frame: self.origin.frame,
             packets: self.packets,
             wire_bytes: self.wire_bytes,
-            datagram: Datagram {
-                protocol,
-                transport,
-                from: Addr::new(self.source, ports.0),
-                to: Addr::new(self.destination, ports.1),
-                bytes: self.payload,
-            },
+            datagram: Datagram { protocol, from, to, bytes: self.payload },
             cut: self.cut,
             comment: self.origin.comment,
         }
+    }
+}
+
+/// What an IP protocol that is not looked into is called.
+fn protocol_name(protocol: u8) -> String {
+    match protocol {
+        2 => "IGMP".to_owned(),
+        47 => "GRE".to_owned(),
+        protocol::AH => "AH".to_owned(),
+        89 => "OSPF".to_owned(),
+        other => format!("IP protocol {other}"),
     }
 }
 

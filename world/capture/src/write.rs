@@ -15,8 +15,8 @@ mod pcapng;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use keytoll_engine::{Addr, Datagram, Transport};
-use keytoll_trace::Protocol;
+use keytoll_engine::Datagram;
+use keytoll_net::Addr;
 
 use packets::Packets;
 use pcapng::Block;
@@ -30,15 +30,11 @@ pub struct Seen<'a> {
     pub link: &'a str,
     /// The longest IP packet on it; longer ones are fragments.
     pub mtu_bytes: u16,
-    /// What it belongs to; decides the IP protocol number of what has no transport.
-    pub protocol: Protocol,
-    /// What carries it.
-    pub transport: Transport,
     /// The sender.
     pub from: Addr,
     /// The receiver.
     pub to: Addr,
-    /// The transport's payload.
+    /// What is behind the headers that the addresses stand for.
     pub bytes: &'a [u8],
     /// What is known of it beyond its bytes; may be empty.
     pub comment: &'a str,
@@ -47,8 +43,8 @@ pub struct Seen<'a> {
 impl<'a> Seen<'a> {
     /// A datagram on a link that takes it whole.
     pub fn of(datagram: &'a Datagram, link: &'a str) -> Self {
-        let Datagram { protocol, transport, from, to, ref bytes } = *datagram;
-        Self { at_ns: 0, link, mtu_bytes: u16::MAX, protocol, transport, from, to, bytes, comment: "" }
+        let Datagram { from, to, ref bytes, .. } = *datagram;
+        Self { at_ns: 0, link, mtu_bytes: u16::MAX, from, to, bytes, comment: "" }
     }
 }
 

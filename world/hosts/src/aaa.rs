@@ -264,7 +264,7 @@ impl Engine for Aaa {
 
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Datagram { from, to, bytes } if self.desk.owns(to.port) => {
+            Input::Datagram { from, to, bytes } if self.desk.owns(to) => {
                 self.desk.handle(Input::Datagram { from, to, bytes }, cx);
             }
             Input::Datagram { from, to, bytes } => {

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use keytoll_eap::packet::{self, MethodType, Packet};
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
+use keytoll_net::Addr;
 use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
 };
@@ -76,9 +77,9 @@ impl<C: Conversation> Authenticator<C> {
         }
     }
 
-    /// Whether a datagram to this port is RADIUS's.
-    pub(crate) fn owns(&self, port: u16) -> bool {
-        self.ports.binary_search(&port).is_ok()
+    /// Whether a datagram to this address is RADIUS's.
+    pub(crate) fn owns(&self, to: Addr) -> bool {
+        to.udp_port().is_some_and(|port| self.ports.binary_search(&port).is_ok())
     }
 
     pub(crate) fn session_count(&self) -> usize {
@@ -277,9 +278,9 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::Null;
+    use keytoll_engine::Time;
     use keytoll_engine::crypto::Secret;
     use keytoll_engine::trace::NoTrace;
-    use keytoll_engine::{Addr, Time};
 
     use super::*;
 
@@ -298,8 +299,9 @@ mod tests {
     }
 
     fn authenticator(is_reliable: bool) -> Authenticator<Port> {
-        let [local, server] = ["192.0.2.1:49152", "192.0.2.2:1812"]
-            .map(|at| at.parse::<std::net::SocketAddr>().map(Addr::from).expect("a literal address"));
+        let [local, server] = ["192.0.2.1:49152", "192.0.2.2:1812"].map(|at| {
+            at.parse::<std::net::SocketAddr>().map(keytoll_net::Socket::from).expect("a literal address")
+        });
         let server =
             client::Server { authentication: server, accounting: server, secret: Secret::from(&b"lab"[..]) };
         let radius = client::Config {

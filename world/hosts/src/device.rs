@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
 use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::event::Established as IkeEstablished;
 use keytoll_ike::{ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId};
+use keytoll_net::{Addr, ip::protocol::ESP};
 
 use crate::described::{Details, Fields, Value};
 use crate::eap::{Carrier, Eap};
@@ -417,7 +418,7 @@ impl Engine for Device {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                let due = self.keepalives.due(|session| self.ike.path_to_keep(ike::sa(session)));
+                let due = self.keepalives.due(|session| ike::path_to_keep(&self.ike, ike::sa(session)));
                 self.out.extend(due.into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 self.drain(cx);
@@ -452,10 +453,16 @@ impl Engine for Device {
     }
 }
 
-/// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP; portless packets are ESP.
+// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP.
+/// The ESP packet that a datagram is, in UDP or on IP itself.
 pub(crate) fn esp_payload<'a>(config: &Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let marked = bytes.first_chunk() == Some(&[0; 4]);
-    (to.port == 0 || (to.port == config.nat_port && bytes.len() > 4 && !marked)).then_some(bytes)
+    let is_marked = bytes.first_chunk() == Some(&[0; 4]);
+    let is_esp = match to {
+        Addr::Ip { protocol, .. } => protocol == ESP,
+        Addr::Udp(to) => to.port == config.nat_port && bytes.len() > 4 && !is_marked,
+        Addr::Tcp(_) | Addr::Sctp(_) | Addr::Mac(_) => false,
+    };
+    is_esp.then_some(bytes)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::Addr;
 use keytoll_engine::suite::Suite;
 use keytoll_esp::selector::Selector;
+use keytoll_net::Addr;
 
 use crate::described::Details;
 

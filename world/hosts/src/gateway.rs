@@ -5,10 +5,11 @@ use std::net::IpAddr;
 
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
 use keytoll_ike::{
     ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId, Unproved,
 };
+use keytoll_net::Addr;
 
 use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
@@ -102,7 +103,7 @@ impl Gateway {
         if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
             return station.arrived_plain(from, to, bytes, cx);
         }
-        if let Some(authenticator) = self.authenticator.as_mut().filter(|ours| ours.owns(to.port)) {
+        if let Some(authenticator) = self.authenticator.as_mut().filter(|ours| ours.owns(to)) {
             return authenticator.handle(Input::Datagram { from, to, bytes }, cx);
         }
         match esp_payload(&self.config.ike, to, bytes) {
@@ -306,7 +307,7 @@ impl Engine for Gateway {
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
                 self.sas.expire(cx.now);
-                let due = self.keepalives.due(|session| self.ike.path_to_keep(ike::sa(session)));
+                let due = self.keepalives.due(|session| ike::path_to_keep(&self.ike, ike::sa(session)));
                 self.out.extend(due.into_iter().map(Output::Datagram));
                 self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::wire::{DecodeError, Reader};
-use keytoll_engine::{internet_checksum, transport_checksum};
+use keytoll_net::wire::{DecodeError, Reader};
+use keytoll_net::{internet_checksum, transport_checksum};
 
 /// IP protocol number of ICMP.
 pub const ICMP: u8 = 1;

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::{Addr, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Path, Start};
@@ -12,6 +11,8 @@ use keytoll_ike::config::Mode;
 use keytoll_ike::event::{ChildKeys, ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
 use keytoll_ike::{Endpoint, RefusedProposal, Unproved};
+use keytoll_net::Addr;
+use keytoll_net::ip::protocol::ESP;
 
 use crate::described::{Described, Details, Fields, Value};
 use crate::event::{self, Child, Failure, Naming, SessionId};
@@ -65,7 +66,7 @@ pub(crate) fn milestone(event: Event) -> Option<event::Event> {
         Event::Failed(sa, why, peer) => event::Event::Failed(Box::new(failure(sa, why, peer))),
         Event::ChildFailed(sa, why) => event::Event::ChildFailed { session: sa.into(), why: reason(why) },
         Event::ProposalRefused(refused) => event::Event::ProposalRefused {
-            remote: refused.remote,
+            remote: Addr::Udp(refused.remote),
             why: reason(Reason::NoProposalChosen),
             details: Details::of(refused),
         },
@@ -114,9 +115,10 @@ pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig 
     let key = |keys: ChildKeys| {
         TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
     };
-    let (transport, local, remote) = match child.encapsulation {
-        Some((from, to)) => (Transport::Udp, from, to),
-        None => (Transport::Ip, Addr::new(local, 0), Addr::new(remote, 0)),
+    let on_ip = |ip| Addr::Ip { ip, protocol: ESP };
+    let (local, remote) = match child.encapsulation {
+        Some((local, remote)) => (Addr::Udp(local), Addr::Udp(remote)),
+        None => (on_ip(local), on_ip(remote)),
     };
     PairConfig {
         inbound_spi: child.inbound_spi,
@@ -129,7 +131,7 @@ pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig 
             Mode::Transport => keytoll_esp::Mode::Transport,
         },
         selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
-        path: Path { transport, local, remote, headers: Headers::Socket },
+        path: Path { local, remote, headers: Headers::Socket },
         follows_peer: child.encapsulation.is_some() && child.peer_may_move,
         // IKE does not tell them: checksums are computed anew.
         original: None,
@@ -149,15 +151,20 @@ pub(crate) fn for_pair(session: SessionId, event: &keytoll_esp::Event) -> Comman
     }
 }
 
+/// Where an IKE SA's messages go from and to, if a NAT before us must not forget that.
+pub(crate) fn path_to_keep(ike: &Endpoint, sa: SaId) -> Option<(Addr, Addr)> {
+    ike.path_to_keep(sa).map(|(local, remote)| (Addr::Udp(local), Addr::Udp(remote)))
+}
+
 /// Which sessions are to be kept in a NAT's memory follows from what IKE tells.
 pub(crate) fn keep(keepalives: &mut Keepalives, event: &Event, ike: &Endpoint) {
     match event {
         Event::Established(established) => {
-            keepalives.keep(established.sa.into(), || ike.path_to_keep(established.sa));
+            keepalives.keep(established.sa.into(), || path_to_keep(ike, established.sa));
         }
         Event::Rekeyed { old, new } => {
             keepalives.forget((*old).into());
-            keepalives.keep((*new).into(), || ike.path_to_keep(*new));
+            keepalives.keep((*new).into(), || path_to_keep(ike, *new));
         }
         Event::Closed(sa, _) => keepalives.forget((*sa).into()),
         _ => {}
@@ -244,6 +251,7 @@ fn claimed(identity: &Identity) -> Value {
 mod tests {
     use keytoll_ike::Likely;
     use keytoll_ike::number::IdKind;
+    use keytoll_net::Socket;
 
     use super::*;
 
@@ -258,7 +266,7 @@ mod tests {
     #[test]
     fn whoever_is_not_let_in_is_named_in_words_of_ours() {
         let name = Identity::new(IdKind::ID_FQDN, b"x\n2026 INFO keytoll: accepted user=boss");
-        let remote = Addr::new([192, 0, 2, 7].into(), 500);
+        let remote = Socket::new([192, 0, 2, 7].into(), 500);
         let peer = Unproved { remote, claimed: Some(name), likely: Some(Likely::KeysDiffer) };
         let failure = failed(Reason::AuthenticationFailed, Some(peer));
         assert_eq!(

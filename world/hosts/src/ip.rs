@@ -1,10 +1,9 @@
 //! Just enough of IP for traffic of our own: a header in front of a payload, and back. RFC 791, RFC 8200 §3.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use keytoll_engine::internet_checksum;
-use keytoll_engine::wire::{DecodeError, Writer};
-use keytoll_esp::ip::Header;
+use keytoll_net::ip::{Fields, Header};
+use keytoll_net::wire::DecodeError;
 
 /// A packet without options or extension headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,40 +21,12 @@ pub struct Packet<'a> {
 impl<'a> Packet<'a> {
     /// The packet's bytes; none if the addresses are of different families or it is too long.
     pub fn write(&self) -> Option<Vec<u8>> {
-        let mut w = Writer::with_capacity(40 + self.payload.len());
-        match (self.source, self.destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => self.header_v4(&mut w, source, destination)?,
-            (IpAddr::V6(source), IpAddr::V6(destination)) => self.header_v6(&mut w, source, destination)?,
-            _ => return None,
-        }
-        w.bytes(self.payload);
-        Some(w.finish())
-    }
-
-    fn header_v4(&self, w: &mut Writer, source: Ipv4Addr, destination: Ipv4Addr) -> Option<()> {
-        w.u16(0x4500);
-        w.u16(u16::try_from(20 + self.payload.len()).ok()?);
-        // No identification, "don't fragment", 64 hops.
-        w.u32(0x0000_4000);
-        w.u8(64);
-        w.u8(self.protocol);
-        w.u16(0);
-        w.bytes(&source.octets());
-        w.bytes(&destination.octets());
-        // RFC 791 §3.1.
-        let sum = internet_checksum(w.as_slice());
-        w.patch_u16(10, sum);
-        Some(())
-    }
-
-    fn header_v6(&self, w: &mut Writer, source: Ipv6Addr, destination: Ipv6Addr) -> Option<()> {
-        w.u32(0x6000_0000);
-        w.u16(u16::try_from(self.payload.len()).ok()?);
-        w.u8(self.protocol);
-        w.u8(64);
-        w.bytes(&source.octets());
-        w.bytes(&destination.octets());
-        Some(())
+        let fields = Fields::new((self.source, self.destination), self.protocol);
+        let header_bytes = fields.header_bytes();
+        let mut bytes = vec![0; header_bytes + self.payload.len()];
+        bytes[header_bytes..].copy_from_slice(self.payload);
+        fields.write(&mut bytes)?;
+        Some(bytes)
     }
 
     /// Reads a packet; bytes after its end are ignored (RFC 4303 §2.7: traffic flow confidentiality padding), and so are options

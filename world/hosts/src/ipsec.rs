@@ -9,11 +9,12 @@ use std::time::Duration;
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Deadline, Rng, Time};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::Path;
 use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, PairConfig, Sent, TAILROOM};
+use keytoll_net::Addr;
 
 use crate::event::SessionId;
 use crate::ip;
@@ -185,9 +186,9 @@ impl SaTable {
         let mut frame = Frame::new(&mut buffer, range);
         cx.crypto.enter(Phase::Traffic);
         match self.ipsec.outbound(&mut frame, rng, cx.crypto, &mut ()) {
-            Ok(Sent::Protected(Path { transport, local: from, remote: to, .. })) => {
+            Ok(Sent::Protected(Path { local: from, remote: to, .. })) => {
                 let sealed = frame.range();
-                Some(Datagram { protocol: Protocol::Esp, transport, from, to, bytes: cut(buffer, sealed) })
+                Some(Datagram { protocol: Protocol::Esp, from, to, bytes: cut(buffer, sealed) })
             }
             // No policy of a host lets packets pass as they are.
             Ok(Sent::Bypassed) => None,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Deadline, Time, Transport};
+use keytoll_engine::{Datagram, Deadline, Time};
+use keytoll_net::Addr;
 
 use crate::event::SessionId;
 
@@ -13,7 +14,7 @@ use crate::event::SessionId;
 const KEEPALIVE: [u8; 1] = [0xff];
 
 fn datagram(protocol: Protocol, from: Addr, to: Addr) -> Datagram {
-    Datagram { protocol, transport: Transport::Udp, from, to, bytes: KEEPALIVE.to_vec() }
+    Datagram { protocol, from, to, bytes: KEEPALIVE.to_vec() }
 }
 
 /// From where to where a session sends, and its ESP.
@@ -158,7 +159,7 @@ mod tests {
 
     fn path(n: u64) -> Path {
         let addr =
-            |port: u64| Addr::new(std::net::Ipv4Addr::LOCALHOST.into(), u16::try_from(port).unwrap_or(0));
+            |port: u64| Addr::udp(std::net::Ipv4Addr::LOCALHOST.into(), u16::try_from(port).unwrap_or(0));
         (addr(4500), addr(50_000 + n))
     }
 

@@ -11,6 +11,7 @@ use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_eap::{Answer, Question};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_net::Addr;
 
 /// Whom the AAA server asks for vectors.
 #[derive(Default)]
@@ -89,9 +90,9 @@ impl Desk {
         }
     }
 
-    /// Whether a datagram to this port is for the desk.
-    pub(crate) fn owns(&self, port: u16) -> bool {
-        matches!(self, Self::Hss(desk) if desk.port == port)
+    /// Whether a datagram to this address is for the desk.
+    pub(crate) fn owns(&self, to: Addr) -> bool {
+        matches!((self, to), (Self::Hss(desk), Addr::Tcp(to)) if to.port == desk.port)
     }
 
     pub(crate) fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {

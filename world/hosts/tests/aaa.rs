@@ -21,8 +21,9 @@ use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::{Limits, ServerConfig};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
 use keytoll_hosts::{Aaa, AaaConfig, Event, Host, Hss, HssAccess, HssConfig, Order, Subscribers};
+use keytoll_net::{Addr, Socket};
 use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server;
 use keytoll_radius::wire::{Attribute, Packet, PacketBuilder};
@@ -51,7 +52,7 @@ fn centre() -> AuthenticationCentre {
 
 /// Asks the HSS for vectors of two authentications at a time.
 fn hss_access() -> HssAccess {
-    let (local, server) = (Addr::new(AAA, 40_000), Addr::new(HSS, DIAMETER));
+    let (local, server) = (Socket::new(AAA, 40_000), Socket::new(HSS, DIAMETER));
     HssAccess {
         diameter: hss_client::Config::new(local, server, name("aaa"), "lab".into()),
         batch: 2,
@@ -94,7 +95,7 @@ impl Bench {
         let eap = Arc::new(ServerConfig { methods: vec![method], limits: Limits::default() });
         let config = AaaConfig { radius, eap, address: AAA, subscribers: Subscribers::Hss(access) };
         assert_eq!(format!("{config:?}"), "AaaConfig { address: 198.51.100.2, .. }");
-        let diameter = hss_server::Config::new(Addr::new(HSS, DIAMETER), name("hss"));
+        let diameter = hss_server::Config::new(Addr::tcp(HSS, DIAMETER).socket().unwrap(), name("hss"));
         Self {
             aaa: Aaa::new(config, &Seed::from(1), "aaa"),
             hss: Hss::new(HssConfig { diameter, subscribers: centre() }),
@@ -116,7 +117,7 @@ impl Bench {
         }
         request.eap_message(eap);
         let sealed = request.seal_request(&[self.next; 16], &secret(), &mut Null).unwrap();
-        let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
+        let (from, to) = (Addr::udp(NAS, 50_000), Addr::udp(AAA, 1812));
         self.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes })
     }
 
@@ -137,7 +138,7 @@ impl Bench {
             match output {
                 Output::Event(Event::Rejected { name, why }) => self.rejected.push((name, why)),
                 Output::Event(_) => {}
-                Output::Datagram(datagram) if datagram.to.ip == HSS => self.for_hss(&datagram),
+                Output::Datagram(datagram) if datagram.to.ip().unwrap() == HSS => self.for_hss(&datagram),
                 Output::Datagram(datagram) => answer = Some(Answer::of(&datagram)),
                 Output::Close { local, peer } => self.closed.push((local, peer)),
                 Output::Inner(_) => unreachable!("an AAA server carries no packets of users"),
@@ -226,7 +227,7 @@ fn a_question_survives_its_stream() {
     bench.is_reachable = false;
     assert!(bench.begin().is_none());
     bench.is_reachable = true;
-    let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
+    let (peer, local) = (Addr::tcp(HSS, DIAMETER), Addr::tcp(AAA, 40_000));
     let mut cx = Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace };
     bench.aaa.handle(Input::Lost { peer, local }, &mut cx);
     let answer = bench.carry().or_else(|| (0..10).find_map(|_| bench.tick()));
@@ -245,7 +246,7 @@ fn a_secured_hss_is_believed_by_its_proved_name() {
         let mut access = hss_access();
         access.diameter.secured = true;
         let mut bench = Bench::with(access);
-        let (peer, local) = (Addr::new(HSS, DIAMETER), Addr::new(AAA, 40_000));
+        let (peer, local) = (Addr::tcp(HSS, DIAMETER), Addr::tcp(AAA, 40_000));
         let mut cx = Ctx { now: bench.now, crypto: &mut Null, trace: &mut NoTrace };
         bench.aaa.handle(Input::Secured { peer, local, names: &[proved.to_owned()] }, &mut cx);
         let eap = bench.begin().unwrap().eap;
@@ -302,7 +303,7 @@ fn a_request_without_eap_is_rejected_by_name() {
     request.attribute(&Attribute::new(AttributeType::USER_NAME, b"mallory").unwrap());
     request.attribute(&Attribute::new(AttributeType(2), &[0; 16]).unwrap());
     let sealed = request.seal_request(&[1; 16], &secret(), &mut Null).unwrap();
-    let (from, to) = (Addr::new(NAS, 50_000), Addr::new(AAA, 1812));
+    let (from, to) = (Addr::udp(NAS, 50_000), Addr::udp(AAA, 1812));
     let answer = bench.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes }).unwrap();
     assert_eq!((answer.code, bench.aaa.conversation_count()), (REJECT, 0));
     assert_eq!(bench.rejected, [(b"mallory".to_vec(), "no EAP")]);

@@ -9,13 +9,14 @@ use keytoll_crypto::Real;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_hosts::{
     Child, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order, SaLimits, SessionId,
 };
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::{Config, Mode};
+use keytoll_net::Addr;
 
 const ADDRESS: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];
@@ -142,7 +143,7 @@ impl Bench {
     fn deliver(&mut self) -> bool {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
         let (from, to) = self.translated(from, to);
-        let end = ADDRESS.iter().position(|address| *address == to.ip).expect("one of the two");
+        let end = ADDRESS.iter().position(|address| *address == to.ip().unwrap()).expect("one of the two");
         self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
         true
     }
@@ -155,18 +156,18 @@ impl Bench {
     fn translated(&self, mut from: Addr, mut to: Addr) -> (Addr, Addr) {
         let Some(hidden) = self.hidden else { return (from, to) };
         let shift = if hidden == DEVICE { 10_000 } else { 0 };
-        if from.ip == ADDRESS[hidden] {
-            from = Addr::new(OUTSIDE, from.port + shift);
+        if from.ip().unwrap() == ADDRESS[hidden] {
+            from = Addr::udp(OUTSIDE, from.port().unwrap() + shift);
         }
-        if to.ip == OUTSIDE {
-            to = Addr::new(ADDRESS[hidden], to.port - shift);
+        if to.ip().unwrap() == OUTSIDE {
+            to = Addr::udp(ADDRESS[hidden], to.port().unwrap() - shift);
         }
         (from, to)
     }
 
     /// A keepalive arrives at one end.
     fn hear_keepalive(&mut self, end: usize) {
-        let [from, to] = [1 - end, end].map(|end| Addr::new(ADDRESS[end], 4500));
+        let [from, to] = [1 - end, end].map(|end| Addr::udp(ADDRESS[end], 4500));
         self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &[0xff] }, cx));
     }
 
@@ -183,8 +184,10 @@ impl Bench {
                 .into_iter()
                 .for_each(|end| self.step(end, |host, cx| host.handle(Input::Tick, cx)));
             for datagram in self.wire.drain(..) {
-                let by =
-                    ADDRESS.iter().position(|address| *address == datagram.from.ip).expect("one of the two");
+                let by = ADDRESS
+                    .iter()
+                    .position(|address| *address == datagram.from.ip().unwrap())
+                    .expect("one of the two");
                 sent.push((at.since(begin), by, datagram.bytes.len()));
             }
         }
@@ -350,7 +353,7 @@ fn a_stranger_does_not_end_the_attempt_of_a_device() {
         let Output::Datagram(Datagram { from, to, bytes, .. }) = output else { continue };
         bench.step(DEVICE, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
         let (answers, others): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut bench.wire).into_iter().partition(|sent| sent.to.ip == here);
+            std::mem::take(&mut bench.wire).into_iter().partition(|sent| sent.to.ip().unwrap() == here);
         bench.wire = others;
         for Datagram { from, to, bytes, .. } in answers {
             stranger.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);

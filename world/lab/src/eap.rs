@@ -17,11 +17,12 @@ use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, PeerConfig, ServerConfig};
+use keytoll_engine::Seed;
 use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Addr, Seed};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
+use keytoll_net::Socket;
 use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::eap::Proof;
@@ -246,7 +247,7 @@ const DIAMETER_CLIENT_PORT: u16 = 40_000;
 
 /// How the gateway reaches the AAA server.
 pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
-    let authentication = Addr::new(sites.aaa, sites.ports.radius);
+    let authentication = Socket::new(sites.aaa, sites.ports.radius);
     let accounting = authentication.at_port(sites.ports.accounting);
     AaaAccess {
         radius: client::Config {
@@ -280,8 +281,8 @@ pub(crate) fn aaa((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) ->
 }
 
 fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
-    let local = Addr::new(sites.aaa, DIAMETER_CLIENT_PORT);
-    let server = Addr::new(sites.hss, sites.ports.diameter);
+    let local = Socket::new(sites.aaa, DIAMETER_CLIENT_PORT);
+    let server = Socket::new(sites.hss, sites.ports.diameter);
     let mut diameter = diameter::Config::new(local, server, name("aaa.lab"), REALM.to_owned());
     // The laboratory's connection is never idle between two authentications: whether a watchdog falls into one of them
     // is not what a row is about.
@@ -291,7 +292,7 @@ fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
 
 /// The HSS of a row, with its one subscriber.
 pub(crate) fn hss(subscribers: AuthenticationCentre, sites: &Sites) -> HssConfig {
-    let local = Addr::new(sites.hss, sites.ports.diameter);
+    let local = Socket::new(sites.hss, sites.ports.diameter);
     HssConfig { diameter: hss::Config::new(local, name("hss.lab")), subscribers }
 }
 

@@ -14,10 +14,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
 
 use keytoll_crypto::{Null, Provider, Real};
+use keytoll_engine::Rng;
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::crypto::{Secret, TrafficKey};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Addr, Rng, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, PairConfig, Path, Start};
@@ -26,6 +26,7 @@ use keytoll_esp::{Frame, HEADROOM, Ipsec, Probe, Sent, Stage, TAILROOM};
 use keytoll_hosts::icmp::{self, Echo};
 use keytoll_hosts::ip;
 use keytoll_native::clock;
+use keytoll_net::{Addr, ip::protocol::ESP};
 use keytoll_trace::{PacketCost, StageCost};
 
 use crate::row::Stop;
@@ -246,7 +247,7 @@ impl End {
         let mut ipsec = Ipsec::default();
         let other = 1 - end;
         let [local, remote] = [end, other].map(|end| Addresses::one(IpAddr::V4(INNER[end])));
-        let [here, there] = [end, other].map(|end| Addr::new(IpAddr::V4(OUTER[end]), 0));
+        let [here, there] = [end, other].map(|end| Addr::Ip { ip: IpAddr::V4(OUTER[end]), protocol: ESP });
         ipsec.install(PairConfig {
             inbound_spi: SPIS[end],
             outbound_spi: SPIS[other],
@@ -255,12 +256,7 @@ impl End {
             esn: suite.esn,
             mode: Mode::Tunnel,
             selectors: Selectors::between(local, remote),
-            path: Path {
-                transport: Transport::Ip,
-                local: here,
-                remote: there,
-                headers: Headers::Here(OuterHeader::default()),
-            },
+            path: Path { local: here, remote: there, headers: Headers::Here(OuterHeader::default()) },
             follows_peer: false,
             original: None,
             replay_window: Window::SIZE_DEFAULT,

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-use keytoll_engine::Transport;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
@@ -15,7 +14,7 @@ const BUFFER_BYTES: usize = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub struct BindError {
     /// UDP or TCP.
-    pub transport: Transport,
+    pub carrier: &'static str,
     /// Which.
     pub address: SocketAddr,
     /// Why.
@@ -24,17 +23,17 @@ pub struct BindError {
 
 impl BindError {
     pub(crate) fn udp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { transport: Transport::Udp, address, source }
+        move |source| Self { carrier: "UDP", address, source }
     }
 
     pub(crate) fn tcp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { transport: Transport::Tcp, address, source }
+        move |source| Self { carrier: "TCP", address, source }
     }
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, list) = if self.transport == Transport::Tcp { ("TCP", "-tlnp") } else { ("UDP", "-ulnp") };
+        let (name, list) = (self.carrier, if self.carrier == "TCP" { "-tlnp" } else { "-ulnp" });
         let Self { address, source, .. } = self;
         write!(f, "listen on {name} {address}: ")?;
         match source.kind() {

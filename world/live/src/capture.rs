@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Writer};
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
+use keytoll_engine::trace::{Fact, Node, Revealed, Trace};
 
 use crate::{Clock, Seen, Tap};
 
@@ -154,17 +154,14 @@ impl Inner {
     }
 
     fn write(&mut self, seen: &Seen<'_>, comment: &str) -> io::Result<()> {
-        let &Seen { at, transport, from, to, protocol, bytes } = seen;
+        let &Seen { at, from, to, protocol, bytes } = seen;
         if let Some(protocol) = protocol {
-            self.tables.name_ports(protocol, transport, [from.port, to.port], bytes)?;
+            self.tables.name_ports(protocol, [from, to], bytes)?;
         }
         self.writer.datagram(&keytoll_capture::Seen {
             at_ns: self.offset_ns.saturating_add(at.as_nanos()),
             link: &self.interface,
             mtu_bytes: u16::MAX,
-            // Only what has no transport needs to be known, and that passes no socket.
-            protocol: protocol.unwrap_or(Protocol::Ike),
-            transport,
             from,
             to,
             bytes,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use keytoll_engine::trace::{Fact, Protocol, Trace};
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_native::tun::Received;
+use keytoll_net::Addr;
 
 use crate::emulator::{Emulator, Way};
 use crate::guard::{Guard, Panics};
@@ -212,7 +213,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 if !arrival.is_shown {
                     self.tap.received(&arrival.seen(now));
                 }
-                if let Some(protocol) = self.emulator.inbound(arrival.from.ip) {
+                if let Some(protocol) = self.emulator.inbound(arrival.from) {
                     // Every datagram of a path takes the link, so none is given back.
                     self.emulator.pass(now, Way::In, arrival.datagram(protocol), cx.trace);
                     return true;
@@ -221,9 +222,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
                 self.guard.run(&mut self.engine, packet, &mut cx);
             }
             Heard::News(News::Lost { peer, local }) => {
+                let (peer, local) = (Addr::Tcp(peer), Addr::Tcp(local));
                 self.guard.run(&mut self.engine, Input::Lost { peer, local }, &mut cx);
             }
             Heard::News(News::Secured { peer, local, names }) => {
+                let (peer, local) = (Addr::Tcp(peer), Addr::Tcp(local));
                 self.guard.run(&mut self.engine, Input::Secured { peer, local, names: &names }, &mut cx);
             }
             Heard::News(News::Discarded { protocol, why }) => {

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Trace};
 use keytoll_engine::{Datagram, Seed, Time};
+use keytoll_net::Addr;
 use keytoll_sim::{Channel, Direction, WRONG_CHECKSUM};
 
 /// Bytes that may be on the way, on all links together; what comes beyond is dropped with `Fate::QueueFull`.
@@ -110,7 +111,7 @@ impl Emulator {
         }
         let carriage = channel.carry(now, on_wire, &mut datagram.bytes);
         let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
-        let is_damaged = carriage.is_dropped_by_receiver(datagram.transport);
+        let is_damaged = carriage.is_dropped_by_receiver(datagram.to);
         tell(channel, arrives, carriage.fate);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if copy.is_some() {
@@ -125,17 +126,17 @@ impl Emulator {
     }
 
     /// Whether what comes from a peer goes over a link before it is seen, and what it belongs to if it does not tell.
-    pub(crate) fn inbound(&self, from: IpAddr) -> Option<Protocol> {
+    pub(crate) fn inbound(&self, from: Addr) -> Option<Protocol> {
         self.find(Way::In, from).map(|place| self.lanes[place].protocol)
     }
 
     fn lane(&self, way: Way, datagram: &Datagram) -> Option<usize> {
-        self.find(way, if way == Way::Out { datagram.to.ip } else { datagram.from.ip })
+        self.find(way, if way == Way::Out { datagram.to } else { datagram.from })
     }
 
-    fn find(&self, way: Way, peer: IpAddr) -> Option<usize> {
+    fn find(&self, way: Way, peer: Addr) -> Option<usize> {
         let of = |remote| self.lanes.iter().position(|lane| (lane.way, lane.remote) == (way, remote));
-        of(Some(peer)).or_else(|| of(None))
+        of(peer.ip()).or_else(|| of(None))
     }
 
     fn dispatch(&mut self, arrives: Time, way: Way, datagram: Datagram) {

@@ -10,7 +10,8 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
-use keytoll_engine::{Addr, Ctx, Engine, Input};
+use keytoll_engine::{Ctx, Engine, Input};
+use keytoll_net::Addr;
 
 /// Panics of an engine since somebody asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

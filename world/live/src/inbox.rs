@@ -5,8 +5,9 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Time, Transport};
+use keytoll_engine::{Datagram, Time};
 use keytoll_native::datagrams::{self, BATCH, Received};
+use keytoll_net::{Addr, Socket};
 
 use crate::Seen;
 
@@ -18,7 +19,6 @@ const SLOT_BYTES: usize = 65_535;
 pub(crate) struct Arrival<'a> {
     pub(crate) from: Addr,
     pub(crate) to: Addr,
-    pub(crate) transport: Transport,
     pub(crate) protocol: Option<Protocol>,
     pub(crate) bytes: &'a [u8],
     /// Whether taps have seen it pass, sealed.
@@ -28,14 +28,14 @@ pub(crate) struct Arrival<'a> {
 impl<'a> Arrival<'a> {
     /// The same, to be kept; of this protocol if it does not tell.
     pub(crate) fn datagram(&self, protocol: Protocol) -> Datagram {
-        let Self { from, to, transport, bytes, .. } = *self;
-        Datagram { protocol: self.protocol.unwrap_or(protocol), transport, from, to, bytes: bytes.to_vec() }
+        let Self { from, to, bytes, .. } = *self;
+        Datagram { protocol: self.protocol.unwrap_or(protocol), from, to, bytes: bytes.to_vec() }
     }
 
     /// As a tap sees it.
     pub(crate) const fn seen(&self, at: Time) -> Seen<'a> {
-        let Self { from, to, transport, protocol, bytes, .. } = *self;
-        Seen { at, transport, from, to, protocol, bytes }
+        let Self { from, to, protocol, bytes, .. } = *self;
+        Seen { at, from, to, protocol, bytes }
     }
 }
 
@@ -76,7 +76,7 @@ impl Inbox {
     }
 
     /// The next datagram: who sent it, and its bytes.
-    pub(crate) fn take(&mut self) -> Option<(Addr, &[u8])> {
+    pub(crate) fn take(&mut self) -> Option<(Socket, &[u8])> {
         let Received { from, len, datagram_len } = *self.received.get(self.taken)?;
         let slot = self.taken * SLOT_BYTES;
         let start = self.taken_bytes;

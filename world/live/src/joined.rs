@@ -5,8 +5,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use keytoll_engine::internet_checksum::{Sum, internet_checksum, transport_checksum};
 use keytoll_native::tun::{Large, Tun};
+use keytoll_net::checksum::{Sum, internet_checksum, transport_checksum};
 
 use crate::segments::{TCP, TCP_HEADER_BYTES, put};
 

@@ -1,8 +1,10 @@
 //! What this machine's kernel leaves to a network card, done here: checksums, and cutting a large packet of TCP into
 //! segments. RFC 9293 §3.1, RFC 791 §3.1, RFC 8200 §3.
 
-use keytoll_engine::internet_checksum::{Sum, internet_checksum};
 use keytoll_native::tun::{Checksum, Undone};
+use keytoll_net::checksum::{Sum, internet_checksum};
+use keytoll_net::ip::{self, Version};
+use keytoll_net::udp;
 
 /// Finishes a packet and gives what goes to the network, in order; how many they were. None of a packet that cannot be what
 /// it is said to be.
@@ -27,8 +29,7 @@ pub(crate) fn finish(packet: &mut [u8], undone: Undone, mut each: impl FnMut(&[u
 fn fill_in(packet: &mut [u8], Checksum { from, at }: Checksum) -> Option<()> {
     let sum = internet_checksum(packet.get(usize::from(from)..)?);
     // RFC 768: zero would say that there is none; for TCP the two are the same.
-    let sum = if sum == 0 { u16::MAX } else { sum };
-    write(packet, at.into(), sum)
+    write(packet, at.into(), udp::sent(sum))
 }
 
 fn write(packet: &mut [u8], at: usize, number: u16) -> Option<()> {
@@ -38,7 +39,7 @@ fn write(packet: &mut [u8], at: usize, number: u16) -> Option<()> {
 
 /// A packet of several segments.
 struct Large<'a> {
-    ip: Version,
+    version: Version,
     ip_header_len: usize,
     headers: &'a [u8],
     sequence: u32,
@@ -49,14 +50,7 @@ struct Large<'a> {
     segment_bytes: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
-    V4,
-    V6,
-}
-
-/// The protocol's number.
-pub(crate) const TCP: u8 = 6;
+pub(crate) use keytoll_net::ip::protocol::TCP;
 /// RFC 9293 §3.1.
 pub(crate) const TCP_HEADER_BYTES: usize = 20;
 const FIN_PSH: u8 = 0x01 | 0x08;
@@ -64,9 +58,9 @@ const CWR: u8 = 0x80;
 
 impl<'a> Large<'a> {
     fn read(packet: &'a [u8], ip_header_len: usize, segment_bytes: usize) -> Option<Self> {
-        let ip = match packet.first()? >> 4 {
-            4 if ip_header_len >= 20 => Version::V4,
-            6 if ip_header_len >= 40 => Version::V6,
+        let version = match packet.first()? >> 4 {
+            4 if ip_header_len >= ip::HEADER_V4 => Version::V4,
+            6 if ip_header_len >= ip::HEADER_V6 => Version::V6,
             _ => return None,
         };
         let tcp = packet.get(ip_header_len..)?;
@@ -77,7 +71,7 @@ impl<'a> Large<'a> {
         let (headers, payload) = packet.split_at_checked(ip_header_len + tcp_header_len)?;
         let sequence = u32::from_be_bytes(*tcp[4..].first_chunk()?);
         let sum = u16::from_be_bytes(*tcp[16..].first_chunk()?);
-        Some(Self { ip, ip_header_len, headers, sequence, sum, payload, segment_bytes })
+        Some(Self { version, ip_header_len, headers, sequence, sum, payload, segment_bytes })
     }
 
     fn cut(&self, mut each: impl FnMut(&[u8])) -> usize {
@@ -98,18 +92,12 @@ impl<'a> Large<'a> {
 
     fn write_ip(&self, segment: &mut [u8], number: usize) {
         let len = segment.len();
-        match self.ip {
-            Version::V4 => {
-                put(segment, 2, len as u16);
-                // As the kernel would number them.
-                let identification = u16::from_be_bytes([segment[4], segment[5]]).wrapping_add(number as u16);
-                put(segment, 4, identification);
-                put(segment, 10, 0);
-                let sum = internet_checksum(&segment[..self.ip_header_len]);
-                put(segment, 10, sum);
-            }
-            Version::V6 => put(segment, 4, (len - 40) as u16),
+        if self.version == Version::V4 {
+            // As the kernel would number them.
+            let identification = u16::from_be_bytes([segment[4], segment[5]]).wrapping_add(number as u16);
+            put(segment, 4, identification);
         }
+        ip::set_length(&mut segment[..self.ip_header_len], len as u16);
     }
 
     fn write_tcp(&self, segment: &mut [u8], number: usize, is_last: bool) {

@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Datagram, Time, Transport};
+use keytoll_engine::{Datagram, Time};
 use keytoll_native::tun;
+use keytoll_net::{Addr, Socket};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::bind::BindError;
@@ -88,7 +89,7 @@ impl Sockets {
     }
 
     /// The addresses bound for UDP, then those listened on for TCP, in the order given.
-    pub fn locals(&self) -> Vec<Addr> {
+    pub fn locals(&self) -> Vec<Socket> {
         let streams = self.streams.iter().flat_map(Streams::locals);
         self.ports.iter().map(Port::local).chain(streams).collect()
     }
@@ -148,8 +149,14 @@ impl Sockets {
         }
         if let Some((from, bytes)) = self.inbox.take() {
             let port = &self.ports[self.reading];
-            let (transport, protocol) = (Transport::Udp, port.protocol(from, bytes));
-            let arrival = Arrival { from, to: port.local(), transport, protocol, bytes, is_shown: false };
+            let protocol = port.protocol(from, bytes);
+            let arrival = Arrival {
+                from: Addr::Udp(from),
+                to: Addr::Udp(port.local()),
+                protocol,
+                bytes,
+                is_shown: false,
+            };
             return Some(Heard::Message(arrival));
         }
         self.streams.as_mut()?.next(guarded)
@@ -163,10 +170,10 @@ impl Sockets {
         guarded: &mut Guarded<'_, '_>,
         mut done: impl FnMut(&Datagram, io::Result<()>, &mut Around<'_, '_>),
     ) {
-        for group in datagrams.chunk_by(|a, b| (a.from, a.transport) == (b.from, b.transport)) {
-            match group[0].transport {
-                Transport::Udp => self.send_udp(group, |one, sent| done(one, sent, &mut guarded.around)),
-                Transport::Tcp => {
+        for group in datagrams.chunk_by(|a, b| a.from == b.from) {
+            match group[0].from {
+                Addr::Udp(_) => self.send_udp(group, |one, sent| done(one, sent, &mut guarded.around)),
+                Addr::Tcp(_) => {
                     for one in group {
                         let sent = self.send_tcp(one, guarded);
                         if sent.is_err() || self.streams.as_ref().is_some_and(Streams::is_clear) {
@@ -174,7 +181,7 @@ impl Sockets {
                         }
                     }
                 }
-                Transport::Ip => {
+                Addr::Ip { .. } | Addr::Sctp(_) | Addr::Mac(_) => {
                     let why = || io::Error::other("directly on IP needs a raw socket; use UDP encapsulation");
                     group.iter().for_each(|one| done(one, Err(why()), &mut guarded.around));
                 }
@@ -183,7 +190,8 @@ impl Sockets {
     }
 
     fn send_udp(&mut self, group: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
-        if let Some(port) = self.ports.iter_mut().find(|port| port.local() == group[0].from) {
+        let bound = self.ports.iter_mut().find(|port| Addr::Udp(port.local()) == group[0].from);
+        if let Some(port) = bound.filter(|_| group.iter().all(|one| matches!(one.to, Addr::Udp(_)))) {
             return port.send(group, done);
         }
         let why = || io::Error::other("nothing is bound to where it comes from");
@@ -192,7 +200,7 @@ impl Sockets {
 
     /// Closes the stream between two addresses when what was said on it is sent.
     pub(crate) fn close(&mut self, local: Addr, peer: Addr, guarded: &mut Guarded<'_, '_>) {
-        if let Some(streams) = &mut self.streams {
+        if let (Some(streams), Addr::Tcp(local), Addr::Tcp(peer)) = (&mut self.streams, local, peer) {
             streams.close((local, peer), guarded);
         }
     }

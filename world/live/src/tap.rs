@@ -1,30 +1,29 @@
 //! Looking at what passes the sockets: captures and counters attach here.
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Time, Transport};
+use keytoll_engine::{Datagram, Time};
+use keytoll_net::Addr;
 
 /// A datagram as it passes a socket, or a message as it passes a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// When.
     pub at: Time,
-    /// What carries it.
-    pub transport: Transport,
     /// The sender.
     pub from: Addr,
     /// The receiver.
     pub to: Addr,
     /// What it belongs to; unknown if it came to a port that is neither well known nor has sent anything yet.
     pub protocol: Option<Protocol>,
-    /// The transport's payload.
+    /// What is behind the headers that the addresses stand for.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Seen<'a> {
     /// A datagram about to be sent.
     pub(crate) fn sent(at: Time, datagram: &'a Datagram) -> Self {
-        let Datagram { protocol, transport, from, to, ref bytes } = *datagram;
-        Self { at, transport, from, to, protocol: Some(protocol), bytes }
+        let Datagram { protocol, from, to, ref bytes } = *datagram;
+        Self { at, from, to, protocol: Some(protocol), bytes }
     }
 }
 

@@ -5,9 +5,10 @@ use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram};
 use keytoll_native::datagrams::{self, BATCH, TRAIN, Train};
+use keytoll_net::Socket;
 
 use crate::bind::{self, BindError};
 use crate::inbox::Inbox;
@@ -16,7 +17,7 @@ use crate::inbox::Inbox;
 #[derive(Debug)]
 pub(crate) struct Port {
     socket: UdpSocket,
-    local: Addr,
+    local: Socket,
     /// What was last sent from here: received datagrams do not say what they are.
     spoken: Option<Protocol>,
     /// IKE goes in and out without a marker: nothing but IKE does.
@@ -34,11 +35,11 @@ impl Port {
         let socket = bind::udp(address)?;
         // Kernels that take trains (5.0) send them, too (4.18); others take them for one datagram.
         let longest = if datagrams::take_trains(socket.as_fd()).is_ok() { TRAIN } else { 1 };
-        let local = Addr::from(socket.local_addr()?);
+        let local = Socket::from(socket.local_addr()?);
         Ok(Self { local, socket, spoken: None, ike_alone: local.port == IKE_PORT, longest })
     }
 
-    pub(crate) const fn local(&self) -> Addr {
+    pub(crate) const fn local(&self) -> Socket {
         self.local
     }
 
@@ -48,7 +49,7 @@ impl Port {
     }
 
     /// What a received datagram belongs to, as far as ports and RFC 3948's marker tell.
-    pub(crate) fn protocol(&self, from: Addr, bytes: &[u8]) -> Option<Protocol> {
+    pub(crate) fn protocol(&self, from: Socket, bytes: &[u8]) -> Option<Protocol> {
         match self.spoken.or_else(|| well_known(self.local).or_else(|| well_known(from)))? {
             Protocol::Ike | Protocol::Esp if self.ike_alone || is_marked(bytes) => Some(Protocol::Ike),
             Protocol::Ike | Protocol::Esp => Some(Protocol::Esp),
@@ -82,7 +83,7 @@ impl Port {
     }
 
     fn send_one(&self, datagram: &Datagram) -> io::Result<()> {
-        self.socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to)).map(drop)
+        self.socket.send_to(&datagram.bytes, receiver(datagram)).map(drop)
     }
 
     /// How many of the first went out with one system call.
@@ -92,7 +93,7 @@ impl Port {
         let slices: Vec<_> = datagrams[..count].iter().map(|one| IoSlice::new(&one.bytes)).collect();
         let mut at = 0;
         let batch = lengths.iter().map(|&length| {
-            let train = Train { datagrams: &slices[at..at + length], to: datagrams[at].to.into() };
+            let train = Train { datagrams: &slices[at..at + length], to: receiver(&datagrams[at]) };
             at += length;
             train
         });
@@ -105,6 +106,11 @@ impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+fn receiver(datagram: &Datagram) -> SocketAddr {
+    let to = datagram.to.socket().expect("what goes to a port's group has a port to go to");
+    to.into()
 }
 
 /// The kernel has no room for these.
@@ -142,7 +148,7 @@ const TRAIN_BYTES_MAX: usize = 65_535 - 20 - 8;
 /// RFC 7296 §2.
 const IKE_PORT: u16 = 500;
 
-const fn well_known(address: Addr) -> Option<Protocol> {
+const fn well_known(address: Socket) -> Option<Protocol> {
     match address.port {
         // RFC 7296 §2, RFC 3948 §2.1.
         IKE_PORT | 4500 => Some(Protocol::Ike),
@@ -156,7 +162,7 @@ const fn well_known(address: Addr) -> Option<Protocol> {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
-    use keytoll_engine::Transport;
+    use keytoll_net::Addr;
 
     use super::*;
 
@@ -168,11 +174,10 @@ mod tests {
     fn takes(sent: Option<(Protocol, &[u8])>, from_port: u16) -> [Option<Protocol>; 2] {
         let mut port = Port::bind((HERE, 0).into()).expect("loopback is there");
         if let Some((protocol, bytes)) = sent {
-            let (transport, from, to, bytes) =
-                (Transport::Udp, port.local(), Addr::new(HERE, 9), bytes.to_vec());
-            port.send(&[Datagram { protocol, transport, from, to, bytes }], |_, _| ());
+            let (from, to, bytes) = (Addr::Udp(port.local()), Addr::udp(HERE, 9), bytes.to_vec());
+            port.send(&[Datagram { protocol, from, to, bytes }], |_, _| ());
         }
-        [BARE, MARKED].map(|bytes| port.protocol(Addr::new(HERE, from_port), bytes))
+        [BARE, MARKED].map(|bytes| port.protocol(Socket::new(HERE, from_port), bytes))
     }
 
     #[test]
@@ -188,9 +193,8 @@ mod tests {
     }
 
     fn to(port: u16, length: usize) -> Datagram {
-        let (protocol, transport, from, to) =
-            (Protocol::Esp, Transport::Udp, Addr::new(HERE, 1), Addr::new(HERE, port));
-        Datagram { protocol, transport, from, to, bytes: vec![7; length] }
+        let (protocol, from, to) = (Protocol::Esp, Addr::udp(HERE, 1), Addr::udp(HERE, port));
+        Datagram { protocol, from, to, bytes: vec![7; length] }
     }
 
     fn trains_of(datagrams: &[Datagram]) -> Vec<usize> {

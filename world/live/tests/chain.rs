@@ -23,12 +23,12 @@ use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::simaka::server::Settings;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::{Limits, PeerConfig, ServerConfig};
+use keytoll_engine::Seed;
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
-use keytoll_engine::{Addr, Seed, Transport};
 use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
     GatewayConfig, Host, Hss, HssAccess, HssConfig, Order, Subscribers,
@@ -36,6 +36,7 @@ use keytoll_hosts::{
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::{Config, Mode};
 use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker, os_seed};
+use keytoll_net::{Addr, Socket};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::{client, server};
 
@@ -115,7 +116,7 @@ fn streaming() -> Streaming {
 type Node = Driver<Box<dyn Host>, Real>;
 
 /// An HSS at an address, and where that is.
-fn hss(at: SocketAddr, seed: &Seed) -> (Node, Addr) {
+fn hss(at: SocketAddr, seed: &Seed) -> (Node, Socket) {
     let sockets = Sockets::bind(&[]).unwrap().streaming(streaming(), &[at]).unwrap();
     let local = sockets.locals()[0];
     let mut subscribers = AuthenticationCentre::new(seed.stream("centre"));
@@ -125,7 +126,7 @@ fn hss(at: SocketAddr, seed: &Seed) -> (Node, Addr) {
 }
 
 /// An AAA server for one client.
-fn aaa(gateway: IpAddr, hss: Addr, seed: &Seed) -> (Node, Addr) {
+fn aaa(gateway: IpAddr, hss: Socket, seed: &Seed) -> (Node, Socket) {
     let sockets = Sockets::bind(&[(hss.ip, 0).into()]).unwrap().streaming(streaming(), &[]).unwrap();
     let local = sockets.locals()[0];
     let clients = BTreeMap::from([(gateway, server::Client { secret: secret() })]);
@@ -153,7 +154,7 @@ fn ike_sockets() -> (Sockets, [SocketAddr; 2]) {
         .expect("some port is free at both addresses")
 }
 
-fn gateway(ike_at: [SocketAddr; 2], aaa: Addr, credential: Credential, seed: &Seed) -> Node {
+fn gateway(ike_at: [SocketAddr; 2], aaa: Socket, credential: Credential, seed: &Seed) -> Node {
     let sockets = Sockets::bind(&[ike_at[0], ike_at[1], (aaa.ip, 0).into()]).unwrap();
     let radius_port = sockets.locals()[2].port;
     let radius = client::Config {
@@ -227,7 +228,7 @@ struct Counter(Arc<Mutex<[usize; 2]>>);
 
 impl Counter {
     fn count(&self, seen: &Seen<'_>) {
-        let place = usize::from(seen.transport == Transport::Tcp);
+        let place = usize::from(matches!(seen.to, Addr::Tcp(_)));
         self.0.lock().unwrap()[place] += 1;
     }
 }

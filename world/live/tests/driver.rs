@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_live::{BindError, Clock, Driver, Seen, Sockets, Tap};
+use keytoll_net::Addr;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -32,14 +33,14 @@ struct Echo {
 
 #[derive(Debug)]
 enum Ask {
-    Send { to: Addr, transport: Transport },
+    Send { to: Addr },
     SendMany { to: Addr, count: u8 },
     WakeAfter(Duration),
 }
 
 impl Echo {
-    fn send(&mut self, from: Addr, to: Addr, transport: Transport, bytes: Vec<u8>) {
-        self.out.push(Output::Datagram(Datagram { protocol: Protocol::Icmp, transport, from, to, bytes }));
+    fn send(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) {
+        self.out.push(Output::Datagram(Datagram { protocol: Protocol::Icmp, from, to, bytes }));
     }
 
     fn say(&mut self, what: String) {
@@ -60,15 +61,20 @@ impl Engine for Echo {
                 assert_ne!(bytes, MISTAKE, "the secret of the peer");
                 self.say(format!("{} bytes", bytes.len()));
                 if bytes.len() < 4 {
-                    self.send(to, from, Transport::Udp, [bytes, &[0]].concat());
+                    self.send(to, from, [bytes, &[0]].concat());
                 }
             }
-            Input::Command(Ask::Send { to, transport }) => {
-                self.send(self.local.expect("set by the test"), to, transport, vec![1]);
+            Input::Command(Ask::Send { to }) => {
+                let local = self.local.expect("set by the test");
+                let from = match to {
+                    Addr::Ip { protocol, .. } => Addr::Ip { ip: local.ip().unwrap(), protocol },
+                    _ => local,
+                };
+                self.send(from, to, vec![1]);
             }
             Input::Command(Ask::SendMany { to, count }) => {
                 let local = self.local.expect("set by the test");
-                (0..count).for_each(|n| self.send(local, to, Transport::Udp, vec![n; 4]));
+                (0..count).for_each(|n| self.send(local, to, vec![n; 4]));
             }
             Input::Command(Ask::WakeAfter(wait)) => self.wake = Some(cx.now + wait),
             Input::Tick => {
@@ -90,6 +96,10 @@ impl Engine for Echo {
     }
 }
 
+fn socket(address: Addr) -> SocketAddr {
+    address.socket().unwrap().into()
+}
+
 fn driver() -> (Driver<Echo, Null>, Addr) {
     driver_at(Ipv4Addr::LOCALHOST.into())
 }
@@ -97,14 +107,14 @@ fn driver() -> (Driver<Echo, Null>, Addr) {
 fn driver_at(ip: IpAddr) -> (Driver<Echo, Null>, Addr) {
     let sockets = Sockets::bind(&[SocketAddr::new(ip, 0)]).expect("loopback is there");
     let local = sockets.locals()[0];
-    (Driver::new(Echo { local: Some(local), ..Echo::default() }, Null, sockets), local)
+    (Driver::new(Echo { local: Some(Addr::Udp(local)), ..Echo::default() }, Null, sockets), Addr::Udp(local))
 }
 
 #[test]
 fn two_drivers_talk_until_one_falls_silent() {
     let (mut a, _) = driver();
     let (mut b, b_address) = driver();
-    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    a.command(Ask::Send { to: b_address }, &mut NoTrace);
     assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
     assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
     assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "3 bytes");
@@ -129,11 +139,11 @@ fn an_engine_that_panics_lives_on() {
     let (driver, address) = driver();
     let mut driver = driver.surviving_panics();
     let other = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let from = Addr::from(other.local_addr().unwrap());
+    let from = Addr::Udp(other.local_addr().unwrap().into());
     for _ in 0..2 {
-        other.send_to(MISTAKE, SocketAddr::from(address)).unwrap();
+        other.send_to(MISTAKE, socket(address)).unwrap();
     }
-    other.send_to(&[0; 9], SocketAddr::from(address)).unwrap();
+    other.send_to(&[0; 9], socket(address)).unwrap();
     let said: Vec<_> = (0..3).map(|_| driver.next_event(LIMIT, &mut NoTrace).unwrap()).collect();
     assert_eq!(said, ["recovered", "recovered", "9 bytes"]);
     let panics = driver.take_panics().unwrap();
@@ -152,7 +162,7 @@ fn a_tick_that_panics_leaves_time_for_datagrams() {
     driver.engine_mut().ill_at = Some(Time::ZERO);
     let other = UdpSocket::bind("127.0.0.1:0").unwrap();
     assert_eq!(driver.next_event(LIMIT, &mut NoTrace).unwrap(), "recovered");
-    other.send_to(&[0; 9], SocketAddr::from(address)).unwrap();
+    other.send_to(&[0; 9], socket(address)).unwrap();
     assert_eq!(driver.next_event(Duration::from_millis(500), &mut NoTrace).unwrap(), "9 bytes");
     assert_eq!(driver.take_panics().unwrap().count, 1);
     assert_eq!(driver.next_event(LIMIT, &mut NoTrace).unwrap(), "recovered", "and once more a second later");
@@ -162,8 +172,9 @@ fn a_tick_that_panics_leaves_time_for_datagrams() {
 fn what_cannot_be_sent_is_traced() {
     let (mut a, local) = driver();
     let mut facts = Vec::new();
-    a.command(Ask::Send { to: local, transport: Transport::Ip }, &mut facts);
-    a.command(Ask::Send { to: local.at_port(0), transport: Transport::Udp }, &mut facts);
+    let directly = Addr::Ip { ip: local.ip().unwrap(), protocol: 1 };
+    a.command(Ask::Send { to: directly }, &mut facts);
+    a.command(Ask::Send { to: Addr::udp(local.ip().unwrap(), 0) }, &mut facts);
     let why = |fact: &Fact| matches!(fact, Fact::Discarded { why, .. } if why.starts_with("live: "));
     assert!(facts.len() == 2 && facts.iter().all(why), "{facts:?}");
 }
@@ -172,13 +183,13 @@ fn what_cannot_be_sent_is_traced() {
 fn a_taken_address_is_named_with_what_to_do() {
     // An address of its own: the other tests, which take any free port, would take the one that is given up here.
     let (a, local) = driver_at(Ipv4Addr::new(127, 44, 0, 1).into());
-    let error = Sockets::bind(&[local.into()]).expect_err("taken").to_string();
+    let error = Sockets::bind(&[socket(local)]).expect_err("taken").to_string();
     assert!(
         error.starts_with(&format!("listen on UDP {local}: the port is in use; stop who holds it")),
         "{error}"
     );
     drop(a);
-    Sockets::bind(&[local.into()]).expect("free again once the driver is gone");
+    Sockets::bind(&[socket(local)]).expect("free again once the driver is gone");
     let nowhere = "192.0.2.1:500".parse().unwrap();
     let error = Sockets::bind(&[nowhere]).expect_err("RFC 5737 addresses are nobody's").to_string();
     assert!(error.contains("no interface of this machine has 192.0.2.1"), "{error}");
@@ -188,7 +199,7 @@ fn a_taken_address_is_named_with_what_to_do() {
 fn every_reason_says_what_to_do() {
     let said = |kind: io::ErrorKind| {
         let address = "127.0.0.1:500".parse().unwrap();
-        BindError { transport: Transport::Udp, address, source: kind.into() }.to_string()
+        BindError { carrier: "UDP", address, source: kind.into() }.to_string()
     };
     assert!(said(io::ErrorKind::AddrInUse).contains("strongSwan's charon"));
     assert!(
@@ -200,13 +211,13 @@ fn every_reason_says_what_to_do() {
 fn ipv6_is_as_good_and_no_wildcard_takes_the_other_family() {
     let (mut a, _) = driver_at(Ipv6Addr::LOCALHOST.into());
     let (mut b, b_address) = driver_at(Ipv6Addr::LOCALHOST.into());
-    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    a.command(Ask::Send { to: b_address }, &mut NoTrace);
     assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
     assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
-    let both = Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, b_address.port).into()]);
+    let both = Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, b_address.port().unwrap()).into()]);
     assert!(both.is_err(), "[::] and [::1] share a port");
     let (_c, c_address) = driver();
-    Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, c_address.port).into()]).expect("IPv4 is not in [::]");
+    Sockets::bind(&[(Ipv6Addr::UNSPECIFIED, c_address.port().unwrap()).into()]).expect("IPv4 is not in [::]");
 }
 
 #[test]
@@ -244,7 +255,7 @@ fn flood(to: Addr) -> impl FnOnce() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         while !*stopped.lock().unwrap() {
             // Four bytes are not answered.
-            let _ = socket.send_to(&[0; 4], SocketAddr::from(to));
+            let _ = socket.send_to(&[0; 4], self::socket(to));
         }
     });
     move || {
@@ -289,9 +300,9 @@ fn a_port_that_nobody_has_kills_nothing() {
     let (gone, gone_address) = driver();
     drop(gone);
     // An ICMP error comes back for each.
-    (0..3).for_each(|_| a.command(Ask::Send { to: gone_address, transport: Transport::Udp }, &mut NoTrace));
+    (0..3).for_each(|_| a.command(Ask::Send { to: gone_address }, &mut NoTrace));
     assert_eq!(a.next_event(Duration::from_millis(20), &mut NoTrace), None);
-    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    a.command(Ask::Send { to: b_address }, &mut NoTrace);
     assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
     assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
 }
@@ -304,7 +315,7 @@ struct Notes(Arc<Mutex<Vec<Note>>>);
 
 impl Notes {
     fn note(&self, sent: bool, seen: &Seen<'_>) {
-        assert_eq!(seen.transport, Transport::Udp);
+        assert!(matches!((seen.from, seen.to), (Addr::Udp(_), Addr::Udp(_))));
         let other = if sent { seen.to } else { seen.from };
         self.0.lock().unwrap().push((sent, seen.bytes.to_vec(), seen.protocol, other, seen.at));
     }
@@ -326,8 +337,8 @@ fn a_tap_sees_what_passes_and_when() {
     let (mut b, b_address) = driver();
     let (origin, seen) = (Clock::start(), Notes::default());
     let mut a = a.with_clock(Clock::at(origin.origin_ns())).with_tap(seen.clone());
-    a.command(Ask::Send { to: b_address.at_port(0), transport: Transport::Udp }, &mut NoTrace);
-    a.command(Ask::Send { to: b_address, transport: Transport::Udp }, &mut NoTrace);
+    a.command(Ask::Send { to: Addr::udp(b_address.ip().unwrap(), 0) }, &mut NoTrace);
+    a.command(Ask::Send { to: b_address }, &mut NoTrace);
     assert_eq!(b.next_event(LIMIT, &mut NoTrace).unwrap(), "1 bytes");
     assert_eq!(a.next_event(LIMIT, &mut NoTrace).unwrap(), "2 bytes");
     let notes = seen.0.lock().unwrap();

@@ -11,11 +11,12 @@ use keytoll_crypto::{Null, Real};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time};
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order};
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_live::{Clock, Driver, Emulator, Path, Sockets};
+use keytoll_net::Addr;
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -37,8 +38,8 @@ impl Engine for Pipe {
         self.out.push_back(match input {
             Input::Datagram { bytes, .. } => Output::Event((cx.now, bytes.to_vec())),
             Input::Command((from, to, bytes)) => {
-                let (protocol, transport) = (Protocol::Ike, Transport::Udp);
-                Output::Datagram(Datagram { protocol, transport, from, to, bytes })
+                let protocol = Protocol::Ike;
+                Output::Datagram(Datagram { protocol, from, to, bytes })
             }
             _ => unreachable!("it asks for nothing else"),
         });
@@ -71,7 +72,7 @@ fn pipes(paths: [Option<Path>; 2]) -> [(Driver<Pipe, Null>, Addr); 2] {
         let (address, seed) = (sockets.locals()[0], Seed::from(1));
         let emulator = Emulator::new(path.as_slice(), &seed);
         let driver = Driver::new(Pipe::default(), Null, sockets).with_clock(clock).with_emulator(emulator);
-        (driver, address)
+        (driver, Addr::Udp(address))
     })
 }
 

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_live::{Broken, Channel, Driver, Secure, Seen, Sockets, Streaming, Tap};
+use keytoll_net::{Addr, Socket};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -97,7 +98,7 @@ enum Heard {
 }
 
 fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes }
+    Datagram { protocol: Protocol::Diameter, from, to, bytes }
 }
 
 impl Engine for Echo {
@@ -133,7 +134,7 @@ impl Engine for Echo {
 type Node = Driver<Echo, Null>;
 
 /// A node, where it listens, and whether proofs count.
-fn node(listen: &[SocketAddr], change: impl FnOnce(&mut Streaming)) -> (Node, Vec<Addr>, Arc<AtomicBool>) {
+fn node(listen: &[SocketAddr], change: impl FnOnce(&mut Streaming)) -> (Node, Vec<Socket>, Arc<AtomicBool>) {
     let counts = Arc::new(AtomicBool::new(true));
     // Messages of four bytes.
     let mut config = Streaming::new(Protocol::Diameter, |_| Ok(4));
@@ -181,9 +182,9 @@ fn rest(node: &mut Node, mut peer: TcpStream) -> Vec<u8> {
 fn names_come_before_messages_and_what_was_said_early_after_the_proof() {
     let (mut callee, address, _) = server(|_| {});
     let (mut caller, ..) = node(&[], |_| {});
-    let here = Addr::new(Ipv4Addr::LOCALHOST.into(), 1);
-    caller.command((here, address.into(), b"one.".to_vec()), &mut NoTrace);
-    caller.command((here, address.into(), b"two.".to_vec()), &mut NoTrace);
+    let here = Addr::tcp(Ipv4Addr::LOCALHOST.into(), 1);
+    caller.command((here, Addr::Tcp(address.into()), b"one.".to_vec()), &mut NoTrace);
+    caller.command((here, Addr::Tcp(address.into()), b"two.".to_vec()), &mut NoTrace);
     let mut heard = [Vec::new(), Vec::new()];
     while heard.iter().any(|heard| heard.len() < 3) {
         for (node, heard) in [&mut caller, &mut callee].into_iter().zip(&mut heard) {
@@ -222,8 +223,8 @@ fn who_proves_nothing_is_hung_up_on_in_time() {
     // Who is called has to prove itself in time, too.
     let silent = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let (mut caller, ..) = node(&[], |config| config.connect_within = Duration::from_millis(50));
-    let to: Addr = silent.local_addr().unwrap().into();
-    caller.command((Addr::new(to.ip, 1), to, b"hey.".to_vec()), &mut NoTrace);
+    let to = Addr::Tcp(silent.local_addr().unwrap().into());
+    caller.command((Addr::tcp(to.ip().unwrap(), 1), to, b"hey.".to_vec()), &mut NoTrace);
     let [why] = &discards(&mut caller)[..] else { panic!("one discard") };
     assert!(why.ends_with("the handshake is not over"), "{why}");
     // A proof does not make a message of it.
@@ -256,7 +257,7 @@ fn a_mistake_inside_costs_one_stream() {
     for _ in 0..3 {
         let mut peer = TcpStream::connect(address).unwrap();
         peer.write_all(&[PROOF, MISTAKE]).unwrap();
-        let name = Addr::from(peer.local_addr().unwrap());
+        let name = Addr::Tcp(peer.local_addr().unwrap().into());
         let [why] = &discards(&mut callee)[..] else { panic!("one discard") };
         assert_eq!(*why, format!("live: connection with {name} lost: a mistake of this program's"));
         let panics = callee.take_panics().expect("one panic");

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_live::{Driver, Sockets, Streaming};
+use keytoll_net::Addr;
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 const LIMIT: Duration = Duration::from_secs(5);
 const LENGTH_MAX: usize = 100_000;
@@ -47,8 +48,8 @@ struct Toy {
 
 impl Toy {
     fn send(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) {
-        let (protocol, transport) = (Protocol::Diameter, Transport::Tcp);
-        self.out.push_back(Output::Datagram(Datagram { protocol, transport, from, to, bytes }));
+        let protocol = Protocol::Diameter;
+        self.out.push_back(Output::Datagram(Datagram { protocol, from, to, bytes }));
     }
 }
 
@@ -110,7 +111,7 @@ fn client() -> Node {
 }
 
 /// The name under which a client's engine knows itself: no port that it really has.
-const CLIENT: Addr = Addr::new(HERE, 3868);
+const CLIENT: Addr = Addr::tcp(HERE, 3868);
 
 fn next(node: &mut Node) -> Heard {
     node.next_event(LIMIT, &mut NoTrace).expect("an event in time")
@@ -133,18 +134,18 @@ fn discards(node: &mut Node) -> Vec<String> {
 
 fn talk(ip: IpAddr) {
     let (mut b, b_address) = server_at(ip, |_| {});
-    let (mut a, here) = (client(), Addr::new(ip, 3868));
-    a.command((here, b_address.into(), b"?one".to_vec()), &mut NoTrace);
-    a.command((here, b_address.into(), b"?two".to_vec()), &mut NoTrace);
+    let (mut a, here) = (client(), Addr::tcp(ip, 3868));
+    a.command((here, Addr::Tcp(b_address.into()), b"?one".to_vec()), &mut NoTrace);
+    a.command((here, Addr::Tcp(b_address.into()), b"?two".to_vec()), &mut NoTrace);
     // The call is answered and the words are sent while the caller drives.
     assert_eq!(a.next_event(Duration::from_millis(20), &mut NoTrace), None);
     assert_eq!([text(&mut b), text(&mut b)], ["?one", "?two"]);
     assert_eq!([text(&mut a), text(&mut a)], ["one", "two"]);
     drop(b);
-    assert_eq!(next(&mut a), Heard::Lost(b_address.into()));
+    assert_eq!(next(&mut a), Heard::Lost(Addr::Tcp(b_address.into())));
     // Nobody is there any more: told again, and no harm done.
-    a.command((here, b_address.into(), b"?three".to_vec()), &mut NoTrace);
-    assert_eq!(next(&mut a), Heard::Lost(b_address.into()));
+    a.command((here, Addr::Tcp(b_address.into()), b"?three".to_vec()), &mut NoTrace);
+    assert_eq!(next(&mut a), Heard::Lost(Addr::Tcp(b_address.into())));
 }
 
 #[test]
@@ -254,7 +255,7 @@ fn a_call_beyond_the_limit_is_refused_and_the_others_stay() {
 fn whom_the_engine_wants_no_more_gets_its_answer_and_is_hung_up_on() {
     let (mut node, address) = server_with(|config| config.connections_max = 1);
     let mut peer = TcpStream::connect(address).unwrap();
-    let name = Addr::from(peer.local_addr().unwrap());
+    let name = Addr::Tcp(peer.local_addr().unwrap().into());
     // What follows is not heard, and does not take the answer back.
     peer.write_all(&[message(b"?go away!"), message(b"?again")].concat()).unwrap();
     assert_eq!(text(&mut node), "?go away!");
@@ -334,7 +335,7 @@ fn from(ip: [u8; 4], to: SocketAddr) -> TcpStream {
 #[test]
 fn a_peer_that_does_not_read_is_hung_up_on() {
     let listener = TcpListener::bind((HERE, 0)).unwrap();
-    let to: Addr = listener.local_addr().unwrap().into();
+    let to = Addr::Tcp(listener.local_addr().unwrap().into());
     let mut node = client();
     node.command((CLIENT, to, b"hello".to_vec()), &mut NoTrace);
     node.next_event(Duration::from_millis(10), &mut NoTrace);
@@ -355,7 +356,7 @@ fn a_peer_that_does_not_read_is_hung_up_on() {
 fn an_answer_to_a_lost_connection_goes_nowhere() {
     let (mut node, address) = server();
     let mut facts = Vec::new();
-    node.command((address.into(), CLIENT, b"late".to_vec()), &mut facts);
+    node.command((Addr::Tcp(address.into()), CLIENT, b"late".to_vec()), &mut facts);
     let [Fact::Discarded { why, .. }] = &facts[..] else { panic!("{facts:?}") };
     assert!(why.ends_with("its connection is gone"), "{why}");
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use keytoll_engine::trace::{Link, Node, Protocol};
-use keytoll_engine::wire::DecodeError;
+use keytoll_net::wire::DecodeError;
 use keytoll_scenario::plan::Maker;
 use keytoll_sim::LinkConfig;
 

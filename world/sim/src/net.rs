@@ -1,10 +1,9 @@
 //! The links between the nodes, and who has which address.
 
-use std::net::IpAddr;
-
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::{Link, Node};
 use keytoll_engine::{Datagram, Seed};
+use keytoll_net::Host;
 
 use crate::links::Channel;
 use crate::{LinkConfig, NodeIndex};
@@ -45,14 +44,14 @@ impl End {
 #[derive(Default)]
 pub(crate) struct Net {
     channels: Vec<Channel>,
-    owners: FastMap<IpAddr, NodeIndex>,
+    owners: FastMap<Host, NodeIndex>,
     routes: FastMap<(NodeIndex, NodeIndex), usize>,
 }
 
 impl Net {
     /// Gives an address to a node, whoever had it before.
-    pub(crate) fn assign(&mut self, ip: IpAddr, node: NodeIndex) {
-        self.owners.insert(ip, node);
+    pub(crate) fn assign(&mut self, host: Host, node: NodeIndex) {
+        self.owners.insert(host, node);
     }
 
     /// Joins two nodes; replaces the link that joined them before.
@@ -76,7 +75,7 @@ impl Net {
     }
 
     /// The node that has an address and the channel that leads there, if one does.
-    pub(crate) fn route(&mut self, from: NodeIndex, to: IpAddr) -> Option<(NodeIndex, &mut Channel)> {
+    pub(crate) fn route(&mut self, from: NodeIndex, to: Host) -> Option<(NodeIndex, &mut Channel)> {
         let node = *self.owners.get(&to)?;
         let channel = *self.routes.get(&(from, node))?;
         Some((node, &mut self.channels[channel]))

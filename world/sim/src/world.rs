@@ -6,11 +6,11 @@
 //! inputs one after the other all the same, in the order they were begun; only their time overlaps.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
-use keytoll_engine::{Crypto, Datagram, Engine, OnWire, Output, Seed, Time};
+use keytoll_engine::{Crypto, Datagram, Engine, Output, Seed, Time};
+use keytoll_net::{Host, OnWire};
 
 use crate::links::{WRONG_CHECKSUM, carried};
 use crate::net::{End, Net, Parcel};
@@ -102,8 +102,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     /// Gives an address to a node; a node may have many, an address has one node, the last it was given to.
-    pub fn add_address(&mut self, node: NodeIndex, ip: IpAddr) {
-        self.net.assign(ip, node);
+    pub fn add_address(&mut self, node: NodeIndex, host: impl Into<Host>) {
+        self.net.assign(host.into(), node);
     }
 
     /// Joins two nodes by a link, in place of one that joined them before.
@@ -296,7 +296,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     /// Hands a datagram to the link that leads to its receiver.
     fn send(&mut self, from: NodeIndex, sample: u32, mut datagram: Datagram, recorder: &mut dyn Recorder) {
         let protocol = datagram.protocol;
-        let Some((to, channel)) = self.net.route(from, datagram.to.ip) else {
+        let Some((to, channel)) = self.net.route(from, datagram.to.host()) else {
             let fact = Fact::Discarded { protocol, why: "no route to host".into() };
             return self.note(from, sample, fact, recorder);
         };
@@ -321,7 +321,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let transit = carriage.arrives.since(self.now);
         handed.tell(transit, carriage.fate, recorder);
         let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
-        let is_damaged = carriage.is_dropped_by_receiver(datagram.transport);
+        let is_damaged = carriage.is_dropped_by_receiver(datagram.to);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if does_arrive {
             self.dispatch(arrives, Parcel { node: to, datagram, is_damaged });

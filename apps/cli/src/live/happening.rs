@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use keytoll_engine::{Addr, Time};
+use keytoll_engine::Time;
 use keytoll_hosts::described::{self, Fields};
 use keytoll_hosts::event::{Failure, Naming, Reason};
 use keytoll_hosts::{Child, Event, SessionId};
+use keytoll_net::Addr;
 use keytoll_scenario::node::Role;
 use serde_json::{Map, Value, json};
 

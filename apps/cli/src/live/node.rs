@@ -20,7 +20,7 @@ use tracing::{error, info, warn};
 
 use super::books::Books;
 use super::control::{self, Request};
-use super::happening::{Happening, address};
+use super::happening::{Happening, shown};
 use super::log::Facts;
 use super::open;
 use super::refusals::Refusals;
@@ -95,7 +95,7 @@ impl Node {
             renew_at: Time::ZERO,
             tun,
         };
-        let listening = listening.iter().map(|local| address(*local)).collect::<Value>();
+        let listening = listening.iter().map(|local| shown(*local)).collect::<Value>();
         let unix_s = Value::from(unix_seconds());
         node.tell(&Happening::new("listening").with("addresses", listening).with("unix_s", unix_s));
         Ok(node)
@@ -155,7 +155,7 @@ impl Node {
         let (now, naming) = (self.driver.now(), self.driver.engine().naming());
         match event {
             Event::ProposalRefused { remote, why, .. } => {
-                self.refusals.note(now, remote.ip, why.name, || Happening::of(event, naming))
+                self.refusals.note(now, remote.host(), why.name, || Happening::of(event, naming))
             }
             other => Happening::of(other, naming),
         }

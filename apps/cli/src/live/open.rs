@@ -3,9 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_lab::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_live::{Sockets, Streaming, local_towards};
+use keytoll_net::Socket;
 use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use keytoll_trace::Protocol;
@@ -67,13 +68,13 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
 }
 
 /// What is bound, and where in the order that the blueprint wants.
-pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<Addr>), Report> {
+pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<Socket>), Report> {
     let (mut udp, mut tcp, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in blueprint.sockets() {
         match wanted {
             Wanted::Udp(at) => udp.push(place(at)?),
             Wanted::Listen(at) => tcp.push(at),
-            Wanted::Call(at) => calls.push(Addr::from(place(at)?)),
+            Wanted::Call(at) => calls.push(Socket::from(place(at)?)),
         }
     }
     let expected = blueprint.expected();

@@ -2,10 +2,10 @@
 //! addresses, and the others are counted.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::Time;
+use keytoll_net::Host;
 use serde_json::Value;
 
 use super::happening::{Happening, shown};
@@ -21,7 +21,7 @@ pub(crate) struct Refusals {
     /// When the while ends in which these were counted.
     until: Time,
     /// What was not told, by address; of these one each was.
-    left_out: BTreeMap<IpAddr, u64>,
+    left_out: BTreeMap<Host, u64>,
     /// What was not told of further addresses.
     further: u64,
     /// Why the last one was refused.
@@ -33,7 +33,7 @@ impl Refusals {
     pub(crate) fn note(
         &mut self,
         now: Time,
-        from: IpAddr,
+        from: Host,
         why: &'static str,
         told: impl FnOnce() -> Option<Happening>,
     ) -> Option<Happening> {
@@ -63,7 +63,7 @@ impl Refusals {
         let Self { left_out, further, why, .. } = std::mem::take(self);
         let of_address = left_out.into_iter().filter(|(_, count)| *count > 0);
         let mut told: Vec<_> =
-            of_address.map(|(ip, count)| more(why, count).with("remote", shown(ip))).collect();
+            of_address.map(|(host, count)| more(why, count).with("remote", shown(host))).collect();
         told.extend((further > 0).then(|| more(why, further)));
         told
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn note(refusals: &mut Refusals, seconds: u64, from: u32) -> bool {
-        let from = IpAddr::from(from.to_be_bytes());
+        let from = Host::Ip(std::net::IpAddr::from(from.to_be_bytes()));
         refusals.note(at(seconds), from, "NO_PROPOSAL_CHOSEN", || Some(Happening::new("told"))).is_some()
     }
 

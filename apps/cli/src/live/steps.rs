@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_capture::observe::{Observer, message};
-use keytoll_engine::{Datagram, Time, Transport};
+use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Seen, Tap};
 use keytoll_trace::{Protocol, names};
 
@@ -67,7 +67,7 @@ impl Book {
         let Seen { at, from, to, bytes, .. } = *seen;
         let is_ike = message(Protocol::Ike, bytes).is_ok();
         let protocol = if is_ike { Protocol::Ike } else { Protocol::Esp };
-        let datagram = Datagram { protocol, transport: Transport::Udp, from, to, bytes: bytes.to_vec() };
+        let datagram = Datagram { protocol, from, to, bytes: bytes.to_vec() };
         let message = self.observer.sent(&datagram);
         Step {
             at,

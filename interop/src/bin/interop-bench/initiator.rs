@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Time};
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::{Command, Config, Event};
+use keytoll_net::Addr;
 
 use crate::trouble::Result;
 
@@ -58,13 +59,15 @@ impl Initiator {
             }
             Err(why) => return Err(why.into()),
         };
-        let (from, to, bytes) = (Addr::from(from), Addr::from(socket.local_addr()?), &buffer[..length]);
+        let (from, to, bytes) =
+            (Addr::Udp(from.into()), Addr::Udp(socket.local_addr()?.into()), &buffer[..length]);
         let outputs = handle(endpoint, crypto, Input::Datagram { from, to, bytes });
         Ok(Some((bytes, outputs)))
     }
 
     pub(crate) fn send(&self, datagram: &Datagram) -> Result<()> {
-        self.socket.send_to(&datagram.bytes, SocketAddr::from(datagram.to))?;
+        let to = datagram.to.socket().ok_or("IKE goes to ports of UDP")?;
+        self.socket.send_to(&datagram.bytes, SocketAddr::from(to))?;
         Ok(())
     }
 }

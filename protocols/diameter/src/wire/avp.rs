@@ -4,7 +4,7 @@
 //!   Code(4) Flags(1: V M P) Length(3) [Vendor-Id(4)] Data(*) padding to four bytes
 //! ```
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::AvpCode;
 

@@ -4,7 +4,7 @@
 //!   Version(1) Length(3) Flags(1: R P E T) Command(3) Application-Id(4) Hop-by-Hop(4) End-to-End(4) AVP(*)
 //! ```
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::avp::{self, Avps, patch_u24, u24};
 use crate::number::AvpCode;

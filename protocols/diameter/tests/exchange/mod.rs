@@ -26,8 +26,8 @@ use keytoll_diameter::wire::{Avps, Builder, Header, Message};
 use keytoll_diameter::{Client, Name, Refusal, Request, Server, Vector, Wanted, client, server};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::wire::Reader;
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_net::{Addr, Socket, wire::Reader};
 
 /// Reads a message and everything inside; a header means the same after it was written and read again.
 pub(crate) fn check(bytes: &[u8]) -> bool {
@@ -109,8 +109,8 @@ pub(crate) fn run(bytes: &[u8]) -> usize {
     served + table.close()
 }
 
-fn addr(last: u8) -> Addr {
-    Addr::new([10, 0, 0, last].into(), 3868)
+fn addr(last: u8) -> Socket {
+    Socket::new([10, 0, 0, last].into(), 3868)
 }
 
 fn name(host: &str) -> Name {
@@ -193,10 +193,10 @@ impl Table {
     }
 
     fn deliver(&mut self, datagram: &Datagram) -> usize {
-        if datagram.to == addr(1) {
+        if datagram.to == Addr::Tcp(addr(1)) {
             return self.tell_client(&datagram.bytes);
         }
-        self.tell_server(datagram.from, &datagram.bytes);
+        self.tell_server(datagram.from.socket().unwrap(), &datagram.bytes);
         0
     }
 
@@ -220,7 +220,7 @@ impl Table {
     }
 
     fn tell_client(&mut self, bytes: &[u8]) -> usize {
-        self.client(Input::Datagram { from: addr(2), to: addr(1), bytes })
+        self.client(Input::Datagram { from: Addr::Tcp(addr(2)), to: Addr::Tcp(addr(1)), bytes })
     }
 
     fn client(&mut self, input: Input<'_, client::Command>) -> usize {
@@ -250,9 +250,9 @@ impl Table {
         served
     }
 
-    fn tell_server(&mut self, from: Addr, bytes: &[u8]) {
+    fn tell_server(&mut self, from: Socket, bytes: &[u8]) {
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
-        self.server.handle(Input::Datagram { from, to: addr(2), bytes }, &mut cx);
+        self.server.handle(Input::Datagram { from: Addr::Tcp(from), to: Addr::Tcp(addr(2)), bytes }, &mut cx);
         while let Some(output) = self.server.poll() {
             if let Output::Datagram(datagram) = output {
                 self.send(datagram);
@@ -277,8 +277,8 @@ impl Table {
     fn cut(&mut self) -> usize {
         self.wire.clear();
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
-        self.server.handle(Input::Lost { peer: addr(1), local: addr(2) }, &mut cx);
-        self.client.handle(Input::Lost { peer: addr(2), local: addr(1) }, &mut cx);
+        self.server.handle(Input::Lost { peer: Addr::Tcp(addr(1)), local: Addr::Tcp(addr(2)) }, &mut cx);
+        self.client.handle(Input::Lost { peer: Addr::Tcp(addr(2)), local: Addr::Tcp(addr(1)) }, &mut cx);
         self.drain()
     }
 

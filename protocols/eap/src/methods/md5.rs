@@ -12,7 +12,7 @@ use std::sync::Arc;
 use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::{Digest, Secret};
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use super::Method;
 use crate::method::{

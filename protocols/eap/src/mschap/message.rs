@@ -3,7 +3,7 @@
 //! Type-Data of all but the two short responses:  OpCode(1) MS-CHAPv2-ID(1) MS-Length(2) Data(*), where MS-Length
 //! counts from the OpCode on.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::{CHALLENGE_LEN, RESPONSE_LEN};
 

@@ -6,7 +6,7 @@
 //!
 //! Types up to 127 may not be skipped by who does not know them; from 128 they may.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// One attribute, borrowing from the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

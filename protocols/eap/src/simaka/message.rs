@@ -9,8 +9,8 @@
 
 use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
 use keytoll_engine::{Crypto, Rng};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use zeroize::Zeroizing;
 
 use super::attribute::Attribute;

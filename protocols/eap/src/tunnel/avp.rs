@@ -1,6 +1,6 @@
 //! Attributes inside EAP-TTLS: RFC 5281 §10.1 (format), §10.2 (sequences).
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// RFC 5281 §10.1: V, a vendor follows.
 const VENDOR: u8 = 0x80;

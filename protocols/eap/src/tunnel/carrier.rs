@@ -8,7 +8,7 @@
 //!   rest                    -->
 //! ```
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::method::Reason;
 use crate::packet::HEADER_LEN;

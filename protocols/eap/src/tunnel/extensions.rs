@@ -1,7 +1,7 @@
 //! EAP Extensions, the message type by which PEAPv0 ends inside its tunnel: draft-kamath-pppext-peapv0 §2,
 //! \[MS-PEAP\] §2.2.4 (TLVs) and §2.2.8.1. Other documents call it EAP-TLV.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::tunnel::binding::{BINDING_LEN, CryptoBinding};
 

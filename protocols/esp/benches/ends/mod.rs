@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use keytoll_engine::crypto::TrafficKey;
-use keytoll_engine::{Addr, Crypto, Rng};
+use keytoll_engine::{Crypto, Rng};
 use keytoll_esp::{Frame, HEADROOM, Ipsec, TAILROOM};
+use keytoll_net::Addr;
 
 use crate::support::{OUTER, ip, pair};
 
@@ -27,7 +28,7 @@ impl<C: Crypto> Ends<C> {
         let len = packets[0].len();
         let room = |packet: &Vec<u8>| [&[0; HEADROOM], &packet[..], &[0; TAILROOM]].concat();
         let buffers = packets.iter().cycle().take(packets.len().next_multiple_of(BATCH)).map(room);
-        let outer = OUTER.map(|text| Addr::new(ip(text), 0));
+        let outer = OUTER.map(|text| Addr::Ip { ip: ip(text), protocol: 50 });
         let rng = Rng::named(1, "bench");
         let mut ends = Self { ends, rng, crypto, buffers: buffers.collect(), next: 0, outer };
         // Each flow several times: every key is expanded, every cache as it will be.

@@ -4,14 +4,15 @@
 use std::net::IpAddr;
 
 use keytoll_crypto::Null;
+use keytoll_engine::Rng;
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::{Addr, Rng, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Dropped, Frame, HEADROOM, Ipsec, TAILROOM, ah};
+use keytoll_net::Addr;
 
 /// The SPI of everything.
 const SPI: u32 = 0x222;
@@ -77,7 +78,8 @@ fn ipsec(suite: u8, how: u8) -> Ipsec {
             if v4 { ([0; 4].into(), [255; 4].into()) } else { ([0; 16].into(), [255; 16].into()) };
         Addresses::new(first, last).expect("one family")
     };
-    let port = if how & 4 == 0 { 0 } else { 4500 };
+    let ip = [192, 0, 2, 1].into();
+    let here = if how & 4 == 0 { Addr::Ip { ip, protocol: 50 } } else { Addr::udp(ip, 4500) };
     let mut ipsec = Ipsec::default();
     ipsec.install(PairConfig {
         inbound_spi: SPI,
@@ -88,9 +90,8 @@ fn ipsec(suite: u8, how: u8) -> Ipsec {
         mode: if how & 2 == 0 { Mode::Tunnel } else { Mode::Transport },
         selectors: Selectors::between(all(how & 8 == 0), all(how & 8 == 0)),
         path: Path {
-            transport: if port == 0 { Transport::Ip } else { Transport::Udp },
-            local: Addr::new([192, 0, 2, 1].into(), port),
-            remote: Addr::new([192, 0, 2, 1].into(), port),
+            local: here,
+            remote: here,
             headers: if how & 16 == 0 { Headers::Socket } else { Headers::Here(OuterHeader::default()) },
         },
         follows_peer: how & 32 != 0,
@@ -106,7 +107,7 @@ fn ipsec(suite: u8, how: u8) -> Ipsec {
 fn open(ipsec: &mut Ipsec, how: u8, packet: &[u8]) -> Result<Vec<u8>, Dropped> {
     let mut packet = packet.to_vec();
     let mut frame = Frame::whole(&mut packet);
-    let here = Addr::new([192, 0, 2, 1].into(), 4500);
+    let here = Addr::udp([192, 0, 2, 1].into(), 4500);
     let arrived = if how & 16 == 0 {
         ipsec.inbound(&mut frame, here, here, &mut Null, &mut ())
     } else {

@@ -5,13 +5,14 @@
 use std::net::IpAddr;
 
 use keytoll_crypto::Real;
+use keytoll_engine::Rng;
 use keytoll_engine::algorithm::{Encryption, Integrity};
 use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::{Addr, Rng, Transport};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::{Headers, Mode, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Arrived, Dropped, Frame, HEADROOM, Ipsec, Sent, TAILROOM};
+use keytoll_net::Addr;
 
 /// Outer addresses of the two ends.
 pub(crate) const OUTER: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
@@ -44,9 +45,8 @@ pub(crate) fn pair(end: usize, key: &TrafficKey) -> PairConfig {
         mode: Mode::Tunnel,
         selectors: Selectors::between(addresses(INNER[us]), addresses(INNER[peer])),
         path: Path {
-            transport: Transport::Ip,
-            local: Addr::new(ip(OUTER[us]), 0),
-            remote: Addr::new(ip(OUTER[peer]), 0),
+            local: Addr::Ip { ip: ip(OUTER[us]), protocol: 50 },
+            remote: Addr::Ip { ip: ip(OUTER[peer]), protocol: 50 },
             headers: Headers::Socket,
         },
         follows_peer: false,
@@ -138,7 +138,7 @@ impl Host {
 
     /// What comes out of ESP that a socket received from the other end's address.
     pub(crate) fn receive(&mut self, end: usize, packet: &[u8]) -> Result<(Arrived, Vec<u8>), Dropped> {
-        let [us, peer] = [OUTER[end], OUTER[1 - end]].map(|text| Addr::new(ip(text), 0));
+        let [us, peer] = [OUTER[end], OUTER[1 - end]].map(|text| Addr::Ip { ip: ip(text), protocol: 50 });
         let mut packet = packet.to_vec();
         let mut frame = Frame::whole(&mut packet);
         let arrived = self.ipsec.inbound(&mut frame, peer, us, &mut self.crypto, &mut ())?;

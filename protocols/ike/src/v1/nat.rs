@@ -2,16 +2,17 @@
 
 use std::net::IpAddr;
 
+use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::{Digest, about};
-use keytoll_engine::{Addr, Ctx};
+use keytoll_net::Socket;
 
 use super::inbound::Inbound;
 use crate::nat::Nat;
 use crate::route::Route;
 
 /// HASH(CKY-I | CKY-R | IP | Port), with the hash that was negotiated.
-fn hash(algorithm: Hash, cookies: (u64, u64), addr: Addr, cx: &mut Ctx<'_>) -> Digest {
+fn hash(algorithm: Hash, cookies: (u64, u64), addr: Socket, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (cookies.0.to_be_bytes(), cookies.1.to_be_bytes());
     let port = addr.port.to_be_bytes();
     about(cx.crypto, "NAT-D", |crypto| match addr.ip {

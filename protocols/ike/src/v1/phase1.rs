@@ -6,7 +6,7 @@ use std::time::Duration;
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::wire::{Reader, Writer};
+use keytoll_net::wire::{Reader, Writer};
 
 use super::endpoint::Env;
 use super::inbound::Inbound;

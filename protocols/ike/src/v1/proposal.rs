@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::wire::Writer;
+use keytoll_net::wire::Writer;
 
 use super::number::{
     self, AuthenticationMethod, EncapsulationMode, KEY_IKE, KILOBYTES, Phase1Attribute, Phase2Attribute,
@@ -384,7 +384,7 @@ pub(super) fn read_lifetimes(
     life_type: u16,
     life_duration: u16,
 ) -> (Option<Duration>, Option<u64>) {
-    let attributes = Attributes::read(&mut keytoll_engine::wire::Reader::new(data)).ok();
+    let attributes = Attributes::read(&mut keytoll_net::wire::Reader::new(data)).ok();
     let values = attributes.and_then(|all| Values::read(all, [], (life_type, life_duration)));
     values.map_or((None, None), |values| (values.lifetime, values.kilobytes))
 }
@@ -392,7 +392,7 @@ pub(super) fn read_lifetimes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keytoll_engine::wire::Reader;
+    use keytoll_net::wire::Reader;
     use proptest::prelude::*;
 
     const HOUR: Duration = Duration::from_secs(3600);

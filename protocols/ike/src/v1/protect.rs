@@ -2,7 +2,7 @@
 //! the last block of the message before it in the same exchange.
 
 use keytoll_engine::Crypto;
-use keytoll_engine::wire::{DecodeError, Reader};
+use keytoll_net::wire::{DecodeError, Reader};
 
 use keytoll_engine::crypto::{Digest, about};
 

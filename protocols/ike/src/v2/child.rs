@@ -3,10 +3,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use keytoll_engine::Addr;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
+use keytoll_net::Socket;
 
 use super::config::{ChildConfig, Mode};
 use super::endpoint::Env;
@@ -232,7 +232,7 @@ impl Answer {
         inbound: &Inbound<'_>,
         suites: &[Suite],
         config: &ChildConfig,
-        (addresses, from): (Addresses, Addr),
+        (addresses, from): (Addresses, Socket),
         env: &mut Env<'_, '_>,
     ) -> Result<Self, Refusal> {
         let (spi, sa) = (env.shared.fresh_child_spi(), inbound.need_sa()?);
@@ -313,7 +313,7 @@ impl Agreed {
 }
 
 /// RFC 3948: behind a NAT ESP travels in UDP between the ports IKE uses.
-fn encapsulation(core: &Core) -> Option<(Addr, Addr)> {
+fn encapsulation(core: &Core) -> Option<(Socket, Socket)> {
     core.nat.found().then_some((core.route.local, core.route.remote))
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use keytoll_engine::algorithm::Prf;
 use keytoll_engine::crypto::{Digest, Secret, about};
-use keytoll_engine::{Addr, Ctx, Rng, Time};
+use keytoll_engine::{Ctx, Rng, Time};
+use keytoll_net::Socket;
 
 /// RFC 7296 §2.6: the secret is to be changed often under attack; its predecessor stays good for as long again.
 const SECRET_LIFETIME: Duration = Duration::from_secs(60);
@@ -28,7 +29,7 @@ impl Jar {
     pub(super) fn bake(
         &mut self,
         nonce: &[u8],
-        from: Addr,
+        from: Socket,
         spi: u64,
         rng: &mut Rng,
         cx: &mut Ctx<'_>,
@@ -44,7 +45,7 @@ impl Jar {
         &mut self,
         cookie: &[u8],
         nonce: &[u8],
-        from: Addr,
+        from: Socket,
         spi: u64,
         cx: &mut Ctx<'_>,
     ) -> bool {
@@ -61,7 +62,7 @@ impl Jar {
         }
     }
 
-    fn digest(&self, version: u8, nonce: &[u8], from: Addr, spi: u64, cx: &mut Ctx<'_>) -> Digest {
+    fn digest(&self, version: u8, nonce: &[u8], from: Socket, spi: u64, cx: &mut Ctx<'_>) -> Digest {
         let secret = &self.secrets[usize::from(version & 1)];
         let ip = octets(from.ip);
         let parts: [&[u8]; 4] = [nonce, &ip, &from.port.to_be_bytes(), &spi.to_be_bytes()];

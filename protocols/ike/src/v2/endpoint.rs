@@ -9,8 +9,8 @@ use std::time::Duration;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::wire::Reader;
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::config::{Believe, Config, Connection, Responds};
 use super::cookie::Jar;
@@ -112,7 +112,7 @@ impl Env<'_, '_> {
     /// Tells the owner that of these proposals none will do.
     pub(super) fn refuse_proposal(
         &mut self,
-        remote: Addr,
+        remote: Socket,
         sa: &SecurityAssociation<'_>,
         acceptable: Acceptable,
     ) {
@@ -286,7 +286,7 @@ impl Endpoint {
     }
 
     /// Where an SA's messages go from and to, if a NAT before us must not forget that.
-    pub fn path_to_keep(&self, sa: SaId) -> Option<(Addr, Addr)> {
+    pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         let core = &self.sas.get(&sa.0)?.core;
         core.nat.forgets.then_some((core.route.local, core.route.remote))
     }
@@ -296,7 +296,7 @@ impl Endpoint {
         self.half_open.count()
     }
 
-    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         let marked = to.port == self.shared.config.nat_port && to.port != self.shared.config.port;
         if is_keepalive(marked, bytes) {
             return;
@@ -372,7 +372,7 @@ impl Endpoint {
     }
 
     /// The half-open SA that this very IKE_SA_INIT began.
-    fn asked_before(&self, key: (Addr, u64), message: &[u8]) -> Option<u64> {
+    fn asked_before(&self, key: (Socket, u64), message: &[u8]) -> Option<u64> {
         // RFC 7296 §2.1: the whole packet tells a retransmission from another peer behind the same NAT; SPI and
         // address do not.
         let mut candidates = self.half_open.candidates(key).iter().copied();
@@ -619,7 +619,10 @@ impl Engine for Endpoint {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
+                self.on_packet(from, to, bytes, cx);
+            }
+            Input::Datagram { .. } => cx.discard(Protocol::Ike, "not in UDP"),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
             Input::Recover => self.let_go(cx),

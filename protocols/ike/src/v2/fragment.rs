@@ -1,7 +1,7 @@
 //! Fragmentation of protected messages: RFC 7383 §2.5 (sending), §2.6 (receiving).
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
 use keytoll_engine::{Crypto, Rng};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use super::protect::{Opened, Protection};
 use crate::number::PayloadType;

@@ -1,15 +1,16 @@
 //! NAT detection, RFC 7296 §2.23: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
 
+use keytoll_engine::Ctx;
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::crypto::{Digest, about};
-use keytoll_engine::{Addr, Ctx};
+use keytoll_net::Socket;
 
 use std::net::IpAddr;
 
 pub(super) use crate::nat::Nat;
 
 /// SHA-1(SPIi | SPIr | IP | port); RFC 7296 §2.23 fixes the hash, it protects nothing.
-pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Addr, cx: &mut Ctx<'_>) -> Digest {
+pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Socket, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (initiator_spi.to_be_bytes(), responder_spi.to_be_bytes());
     let port = addr.port.to_be_bytes();
     about(cx.crypto, "NAT detection", |crypto| match addr.ip {

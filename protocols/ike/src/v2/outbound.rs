@@ -1,7 +1,8 @@
 //! Messages on their way out, and protected ones on their way in: where headers, keys and fragments meet.
 
-use keytoll_engine::wire::{DecodeError, Reader};
-use keytoll_engine::{Ctx, Transport};
+use keytoll_engine::Ctx;
+use keytoll_net::Addr;
+use keytoll_net::wire::{DecodeError, Reader};
 
 use super::endpoint::Env;
 use super::fragment::{self, Progress, Reassembly, Whole};
@@ -56,9 +57,9 @@ pub(super) fn protected(
 
 /// IP and UDP headers and the non-ESP marker around a message of this SA.
 fn overhead(core: &Core) -> usize {
-    let ip = if core.route.remote.ip.is_ipv6() { 40 } else { 20 };
+    let headers = Addr::Udp(core.route.remote).header_bytes();
     let marker = if core.route.marked { 4 } else { 0 };
-    ip + Transport::Udp.header_bytes() + marker
+    headers + marker
 }
 
 /// The inside of a message, whole from the start or put together.

@@ -11,8 +11,8 @@
 //! ```
 
 use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
 use keytoll_engine::{Crypto, Rng};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::keys::{IkeKeys, Role};
 use crate::number::PayloadType;

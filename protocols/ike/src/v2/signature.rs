@@ -3,7 +3,7 @@
 //!   ASN.1 Length(1) AlgorithmIdentifier(*) Signature Value(*)
 
 use keytoll_engine::algorithm::{Hash, SignatureScheme};
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::HashId;
 

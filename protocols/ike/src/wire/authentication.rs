@@ -2,7 +2,7 @@
 //!
 //!   Auth Method(1) Reserved(3) Authentication Data(*)
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::AuthMethod;
 

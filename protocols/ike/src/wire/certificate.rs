@@ -2,7 +2,7 @@
 //!
 //!   Encoding(1) Certificate Data(*)
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::CertEncoding;
 

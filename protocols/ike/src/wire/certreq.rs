@@ -2,7 +2,7 @@
 //!
 //!   Encoding(1) Certification Authority(*)   for X.509: SHA-1 hashes of the trust anchors' SubjectPublicKeyInfo, 20 each
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::CertEncoding;
 

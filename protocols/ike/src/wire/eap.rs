@@ -2,7 +2,7 @@
 //!
 //!   Code(1) Identifier(1) Length(2) Data(Length - 4)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// A message of an EAP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //!
 //! How these parts divide depends on the suite: `v2::protect` opens it.
 
-use keytoll_engine::wire::{Reader, Writer};
+use keytoll_net::wire::{Reader, Writer};
 
 use crate::number::PayloadType;
 

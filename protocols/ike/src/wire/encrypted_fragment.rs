@@ -2,7 +2,7 @@
 //!
 //!   Fragment Number(2) Total Fragments(2) IV(*) Encrypted content, Padding, Pad Length(*) Integrity Check Value(*)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::PayloadType;
 

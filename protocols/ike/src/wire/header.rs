@@ -2,7 +2,7 @@
 //!
 //!   Initiator SPI(8) Responder SPI(8) Next(1) Major(4b) Minor(4b) ExchangeType(1) Flags(1) Message ID(4) Length(4)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::{ExchangeType, PayloadType};
 

@@ -3,7 +3,7 @@
 //!   Group(2) Reserved(2) Key Exchange Data(*)
 
 use keytoll_engine::algorithm::Group;
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::Numbered;
 

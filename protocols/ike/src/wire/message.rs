@@ -10,7 +10,7 @@
 //! ```
 
 use keytoll_engine::trace::Payloads;
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::payload::{Generic, Payload, Unknown, read_chain};
 use super::{

@@ -38,7 +38,7 @@ pub use encrypted_fragment::EncryptedFragment;
 pub use header::{Flags, Header};
 pub use identification::{Identification, Identity, IdentityError};
 pub use key_exchange::KeyExchange;
-pub use keytoll_engine::wire::{DecodeError, Problem};
+pub use keytoll_net::wire::{DecodeError, Problem};
 pub use message::{Message, MessageBuilder};
 pub use nonce::Nonce;
 pub use notify::Notify;

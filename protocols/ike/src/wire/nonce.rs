@@ -2,7 +2,7 @@
 //!
 //!   Nonce Data(16..=256)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// Freshness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

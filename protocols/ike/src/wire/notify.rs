@@ -2,7 +2,7 @@
 //!
 //!   Protocol ID(1) SPI Size(1) Notify Message Type(2) SPI(*) Notification Data(*)
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::{NotifyType, ProtocolId};
 

@@ -2,7 +2,7 @@
 //!
 //!   Next Payload(1) Critical(1b) Reserved(7b) Length(2)  body(Length - 4)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::{
     Authentication, Certificate, CertificateRequest, Configuration, Delete, Eap, Encrypted,

@@ -2,7 +2,7 @@
 //!
 //!   proposal: Last(1) Reserved(1) Length(2) Number(1) Protocol ID(1) SPI Size(1) Num Transforms(1) SPI(*) Transforms(*)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::Transform;
 use crate::number::ProtocolId;

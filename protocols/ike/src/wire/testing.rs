@@ -1,6 +1,6 @@
 //! What every payload's tests check: what was written is read again, and cut short anywhere it is an error.
 
-use keytoll_engine::wire::{Reader, Writer};
+use keytoll_net::wire::{Reader, Writer};
 
 use super::Payload;
 use super::payload::{Generic, Unknown, read_chain};

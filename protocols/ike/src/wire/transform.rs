@@ -4,7 +4,7 @@
 //!   attribute: AF(1b) Type(15b)  AF=1: Value(2)   AF=0: Length(2) Value(*)
 
 use keytoll_engine::algorithm::Encryption;
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::{self, Numbered, TransformType};
 

@@ -2,7 +2,7 @@
 //!
 //!   Vendor ID(*)
 
-use keytoll_engine::wire::{Reader, Writer};
+use keytoll_net::wire::{Reader, Writer};
 
 /// Who made the software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

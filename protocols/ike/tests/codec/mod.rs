@@ -1,12 +1,12 @@
 //! What must hold for any bytes at all: the one function behind `tests/corpus.rs` and the fuzz target `ikev2_codec`.
 //! RFC 7296 §3.
 
-use keytoll_engine::wire::Reader;
 use keytoll_ike::number::PayloadType;
 use keytoll_ike::v2::protect::Envelope;
 use keytoll_ike::v2::signature::DigitalSignature;
 use keytoll_ike::wire::payload::read_chain;
 use keytoll_ike::wire::{Flags, Header, Message, MessageBuilder, Payload};
+use keytoll_net::wire::Reader;
 
 /// What some bytes can be read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! What must hold for any bytes at all as an ISAKMP message: the one function behind `tests/corpus.rs`, the property test
 //! and the fuzz target `ikev1_codec`. RFC 2408 §3.
 
-use keytoll_engine::wire::Reader;
 use keytoll_ike::number::PayloadType;
 use keytoll_ike::v1::number::IDENTITY_PROTECTION;
 use keytoll_ike::v1::proposal::{Phase1Transform, Phase2Transform};
 use keytoll_ike::v1::wire::payload::read_chain;
 use keytoll_ike::v1::wire::{Attributes, Message, Payload};
 use keytoll_ike::wire::{Flags, Header};
+use keytoll_net::wire::Reader;
 
 /// Reads the bytes as a message and as what an encrypted one hides; what can be read means the same after it was written
 /// and read again. Whether it is a message, and whether it is a chain of payloads behind the type of the first.

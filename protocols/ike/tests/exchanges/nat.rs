@@ -1,6 +1,6 @@
 //! Network address translation: found, followed, and pretended.
 
-use keytoll_engine::Addr;
+use keytoll_net::Socket;
 
 use crate::support::bench::Rewriter;
 use crate::support::lab::{self, only, psk};
@@ -20,7 +20,11 @@ fn behind_nat() -> Bench {
 /// The ports of every datagram, from and to, and whether a non-ESP marker is in front.
 fn ports(bench: &Bench) -> Vec<(u16, u16, bool)> {
     let marked = |bytes: &[u8]| bytes.starts_with(&[0; 4]);
-    bench.sent.iter().map(|(_, sent)| (sent.from.port, sent.to.port, marked(&sent.bytes))).collect()
+    bench
+        .sent
+        .iter()
+        .map(|(_, sent)| (sent.from.port().unwrap(), sent.to.port().unwrap(), marked(&sent.bytes)))
+        .collect()
 }
 
 #[test]
@@ -32,9 +36,9 @@ fn a_nat_is_found_and_everything_moves_to_port_4500() {
     );
     assert_eq!(bench.r.endpoint.sa_count(), 1);
     let (i, r) = (bench.i.books.only_child(), bench.r.books.only_child());
-    let (device, gateway) = (Addr::new(Side::I.ip(), 4500), Addr::new(Side::R.ip(), 4500));
+    let (device, gateway) = (Socket::new(Side::I.ip(), 4500), Socket::new(Side::R.ip(), 4500));
     assert_eq!(i.encapsulation, Some((device, gateway)));
-    assert_eq!(r.encapsulation, Some((gateway, Addr::new(OUTSIDE.parse().unwrap(), 14_500))));
+    assert_eq!(r.encapsulation, Some((gateway, Socket::new(OUTSIDE.parse().unwrap(), 14_500))));
     assert_eq!((i.peer_may_move, r.peer_may_move), (false, true), "only who is outside follows");
 }
 
@@ -95,7 +99,7 @@ fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
     let sa = bench.sa(Side::R);
     bench.command(Side::R, keytoll_ike::Command::Probe(sa));
     bench.settle();
-    let to: Vec<u16> = bench.sent.iter().skip(4).map(|(_, sent)| sent.to.port).collect();
+    let to: Vec<u16> = bench.sent.iter().skip(4).map(|(_, sent)| sent.to.port().unwrap()).collect();
     assert_eq!(to, [4500, 24_500, 24_500, 4500]);
 }
 
@@ -110,7 +114,7 @@ fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
     bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });
     bench.run_for(lab::seconds(10));
     let (_, last) = bench.sent.last().unwrap();
-    assert_eq!((last.to.ip.to_string(), last.to.port), (OUTSIDE.to_owned(), 24_500));
+    assert_eq!((last.to.ip().unwrap().to_string(), last.to.port().unwrap()), (OUTSIDE.to_owned(), 24_500));
     assert_eq!(
         bench.sent.len(),
         8,
@@ -124,7 +128,7 @@ fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
 fn who_is_behind_a_nat_has_a_path_to_keep() {
     let mut bench = behind_nat().established();
     let (i, r) = (bench.sa(Side::I), bench.sa(Side::R));
-    let path = (Addr::new(Side::I.ip(), 4500), Addr::new(Side::R.ip(), 4500));
+    let path = (Socket::new(Side::I.ip(), 4500), Socket::new(Side::R.ip(), 4500));
     assert_eq!(bench.i.endpoint.path_to_keep(i), Some(path));
     assert_eq!(bench.r.endpoint.path_to_keep(r), None);
     let (mut i, r) = psk();

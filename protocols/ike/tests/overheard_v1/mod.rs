@@ -7,10 +7,10 @@
 //!   Arrives(1) Length(2) Bytes(*)               a message, which arrives if the first bit says so
 
 use keytoll_crypto::Null;
-use keytoll_engine::wire::Reader;
 use keytoll_ike::v1::overheard::{NotOpened, Overheard};
 use keytoll_ike::v1::wire::Message;
 use keytoll_ike::wire::Header;
+use keytoll_net::wire::Reader;
 
 /// Runs the bytes; how many messages were in the clear, how many were opened, and how many were not.
 ///

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::trace::{Fact, Message};
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
 use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_ike::{Endpoint, Likely};
+use keytoll_net::Addr;
 
 use super::books::Books;
 use super::ladder::Ladder;
@@ -331,9 +332,11 @@ impl Bench {
         if let Some(nat) = self.nat {
             match from {
                 Side::I => {
-                    datagram.from = Addr::new(nat.outside, datagram.from.port + nat.port_offset);
+                    datagram.from = Addr::udp(nat.outside, datagram.from.port().unwrap() + nat.port_offset);
                 }
-                Side::R => datagram.to = Addr::new(Side::I.ip(), datagram.to.port - nat.port_offset),
+                Side::R => {
+                    datagram.to = Addr::udp(Side::I.ip(), datagram.to.port().unwrap() - nat.port_offset)
+                }
             }
         }
         datagram

@@ -22,14 +22,14 @@ use keytoll_crypto::Null;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::wire::Reader;
-use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Time};
 use keytoll_ike::config::{
     Believe, ChildConfig, Connection, HalfOpen, Mode, Pool, Prove, Reauthenticate, Version,
 };
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::wire::Identity;
 use keytoll_ike::{Command, Config, Event, SaId};
+use keytoll_net::{Addr, Socket, wire::Reader};
 
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -203,8 +203,8 @@ impl Table {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
-        let (from, to) = (Addr::new(DEVICE, 500), Addr::new(GATEWAY, 500));
-        self.feed(Input::Datagram { from, to, bytes });
+        let (from, to) = (Socket::new(DEVICE, 500), Socket::new(GATEWAY, 500));
+        self.feed(Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes });
     }
 
     /// Goes to the next deadline, if there is one.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::AlternativeName;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Datagram, Input, Output};
+use keytoll_engine::{Datagram, Input, Output};
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
 use keytoll_ike::event::{Command, Event};
 use keytoll_ike::wire::Identity;
+use keytoll_net::{Addr, Socket};
 use keytoll_pki::Request;
 
 use super::configs::{psk, v1};
@@ -38,9 +39,10 @@ fn first_message(phase1: Phase1) -> Datagram {
 
 /// Gives R the first message of initiator number `n` from this address: whether it answers, and why it did not.
 fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> (bool, Vec<String>) {
-    let from = Addr::new(Ipv4Addr::from(from).into(), 500);
+    let from = Socket::new(Ipv4Addr::from(from).into(), 500);
     let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-    let (facts, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+    let (facts, outputs) =
+        bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
     let why = facts.iter().filter_map(|fact| match fact {
         Fact::Discarded { why, .. } => Some(why.to_string()),
         _ => None,

@@ -7,11 +7,12 @@ use keytoll_crypto::Real;
 use keytoll_engine::algorithm::{Group, KeyKind};
 use keytoll_engine::crypto::KeyPair;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Crypto, Datagram, Input, Output, Rng};
+use keytoll_engine::{Crypto, Datagram, Input, Output, Rng};
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
 use keytoll_ike::event::{Command, Event};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 use keytoll_ike::wire::Identity;
+use keytoll_net::{Addr, Socket};
 
 use super::configs::{IKE_SUITE, certificates, psk, raw_keys, v1};
 use crate::support::bench::{Fault, Rewriter};
@@ -63,10 +64,10 @@ fn moved(bench: &mut Bench, n: usize, ip: &str) {
         if to == Side::R {
             count += 1;
             if count >= n {
-                datagram.from.ip = ip.parse().unwrap();
+                datagram.from = Addr::udp(ip.parse().unwrap(), datagram.from.port().unwrap());
             }
         } else {
-            datagram.to.ip = Side::I.ip();
+            datagram.to = Addr::udp(Side::I.ip(), datagram.to.port().unwrap());
         }
         bench.deliver(to, &datagram);
     }
@@ -423,13 +424,13 @@ fn an_informational_exchange_played_again_does_nothing() {
     bench.deliver(to, &probe);
     bench.settle();
     let before = bench.sent.len();
-    probe.from = Addr::new("203.0.113.9".parse().unwrap(), 4500);
+    probe.from = Addr::udp("203.0.113.9".parse().unwrap(), 4500);
     bench.deliver(to, &probe);
     assert_eq!(bench.sent.len(), before + 1, "the answer may have been lost");
-    assert_eq!(bench.sent[before].1.to.ip, outside, "but goes where it went");
+    assert_eq!(bench.sent[before].1.to.ip().unwrap(), outside, "but goes where it went");
     bench.settle();
     bench.command(Side::R, Command::Probe(r));
-    assert_eq!(bench.sent.last().unwrap().1.to.ip, outside, "the SA has not moved");
+    assert_eq!(bench.sent.last().unwrap().1.to.ip().unwrap(), outside, "the SA has not moved");
     bench.settle();
     // Two more, so that the first is not the last one answered.
     (0..2).for_each(|_| {
@@ -481,8 +482,8 @@ fn half_open_sas_are_few_and_short_lived() {
         let mut bytes = first.bytes.clone();
         bytes[0..2].copy_from_slice(&n.to_be_bytes());
         let ip = std::net::Ipv4Addr::new(203, 0, (n / 20 % 256) as u8, 1);
-        let from = Addr::new(ip.into(), 500);
-        bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+        let from = Socket::new(ip.into(), 500);
+        bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
     }
     assert_eq!(bench.r.endpoint.half_open_count(), 100);
     bench.run_for(seconds(60));
@@ -499,11 +500,11 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
         let mut bench = Bench::new((i, r));
         bench.initiate();
         let (_, first) = bench.sent[0].clone();
-        let from = Addr::new("203.0.113.1".parse().unwrap(), 500);
+        let from = Socket::new("203.0.113.1".parse().unwrap(), 500);
         for n in 0..30_u16 {
             let mut bytes = first.bytes.clone();
             bytes[0..2].copy_from_slice(&n.to_be_bytes());
-            bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+            bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
         }
         assert_eq!(bench.r.endpoint.half_open_count(), 10);
         bench.settle();
@@ -516,9 +517,9 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
 /// First messages of as many origins as there are places, from this one on.
 fn flood(bench: &mut Bench, first: &Datagram, origins: std::ops::Range<u32>) {
     for n in origins {
-        let from = Addr::new(std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), 500);
+        let from = Socket::new(std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), 500);
         let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-        bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+        bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
     }
 }
 
@@ -554,9 +555,10 @@ fn aggressive_mode_is_answered_no_more_often_than_there_are_places() {
     let mut answered = |from: &dyn Fn(u32) -> u32| {
         let begins = 0..1000_u32;
         let answers = begins.map(|n| {
-            let from = Addr::new(std::net::Ipv4Addr::from(from(n)).into(), 500);
+            let from = Socket::new(std::net::Ipv4Addr::from(from(n)).into(), 500);
             let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
-            let (_, outputs) = bench.handle(Side::R, Input::Datagram { from, to: first.to, bytes: &bytes });
+            let (_, outputs) =
+                bench.handle(Side::R, Input::Datagram { from: Addr::Udp(from), to: first.to, bytes: &bytes });
             outputs.iter().filter(|output| matches!(output, Output::Datagram(_))).count()
         });
         answers.sum::<usize>()
@@ -793,7 +795,7 @@ fn skeyid_of_signatures_is_not_for_a_shared_key() {
         let mut datagram = Datagram { bytes: third, ..first };
         bench.deliver(Side::R, &datagram);
         let (_, fourth) = bench.intercept().expect("an answer to message 3");
-        datagram.from.ip = from.parse().unwrap();
+        datagram.from = Addr::udp(from.parse().unwrap(), datagram.from.port().unwrap());
         datagram.bytes = attacker.proof(&fourth.bytes, key);
         bench.deliver(Side::R, &datagram);
         let established = bench.ladder.to_string().contains("established with");

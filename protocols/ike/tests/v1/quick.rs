@@ -373,7 +373,11 @@ fn a_peer_behind_a_nat_is_reached_at_its_port_when_the_sa_is_replaced() {
             bench.run_for(seconds(60));
             let to = |side: Side| if side == Side::R { 5500 } else { 4500 };
             for (from, datagram) in &bench.sent[before..] {
-                assert_eq!((datagram.from.port, datagram.to.port), (4500, to(*from)), "{phase1:?} {side:?}");
+                assert_eq!(
+                    (datagram.from.port().unwrap(), datagram.to.port().unwrap()),
+                    (4500, to(*from)),
+                    "{phase1:?} {side:?}"
+                );
                 assert_eq!(datagram.bytes[..4], [0; 4], "RFC 3948 §2.2: the non-ESP marker");
             }
             assert_ne!(bench.sa(side), old, "{phase1:?} {side:?}: replaced\n{}", bench.ladder);

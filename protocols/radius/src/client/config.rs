@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_engine::Rng;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Addr, Rng};
+use keytoll_net::Socket;
 
 /// A client of one server.
 #[derive(Debug, Clone)]
@@ -37,9 +38,9 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Where it takes Access-Requests.
-    pub authentication: Addr,
+    pub authentication: Socket,
     /// Where it takes Accounting-Requests; another port than for authentication.
-    pub accounting: Addr,
+    pub accounting: Socket,
     /// The shared secret.
     pub secret: Secret,
 }
@@ -52,7 +53,7 @@ impl Server {
 
     /// A server on the usual ports.
     pub const fn new(ip: IpAddr, secret: Secret) -> Self {
-        let authentication = Addr::new(ip, Self::AUTHENTICATION_PORT);
+        let authentication = Socket::new(ip, Self::AUTHENTICATION_PORT);
         Self { authentication, accounting: authentication.at_port(Self::ACCOUNTING_PORT), secret }
     }
 }

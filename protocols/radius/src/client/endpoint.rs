@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use keytoll_engine::crypto::Phase;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng};
+use keytoll_net::{Addr, Socket};
 
 use super::config::Config;
 use super::event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};
@@ -164,8 +165,8 @@ impl Client {
             Service::Authentication => self.config.server.authentication,
             Service::Accounting => self.config.server.accounting,
         };
-        let from = Addr::new(self.config.local, slot.port);
-        Datagram { protocol: Protocol::Radius, transport: Transport::Udp, from, to, bytes }
+        let from = Socket::new(self.config.local, slot.port);
+        Datagram { protocol: Protocol::Radius, from: Addr::Udp(from), to: Addr::Udp(to), bytes }
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
@@ -205,7 +206,7 @@ impl Client {
 
 /// Responses.
 impl Client {
-    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         if let Err(why) = self.on_response(from, to, bytes, cx) {
             cx.discard(Protocol::Radius, why);
         }
@@ -213,8 +214,8 @@ impl Client {
 
     fn on_response(
         &mut self,
-        from: Addr,
-        to: Addr,
+        from: Socket,
+        to: Socket,
         bytes: &[u8],
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
@@ -232,7 +233,7 @@ impl Client {
         Ok(())
     }
 
-    fn service(&self, from: Addr) -> Option<Service> {
+    fn service(&self, from: Socket) -> Option<Service> {
         let server = &self.config.server;
         let authentication = (from == server.authentication).then_some(Service::Authentication);
         authentication.or_else(|| (from == server.accounting).then_some(Service::Accounting))
@@ -317,7 +318,10 @@ impl Engine for Client {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         cx.crypto.enter(Phase::Aaa);
         match input {
-            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
+                self.on_packet(from, to, bytes, cx);
+            }
+            Input::Datagram { .. } => cx.discard(Protocol::Radius, "not in UDP"),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
             // RADIUS speaks datagrams, and leaves nothing half done.

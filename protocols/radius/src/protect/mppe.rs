@@ -3,8 +3,8 @@
 //!   Vendor-Type(1) Vendor-Length(1) Salt(2) String(16n);  String hides  Key-Length(1) Key(*) zeros
 
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
 use keytoll_engine::{Crypto, Rng};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 use zeroize::Zeroizing;
 
 use super::chain::{self, BLOCK};

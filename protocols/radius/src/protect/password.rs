@@ -2,7 +2,7 @@
 
 use keytoll_engine::Crypto;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 use zeroize::Zeroizing;
 
 use super::chain::{self, BLOCK};

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Time};
+use keytoll_engine::Time;
+use keytoll_net::Socket;
 
 use crate::wire::{Packet, Sealed};
 
 /// Where a request came from, where it arrived, and its identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub(super) from: Addr,
-    pub(super) to: Addr,
+    pub(super) from: Socket,
+    pub(super) to: Socket,
     pub(super) identifier: u8,
 }
 

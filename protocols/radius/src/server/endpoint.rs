@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use keytoll_engine::crypto::{Phase, Secret};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Rng, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng};
+use keytoll_net::{Addr, Socket};
 
 use super::config::{Client, Config};
 use super::conversation::{AwaitingAnswer, Conversations, GivenUp};
@@ -80,7 +81,7 @@ struct Admitted<'a> {
 
 /// Requests.
 impl Server {
-    fn on_packet(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+    fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         self.duplicates.purge(cx.now);
         if let Err(why) = self.on_request(from, to, bytes, cx) {
             cx.discard(Protocol::Radius, why);
@@ -89,8 +90,8 @@ impl Server {
 
     fn on_request(
         &mut self,
-        from: Addr,
-        to: Addr,
+        from: Socket,
+        to: Socket,
         bytes: &[u8],
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
@@ -409,8 +410,8 @@ fn echoed_name<'a>(reply_to: &'a ReplyTo, attributes: &Attributes) -> Option<Att
 fn transmit(key: Key, response: &Sealed, again: bool, cx: &mut Ctx<'_>) -> Datagram {
     cx.trace.record(response.fact(again));
     let Key { from: client, to: local, .. } = key;
-    let (protocol, transport) = (Protocol::Radius, Transport::Udp);
-    Datagram { protocol, transport, from: local, to: client, bytes: response.bytes.clone() }
+    let (from, to) = (Addr::Udp(local), Addr::Udp(client));
+    Datagram { protocol: Protocol::Radius, from, to, bytes: response.bytes.clone() }
 }
 
 impl Engine for Server {
@@ -420,7 +421,10 @@ impl Engine for Server {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         cx.crypto.enter(Phase::Aaa);
         match input {
-            Input::Datagram { from, to, bytes } => self.on_packet(from, to, bytes, cx),
+            Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
+                self.on_packet(from, to, bytes, cx);
+            }
+            Input::Datagram { .. } => cx.discard(Protocol::Radius, "not in UDP"),
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
             // RADIUS speaks datagrams, and leaves nothing half done.

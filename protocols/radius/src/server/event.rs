@@ -1,7 +1,7 @@
 //! What the owner of a server is told, and what it may answer.
 
-use keytoll_engine::Addr;
 use keytoll_engine::crypto::Secret;
+use keytoll_net::Socket;
 
 use crate::number::AcctStatus;
 use crate::wire::Attributes;
@@ -31,7 +31,7 @@ pub struct Request {
     /// Whether the conversation begins with it.
     pub first: bool,
     /// The client.
-    pub client: Addr,
+    pub client: Socket,
     /// User-Name; not proven, and empty if there was none.
     pub user_name: Vec<u8>,
     /// What the user shows.
@@ -53,7 +53,7 @@ pub enum Credential {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accounting {
     /// The client.
-    pub client: Addr,
+    pub client: Socket,
     /// What happened.
     pub status: AcctStatus,
     /// Which session.

@@ -1,7 +1,8 @@
 //! What a request means, once it is known to be the client's. RFC 2865 §4.1, RFC 2866 §4.1, RFC 3579 §3.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
-use keytoll_engine::{Addr, Crypto};
+use keytoll_engine::Crypto;
+use keytoll_net::Socket;
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::config::Client;
 use super::event::{Accounting, Credential};
@@ -13,9 +14,9 @@ use crate::wire::{Attributes, Authenticator, Packet, State, eap_message};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyTo {
     /// The client.
-    pub(super) from: Addr,
+    pub(super) from: Socket,
     /// The address the request was sent to.
-    pub(super) to: Addr,
+    pub(super) to: Socket,
     pub(super) identifier: u8,
     pub(super) authenticator: Authenticator,
     pub(super) user_name: Vec<u8>,
@@ -24,7 +25,7 @@ pub(super) struct ReplyTo {
 }
 
 impl ReplyTo {
-    pub(super) fn read(from: Addr, to: Addr, packet: &Packet<'_>) -> Result<Self, DecodeError> {
+    pub(super) fn read(from: Socket, to: Socket, packet: &Packet<'_>) -> Result<Self, DecodeError> {
         let is_proxy_state = |kind| kind == AttributeType::PROXY_STATE;
         let proxy_states = packet.attributes.iter().filter(|attribute| is_proxy_state(attribute.kind()));
         let user_name = optional(packet, AttributeType::USER_NAME)?;
@@ -81,7 +82,7 @@ fn credential(
 }
 
 /// The meaning of an Accounting-Request.
-pub(super) fn read_accounting(client: Addr, packet: &Packet<'_>) -> Result<Accounting, DecodeError> {
+pub(super) fn read_accounting(client: Socket, packet: &Packet<'_>) -> Result<Accounting, DecodeError> {
     let mut value = packet.attributes.exactly_one(AttributeType::ACCT_STATUS_TYPE)?;
     let at = value;
     let number = value.u32("Acct-Status-Type")?;

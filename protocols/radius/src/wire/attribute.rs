@@ -2,7 +2,7 @@
 //!
 //!   Type(1) Length(1) Value(Length - 2)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::AttributeType;
 

@@ -3,7 +3,7 @@
 use keytoll_engine::Crypto;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::{Fact, Message, Payloads, Protocol};
-use keytoll_engine::wire::Writer;
+use keytoll_net::wire::Writer;
 
 use super::{Attribute, Authenticator, Packet, eap_message};
 use crate::number::{AttributeType, Code};

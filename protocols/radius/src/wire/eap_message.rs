@@ -1,6 +1,6 @@
 //! EAP-Message attributes, RFC 3579 §3.1: an EAP packet of any length in pieces of 253 bytes.
 
-use keytoll_engine::wire::{DecodeError, Problem};
+use keytoll_net::wire::{DecodeError, Problem};
 
 use super::{Attribute, AttributeList};
 use crate::number::AttributeType;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::Attribute;
 use crate::number::AttributeType;

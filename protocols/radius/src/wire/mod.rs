@@ -13,7 +13,7 @@ pub mod vendor_specific;
 
 pub use attribute::{Attribute, ValueTooLong};
 pub use builder::{PacketBuilder, PacketTooLong, Sealed};
-pub use keytoll_engine::wire::{DecodeError, Problem};
+pub use keytoll_net::wire::{DecodeError, Problem};
 pub use list::{AttributeList, Attributes};
 pub use packet::{Authenticator, Packet};
 pub use state::State;

@@ -2,7 +2,7 @@
 //!
 //!   Code(1) Identifier(1) Length(2) Authenticator(16)  attributes(Length - 20)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::AttributeList;
 use crate::number::{AttributeType, Code};

@@ -2,7 +2,7 @@
 //!
 //!   Vendor-Id(4)  { Vendor-Type(1) Vendor-Length(1) Value(Vendor-Length - 2) }*
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::{Attribute, AttributeList};
 use crate::number::AttributeType;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Crypto, Ctx, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Crypto, Ctx, Engine, Input, Output, Rng, Time};
+use keytoll_net::{Addr, Socket};
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::number::{AttributeType, Code, MICROSOFT, MS_MPPE_RECV_KEY};
 use keytoll_radius::protect::mppe::Under;
@@ -103,7 +104,11 @@ fn as_request(choice: u8, attributes: &[u8]) {
         if choice & 1 == 0 { (Code::ACCESS_REQUEST, 1812) } else { (Code::ACCOUNTING_REQUEST, 1813) };
     let bytes = packet(code, 1, [0; 16], attributes);
     let to = to.at_port(port);
-    for output in drive(&mut server, Input::Datagram { from, to, bytes: &bytes }, Time::ZERO) {
+    for output in drive(
+        &mut server,
+        Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes: &bytes },
+        Time::ZERO,
+    ) {
         if let Output::Event(server::Event::Request(request)) = output {
             let answer = verdict(choice, request.conversation);
             assert!(
@@ -142,7 +147,11 @@ fn as_response(choice: u8, attributes: &[u8]) {
     let code = [Code::ACCESS_ACCEPT, Code::ACCESS_REJECT, Code::ACCESS_CHALLENGE][usize::from(choice % 3)];
     let bytes = packet(code, 0, [0; 16], attributes);
     let (from, to) = (addr("192.0.2.2:1812"), addr("192.0.2.1:40000"));
-    let told = drive(&mut client, Input::Datagram { from, to, bytes: &bytes }, Time::ZERO);
+    let told = drive(
+        &mut client,
+        Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes: &bytes },
+        Time::ZERO,
+    );
     let later = drive(&mut client, Input::Tick, Time::ZERO + Duration::from_secs(3600));
     assert_eq!((told.len() + later.len(), client.outstanding()), (1, 0), "one end, and nothing left");
 }
@@ -157,6 +166,6 @@ fn client_config() -> client::Config {
     }
 }
 
-fn addr(text: &str) -> Addr {
+fn addr(text: &str) -> Socket {
     text.parse::<std::net::SocketAddr>().expect("an address in this file").into()
 }

@@ -223,7 +223,7 @@ fn more_than_256_outstanding_requests_use_more_ports() {
     bench.owner = |_| None;
     (0..1025).for_each(|n| bench.authenticate(identity(n)));
     assert_eq!(bench.told, [Event::Failed(ConversationId(1024), Reason::Busy)]);
-    let ports: Vec<u16> = bench.datagrams.iter().map(|datagram| datagram.from.port).collect();
+    let ports: Vec<u16> = bench.datagrams.iter().map(|datagram| datagram.from.port().unwrap()).collect();
     let expected = (40_000..=40_003).flat_map(|port| std::iter::repeat_n(port, 256));
     assert!(ports.into_iter().eq(expected));
     bench.round_trip();
@@ -254,7 +254,7 @@ fn a_session_is_accounted() {
     assert_eq!((begin.status, end.status), (AcctStatus::Start, AcctStatus::Stop));
     assert_eq!((begin.session_id.as_slice(), begin.user_name.as_slice()), (&b"00000001"[..], &b"nemo"[..]));
     assert_eq!(end.attributes.get_u32(AttributeType::ACCT_SESSION_TIME), Some(42));
-    assert!(bench.datagrams[..2].iter().all(|datagram| datagram.to.port == 1813));
+    assert!(bench.datagrams[..2].iter().all(|datagram| datagram.to.port().unwrap() == 1813));
 }
 
 #[test]

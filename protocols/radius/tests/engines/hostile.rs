@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::support::*;
 use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Addr, Datagram, Input};
+use keytoll_engine::{Datagram, Input};
+use keytoll_net::{Addr, Socket};
 use keytoll_radius::client::{self, ConversationId, Event, Reason};
 use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server;
@@ -115,10 +116,15 @@ fn a_wrong_secret_looks_like_silence_on_either_side() {
     assert!(count >= 4, "sent {count} times in 30 s");
 }
 
+/// The same host at another port.
+fn at_port(addr: Addr, port: u16) -> Addr {
+    Addr::udp(addr.ip().unwrap(), port)
+}
+
 #[test]
 fn an_unknown_client_gets_no_answer() {
     let (mut bench, mut request) = request();
-    request.from.ip = "203.0.113.9".parse().unwrap();
+    request.from = Addr::udp("203.0.113.9".parse().unwrap(), request.from.port().unwrap());
     bench.deliver(&request);
     assert_eq!(bench.discards(), ["unknown client"]);
     assert_eq!((bench.asked.len(), bench.datagrams.len()), (0, 1));
@@ -127,17 +133,17 @@ fn an_unknown_client_gets_no_answer() {
 #[test]
 fn responses_from_elsewhere_to_elsewhere_or_for_nothing_are_discarded() {
     let (mut bench, response) = response();
-    let other = Addr::new("203.0.113.9".parse().unwrap(), 1812);
+    let other = Socket::new("203.0.113.9".parse().unwrap(), 1812);
     let mut try_one = |change: &dyn Fn(&mut Datagram)| {
         let mut datagram = response.clone();
         change(&mut datagram);
         bench.client_input(Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
     };
-    try_one(&|datagram| datagram.from = other);
-    try_one(&|datagram| datagram.from.port = 1645);
-    try_one(&|datagram| datagram.to.port = 40_001);
+    try_one(&|datagram| datagram.from = Addr::Udp(other));
+    try_one(&|datagram| datagram.from = at_port(datagram.from, 1645));
+    try_one(&|datagram| datagram.to = at_port(datagram.to, 40_001));
     try_one(&|datagram| datagram.bytes[1] ^= 1);
-    try_one(&|datagram| datagram.from.port = 1813);
+    try_one(&|datagram| datagram.from = at_port(datagram.from, 1813));
     let unknown = "unknown identifier";
     assert_eq!(bench.discards(), ["unknown server", "unknown server", unknown, unknown, unknown]);
     assert_eq!(bench.told.len(), 0);
@@ -162,7 +168,7 @@ fn sealed(bench: &Bench, code: Code, write: impl FnOnce(&mut PacketBuilder)) -> 
 
 fn from_server(bench: &mut Bench, bytes: &[u8]) {
     let to = bench.datagrams[0].from;
-    bench.client_input(Input::Datagram { from: authentication(), to, bytes });
+    bench.client_input(Input::Datagram { from: Addr::Udp(authentication()), to, bytes });
 }
 
 #[test]
@@ -238,7 +244,7 @@ fn a_code_where_it_does_not_belong_is_discarded() {
         }
     }
     let mut misdirected = datagram;
-    misdirected.to.port = 1813;
+    misdirected.to = at_port(misdirected.to, 1813);
     bench.facts.clear();
     bench.deliver(&misdirected);
     assert_eq!(bench.discards(), ["unexpected code"]);
@@ -287,7 +293,7 @@ fn a_state_is_good_for_the_client_it_was_given_to() {
     bench.round_trip();
     bench.authenticate(answer(1, bench.state()));
     let mut stolen = bench.datagrams[2].clone();
-    stolen.from.ip = other;
+    stolen.from = Addr::udp(other, stolen.from.port().unwrap());
     bench.deliver(&stolen);
     assert_eq!(bench.discards(), ["unknown State"]);
     bench.round_trip();
@@ -301,8 +307,12 @@ fn says(bench: &mut Bench, identifier: u8, write: impl FnOnce(&mut PacketBuilder
     let secret = Secret::from(SECRET);
     let bytes =
         packet.seal_request(&[identifier; 16], &secret, &mut keytoll_crypto::Real::default()).unwrap().bytes;
-    let from = Addr::new(gateway(), 5000);
-    bench.server_input(Input::Datagram { from, to: authentication(), bytes: &bytes });
+    let from = Socket::new(gateway(), 5000);
+    bench.server_input(Input::Datagram {
+        from: Addr::Udp(from),
+        to: Addr::Udp(authentication()),
+        bytes: &bytes,
+    });
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::{Fact, Message};
-use keytoll_engine::{Addr, Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_net::Socket;
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server::{self, Server};
@@ -151,9 +152,9 @@ impl Bench {
     pub(crate) fn deliver(&mut self, datagram: &Datagram) {
         let Datagram { from, to, bytes, .. } = datagram;
         let (from, to) = (*from, *to);
-        if to.ip == aaa() {
+        if to.ip().unwrap() == aaa() {
             self.server_input(Input::Datagram { from, to, bytes });
-        } else if to.ip == gateway() {
+        } else if to.ip().unwrap() == gateway() {
             self.client_input(Input::Datagram { from, to, bytes });
         }
     }
@@ -304,6 +305,6 @@ pub(crate) fn check(found: &str, expected: &str) {
 }
 
 /// The server's address for authentication.
-pub(crate) fn authentication() -> Addr {
-    Addr::new(aaa(), 1812)
+pub(crate) fn authentication() -> Socket {
+    Socket::new(aaa(), 1812)
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use keytoll_diameter::number::command::CAPABILITIES_EXCHANGE;
-use keytoll_engine::Addr;
 use keytoll_engine::trace::Node;
+use keytoll_net::Addr;
 
 use super::{Entry, Kind, Place, Tracker};
 use crate::dissect::{Content, Diameter, Dissected};
@@ -79,7 +79,8 @@ impl Tracker {
             user.zip(wanted).is_some_and(|(user, wanted)| user.contains(wanted))
         };
         let by_name = waiting.keys().rev().find(named);
-        let by_host = || waiting.iter().rev().find(|(_, server)| server.ip == from.ip).map(|(it, _)| it);
+        let by_host =
+            || waiting.iter().rev().find(|(_, server)| server.host() == from.host()).map(|(it, _)| it);
         let by_time = || self.ike.waiting.keys().next_back().filter(|_| waiting.is_empty());
         by_name.or_else(by_host).or_else(|| waiting.keys().next_back()).or_else(by_time).copied()
     }

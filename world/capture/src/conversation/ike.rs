@@ -1,11 +1,10 @@
 //! IKE SAs, their ESP and what ICMP says about them: which conversation a message belongs to, and who of its ends is who.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
-use keytoll_engine::Addr;
 use keytoll_engine::trace::{Node, Protocol};
 use keytoll_ike::number::ExchangeType;
+use keytoll_net::{Addr, Host};
 
 use super::outcome::ikev1::{Alive, Life};
 use super::{Address, ESP_SHOWN, Entry, Kind, Place, Tracker};
@@ -21,13 +20,13 @@ pub(super) struct Index {
     /// By SPIi: an IKE SA, or one that replaces it.
     sas: BTreeMap<u64, Sa>,
     /// The latest conversation between two hosts.
-    pairs: BTreeMap<(IpAddr, IpAddr), usize>,
+    pairs: BTreeMap<(Host, Host), usize>,
     /// By the receiver's address and SPI.
-    children: BTreeMap<(IpAddr, u32), usize>,
+    children: BTreeMap<(Host, u32), usize>,
     /// The gateway's addresses of a conversation.
-    gateways: BTreeMap<usize, IpAddr>,
+    gateways: BTreeMap<usize, Host>,
     /// The device's ports of a conversation of which both ends have one address, as on loopback.
-    device_ports: BTreeMap<usize, BTreeSet<u16>>,
+    device_ports: BTreeMap<usize, BTreeSet<Option<u16>>>,
     /// Conversations that wait for an IKE_AUTH response, and since when: theirs may be a RADIUS session.
     pub(super) waiting: BTreeMap<usize, u64>,
     /// Where EAP responses were seen inside IKE_AUTH.
@@ -39,9 +38,9 @@ struct Sa {
     conversation: usize,
     /// Which end SPIi is of: the device for the first SA, whoever rekeyed for later ones.
     initiator: Node,
-    initiator_ip: IpAddr,
+    initiator_ip: Host,
     /// Its ports, which tell it apart where both ends have one address.
-    initiator_ports: BTreeSet<u16>,
+    initiator_ports: BTreeSet<Option<u16>>,
     /// Another exchange than IKE_SA_INIT was seen.
     begun: bool,
     /// Requests without response, by sender and message id: every transmission.
@@ -56,21 +55,21 @@ type Exchange = (bool, u32, u8);
 impl Sa {
     fn new(conversation: usize, initiator: Node, at: Addr, begun: bool) -> Self {
         let (open, fragments) = (BTreeMap::new(), BTreeMap::new());
-        let (initiator_ip, initiator_ports) = (at.ip, BTreeSet::from([at.port]));
+        let (initiator_ip, initiator_ports) = (at.host(), BTreeSet::from([at.port()]));
         Self { conversation, initiator, initiator_ip, initiator_ports, begun, open, fragments }
     }
 
     /// Whether a message without a flag that says so is the initiator's.
     fn is_from_initiator(&mut self, from: Addr, to: Addr) -> bool {
-        if from.ip != to.ip {
-            return from.ip == self.initiator_ip;
+        if from.host() != to.host() {
+            return from.host() == self.initiator_ip;
         }
-        if self.initiator_ports.contains(&to.port) {
-            return self.initiator_ports.contains(&from.port);
+        if self.initiator_ports.contains(&to.port()) {
+            return self.initiator_ports.contains(&from.port());
         }
         // RFC 3947 §4: the initiator is who moves to the port of NAT traversal first.
         if self.initiator_ports.len() < PORTS_MAX {
-            self.initiator_ports.insert(from.port);
+            self.initiator_ports.insert(from.port());
         }
         true
     }
@@ -136,28 +135,28 @@ impl Index {
     }
 
     /// The latest conversation between two hosts.
-    pub(super) fn between(&self, a: IpAddr, b: IpAddr) -> Option<usize> {
+    pub(super) fn between(&self, a: Host, b: Host) -> Option<usize> {
         self.pairs.get(&(a.min(b), a.max(b))).copied()
     }
 
-    pub(super) fn is_gateway(&self, conversation: usize, ip: IpAddr) -> bool {
+    pub(super) fn is_gateway(&self, conversation: usize, ip: Host) -> bool {
         self.gateways.get(&conversation) == Some(&ip)
     }
 
     /// Whether the gateway sent what went this way.
     fn is_from_gateway(&self, conversation: usize, from: Addr, to: Addr) -> bool {
-        match self.device_ports.get(&conversation).filter(|_| from.ip == to.ip) {
-            Some(ports) => ports.contains(&to.port),
-            None => self.is_gateway(conversation, from.ip),
+        match self.device_ports.get(&conversation).filter(|_| from.host() == to.host()) {
+            Some(ports) => ports.contains(&to.port()),
+            None => self.is_gateway(conversation, from.host()),
         }
     }
 
     /// Notes which of two ports of one address is the device's.
     fn note_ports(&mut self, conversation: usize, device: Addr, gateway: Addr) {
-        if device.ip == gateway.ip {
+        if device.host() == gateway.host() {
             let ports = self.device_ports.entry(conversation).or_default();
             if ports.len() < PORTS_MAX {
-                ports.insert(device.port);
+                ports.insert(device.port());
             }
         }
     }
@@ -185,9 +184,9 @@ impl Tracker {
         }
         self.follow(&ike, from_initiator, from, place, passed);
         let (a, b) = (passed.datagram.from, passed.datagram.to);
-        self.ike.pairs.insert((a.ip.min(b.ip), a.ip.max(b.ip)), conversation);
+        self.ike.pairs.insert((a.host().min(b.host()), a.host().max(b.host())), conversation);
         let (device, gateway) = if from == Node::Gw { (b, a) } else { (a, b) };
-        self.ike.gateways.insert(conversation, gateway.ip);
+        self.ike.gateways.insert(conversation, gateway.host());
         self.ike.note_ports(conversation, device, gateway);
     }
 
@@ -250,7 +249,7 @@ impl Tracker {
             }
         }
         if let Some(spi) = ike.meaning.child_spi.filter(|_| self.ike.children.len() < CHILDREN_MAX) {
-            self.ike.children.insert((passed.datagram.from.ip, spi), place.0);
+            self.ike.children.insert((passed.datagram.from.host(), spi), place.0);
         }
         // RFC 7296 §2.18: the new IKE SA's initiator is who asks for it.
         if let (Some(spi), false) = (ike.meaning.new_ike_spi, ike.response) {
@@ -276,13 +275,13 @@ impl Tracker {
             latest.extend(building.entries.iter().map(|entry| (pair_of(entry), line)));
             lines.entry(line).or_default().push(life);
             if let (Some(_), Address::Ip(from)) = (older, first.addrs.0) {
-                self.join_to(line, number, from.ip);
+                self.join_to(line, number, from.host());
             }
         }
     }
 
     /// The newer SA's first message came from `initiator`, who may be the gateway.
-    fn join_to(&mut self, older: usize, newer: usize, initiator: IpAddr) {
+    fn join_to(&mut self, older: usize, newer: usize, initiator: Host) {
         let is_turned = self.ike.is_gateway(older, initiator);
         let newer = &mut self.conversations[newer];
         newer.joined = Some(older);
@@ -293,7 +292,7 @@ impl Tracker {
 
     pub(super) fn add_esp(&mut self, passed: &Passed, dissected: Dissected) {
         let Content::Esp(esp) = &dissected.content else { return };
-        let (from, to) = (passed.datagram.from.ip, passed.datagram.to.ip);
+        let (from, to) = (passed.datagram.from.host(), passed.datagram.to.host());
         let known = self.ike.children.get(&(to, esp.spi)).copied().or_else(|| self.ike.between(from, to));
         let Some(conversation) = known.or_else(|| self.begin(Kind::Esp)) else { return };
         // Without keys nobody says whose an SPI is; the SA that is there when it is first seen is there before its successors.
@@ -343,9 +342,9 @@ impl Tracker {
     pub(super) fn add_icmp(&mut self, passed: &Passed, dissected: Dissected) {
         let Content::Icmp(icmp) = &dissected.content else { return };
         let (from, to): (Addr, Addr) = (icmp.about_from, icmp.about_to);
-        if let Some(conversation) = self.ike.between(from.ip, to.ip) {
+        if let Some(conversation) = self.ike.between(from.host(), to.host()) {
             // It tells the sender of what it quotes; whoever sends it, in the ladder it comes from the other side.
-            let told = if self.ike.is_gateway(conversation, from.ip) { Node::Gw } else { Node::Ue };
+            let told = if self.ike.is_gateway(conversation, from.host()) { Node::Gw } else { Node::Ue };
             self.push(conversation, Entry::new(passed, dissected, (other(told), told)));
         } else if let Some(conversation) = self.radius_of(from, to) {
             self.push(conversation, Entry::new(passed, dissected, (Node::Aaa, Node::Gw)));

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_engine::Addr;
 use keytoll_engine::trace::Node;
+use keytoll_net::{Addr, Host};
 use keytoll_radius::number::Code;
 use keytoll_radius::wire::{Authenticator, Packet};
 
@@ -24,7 +24,7 @@ pub(super) struct Index {
     /// Which conversation a State belongs to.
     states: BTreeMap<(Addr, Vec<u8>), usize>,
     /// Which one a session that is accounted, or a user's.
-    sessions: BTreeMap<(std::net::IpAddr, Vec<u8>), usize>,
+    sessions: BTreeMap<(Host, Vec<u8>), usize>,
     /// The latest of each pair of ends.
     latest: BTreeMap<(Addr, Addr), usize>,
     /// Of each conversation, whose it may be.
@@ -131,7 +131,7 @@ impl Tracker {
             let keys = [radius.session.clone(), radius.user.clone().map(String::into_bytes)];
             let is_access = radius.code == Code::ACCESS_REQUEST;
             let mut keys = keys.into_iter().flatten().filter(|_| !is_access);
-            keys.find_map(|key| self.radius.sessions.get(&(from.ip, key)).copied())
+            keys.find_map(|key| self.radius.sessions.get(&(from.host(), key)).copied())
         };
         let known = same.or_else(by_state).or_else(by_session);
         known.or_else(|| self.begin(Kind::Radius))
@@ -141,7 +141,7 @@ impl Tracker {
         self.radius.latest.insert((from, to), conversation);
         for key in [radius.session.clone(), radius.user.clone().map(String::into_bytes)].into_iter().flatten()
         {
-            self.radius.sessions.insert((from.ip, key), conversation);
+            self.radius.sessions.insert((from.host(), key), conversation);
         }
         if let Some(user) = &radius.user {
             self.radius.users.insert(conversation, user.clone());

@@ -1,6 +1,6 @@
 //! What belongs together, and what it comes to.
 
-use keytoll_engine::{Datagram, Transport};
+use keytoll_engine::Datagram;
 use keytoll_ike::number::{ExchangeType, NotifyType, PayloadType};
 use keytoll_ike::wire::{Encrypted, Flags, Header, MessageBuilder, Nonce, Notify, Payload};
 
@@ -26,10 +26,9 @@ impl Wire {
     fn pass(&mut self, protocol: Protocol, from: (&str, u16), to: (&str, u16), bytes: Vec<u8>) -> &mut Self {
         self.at_ms += 10;
         self.frame += 1;
-        let addr = |(ip, port): (&str, u16)| Addr::new(ip.parse().unwrap(), port);
+        let addr = |(ip, port): (&str, u16)| Addr::udp(ip.parse().unwrap(), port);
         let wire_bytes = bytes.len() as u32 + 28;
-        let datagram =
-            Datagram { protocol, transport: Transport::Udp, from: addr(from), to: addr(to), bytes };
+        let datagram = Datagram { protocol, from: addr(from), to: addr(to), bytes };
         let at_ns = self.at_ms * 1_000_000;
         let frame = self.frame;
         self.tracker.add(&Passed {

@@ -5,7 +5,7 @@ use keytoll_eap::methods::of_type;
 use keytoll_eap::packet::{Message, MethodType, Packet};
 use keytoll_eap::simaka::attribute::Attribute;
 use keytoll_eap::simaka::flavour::subtype;
-use keytoll_engine::wire::Reader;
+use keytoll_net::wire::Reader;
 
 use super::tls::{self, Direction};
 use super::{Part, printable};

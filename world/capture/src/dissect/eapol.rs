@@ -3,7 +3,7 @@
 
 use keytoll_eap::packet::{MethodType, Packet};
 use keytoll_engine::trace::{Message, Payloads, Protocol, names};
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::{Content, Dissected, Part, printable, unreadable};
 

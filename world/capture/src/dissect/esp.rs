@@ -25,14 +25,15 @@ impl Dissector {
             bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
         };
         let (spi, sequence) = (number(0), number(4));
-        let (inner, remark) = match self.inbound(passed.datagram.to.ip, spi) {
+        let to = passed.datagram.to.ip();
+        let (inner, remark) = match to.zip(to.and_then(|to| self.inbound(to, spi))) {
             None => (None, None),
             Some(_) if passed.cut.is_some() => (None, None),
-            Some(mut sa) => {
+            Some((to, mut sa)) => {
                 let mut bytes = bytes.to_vec();
                 let mut frame = Frame::whole(&mut bytes);
                 let opened = sa.open(&mut frame, &mut self.crypto, &mut ());
-                self.inbound.insert((passed.datagram.to.ip, spi), sa);
+                self.inbound.insert((to, spi), sa);
                 match opened {
                     Ok(next_header) => (Some(inner(next_header, frame.bytes())), None),
                     Err(Dropped::Dummy) => (Some("dummy".to_owned()), None),

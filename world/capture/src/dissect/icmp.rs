@@ -1,6 +1,6 @@
 //! ICMP errors about the protocols here: RFC 792, RFC 4443 §3. They quote the packet that they are about.
 
-use keytoll_engine::Addr;
+use keytoll_net::Addr;
 
 use super::{Content, Dissected, Part};
 use crate::packets::{Passed, quoted};
@@ -20,7 +20,7 @@ pub struct Icmp {
 pub(super) fn dissect(passed: &Passed) -> Option<Dissected> {
     let bytes = &passed.datagram.bytes[..];
     let &[kind, code, _, _, _, _, m0, m1] = bytes.first_chunk()?;
-    let v4 = passed.datagram.from.ip.is_ipv4();
+    let v4 = passed.datagram.from.ip()?.is_ipv4();
     let why = if v4 { why_v4(kind, code, u16::from_be_bytes([m0, m1])) } else { why_v6(kind, code, bytes) }?;
     let (about_from, about_to) = quoted(v4, bytes.get(8..)?)?;
     Some(Dissected {

@@ -1,12 +1,12 @@
 //! IKEv2 messages: RFC 7296 §3.1 and §3.14, RFC 7383 §2.5. With keys the Encrypted payload is opened, fragments put together.
 
 use keytoll_engine::trace::{Protocol, names};
-use keytoll_engine::wire::Reader;
 use keytoll_ike::number::{NotifyType, PayloadType};
 use keytoll_ike::v2::fragment::Progress;
 use keytoll_ike::v2::keys::Role;
 use keytoll_ike::v2::protect::{Envelope, OpenError, Protection};
 use keytoll_ike::wire::{Header, Message, Payload};
+use keytoll_net::wire::Reader;
 
 use super::payloads::{Meaning, Seen, part};
 use super::{Content, Dissected, Dissector, OPEN_MAX, Part, ikev1, unreadable};
@@ -180,12 +180,12 @@ impl Dissector {
     }
 }
 
-fn strict_header(bytes: &[u8]) -> Result<Header, keytoll_engine::wire::DecodeError> {
+fn strict_header(bytes: &[u8]) -> Result<Header, keytoll_net::wire::DecodeError> {
     Header::read(&mut Reader::new(bytes))
 }
 
 /// The header of a message of which only the beginning is there.
-fn lenient_header(bytes: &[u8]) -> Result<Header, keytoll_engine::wire::DecodeError> {
+fn lenient_header(bytes: &[u8]) -> Result<Header, keytoll_net::wire::DecodeError> {
     let Some(start) = bytes.first_chunk::<{ Header::LEN }>() else { return strict_header(bytes) };
     let mut start = *start;
     start[24..].copy_from_slice(&(Header::LEN as u32).to_be_bytes());

@@ -3,15 +3,16 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_crypto::Real;
+use keytoll_engine::Crypto;
 use keytoll_engine::algorithm::Hash;
 use keytoll_engine::trace::Payloads;
-use keytoll_engine::{Addr, Crypto};
 use keytoll_ike::number::{HashId, IdKind, NotifyType, ProtocolId};
 use keytoll_ike::v1::number::AuthenticationMethod;
 use keytoll_ike::v2::words;
 use keytoll_ike::wire::{
     Configuration, Identification, KeyExchange, Notify, Payload, SecurityAssociation, Spi, TrafficSelectors,
 };
+use keytoll_net::Addr;
 
 use super::{Part, printable};
 
@@ -213,11 +214,12 @@ fn hashes(data: &[u8]) -> String {
 /// RFC 7296 §2.23: SHA-1 of SPIs, address and port. What differs was translated on the way, or is meant to look like it.
 fn nat(data: &[u8], addr: Addr, seen: &Seen, crypto: &mut Real) -> Option<String> {
     let (spi_i, spi_r) = (seen.spis.0.to_be_bytes(), seen.spis.1.to_be_bytes());
-    let ip = match addr.ip {
+    let socket = addr.socket()?;
+    let ip = match socket.ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),
     };
-    let digest = crypto.hash(Hash::Sha1, &[&spi_i, &spi_r, &ip, &addr.port.to_be_bytes()]);
+    let digest = crypto.hash(Hash::Sha1, &[&spi_i, &spi_r, &ip, &socket.port.to_be_bytes()]);
     (digest[..] != *data).then(|| format!("not {addr}, so NAT"))
 }
 

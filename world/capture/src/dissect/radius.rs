@@ -143,7 +143,7 @@ fn status(number: u32) -> String {
 
 /// RFC 2548 §2.4.2: the halves of the MSK are Microsoft's; their values are not shown.
 fn vendor(value: &[u8]) -> String {
-    let mut r = keytoll_engine::wire::Reader::new(value);
+    let mut r = keytoll_net::wire::Reader::new(value);
     if let Ok(Some(microsoft)) = VendorSpecific::read(&mut r, MICROSOFT) {
         let names = microsoft.attributes.iter().map(|attribute| match attribute.kind().0 {
             16 => "MS-MPPE-Send-Key".to_owned(),

@@ -4,12 +4,13 @@ use keytoll_crypto::Real;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Revealed;
 use keytoll_engine::trace::revealed::{Algorithms, Sealing};
-use keytoll_engine::{Addr, Datagram, Rng, Transport};
+use keytoll_engine::{Datagram, Rng};
 use keytoll_ike::number::{ExchangeType, NotifyType};
 use keytoll_ike::v2::fragment;
 use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
 use keytoll_ike::v2::protect::Protection;
 use keytoll_ike::wire::{Flags, Header, MessageBuilder, Nonce, Notify, Payload, VendorId};
+use keytoll_net::Addr;
 use proptest::prelude::*;
 
 use super::eap::Flow;
@@ -17,15 +18,15 @@ use super::*;
 use crate::KeyTables;
 
 fn passed(protocol: Protocol, bytes: Vec<u8>) -> Passed {
-    let addr = |last| Addr::new([10, 0, 0, last].into(), 500);
-    let transport = if protocol == Protocol::Diameter { Transport::Tcp } else { Transport::Udp };
+    let at = if protocol == Protocol::Diameter { Addr::tcp } else { Addr::udp };
+    let addr = |last| at([10, 0, 0, last].into(), 500);
     Passed {
         first_ns: 0,
         at_ns: 0,
         frame: 1,
         packets: 1,
         wire_bytes: 100,
-        datagram: Datagram { protocol, transport, from: addr(1), to: addr(2), bytes },
+        datagram: Datagram { protocol, from: addr(1), to: addr(2), bytes },
         cut: None,
         comment: None,
     }
@@ -115,7 +116,7 @@ fn isakmp() -> (Vec<u8>, Vec<Vec<u8>>) {
     let key = vec![5; 16];
     let keys = Keys::only_encryption(&suite, &key).unwrap();
     let (method, lifetime) = (AuthenticationMethod::PRE_SHARED_KEY, std::time::Duration::from_secs(60));
-    let mut sa = keytoll_engine::wire::Writer::default();
+    let mut sa = keytoll_net::wire::Writer::default();
     keytoll_ike::v1::proposal::propose(&[suite], method, lifetime).write_sa(&mut sa);
     let message = |exchange, encrypted, id, payload: &Payload<'_>| {
         let flags = Flags(u8::from(encrypted));

@@ -1,7 +1,7 @@
 //! TLS records as far as they can be seen: RFC 5246 §6.2 and §7, RFC 8446 §4 and §5. And the one piece of X.509 that
 //! identities need: a distinguished name, X.501.
 
-use keytoll_engine::wire::{DecodeError, Reader};
+use keytoll_net::wire::{DecodeError, Reader};
 
 use super::Part;
 

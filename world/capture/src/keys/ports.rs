@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 
-use keytoll_engine::Transport;
+use keytoll_net::Addr;
 use keytoll_trace::Protocol;
 
 /// Ports that are named; more are no longer told.
@@ -17,7 +17,7 @@ const NON_ESP_MARKER: [u8; 4] = [0; 4];
 #[derive(Debug)]
 pub(super) struct Ports {
     out: File,
-    named: BTreeSet<(Transport, u16)>,
+    named: BTreeSet<(&'static str, u16)>,
 }
 
 impl Ports {
@@ -26,24 +26,19 @@ impl Ports {
     }
 
     /// Names both ports, unless one of them is where Wireshark looks for the protocol.
-    pub(super) fn name(
-        &mut self,
-        protocol: Protocol,
-        transport: Transport,
-        ports: [u16; 2],
-        bytes: &[u8],
-    ) -> io::Result<()> {
+    pub(super) fn name(&mut self, protocol: Protocol, ends: [Addr; 2], bytes: &[u8]) -> io::Result<()> {
         let Some((dissector, known)) = dissector(protocol, bytes) else { return Ok(()) };
-        let table = match transport {
-            Transport::Udp => "udp.port",
-            Transport::Tcp => "tcp.port",
-            Transport::Ip => return Ok(()),
+        let table = match ends[0] {
+            Addr::Udp(_) => "udp.port",
+            Addr::Tcp(_) => "tcp.port",
+            Addr::Sctp(_) | Addr::Ip { .. } | Addr::Mac(_) => return Ok(()),
         };
-        if ports.iter().any(|port| known.contains(port)) {
+        let ports = ends.into_iter().filter_map(Addr::port);
+        if ports.clone().any(|port| known.contains(&port)) {
             return Ok(());
         }
         for port in ports {
-            if self.named.len() < NAMED_MAX && self.named.insert((transport, port)) {
+            if self.named.len() < NAMED_MAX && self.named.insert((table, port)) {
                 writeln!(self.out, "decode_as_entry: {table},{port},(none),{dissector}")?;
             }
         }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::ip::Piece;
 use super::{Cut, IpPacket, Origin};
+use keytoll_net::ip::Piece;
 
 /// RFC 8200 §4.5: fragments that are not complete after 60 s are given up.
 const PATIENCE_NS: u64 = 60_000_000_000;

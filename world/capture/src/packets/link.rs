@@ -1,5 +1,7 @@
 //! Link layers: where in a frame the IP packet or the EAPOL PDU is. The LINKTYPE_ values are tcpdump.org's registry.
 
+use keytoll_net::ip::Version;
+
 use super::eapol::{Lan, Mac};
 use crate::read::Frame;
 
@@ -17,12 +19,6 @@ pub(super) struct Network<'a> {
     pub(super) packet: &'a [u8],
     /// What the link layer says of where the packet was going; part of the point of capture.
     pub(super) direction: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Version {
-    V4,
-    V6,
 }
 
 const LINKTYPE_NULL: u16 = 0;

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use keytoll_engine::Addr;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::wire::Reader;
 use keytoll_ike::wire::Header;
+use keytoll_net::{Socket, wire::Reader};
 use keytoll_radius::wire::Packet;
 
 use crate::observe::NON_ESP_MARKER;
@@ -24,15 +23,15 @@ const LEARNT_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     /// Where marked IKE messages were seen, so that what has no marker there is ESP.
-    nat: BTreeSet<Addr>,
+    nat: BTreeSet<Socket>,
 }
 
 impl Ports {
     /// The protocol of a datagram, or what it is instead.
     pub(super) fn udp(
         &mut self,
-        from: Addr,
-        to: Addr,
+        from: Socket,
+        to: Socket,
         payload: &[u8],
         cut: bool,
     ) -> Result<Protocol, String> {
@@ -50,7 +49,7 @@ impl Ports {
         guess.ok_or_else(|| format!("UDP port {}", from.port.min(to.port)))
     }
 
-    fn guess(&mut self, from: Addr, to: Addr, payload: &[u8]) -> Option<Protocol> {
+    fn guess(&mut self, from: Socket, to: Socket, payload: &[u8]) -> Option<Protocol> {
         if is_ike(payload) {
             return Some(Protocol::Ike);
         }

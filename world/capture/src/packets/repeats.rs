@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::eapol::Lan;
-use super::ip::Piece;
+use keytoll_net::ip::Piece;
 
 /// Longer than this no packet is under way between two points of capture.
 const UNDER_WAY_NS: u64 = 2_000_000_000;

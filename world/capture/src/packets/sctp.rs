@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_net::{Addr, Socket};
 
 use super::{IpPacket, Passed};
 
@@ -89,8 +90,8 @@ impl Sctp {
     pub(super) fn add(&mut self, packet: &IpPacket) -> Result<Vec<Passed>, &'static str> {
         let header: &[u8; HEADER_LEN] = packet.payload.first_chunk().ok_or("SCTP header cut short")?;
         let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let from = Addr::new(packet.source, u16_at(0));
-        let to = Addr::new(packet.destination, u16_at(2));
+        let from = Addr::Sctp(Socket::new(packet.source, u16_at(0)));
+        let to = Addr::Sctp(Socket::new(packet.destination, u16_at(2)));
         let tag = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
         let data = chunks(&packet.payload[HEADER_LEN..]).filter(|(kind, ..)| *kind == Data::TYPE);
         let data: Vec<_> = data.filter_map(|(_, flags, value)| Data::read(flags, value)).collect();
@@ -138,14 +139,7 @@ impl Sctp {
             frame: packet.origin.frame,
             packets: message.packets,
             wire_bytes: message.wire_bytes,
-            // The engine knows no SCTP, for no host of ours speaks it: it is a transport of its own on IP.
-            datagram: Datagram {
-                protocol: Protocol::Diameter,
-                transport: Transport::Ip,
-                from,
-                to,
-                bytes: message.data,
-            },
+            datagram: Datagram { protocol: Protocol::Diameter, from, to, bytes: message.data },
             cut: packet.cut,
             comment: packet.origin.comment.clone(),
         })

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_net::Addr;
 
 use super::{IpPacket, Origin, Passed};
 
@@ -125,8 +126,8 @@ impl Segment {
         let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let data_at = usize::from(header[12] >> 4) * 4;
         Some(Self {
-            from: Addr::new(packet.source, u16_at(0)),
-            to: Addr::new(packet.destination, u16_at(2)),
+            from: Addr::tcp(packet.source, u16_at(0)),
+            to: Addr::tcp(packet.destination, u16_at(2)),
             sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
             synchronises: header[13] & 0x02 != 0,
             data: packet.payload.get(data_at.max(20)..)?.to_vec(),
@@ -135,7 +136,7 @@ impl Segment {
     }
 
     fn has_port_of_diameter(&self) -> bool {
-        DIAMETER.contains(&self.from.port) || DIAMETER.contains(&self.to.port)
+        [self.from, self.to].into_iter().filter_map(Addr::port).any(|port| DIAMETER.contains(&port))
     }
 
     fn is_diameter(&self) -> bool {
@@ -278,7 +279,7 @@ impl Stream {
             frame: origin.frame,
             packets,
             wire_bytes,
-            datagram: Datagram { protocol: Protocol::Diameter, transport: Transport::Tcp, from, to, bytes },
+            datagram: Datagram { protocol: Protocol::Diameter, from, to, bytes },
             cut: None,
             comment: origin.comment,
         })

@@ -1,16 +1,22 @@
 //! What our own writer writes comes back; what networks and attackers do to packets does no harm.
 
 use keytoll_diameter::wire::{Builder, Header, message::REQUEST};
-use keytoll_engine::OnWire;
 use keytoll_ike::number::ExchangeType;
 use keytoll_ike::wire::{Flags, MessageBuilder, Nonce, Payload};
+use keytoll_net::OnWire;
 use proptest::prelude::*;
 
 use super::*;
 use crate::read::Capture;
 use crate::{Seen, Writer};
 
-fn datagram(protocol: Protocol, transport: Transport, port: u16, bytes: Vec<u8>, v6: bool) -> Datagram {
+fn datagram(
+    protocol: Protocol,
+    at: fn(IpAddr, u16) -> Addr,
+    port: u16,
+    bytes: Vec<u8>,
+    v6: bool,
+) -> Datagram {
     let ip = |last: u8| -> IpAddr {
         if v6 {
             [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last].into()
@@ -18,8 +24,15 @@ fn datagram(protocol: Protocol, transport: Transport, port: u16, bytes: Vec<u8>,
             [10, 0, 0, last].into()
         }
     };
-    let port = if transport == Transport::Ip { 0 } else { port };
-    Datagram { protocol, transport, from: Addr::new(ip(1), port), to: Addr::new(ip(2), port), bytes }
+    Datagram { protocol, from: at(ip(1), port), to: at(ip(2), port), bytes }
+}
+
+fn esp_at(ip: IpAddr, _: u16) -> Addr {
+    Addr::Ip { ip, protocol: protocol::ESP }
+}
+
+fn icmp_at(ip: IpAddr, _: u16) -> Addr {
+    Addr::Ip { ip, protocol: protocol::icmp(ip) }
 }
 
 fn ike(len: usize) -> Vec<u8> {
@@ -57,20 +70,20 @@ fn take(packets: &mut Packets, frames: &[Frame]) -> Vec<Passed> {
 /// Of every protocol and transport one, some longer than the link takes.
 fn examples(v6: bool) -> Vec<Datagram> {
     let marked = [&[0; 4][..], &ike(30)].concat();
-    let esp = |transport, port| datagram(Protocol::Esp, transport, port, vec![7; 700], v6);
+    let esp = |at, port| datagram(Protocol::Esp, at, port, vec![7; 700], v6);
     vec![
-        datagram(Protocol::Ike, Transport::Udp, 500, ike(30), v6),
-        datagram(Protocol::Ike, Transport::Udp, 4500, [&[0; 4][..], &ike(2000)].concat(), v6),
-        datagram(Protocol::Ike, Transport::Udp, 45_001, marked, v6),
-        datagram(Protocol::Radius, Transport::Udp, 1812, radius(), v6),
-        datagram(Protocol::Radius, Transport::Udp, 11_812, radius(), v6),
-        datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(10), v6),
-        datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(3000), v6),
-        datagram(Protocol::Diameter, Transport::Tcp, 13_868, diameter(100), v6),
-        esp(Transport::Udp, 4500),
-        esp(Transport::Udp, 45_001),
-        esp(Transport::Ip, 0),
-        datagram(Protocol::Icmp, Transport::Ip, 0, vec![8, 0, 0, 0, 1, 1, 1, 1], v6),
+        datagram(Protocol::Ike, Addr::udp, 500, ike(30), v6),
+        datagram(Protocol::Ike, Addr::udp, 4500, [&[0; 4][..], &ike(2000)].concat(), v6),
+        datagram(Protocol::Ike, Addr::udp, 45_001, marked, v6),
+        datagram(Protocol::Radius, Addr::udp, 1812, radius(), v6),
+        datagram(Protocol::Radius, Addr::udp, 11_812, radius(), v6),
+        datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(10), v6),
+        datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(3000), v6),
+        datagram(Protocol::Diameter, Addr::tcp, 13_868, diameter(100), v6),
+        esp(Addr::udp, 4500),
+        esp(Addr::udp, 45_001),
+        esp(esp_at, 0),
+        datagram(Protocol::Icmp, icmp_at, 0, vec![8, 0, 0, 0, 1, 1, 1, 1], v6),
     ]
 }
 
@@ -86,14 +99,19 @@ fn what_was_written_comes_back_with_its_packets_and_bytes() {
         assert_eq!(read, datagrams.iter().collect::<Vec<_>>());
         for passed in &passed {
             let on_wire = OnWire { packets: passed.packets, bytes: passed.wire_bytes };
-            assert_eq!(OnWire::of(&passed.datagram, mtu), Some(on_wire), "{:?}", passed.datagram.protocol);
+            assert_eq!(
+                OnWire::of(passed.datagram.to, passed.datagram.bytes.len(), mtu),
+                Some(on_wire),
+                "{:?}",
+                passed.datagram.protocol
+            );
         }
     }
 }
 
 #[test]
 fn fragments_in_any_order_and_twice_are_one_datagram() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
     frames.reverse();
     frames.insert(1, frames[0].clone());
     let passed = take(&mut Packets::default(), &frames);
@@ -102,7 +120,7 @@ fn fragments_in_any_order_and_twice_are_one_datagram() {
 
 #[test]
 fn a_fragment_that_never_passes_leaves_the_beginning() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
     frames.remove(1);
     let mut packets = Packets::default();
     assert_eq!(take(&mut packets, &frames), []);
@@ -113,7 +131,7 @@ fn a_fragment_that_never_passes_leaves_the_beginning() {
 
 #[test]
 fn overlapping_fragments_are_not_put_together() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
     let mut forged = frames[1].clone();
     *forged.bytes.last_mut().unwrap() ^= 1;
     frames.insert(2, forged);
@@ -124,7 +142,7 @@ fn overlapping_fragments_are_not_put_together() {
 
 #[test]
 fn open_fragments_are_bounded() {
-    let first = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(3000), false)], 1500)[0];
+    let first = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500)[0];
     let mut packets = Packets::default();
     for identification in 0..5000_u16 {
         let mut frame = first.clone();
@@ -154,7 +172,7 @@ fn segments(frame: &Frame, cuts: &[usize]) -> Vec<Frame> {
 
 #[test]
 fn messages_come_out_of_a_stream_in_any_order_of_its_segments() {
-    let one = frames(&[datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(200), false)], 1500);
+    let one = frames(&[datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(200), false)], 1500);
     let mut pieces = segments(&one[0], &[7, 30, 100]);
     // The first establishes the stream; the others come backwards, one of them twice.
     pieces[1..].reverse();
@@ -167,7 +185,7 @@ fn messages_come_out_of_a_stream_in_any_order_of_its_segments() {
 
 #[test]
 fn a_stream_goes_on_after_a_gap() {
-    let message = |_| datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(8), false);
+    let message = |_| datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(8), false);
     let mut frames = frames(&(0..100).map(message).collect::<Vec<_>>(), 1500);
     frames.remove(10);
     let passed = take(&mut Packets::default(), &frames);
@@ -176,7 +194,7 @@ fn a_stream_goes_on_after_a_gap() {
 
 #[test]
 fn the_same_packet_at_two_points_is_one_a_repeated_packet_is_two() {
-    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
     let elsewhere = Frame { interface: 1, at_ns: frame.at_ns + 1000, ..frame.clone() };
     let mut packets = Packets::default();
     assert_eq!(take(&mut packets, &[frame.clone(), elsewhere.clone()]).len(), 1);
@@ -187,7 +205,7 @@ fn the_same_packet_at_two_points_is_one_a_repeated_packet_is_two() {
 
 #[test]
 fn links_of_every_kind_lead_to_the_packet() {
-    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
     let with =
         |link_type, head: &[u8]| Frame { link_type, bytes: [head, &frame.bytes].concat(), ..frame.clone() };
     let mac = [2; 12];
@@ -216,9 +234,9 @@ fn links_of_every_kind_lead_to_the_packet() {
 #[test]
 fn what_is_of_no_use_is_counted_by_its_name() {
     let mut packets = Packets::default();
-    let frame = &frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
     let arp = Frame { link_type: 1, bytes: [&[2; 12][..], &[8, 6]].concat(), ..frame.clone() };
-    let dns = datagram(Protocol::Ike, Transport::Udp, 53, vec![1; 30], false);
+    let dns = datagram(Protocol::Ike, Addr::udp, 53, vec![1; 30], false);
     take(&mut packets, &[&[arp.clone(), arp][..], &frames(&[dns], 1500)].concat());
     assert_eq!(packets.skipped().kinds(), [("ARP", 2), ("UDP port 53", 1)]);
     for kind in 0..1000 {
@@ -229,7 +247,7 @@ fn what_is_of_no_use_is_counted_by_its_name() {
 
 #[test]
 fn a_short_snap_length_is_told() {
-    let mut frame = frames(&[datagram(Protocol::Ike, Transport::Udp, 500, ike(300), false)], 1500).remove(0);
+    let mut frame = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(300), false)], 1500).remove(0);
     let wire_bytes = frame.bytes.len() as u32;
     frame.bytes.truncate(96);
     let passed = Packets::default().take(&frame).datagrams();
@@ -268,7 +286,7 @@ proptest! {
 
     #[test]
     fn streams_survive_any_cut(cuts in prop::collection::vec(any::<usize>(), 0..10), swap: (usize, usize)) {
-        let one = frames(&[datagram(Protocol::Diameter, Transport::Tcp, 3868, diameter(200), false)], 1500);
+        let one = frames(&[datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(200), false)], 1500);
         let mut pieces = segments(&one[0], &cuts);
         let len = pieces.len();
         if len > 2 {
@@ -289,7 +307,7 @@ fn nothing_in_tls_is_taken_for_diameter() {
         [&[kind, 3, 3][..], &u16::try_from(inside.len()).unwrap().to_be_bytes(), inside].concat()
     };
     for port in [5658, 5868, 3868, 15_658] {
-        let of = |bytes: Vec<u8>| datagram(Protocol::Diameter, Transport::Tcp, port, bytes, false);
+        let of = |bytes: Vec<u8>| datagram(Protocol::Diameter, Addr::tcp, port, bytes, false);
         let back = |mut datagram: Datagram| {
             std::mem::swap(&mut datagram.from, &mut datagram.to);
             datagram
@@ -309,7 +327,7 @@ fn nothing_in_tls_is_taken_for_diameter() {
 
 #[test]
 fn streams_of_tls_are_bounded_and_one_that_begins_anew_is_read_again() {
-    let of = |port, bytes| datagram(Protocol::Diameter, Transport::Tcp, port, bytes, false);
+    let of = |port, bytes| datagram(Protocol::Diameter, Addr::tcp, port, bytes, false);
     let sealed = |port| of(port, vec![22, 3, 1, 0, 100, 1]);
     let many: Vec<_> = (20_000..23_000).map(sealed).collect();
     let mut packets = Packets::default();
@@ -338,12 +356,12 @@ fn amqp_is_no_diameter_and_diameter_is_found_on_any_port() {
         for len in [4, 13, 29, 63, 256, 257, 300, 1000] {
             let payload: Vec<u8> = [&[0, 60, 0, 40][..], &vec![0; len]].concat();
             let frame = [amqp_frame(channel, &payload), amqp_frame(channel, &[0; 12])].concat();
-            let one = datagram(Protocol::Diameter, Transport::Tcp, 5672, frame, false);
+            let one = datagram(Protocol::Diameter, Addr::tcp, 5672, frame, false);
             assert_eq!(take(&mut packets, &frames(&[one], 1500)), [], "channel {channel}, {len} bytes");
         }
     }
     assert_eq!(packets.skipped().kinds()[0].0, "TCP of other protocols");
-    let real = datagram(Protocol::Diameter, Transport::Tcp, 5673, diameter(200), false);
+    let real = datagram(Protocol::Diameter, Addr::tcp, 5673, diameter(200), false);
     assert_eq!(take(&mut packets, &frames(&[real], 1500)).len(), 1);
 }
 
@@ -354,7 +372,7 @@ proptest! {
         let mut message = diameter(filler);
         message[turned / 8] ^= 1 << (turned % 8);
         let mut packets = Packets::default();
-        let one = datagram(Protocol::Diameter, Transport::Tcp, 5673, message.clone(), false);
+        let one = datagram(Protocol::Diameter, Addr::tcp, 5673, message.clone(), false);
         for passed in take(&mut packets, &frames(&[one], 1500)) {
             prop_assert_eq!(passed.datagram.bytes, message.clone());
         }

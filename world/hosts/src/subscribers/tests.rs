@@ -8,17 +8,18 @@ use keytoll_eap::simaka::centre::Subscriber;
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::sqn::Sqn;
+use keytoll_engine::Datagram;
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Datagram};
+use keytoll_net::{Addr, Socket};
 
 use super::*;
 use crate::hss::{Hss, HssConfig};
 
 const IMSI: &str = "001010000000001";
 
-fn address(port: u16) -> Addr {
-    Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port }
+fn address(port: u16) -> Socket {
+    Socket { ip: std::net::Ipv4Addr::LOCALHOST.into(), port }
 }
 
 fn algorithm() -> Algorithm {
@@ -93,7 +94,7 @@ impl Counter {
             match self.desk.poll::<()>() {
                 Some(Ok(Answered { id, answer })) => return Some((id, answer)),
                 Some(Err(Output::Datagram(Datagram { from, to, bytes, .. }))) => {
-                    assert!(self.desk.owns(from.port) && !self.desk.owns(to.port));
+                    assert!(self.desk.owns(from) && !self.desk.owns(to));
                     self.hss.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
                 }
                 Some(Err(other)) => panic!("{other:?}"),
@@ -226,13 +227,18 @@ fn who_is_no_subscriber_gets_no_vectors() {
     assert!(
         nobody.poll::<()>().is_none()
             && nobody.deadline().is_none()
-            && !nobody.owns(1)
+            && !nobody.owns(Addr::tcp(std::net::Ipv4Addr::LOCALHOST.into(), 1))
             && nobody.waiting() == 0
     );
     let mut own = Desk::new(Subscribers::Own(centre()), &mut Rng::named(1, "desk"));
     let answer = own.ask(1, &quintuplet_of(IMSI), &mut cx).expect("at once");
     accepts(&mut card(0), &answer).expect("a vector of this subscriber");
-    assert!(own.poll::<()>().is_none() && own.deadline().is_none() && !own.owns(1) && own.waiting() == 0);
+    assert!(
+        own.poll::<()>().is_none()
+            && own.deadline().is_none()
+            && !own.owns(Addr::tcp(std::net::Ipv4Addr::LOCALHOST.into(), 1))
+            && own.waiting() == 0
+    );
 }
 
 /// An HSS that gives fewer vectors than a method needs, of another kind, or none has not answered.
@@ -269,7 +275,7 @@ fn the_desk_connects_at_once_and_asks_nobody_twice() {
     assert!(connected.is_some_and(|(at, _)| at > Time::ZERO), "{connected:?}: the watchdog's");
     assert_eq!(counter.answer(&quintuplet_of(IMSI)).1, 1);
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut counter.crypto, trace: &mut NoTrace };
-    counter.desk.handle(Input::Lost { peer: address(2), local: address(1) }, &mut cx);
+    counter.desk.handle(Input::Lost { peer: Addr::Tcp(address(2)), local: Addr::Tcp(address(1)) }, &mut cx);
     let lost = why(&counter.desk);
     assert!(lost.is_some() && lost < connected, "{lost:?}: it connects again, and soon");
 }
@@ -329,7 +335,7 @@ fn one_subscriber_s_vectors_are_forgotten_and_no_others() {
 
 #[test]
 fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
-    let addr = |port| Addr { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
+    let addr = |port| Socket { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
     let name = Name { host: "aaa".into(), realm: "lab".into() };
     let diameter = client::Config::new(addr(1), addr(2), name, "lab".into());
     let access = HssAccess { diameter, batch: 2, kept_max: 8 };

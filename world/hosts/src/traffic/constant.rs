@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::wire::{DecodeError, Reader};
 use keytoll_engine::{Ctx, Deadline, Time};
 use keytoll_esp::replay::Window;
+use keytoll_net::wire::{DecodeError, Reader};
 
 use super::{Desk, Source, nanos, udp};
 use crate::ip;

@@ -20,8 +20,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Protocol, Traffic};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Output, Rng, Time, Transport};
-use keytoll_esp::ip::header_bytes;
+use keytoll_engine::{Ctx, Datagram, Deadline, Output, Rng, Time};
+use keytoll_net::Addr;
+use keytoll_net::ip::header_bytes;
+use keytoll_net::ip::protocol::ESP;
 
 use crate::ipsec::SaTable;
 use crate::{Event, icmp, ip};
@@ -130,7 +132,7 @@ impl Station {
 
     /// Whether a datagram to this address is a packet of its own that came past the SAs.
     pub const fn takes_plain(&self, to: Addr) -> bool {
-        !self.desk.protected && to.port != 0 && to.port <= u8::MAX as u16
+        !self.desk.protected && matches!(to, Addr::Ip { protocol, .. } if protocol != ESP)
     }
 
     /// Takes a packet if it is its own.
@@ -145,10 +147,12 @@ impl Station {
         }
     }
 
-    /// Takes a packet that came past the SAs; the protocol stands in place of the port.
-    pub fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        let protocol = u8::try_from(to.port).unwrap_or(0);
-        let packet = ip::Packet { source: from.ip, destination: to.ip, protocol, payload: bytes };
+    /// Takes a packet that came past the SAs.
+    pub(crate) fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let (Some(source), Some(destination), Some(protocol)) = (from.ip(), to.ip(), to.ip_protocol()) else {
+            return cx.discard(Protocol::Ip, "ip: no such traffic");
+        };
+        let packet = ip::Packet { source, destination, protocol, payload: bytes };
         if !self.arrived(&packet, cx) {
             cx.discard(Protocol::Ip, "ip: no such traffic");
         }
@@ -198,14 +202,9 @@ impl Station {
 fn plain(packet: &ip::Packet<'_>) -> Datagram {
     let of_icmp = packet.protocol == icmp::protocol(packet.source);
     let protocol = if of_icmp { Protocol::Icmp } else { Protocol::Ip };
-    let port = u16::from(packet.protocol);
-    Datagram {
-        protocol,
-        transport: Transport::Ip,
-        from: Addr::new(packet.source, port),
-        to: Addr::new(packet.destination, port),
-        bytes: packet.payload.to_vec(),
-    }
+    let at = |ip| Addr::Ip { ip, protocol: packet.protocol };
+    let (from, to) = (at(packet.source), at(packet.destination));
+    Datagram { protocol, from, to, bytes: packet.payload.to_vec() }
 }
 
 /// What a source begins with.

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::transport_checksum;
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::transport_checksum;
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// IP protocol number of TCP.
 pub(super) const TCP: u8 = 6;

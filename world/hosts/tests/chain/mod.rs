@@ -46,7 +46,6 @@ use keytoll_eap::{Limits, Passwords, Peer, PeerConfig, PeerOffer, PeerOutput, Se
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::wire::Reader;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
 use keytoll_hosts::described::Value;
 use keytoll_hosts::event::Established;
@@ -55,6 +54,7 @@ use keytoll_ike::Endpoint;
 use keytoll_ike::config::{Believe, Config, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::wire::Identity;
 use keytoll_ike::{Eap, SaId};
+use keytoll_net::wire::Reader;
 use keytoll_radius::{client, server};
 
 /// How many chains there are to choose from.
@@ -229,7 +229,7 @@ impl Chain {
             self.carried += 1;
             assert!(self.carried < DATAGRAMS_MAX, "an answer to an answer to an answer");
             if self.survives(&mut datagram) {
-                match datagram.to.ip {
+                match datagram.to.ip().unwrap() {
                     DEVICE => self.for_device(input_of(&datagram)),
                     GATEWAY => self.for_gateway(input_of(&datagram)),
                     _ => self.for_aaa(input_of(&datagram)),
@@ -239,7 +239,7 @@ impl Chain {
     }
 
     fn survives(&mut self, datagram: &mut Datagram) -> bool {
-        if datagram.to.ip != AAA && datagram.from.ip != AAA {
+        if datagram.to.ip().unwrap() != AAA && datagram.from.ip().unwrap() != AAA {
             return true;
         }
         match self.fault.take() {

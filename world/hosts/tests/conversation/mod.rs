@@ -50,9 +50,9 @@ use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::wire::Reader;
 use keytoll_engine::{Ctx, Rng, Seed, Time};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
+use keytoll_net::wire::Reader;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_tls::{Config, Version};
 

@@ -14,13 +14,14 @@ use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
 use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Gateway, GatewayConfig,
     Order, Subscribers,
 };
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};
+use keytoll_net::Addr;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::number::Code;
 use keytoll_radius::wire::PacketBuilder;
@@ -252,8 +253,8 @@ impl Bench {
             let mut packet = PacketBuilder::authentic(Code::ACCESS_REQUEST, flooder as u8);
             packet.eap_message(b"\x02\x00\x00\x0c\x01nobody!");
             let sealed = packet.seal_request(&authenticator(flooder), &secret(), &mut Null).unwrap();
-            let from = Addr::new(GATEWAY, 50_000 + (flooder >> 8) as u16);
-            let input = Input::Datagram { from, to: Addr::new(AAA, 1812), bytes: &sealed.bytes };
+            let from = Addr::udp(GATEWAY, 50_000 + (flooder >> 8) as u16);
+            let input = Input::Datagram { from, to: Addr::udp(AAA, 1812), bytes: &sealed.bytes };
             step(&mut self.aaa, input, self.now, &mut facts, &mut wire);
             self.held_max = self.held_max.max(self.aaa.conversation_count());
         }
@@ -296,7 +297,7 @@ impl Bench {
     fn deliver(&mut self, datagram: &Datagram) {
         let input = Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes };
         let wire = &mut self.wire;
-        match datagram.to.ip {
+        match datagram.to.ip().unwrap() {
             DEVICE => step(&mut self.device, input, self.now, &mut self.facts[0], wire),
             GATEWAY => step(&mut self.gateway, input, self.now, &mut self.facts[1], wire),
             _ => step_or_recover(&mut self.aaa, input, self.now, &mut self.facts[2], wire),

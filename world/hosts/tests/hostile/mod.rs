@@ -166,11 +166,11 @@ fn undisturbed_the_device_gets_in() {
 
 /// Whether it is on its way to the AAA server.
 fn is_request(datagram: &Datagram) -> bool {
-    datagram.to.ip == AAA
+    datagram.to.ip().unwrap() == AAA
 }
 
 fn is_answer(datagram: &Datagram) -> bool {
-    datagram.from.ip == AAA
+    datagram.from.ip().unwrap() == AAA
 }
 
 /// RFC 2866 §3: where reports go.
@@ -387,8 +387,8 @@ fn a_device_killed_after_any_datagram_is_forgotten() {
         for last in 1..=DATAGRAMS {
             let mut left = last;
             let killed = move |datagram: &mut Datagram| {
-                let is_own = datagram.from.ip == DEVICE;
-                if datagram.to.ip != DEVICE && !is_own {
+                let is_own = datagram.from.ip().unwrap() == DEVICE;
+                if datagram.to.ip().unwrap() != DEVICE && !is_own {
                     return true;
                 }
                 let lives = left > 0;
@@ -407,7 +407,7 @@ fn booked(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> (Vec<String
     let notes = Arc::clone(&names);
     let note = move |datagram: &mut Datagram| {
         let is_accept = is_answer(datagram) && datagram.bytes[0] == 2;
-        if is_accept || datagram.to.port == ACCOUNTING {
+        if is_accept || datagram.to.port().unwrap() == ACCOUNTING {
             let name = value_at(&datagram.bytes, AttributeType::USER_NAME).unwrap();
             notes.lock().unwrap().push(String::from_utf8_lossy(&datagram.bytes[name]).into_owned());
         }
@@ -455,7 +455,7 @@ fn who_shows_no_certificate_has_no_name_and_does_not_get_in() {
 /// RFC 2866 §2: reports get lost; the session they are about goes on, and nobody failed.
 #[test]
 fn a_lost_report_is_no_failed_authentication() {
-    let lost = |datagram: &mut Datagram| datagram.to.port != ACCOUNTING;
+    let lost = |datagram: &mut Datagram| datagram.to.port().unwrap() != ACCOUNTING;
     let bench = Bench::new(md5_peer(), md5_server()).accounting().tampered(lost).run();
     assert_eq!(bench.said(), owned(&["ue got in"]));
     assert_eq!(bench.discards(), owned(&["gw: accounting report lost: RADIUS timeout"]));
@@ -495,7 +495,7 @@ fn the_wire_carries_what_these_tests_look_for() {
     let note = move |datagram: &mut Datagram| {
         if is_answer(datagram) {
             let packet = Packet::read(&datagram.bytes).unwrap();
-            assert_eq!(datagram.to.ip, GATEWAY);
+            assert_eq!(datagram.to.ip().unwrap(), GATEWAY);
             notes.lock().unwrap().push(packet.code.0);
         }
         true
@@ -625,7 +625,8 @@ fn no_key_is_in_a_log() {
 /// Finds the device's response to MD5-Challenge in a datagram that null cryptography leaves readable.
 fn md5_response(datagram: &mut Datagram) -> Option<&mut [u8]> {
     let is_response = |window: &[u8]| window[0] == 2 && window[4..] == [4, 16];
-    let at = datagram.bytes.windows(6).position(is_response).filter(|_| datagram.from.ip == DEVICE)?;
+    let at =
+        datagram.bytes.windows(6).position(is_response).filter(|_| datagram.from.ip().unwrap() == DEVICE)?;
     Some(&mut datagram.bytes[at..])
 }
 
@@ -665,7 +666,7 @@ fn the_gateway_that_asks_for_an_identity_takes_nothing_else() {
         let instead = move |datagram: &mut Datagram| {
             let identity = [&[2, 0, 0, 11, 1], USER.as_bytes()].concat();
             let place = datagram.bytes.windows(identity.len()).position(|window| window == identity);
-            if let Some(place) = place.filter(|_| datagram.from.ip == DEVICE) {
+            if let Some(place) = place.filter(|_| datagram.from.ip().unwrap() == DEVICE) {
                 datagram.bytes[place + at] = value;
             }
             *count.lock().unwrap() += usize::from(is_request(datagram));

@@ -7,8 +7,9 @@ use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_capture::observe::Observer;
-use keytoll_engine::{Datagram, OnWire, Time};
+use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Path, Seen, Tap};
+use keytoll_net::OnWire;
 use keytoll_rig::Layout;
 use keytoll_trace::file::{Recorded, Writer};
 use keytoll_trace::{Fact, Fate, Link, Node};
@@ -137,11 +138,15 @@ impl Notes {
     }
 
     fn sent(&mut self, seen: &Seen<'_>) {
-        let is_emulated = |path: &Path| path.remote == Some(seen.to.ip) && path.outbound.is_some();
+        let is_emulated =
+            |path: &Path| path.remote.is_some() && path.remote == seen.to.ip() && path.outbound.is_some();
         if self.emulated.iter().any(is_emulated) {
             return;
         }
-        let (Some(to), Some(datagram)) = (self.layout.owner(seen.to.ip), datagram(seen)) else { return };
+        let (Some(to), Some(datagram)) = (seen.to.ip().and_then(|ip| self.layout.owner(ip)), datagram(seen))
+        else {
+            return;
+        };
         let Some((link, mtu_bytes)) = self.link(to) else { return };
         if let Some(carried) = carried(&datagram, link, mtu_bytes) {
             self.note(seen.at, self.node, What::Sent(digest(&datagram), carried));
@@ -150,12 +155,17 @@ impl Notes {
 
     /// What came from one of ours is in its own notes; of others we note what they would have.
     fn received(&mut self, seen: &Seen<'_>) {
-        let (Some(from), Some(datagram)) = (self.layout.owner(seen.from.ip), datagram(seen)) else { return };
+        let (Some(from), Some(datagram)) =
+            (seen.from.ip().and_then(|ip| self.layout.owner(ip)), datagram(seen))
+        else {
+            return;
+        };
         if !self.layout.is_foreign(from) {
             return self.note(seen.at, self.node, What::Received(digest(&datagram)));
         }
         let Some((link, mtu_bytes)) = self.link(from) else { return };
-        let is_emulated = |path: &Path| path.remote == Some(seen.from.ip) && path.inbound.is_some();
+        let is_emulated =
+            |path: &Path| path.remote.is_some() && path.remote == seen.from.ip() && path.inbound.is_some();
         let is_emulated = self.emulated.iter().any(is_emulated);
         self.sender = is_emulated.then_some(from);
         for fact in self.observer.observe(&datagram, link, mtu_bytes) {
@@ -177,12 +187,12 @@ impl Tap for Log {
 }
 
 fn datagram(seen: &Seen<'_>) -> Option<Datagram> {
-    let Seen { transport, from, to, protocol, bytes, .. } = *seen;
-    Some(Datagram { protocol: protocol?, transport, from, to, bytes: bytes.to_vec() })
+    let Seen { from, to, protocol, bytes, .. } = *seen;
+    Some(Datagram { protocol: protocol?, from, to, bytes: bytes.to_vec() })
 }
 
 fn carried(datagram: &Datagram, link: Link, mtu_bytes: u16) -> Option<Fact> {
-    let OnWire { packets, bytes } = OnWire::of(datagram, mtu_bytes)?;
+    let OnWire { packets, bytes } = OnWire::of(datagram.to, datagram.bytes.len(), mtu_bytes)?;
     let (protocol, transit_ns, fate) = (datagram.protocol, 0, Fate::Delivered);
     Some(Fact::Carried { link, protocol, packets, bytes, transit_ns, fate })
 }

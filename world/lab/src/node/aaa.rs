@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use keytoll_diameter::{Name, client as diameter};
 use keytoll_eap::ServerConfig;
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_hosts::{Aaa, AaaConfig, HssAccess, Subscribers};
+use keytoll_net::Socket;
 use keytoll_radius::server;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
@@ -59,7 +60,7 @@ impl Blueprint {
         own.into_iter().map(Wanted::Udp).chain(hss.map(Wanted::Call)).collect()
     }
 
-    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Aaa {
+    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Aaa {
         let plan = self.plan;
         let clients = plan.clients.into_iter().map(|(ip, secret)| (ip, server::Client { secret }));
         let subscribers = match plan.hss {
@@ -76,7 +77,7 @@ impl Blueprint {
     }
 }
 
-fn access(plan: HssAccessPlan, host: String, local: Addr) -> HssAccess {
+fn access(plan: HssAccessPlan, host: String, local: Socket) -> HssAccess {
     let name = Name { host, realm: plan.realm.clone() };
     let diameter = diameter::Config::new(local, plan.server.into(), name, plan.realm);
     let diameter = diameter::Config { secured: plan.tls.is_some(), ..diameter };

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_hosts::{Device, DeviceConfig, EapCredentials, SaLimits};
 use keytoll_ike::wire::Identity;
+use keytoll_net::Socket;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::DevicePlan;
 
@@ -53,7 +54,7 @@ impl Blueprint {
         [self.ports.0, self.ports.1].map(|port| Wanted::Udp(place(port))).to_vec()
     }
 
-    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Device {
+    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Device {
         let config = DeviceConfig {
             ike: keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
             address: locals[0].ip,

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, SaLimits};
 use keytoll_ike::wire::TrafficSelector;
+use keytoll_net::Socket;
 use keytoll_radius::client::{Config, Retransmission, Server};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
@@ -57,7 +58,7 @@ impl Blueprint {
         own.into_iter().chain(radius).map(Wanted::Udp).collect()
     }
 
-    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Gateway {
+    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Gateway {
         let ike = keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
         let aaa = self.radius.map(|plan| access(plan, &locals[2..]));
         let config = GatewayConfig { ike, address: self.listen, inner: self.inner, aaa };
@@ -70,8 +71,8 @@ impl Blueprint {
 const FREE_PORTS: usize = 8;
 
 /// `locals` are as many as the plan's ports.
-fn access(plan: RadiusPlan, locals: &[Addr]) -> AaaAccess {
-    let authentication = Addr::from(plan.server);
+fn access(plan: RadiusPlan, locals: &[Socket]) -> AaaAccess {
+    let authentication = Socket::from(plan.server);
     let radius = Config {
         local: locals[0].ip,
         ports: locals.iter().map(|local| local.port).collect(),

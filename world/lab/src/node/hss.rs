@@ -5,8 +5,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use keytoll_diameter::{Name, server};
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_hosts::{Hss, HssConfig};
+use keytoll_net::Socket;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::HssPlan;
 
@@ -46,7 +47,7 @@ impl Blueprint {
         self.plan.peers.as_ref().map(|peers| peers.iter().copied().collect())
     }
 
-    pub(super) fn build(self, locals: &[Addr], seed: &Seed) -> Hss {
+    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Hss {
         let admitted = self.expected();
         let Self { plan, records, tls } = self;
         let name = Name { host: plan.name, realm: plan.realm };

@@ -25,9 +25,10 @@ use std::sync::Arc;
 
 /// What cuts a stream of Diameter into messages.
 pub use keytoll_diameter::wire::message::length as diameter_length;
-use keytoll_engine::{Addr, Seed};
+use keytoll_engine::Seed;
 use keytoll_hosts::Host;
 use keytoll_live::Secure;
+use keytoll_net::Socket;
 use keytoll_scenario::{NodePlan, ScenarioError};
 use trusts::Drawn;
 
@@ -126,7 +127,7 @@ impl Blueprint {
     ///
     /// # Panics
     /// If there are not as many as were wanted.
-    pub fn build(self, locals: &[Addr], seed: &Seed) -> Box<dyn Host> {
+    pub fn build(self, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
         match self.role {
             Role::Gateway(blueprint) => Box::new(blueprint.build(locals, seed)),

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use keytoll_engine::{Addr, Time, Transport};
+use keytoll_engine::Time;
+use keytoll_net::Addr;
 use nix::poll::PollFlags;
 use socket2::{Domain, Socket, Type};
 
@@ -220,7 +221,7 @@ impl Connection {
     fn sent(&mut self, count: usize, around: &mut Around<'_, '_>) {
         if self.secured.is_some() {
             let (from, to) = self.ends;
-            around.tap.sent(&sealed(around.cx.now, from, to, &self.unsent.as_slices().0[..count]));
+            around.tap.sent(&sealed(around.cx.now, (from, to), &self.unsent.as_slices().0[..count]));
         }
         self.unsent.drain(..count);
     }
@@ -245,7 +246,7 @@ impl Connection {
             return Ok(Reading::On);
         };
         let (to, from) = self.ends;
-        around.tap.received(&sealed(around.cx.now, from, to, bytes));
+        around.tap.received(&sealed(around.cx.now, (from, to), bytes));
         let (mut clear, was_proved) = (Vec::new(), secured.is_proved());
         let taken = secured.take(bytes, &mut clear, around.cx);
         self.unsent.extend(secured.take_output());
@@ -285,8 +286,8 @@ impl Connection {
 }
 
 /// Secured bytes as a tap sees them: of no protocol that anybody could read.
-const fn sealed(at: Time, from: Addr, to: Addr, bytes: &[u8]) -> Seen<'_> {
-    Seen { at, transport: Transport::Tcp, from, to, protocol: None, bytes }
+const fn sealed(at: Time, (from, to): Key, bytes: &[u8]) -> Seen<'_> {
+    Seen { at, from: Addr::Tcp(from), to: Addr::Tcp(to), protocol: None, bytes }
 }
 
 impl AsFd for Connection {

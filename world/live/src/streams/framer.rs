@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use keytoll_engine::wire::DecodeError;
+use keytoll_net::wire::DecodeError;
 
 /// How long a message is that begins with these four bytes, themselves included: Diameter (RFC 6733 §3) and RADIUS
 /// (RFC 2865 §3) have their lengths there. Must refuse what is too long to be kept.
@@ -56,7 +56,7 @@ impl Framer {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::wire::{Problem, Reader};
+    use keytoll_net::wire::{Problem, Reader};
     use proptest::prelude::*;
 
     use super::*;

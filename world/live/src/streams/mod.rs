@@ -30,7 +30,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Time};
+use keytoll_net::{Addr, Socket};
 use nix::poll::{PollFd, PollFlags};
 
 use crate::Tap;
@@ -92,7 +93,7 @@ impl Streaming {
 }
 
 /// Which connection: our address as the engine knows it, and the peer's.
-type Key = (Addr, Addr);
+type Key = (Socket, Socket);
 
 /// What a stream may use while it reads and writes.
 pub(crate) struct Around<'a, 'b> {
@@ -115,11 +116,11 @@ impl<'b> Guarded<'_, 'b> {
     /// Does something for one connection; a panic costs that connection only.
     fn shield<T>(
         &mut self,
-        peer: Addr,
+        peer: Socket,
         act: impl FnOnce(&mut Around<'_, 'b>) -> io::Result<T>,
     ) -> io::Result<T> {
         let Self { around, guard } = self;
-        let acted = guard.shield(peer, || act(around));
+        let acted = guard.shield(Addr::Tcp(peer), || act(around));
         acted.unwrap_or_else(|| Err(io::Error::other("a mistake of this program's")))
     }
 }
@@ -128,9 +129,9 @@ impl<'b> Guarded<'_, 'b> {
 #[derive(Debug)]
 pub(crate) enum News {
     /// This connection is gone.
-    Lost { peer: Addr, local: Addr },
+    Lost { peer: Socket, local: Socket },
     /// The peer of this connection has proved these names.
-    Secured { peer: Addr, local: Addr, names: Vec<String> },
+    Secured { peer: Socket, local: Socket, names: Vec<String> },
     /// Something could not be used, or was not let in.
     Discarded { protocol: Protocol, why: String },
 }
@@ -156,7 +157,7 @@ const DEAF: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Streams {
     config: Streaming,
-    listeners: Vec<(Addr, TcpListener)>,
+    listeners: Vec<(Socket, TcpListener)>,
     deaf_until: Time,
     connections: BTreeMap<Key, Connection>,
     /// Those that had something to read when they were last looked at.
@@ -187,13 +188,16 @@ impl Streams {
     }
 
     /// Where it listens, in the order given.
-    pub(crate) fn locals(&self) -> impl Iterator<Item = Addr> {
+    pub(crate) fn locals(&self) -> impl Iterator<Item = Socket> {
         self.listeners.iter().map(|(local, _)| *local)
     }
 
     /// Sends a message to a peer, calling it first if need be.
     pub(crate) fn send(&mut self, message: &Datagram, guarded: &mut Guarded<'_, '_>) -> io::Result<()> {
-        let key = (message.from, message.to);
+        let (Addr::Tcp(from), Addr::Tcp(to)) = (message.from, message.to) else {
+            return Err(io::Error::other("only one end of it is of TCP"));
+        };
+        let key = (from, to);
         if !self.connections.contains_key(&key) {
             self.call(key, guarded)?;
         }
@@ -274,9 +278,15 @@ impl Streams {
             Found::Message(key, place) => (key, place),
         };
         let bytes = self.connections.get(&(local, peer))?.message(place);
-        let (transport, protocol) = (Transport::Tcp, Some(self.config.protocol));
+        let protocol = Some(self.config.protocol);
         let is_shown = self.config.secure.is_some();
-        Some(Heard::Message(Arrival { from: peer, to: local, transport, protocol, bytes, is_shown }))
+        Some(Heard::Message(Arrival {
+            from: Addr::Tcp(peer),
+            to: Addr::Tcp(local),
+            protocol,
+            bytes,
+            is_shown,
+        }))
     }
 
     fn find(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Found> {

@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use keytoll_engine::trace::{Node, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+use keytoll_net::Addr;
 use keytoll_sim::{Direction, Free, LinkConfig, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
@@ -47,7 +48,7 @@ impl Engine for Echo {
 }
 
 fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
+    Datagram { protocol: Protocol::Ike, from, to, bytes }
 }
 
 /// Both of them, and how many datagrams are under way at a time.
@@ -59,7 +60,7 @@ pub(crate) fn world(direction: Direction, in_flight: u32) -> World<Echo, NoCrypt
     });
     (0..2).for_each(|i| world.add_address(nodes[i], ADDRESSES[i]));
     world.add_link(nodes[0], nodes[1], &LinkConfig::symmetric(direction));
-    let [ue, gw] = ADDRESSES.map(|ip| Addr::new(ip, 500));
+    let [ue, gw] = ADDRESSES.map(|ip| Addr::udp(ip, 500));
     (0..in_flight).for_each(|_| world.command(nodes[0], datagram(ue, gw, vec![7; 300])));
     world
 }

@@ -11,7 +11,8 @@ pub(crate) mod reorder;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Protocol};
-use keytoll_engine::{Datagram, OnWire, Rng, Seed, Time, Transport};
+use keytoll_engine::{Datagram, Rng, Seed, Time};
+use keytoll_net::{Addr, OnWire};
 
 use loss::Loss;
 use reorder::Reorder;
@@ -136,8 +137,8 @@ impl Carriage {
     }
 
     /// Whether the receiver drops it, for [`WRONG_CHECKSUM`]. ESP directly on IP has no checksum: it finds out by itself.
-    pub fn is_dropped_by_receiver(&self, transport: Transport) -> bool {
-        self.fate == Fate::Corrupted && !self.unchecked && transport != Transport::Ip
+    pub fn is_dropped_by_receiver(&self, to: Addr) -> bool {
+        self.fate == Fate::Corrupted && !self.unchecked && !matches!(to, Addr::Ip { .. })
     }
 }
 
@@ -172,9 +173,9 @@ impl Channel {
         carried(self.link, protocol, on_wire, transit, fate)
     }
 
-    /// How a datagram looks on this link; None if IP cannot carry it.
+    /// How a datagram looks on this link; None if what carries it cannot.
     pub fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
-        OnWire::of(datagram, self.mtu_bytes)
+        OnWire::of(datagram.to, datagram.bytes.len(), self.mtu_bytes)
     }
 
     /// Carries a payload.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use keytoll_engine::trace::{NoTrace, Node, Protocol};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+use keytoll_net::Addr;
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
@@ -28,8 +29,8 @@ impl Host {
     }
 
     fn datagram(&self, bytes: Vec<u8>) -> Option<Output<u32>> {
-        let (protocol, transport) = (Protocol::Ike, Transport::Udp);
-        Some(Output::Datagram(Datagram { protocol, transport, from: self.me, to: self.other, bytes }))
+        let protocol = Protocol::Ike;
+        Some(Output::Datagram(Datagram { protocol, from: self.me, to: self.other, bytes }))
     }
 
     fn send_block(&mut self, now: Time) {
@@ -84,8 +85,8 @@ fn transfer(direction: Direction) -> (Time, u32) {
     let mut world = World::new(1, Free);
     let ue = world.add_node(NodeConfig::new(Node::Ue), Host::new(UE[0], GW[0]), NoCrypto);
     let gw = world.add_node(NodeConfig::new(Node::Gw), Host::new(GW[0], UE[0]), NoCrypto);
-    world.add_address(ue, addr(UE[0]).ip);
-    world.add_address(gw, addr(GW[0]).ip);
+    world.add_address(ue, addr(UE[0]).ip().unwrap());
+    world.add_address(gw, addr(GW[0]).ip().unwrap());
     world.add_link(ue, gw, &LinkConfig::symmetric(direction));
     world.command(ue, ());
     let (at, _, sent) = world.run_until(Time::MAX, &mut NoTrace).unwrap();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
-use keytoll_engine::{Time, Transport};
 use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
 use crate::toy::{GW, News, Order, Pair, UE, addr, millis, ms, udp};
@@ -236,16 +236,16 @@ fn fragments_are_counted_for_both_ip_versions() {
 
 #[test]
 fn what_cannot_be_sent_is_discarded_by_name() {
-    let whys = |to: &str, bytes: usize, transport| {
+    let whys = |to: &str, bytes: usize| {
         let mut pair = Pair::through(Direction::default());
-        let datagram = keytoll_engine::Datagram { transport, ..udp(addr(UE[0]), addr(to), vec![0; bytes]) };
+        let datagram = udp(addr(UE[0]), addr(to), vec![0; bytes]);
         pair.world.command(pair.ue, Order::Send(datagram));
         assert_eq!(pair.run(), []);
         pair.records.last().map(|record| (record.node, record.fact.clone()))
     };
     let discarded =
         |why: &'static str| Some((Node::Ue, Fact::Discarded { protocol: Protocol::Ike, why: why.into() }));
-    assert_eq!(whys("192.0.2.1", 1, Transport::Udp), discarded("no route to host"));
+    assert_eq!(whys("192.0.2.1", 1), discarded("no route to host"));
     // 65 535 bytes at most with 20 of IP header and 8 of UDP header.
-    assert_eq!(whys(GW[0], 65_508, Transport::Udp), discarded("message too long"));
+    assert_eq!(whys(GW[0], 65_508), discarded("message too long"));
 }

@@ -188,7 +188,7 @@ fn records_belong_to_the_sample_in_which_their_computation_began() {
 fn devices_of_one_name_have_links_that_draw_apart() {
     let mut world = World::new(1, Free);
     let gw = world.add_node(NodeConfig::new(Node::Gw), Toy::default(), NoCrypto);
-    world.add_address(gw, addr(GW[0]).ip);
+    world.add_address(gw, addr(GW[0]).ip().unwrap());
     let lossy = Direction { loss: Loss::Uniform(0.5), ..Direction::default() };
     for number in 1..=2 {
         let ue = world.add_node(NodeConfig::new(Node::Ue), Toy::default(), NoCrypto);

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fact, Fate, Node, Protocol, Record};
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time, Transport};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+use keytoll_net::Addr;
 use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, Stimulus, World};
 
 use crate::no_crypto::NoCrypto;
@@ -85,11 +86,11 @@ impl<C> Meter<C> for Fixed {
 }
 
 pub(crate) fn udp(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Ike, transport: Transport::Udp, from, to, bytes }
+    Datagram { protocol: Protocol::Ike, from, to, bytes }
 }
 
 pub(crate) fn addr(ip: &str) -> Addr {
-    Addr::new(ip.parse().unwrap(), 500)
+    Addr::udp(ip.parse().unwrap(), 500)
 }
 
 pub(crate) fn ms(milliseconds: u64) -> Time {

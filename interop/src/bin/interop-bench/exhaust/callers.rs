@@ -8,7 +8,7 @@ use std::time::Duration;
 use keytoll_crypto::Real;
 use keytoll_diameter::{Client, Name, client};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Addr, Ctx, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Engine, Input, Output, Time};
 use keytoll_live::os_seed;
 use socket2::{Domain, Socket, Type};
 
@@ -59,7 +59,7 @@ impl Callers {
 /// A Capabilities-Exchange-Request of a host that means it.
 fn capabilities(from: IpAddr, to: SocketAddr) -> Result<Vec<u8>> {
     let name = Name { host: "stranger.lab".into(), realm: "lab".into() };
-    let config = client::Config::new(Addr::new(from, PORT), to.into(), name, "lab".into());
+    let config = client::Config::new(keytoll_net::Socket::new(from, PORT), to.into(), name, "lab".into());
     let mut client = Client::new(config, &mut os_seed()?.stream("stranger"));
     let mut crypto = Real::default();
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };

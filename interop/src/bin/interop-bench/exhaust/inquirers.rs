@@ -8,10 +8,10 @@ use keytoll_crypto::Real;
 use keytoll_diameter::client::{self, Command, Event};
 use keytoll_diameter::wire::message::length;
 use keytoll_diameter::{Client, Name, Request, Wanted};
-use keytoll_engine::Addr;
 use keytoll_engine::trace::{NoTrace, Protocol};
 use keytoll_interop::eap::IMSI;
 use keytoll_live::{Driver, Sockets, Streaming, os_seed};
+use keytoll_net::Socket;
 
 use crate::load::Outcome;
 use crate::trouble::Result;
@@ -51,7 +51,7 @@ pub(crate) fn run(inquirers: &Inquirers) -> Result<Outcome> {
 fn inquire(inquirers: &Inquirers, number: u64) -> Result<std::result::Result<(), String>> {
     let server = SocketAddr::new(inquirers.remote, PORT).into();
     let name = Name { host: format!("aaa{number}.lab"), realm: "lab".into() };
-    let config = client::Config::new(Addr::new(inquirers.local, PORT), server, name, "lab".into());
+    let config = client::Config::new(Socket::new(inquirers.local, PORT), server, name, "lab".into());
     let client = Client::new(config, &mut os_seed()?.stream("inquirer"));
     let sockets = Sockets::bind(&[])?.streaming(Streaming::new(Protocol::Diameter, length), &[])?;
     let mut driver = Driver::new(client, Real::default(), sockets);

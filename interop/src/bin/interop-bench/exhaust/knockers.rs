@@ -8,12 +8,12 @@ use std::time::Duration;
 use keytoll_eap::MethodType;
 use keytoll_eap::packet::{self, Packet};
 use keytoll_engine::Output;
-use keytoll_engine::wire::Reader;
 use keytoll_ike::number::ExchangeType;
 use keytoll_ike::wire::Header;
 use keytoll_ike::{Command, Eap, Event, SaId};
 use keytoll_interop::eap::card;
 use keytoll_live::os_seed;
+use keytoll_net::wire::Reader;
 
 use super::Case;
 use super::attacker::{Attacker, Greedy};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keytoll_engine::Time;
-use keytoll_engine::wire::Reader;
+use keytoll_net::wire::Reader;
 
 use super::super::endpoint::Env;
 use super::super::phase1::Step;

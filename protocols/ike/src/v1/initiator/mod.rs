@@ -5,10 +5,10 @@ mod main;
 
 use std::net::IpAddr;
 
-use keytoll_engine::Addr;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
+use keytoll_net::Socket;
 
 use super::auth;
 use super::doubt::fail;
@@ -40,7 +40,7 @@ pub(super) fn start(
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
-    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
+    let (local, remote) = (Socket::new(local, config.port), Socket::new(remote, config.responder_ports().0));
     begin(connection, Route { local, remote, marked: false }, None, env)
 }
 

@@ -2,7 +2,7 @@
 //!
 //!   DOI(4) Protocol ID(1) SPI Size(1) Num of SPIs(2) SPIs(*)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::ProtocolId;
 use crate::v1::number::IPSEC_DOI;

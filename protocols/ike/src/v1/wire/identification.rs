@@ -2,7 +2,7 @@
 //!
 //!   ID Type(1) Protocol ID(1) Port(2) Identification Data(*)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::IdKind;
 use crate::wire::Identity;

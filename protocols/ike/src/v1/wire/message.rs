@@ -1,6 +1,6 @@
 //! Whole messages in the clear: RFC 2408 §3.1. What encrypted ones hide, [`crate::v1::protect`] opens.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::Payload;
 use super::payload::{Located, read_chain};

@@ -2,7 +2,7 @@
 //!
 //!   DOI(4) Protocol ID(1) SPI Size(1) Notify Message Type(2) SPI(*) Notification Data(*)
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::{NotifyType, ProtocolId};
 use crate::v1::number::IPSEC_DOI;

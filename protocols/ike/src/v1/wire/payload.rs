@@ -1,6 +1,6 @@
 //! One payload of an ISAKMP message: RFC 2408 §3.2, §3.4–§3.16.
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::{CertificateRequest, Delete, Identification, Notify, OriginalAddress, SecurityAssociation};
 use crate::number::PayloadType;

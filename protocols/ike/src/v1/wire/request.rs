@@ -2,7 +2,7 @@
 //!
 //!   Certificate Type(1) Certificate Authority(*)
 
-use keytoll_engine::wire::{DecodeError, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::CertEncoding;
 

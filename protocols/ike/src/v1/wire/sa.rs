@@ -5,7 +5,7 @@
 //!   transform: Next(1) Reserved(1) Length(2) Number(1) ID(1) Reserved(2) Attributes(*)
 //!   attribute: AF(1b) Type(15b)  AF=1: Value(2)   AF=0: Length(2) Value(*)
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::ProtocolId;
 use crate::v1::number::{IDENTITY_ONLY, IPSEC_DOI};

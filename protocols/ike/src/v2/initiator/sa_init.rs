@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::{KeyPair, Phase};
 use keytoll_engine::suite::Suite;
-use keytoll_engine::{Addr, Deadline, Time};
+use keytoll_engine::{Deadline, Time};
+use keytoll_net::Socket;
 
 use super::super::endpoint::{Env, Route};
 use super::super::event::Reason;
@@ -51,7 +52,7 @@ pub(in crate::v2) fn start(
         env.discard("no such connection");
         return None;
     };
-    let (local, remote) = (Addr::new(local, config.port), Addr::new(remote, config.responder_ports().0));
+    let (local, remote) = (Socket::new(local, config.port), Socket::new(remote, config.responder_ports().0));
     let route = Route { local, remote, marked: false };
     let mut core = new_core(connection, route, env);
     let (pair, nonce) = (generate(group, env), env.shared.rng.bytes());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keytoll_engine::algorithm::Group;
 use keytoll_engine::crypto::Phase;
-use keytoll_engine::wire::Reader;
+use keytoll_net::wire::Reader;
 
 use super::super::endpoint::{Env, Route};
 use super::super::event::Reason;

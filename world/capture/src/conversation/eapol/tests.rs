@@ -1,8 +1,9 @@
 //! Who is whose, and what it comes to.
 
 use keytoll_eap::packet::{failure, request, response, success};
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Datagram, Transport};
+use keytoll_net::Addr;
 use proptest::prelude::*;
 
 use super::*;
@@ -220,13 +221,12 @@ fn the_authenticator_that_asks_over_radius_is_the_same() {
         let length = u8::try_from(22 + eap.len()).unwrap();
         let attribute = [&[79, u8::try_from(eap.len() + 2).unwrap()], eap].concat();
         let bytes = [&[code, 7, 0, length][..], &[code; 16], &attribute].concat();
-        let addr = |last, port| Addr::new([10, 0, 0, last].into(), port);
+        let addr = |last, port| Addr::udp([10, 0, 0, last].into(), port);
         let ends = [addr(1, 4000), addr(2, 1812)];
         let (from, to) = if code == 1 { (ends[0], ends[1]) } else { (ends[1], ends[0]) };
         lan.frame += 1;
         let at_ns = lan.frame * 1_000_000;
-        let transport = Transport::Udp;
-        let datagram = Datagram { protocol: Protocol::Radius, transport, from, to, bytes };
+        let datagram = Datagram { protocol: Protocol::Radius, from, to, bytes };
         let (frame, cut, comment) = (lan.frame, None, None);
         let passed =
             Passed { first_ns: at_ns, at_ns, frame, packets: 1, wire_bytes: 60, datagram, cut, comment };

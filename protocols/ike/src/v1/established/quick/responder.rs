@@ -256,7 +256,7 @@ fn covered(ids: &[Identification<'_>], config: &ChildConfig, core: &Core) -> Res
 }
 
 fn id_body(id: &Identification<'_>) -> Vec<u8> {
-    let mut w = keytoll_engine::wire::Writer::with_capacity(16);
+    let mut w = keytoll_net::wire::Writer::with_capacity(16);
     id.write(&mut w);
     w.finish()
 }

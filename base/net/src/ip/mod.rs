@@ -1,37 +1,66 @@
-//! What IPsec must know of an IP packet: RFC 791 §3.1, RFC 8200 §3 and §4.
+//! IP headers, read and written: RFC 791 §3.1, RFC 8200 §3 and §4.
+
+mod captured;
+mod write;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use keytoll_engine::wire::{DecodeError, Problem, Reader};
+pub use captured::{Piece, Version};
+pub use write::{Fields, Part, set_ecn, set_length};
 
-/// Next header number of an IPv4 packet inside ESP (RFC 4303 §2.6).
-pub const IPV4: u8 = 4;
-/// Next header number of an IPv6 packet inside ESP.
-pub const IPV6: u8 = 41;
+use crate::wire::{DecodeError, Problem, Reader};
 
-/// Next header number of TCP.
-pub(crate) const TCP: u8 = 6;
-/// Next header number of UDP.
-pub(crate) const UDP: u8 = 17;
-/// Next header number of ESP.
-pub const ESP: u8 = 50;
-/// Next header number of AH.
-pub const AH: u8 = 51;
-/// RFC 4303 §2.6: next header number of a packet that is to be thrown away.
-pub const NO_NEXT_HEADER: u8 = 59;
+/// Numbers of what may follow an IP header (IANA, Assigned Internet Protocol Numbers).
+pub mod protocol {
+    use std::net::IpAddr;
+
+    /// ICMP.
+    pub const ICMP: u8 = 1;
+    /// An IPv4 packet.
+    pub const IPV4: u8 = 4;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// An IPv6 packet.
+    pub const IPV6: u8 = 41;
+    /// ESP.
+    pub const ESP: u8 = 50;
+    /// AH.
+    pub const AH: u8 = 51;
+    /// ICMP of IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// RFC 8200 §4.7: nothing.
+    pub const NO_NEXT_HEADER: u8 = 59;
+    /// SCTP.
+    pub const SCTP: u8 = 132;
+
+    /// The number of ICMP between addresses of this family.
+    pub const fn icmp(ip: IpAddr) -> u8 {
+        if ip.is_ipv4() { ICMP } else { ICMPV6 }
+    }
+}
+
+/// RFC 8200 §4: extension headers that may stand in front of what a packet carries.
+pub mod extension {
+    /// Hop-by-Hop Options.
+    pub const HOP_BY_HOP: u8 = 0;
+    /// Routing.
+    pub const ROUTING: u8 = 43;
+    /// Fragment.
+    pub const FRAGMENT: u8 = 44;
+    /// Destination Options.
+    pub const DESTINATION: u8 = 60;
+}
+
+use protocol::{AH, ESP, IPV4, IPV6};
 
 /// Length of an IPv4 header without options.
-pub(crate) const HEADER_V4: usize = 20;
+pub const HEADER_V4: usize = 20;
 /// Length of an IPv6 header without extensions.
-pub(crate) const HEADER_V6: usize = 40;
-
-/// RFC 8200 §4: extension headers that may stand in front of what IPsec protects.
-pub(crate) mod extension {
-    pub(crate) const HOP_BY_HOP: u8 = 0;
-    pub(crate) const ROUTING: u8 = 43;
-    pub(crate) const FRAGMENT: u8 = 44;
-    pub(crate) const DESTINATION: u8 = 60;
-}
+pub const HEADER_V6: usize = 40;
+/// RFC 8200 §4.5: length of IPv6's Fragment header.
+pub const FRAGMENT_HEADER: usize = 8;
 
 /// The next header number that announces a packet between addresses of this family.
 pub const fn next_header(ip: IpAddr) -> u8 {
@@ -72,7 +101,7 @@ impl Fragment {
 /// An address as a number. `IpAddr` has a byte that says which of two forms the others have: what was just read of a packet
 /// can be copied and compared only after it has been to memory and back. Numbers stay in registers.
 #[inline]
-pub(crate) fn bits(address: IpAddr) -> u128 {
+pub fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => address.to_bits().into(),
         IpAddr::V6(address) => address.to_bits(),
@@ -81,16 +110,17 @@ pub(crate) fn bits(address: IpAddr) -> u128 {
 
 /// The address that a number is.
 #[inline]
-pub(crate) fn address(is_v4: bool, bits: u128) -> IpAddr {
+pub fn address(is_v4: bool, bits: u128) -> IpAddr {
     if is_v4 { Ipv4Addr::from_bits(bits as u32).into() } else { Ipv6Addr::from_bits(bits).into() }
 }
 
-/// What IPsec must know of a packet's headers.
+/// What the headers of a packet say that is forwarded or protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The addresses as numbers: see [`bits`].
-    pub(crate) source: u128,
-    pub(crate) destination: u128,
+    /// The sender's address as a number: see [`bits`].
+    pub source: u128,
+    /// The receiver's address as a number.
+    pub destination: u128,
     /// Whether it is IPv4, else IPv6.
     pub is_v4: bool,
     /// What follows the headers.
@@ -106,7 +136,7 @@ pub struct Header {
     /// IPv4: whether routers must not fragment it.
     pub dont_fragment: bool,
     /// Where the number of what follows the headers stands.
-    pub(crate) next_header_at: usize,
+    pub next_header_at: usize,
 }
 
 impl Header {
@@ -121,6 +151,9 @@ impl Header {
     }
 
     /// Reads the headers; the packet may be shorter than its buffer, not longer.
+    ///
+    /// # Errors
+    /// The bytes are no IP packet, or not the whole of one.
     #[inline(always)]
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match bytes.first().map_or(0, |first| first >> 4) {

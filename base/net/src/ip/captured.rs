@@ -1,40 +1,53 @@
-//! IP headers: RFC 791 §3.1, RFC 8200 §3 and §4. Checksums are not looked at: captures at a sender precede them.
+//! IP packets as captures have them: cut short, in fragments, with checksums that a network card has not made yet and lengths
+//! that it has not filled in. RFC 791 §3.1, RFC 8200 §3 and §4.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::link::Version;
+use super::extension::{DESTINATION, FRAGMENT, HOP_BY_HOP, ROUTING};
+use super::protocol::AH;
+use super::{HEADER_V4, HEADER_V6};
+
+/// A version of IP, as what is in front of a packet tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// RFC 791.
+    V4,
+    /// RFC 8200.
+    V6,
+}
 
 /// One IP packet as it was captured: a whole one, or a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
-    pub(super) source: IpAddr,
-    pub(super) destination: IpAddr,
-    pub(super) protocol: u8,
+pub struct Piece<'a> {
+    /// The sender.
+    pub source: IpAddr,
+    /// The receiver.
+    pub destination: IpAddr,
+    /// The number of what it carries.
+    pub protocol: u8,
     /// The identification field; 0 in unfragmented IPv6.
-    pub(super) identification: u32,
+    pub identification: u32,
     /// Where in the whole payload this one begins, in bytes.
-    pub(super) offset: usize,
+    pub offset: usize,
     /// Others follow.
-    pub(super) more: bool,
-    pub(super) payload: &'a [u8],
+    pub more: bool,
+    /// What it carries, as far as it was captured.
+    pub payload: &'a [u8],
     /// Bytes of the packet on the wire.
-    pub(super) wire_bytes: u32,
+    pub wire_bytes: u32,
     /// Bytes of the payload that were not captured.
-    pub(super) missing: usize,
+    pub missing: usize,
 }
 
 /// More IPv6 extension headers than this are not looked behind.
 const EXTENSIONS_MAX: usize = 8;
 
-const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const AUTHENTICATION: u8 = 51;
-const DESTINATION_OPTIONS: u8 = 60;
-
 impl<'a> Piece<'a> {
-    /// Reads a packet, or says what is wrong with it.
-    pub(super) fn read(version: Version, bytes: &'a [u8]) -> Result<Self, String> {
+    /// Reads a packet.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn read(version: Version, bytes: &'a [u8]) -> Result<Self, String> {
         match version {
             Version::V4 => Self::v4(bytes).ok_or("IPv4 header cut short"),
             Version::V6 => Self::v6(bytes).ok_or("IPv6 header cut short"),
@@ -44,18 +57,18 @@ impl<'a> Piece<'a> {
     }
 
     /// Whether it is part of something larger.
-    pub(super) const fn is_fragment(&self) -> bool {
+    pub const fn is_fragment(&self) -> bool {
         self.more || self.offset > 0
     }
 
     fn v4(bytes: &'a [u8]) -> Option<Self> {
-        let header: &[u8; 20] = bytes.first_chunk()?;
+        let header: &[u8; HEADER_V4] = bytes.first_chunk()?;
         let header_len = usize::from(header[0] & 0x0f) * 4;
         let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
         // Packets that the network card will still cut in pieces have length 0.
         let total = if total == 0 { bytes.len() } else { total };
         let flags = u16::from_be_bytes([header[6], header[7]]);
-        let damaged = header_len < 20 || total < header_len;
+        let damaged = header_len < HEADER_V4 || total < header_len;
         let end = total.min(bytes.len());
         let address =
             |at: usize| Ipv4Addr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
@@ -73,9 +86,9 @@ impl<'a> Piece<'a> {
     }
 
     fn v6(bytes: &'a [u8]) -> Option<Self> {
-        let header: &[u8; 40] = bytes.first_chunk()?;
+        let header: &[u8; HEADER_V6] = bytes.first_chunk()?;
         let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
-        let total = if length == 0 { bytes.len() } else { 40 + length };
+        let total = if length == 0 { bytes.len() } else { HEADER_V6 + length };
         let end = total.min(bytes.len());
         let address = |at: usize| -> Option<IpAddr> {
             Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?).into())
@@ -87,7 +100,7 @@ impl<'a> Piece<'a> {
             identification: 0,
             offset: 0,
             more: false,
-            payload: bytes.get(40..end)?,
+            payload: bytes.get(HEADER_V6..end)?,
             wire_bytes: u32::try_from(total).ok()?,
             missing: total - end,
         };
@@ -102,9 +115,9 @@ impl<'a> Piece<'a> {
     /// Passes over an extension header, if there is one before the payload of a whole packet or first fragment.
     fn extension(&mut self) -> Option<bool> {
         let length = match (self.protocol, self.offset) {
-            (HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS, 0) => (usize::from(*self.payload.get(1)?) + 1) * 8,
+            (HOP_BY_HOP | ROUTING | DESTINATION, 0) => (usize::from(*self.payload.get(1)?) + 1) * 8,
             // RFC 4302 §2.2: in units of four bytes, minus 2.
-            (AUTHENTICATION, 0) => (usize::from(*self.payload.get(1)?) + 2) * 4,
+            (AH, 0) => (usize::from(*self.payload.get(1)?) + 2) * 4,
             (FRAGMENT, 0) => self.fragment_header()?,
             _ => return Some(false),
         };
@@ -121,16 +134,5 @@ impl<'a> Piece<'a> {
         self.more = offset & 1 != 0;
         self.identification = u32::from_be_bytes([i0, i1, i2, i3]);
         Some(8)
-    }
-}
-
-/// What an IP protocol that is not looked into is called.
-pub(super) fn protocol_name(protocol: u8) -> String {
-    match protocol {
-        2 => "IGMP".to_owned(),
-        47 => "GRE".to_owned(),
-        51 => "AH".to_owned(),
-        89 => "OSPF".to_owned(),
-        other => format!("IP protocol {other}"),
     }
 }
