@@ -80,6 +80,14 @@ const ALLOWED: &[Allowed] = &[
         &["engine", "net", "scenario", "hosts", "sim"],
         "the contract of rigs names no protocol and no world, so that one description serves all of them",
     ),
+    allow(
+        "rigs",
+        &[
+            "trace", "engine", "net", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
+            "diameter", "tls", "hosts", "rig", "sim",
+        ],
+        "a rig describes and builds its nodes from the protocols that it knows; it runs none of them",
+    ),
     allow("sim", &["engine", "net"], "the simulator knows no protocol: a new one needs no change there"),
     allow(
         "live",
@@ -100,8 +108,8 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "lab",
         &[
-            "trace", "engine", "net", "native", "crypto", "pki", "scenario", "ike", "esp", "eap", "radius",
-            "diameter", "tls", "hosts", "rig", "sim", "live", "capture", "daemons",
+            "trace", "engine", "net", "native", "crypto", "scenario", "hosts", "rig", "rigs", "sim", "live",
+            "capture", "esp", "daemons", "ike", "eap", "pki",
         ],
         "the lab builds hosts and runs them; results come later and from the trace alone",
     ),
@@ -124,6 +132,7 @@ const ALLOWED: &[Allowed] = &[
             "hosts",
             "live",
             "primitives",
+            "rigs",
             "lab",
             "capture",
             "analysis",

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod algorithm;
+pub mod channel;
 pub mod credentials;
 pub mod crypto;
 pub mod datagram;

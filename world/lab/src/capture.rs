@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Seen, Writer};
 use keytoll_live::{Beside, Clock};
+use keytoll_rigs as rigs;
 use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
 use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::{Cost, Node, Record, Revealed, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::keeper::Keeper;
-use crate::rigs;
 use crate::row::{RowEnd, row_seed};
 use crate::run::{Keepers, RunError};
 

@@ -7,29 +7,22 @@
 //!
 //! A row lives on one thread from its first allocation to its last fact, so that its heap and its CPU time are its own.
 
-mod build;
 pub mod capture;
 mod costs;
-mod credentials;
 pub mod directory;
-mod eap;
-mod fault;
 mod gauge;
-mod ike_rig;
 pub mod keeper;
 pub mod live;
-pub mod node;
 mod pace;
 mod packets;
 mod profile;
 mod provenance;
+mod provider;
 mod rehearsal;
-mod rigs;
 mod row;
 mod run;
 #[cfg(test)]
 mod secrets;
-mod sites;
 mod steps;
 mod traffic;
 
@@ -37,6 +30,7 @@ pub use capture::{Captures, Seized, Taken};
 pub use costs::CostsError;
 pub use directory::{Directory, PlaceError, Published, manifest};
 pub use keeper::{Discard, Keeper, Memory};
+pub use keytoll_rigs::Credentials;
 pub use keytoll_sim::Recorder;
 pub use keytoll_trace::manifest::Manifest;
 pub use keytoll_trace::{Cost, Record};
@@ -44,6 +38,5 @@ pub use packets::{PACKET_BYTES, Packets, Way, profile_packets};
 pub use profile::{Profile, Subject, profile};
 pub use provenance::{Program, end, libraries, library, machine};
 pub use rehearsal::{Work, free_bytes, rehearse};
-pub use rigs::Credentials;
 pub use row::{Row, RowEnd, Stop, Watcher};
 pub use run::{Keepers, RunError, refuse, run};

@@ -7,10 +7,10 @@
 use std::sync::atomic::Ordering;
 
 use keytoll_native::clock;
+use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_trace::Cost;
 
-use crate::rigs::Credentials;
 use crate::row::{Profiled, Row, Stop};
 use crate::run::{RunError, supported};
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use keytoll_crypto::Prices;
 use keytoll_engine::suite::Suite;
 use keytoll_native::clock;
+use keytoll_rigs::Credentials;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{CryptoMode, Options, Plan, RowPlan, Traffic, WorldKind};
 use keytoll_sim::Recorder;
@@ -22,7 +23,6 @@ use nix::sys::statvfs::statvfs;
 
 use crate::costs::{Costs, prices};
 use crate::keeper::{Discard, Files, Keeper};
-use crate::rigs::Credentials;
 use crate::row::{Row, Stop};
 use crate::run::{RunError, priced as all_priced};
 

@@ -8,17 +8,17 @@ use keytoll_crypto::{Metered, Prices, Provider};
 use keytoll_engine::{Seed, Time};
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::{clock, heap};
-use keytoll_rig::{Goal, LinkSpec, Placement, Setup};
+use keytoll_rig::{Goal, LinkSpec, Placement, QUIET, Setup};
+use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
 use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
-use crate::credentials::provider;
 use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
 use crate::pace::Pace;
-use crate::rigs::{self, Credentials};
-use crate::traffic::{DRAIN_MAX, QUIET, Sieve, Traffic};
+use crate::provider::metered;
+use crate::traffic::{DRAIN_MAX, Sieve, Traffic};
 
 /// Bytes after the echo header: `ping`'s default.
 pub(crate) const ECHO_BYTES: usize = 56;
@@ -502,14 +502,6 @@ impl Row {
                 }));
             }
         }
-    }
-}
-
-/// The crypto of a node, counted, and timed where it costs something.
-pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
-    match plan.crypto {
-        CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),
-        CryptoMode::Null | CryptoMode::Table => Metered::count_only(provider(plan)),
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use keytoll_crypto::{Real, Unsupported};
 use keytoll_engine::suite::Suite;
 use keytoll_native::clock;
+use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 
 use crate::capture::Seized;
@@ -16,7 +17,6 @@ use crate::directory::PlaceError;
 use crate::keeper::Keeper;
 use crate::live::{self, LiveError};
 use crate::rehearsal;
-use crate::rigs::Credentials;
 use crate::row::{Row, RowEnd, Stop};
 
 /// Where the rows of a run leave what happened.

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use keytoll_engine::Seed;
 use keytoll_engine::crypto::Secret;
+use keytoll_rigs::RIGS;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 
-use crate::rigs::RIGS;
 use crate::row::row_seed;
 use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, manifest, run};
 

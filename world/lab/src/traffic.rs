@@ -18,8 +18,6 @@ use keytoll_trace::Record;
 
 /// What is under way when the sources fall silent may take this many times [`QUIET`] to arrive.
 pub(crate) const DRAIN_MAX: u32 = 600;
-/// As long as the links carry something within this time, traffic is not over.
-pub(crate) const QUIET: Duration = Duration::from_secs(1);
 
 /// The traffic of a row.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@
 //! named. A [`Tap`] sees everything that passes.
 //!
 //! Engines speak datagrams; those whose transport is TCP are messages of a stream here, one stream a peer ([`Streaming`]).
-//! What an engine hears of streams is when one is lost, and whom it leads to if it is secured ([`Secure`]). An [`Emulator`] puts the sim's links in front of the sockets.
+//! What an engine hears of streams is when one is lost, and whom it leads to if it is secured ([`keytoll_engine::channel::Secure`]). An [`Emulator`] puts the sim's links in front of the sockets.
 
 #![allow(
     clippy::disallowed_methods,
@@ -46,6 +46,6 @@ pub use guard::Panics;
 pub use interface::{Interface, InterfaceError};
 pub use route::{is_closed, local_towards};
 pub use sockets::Sockets;
-pub use streams::{Broken, Channel, MessageLength, Secure, Streaming};
+pub use streams::{MessageLength, Streaming};
 pub use tap::{NoTap, Seen, Tap};
 pub use wake::Waker;

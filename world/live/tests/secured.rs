@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::Null;
+use keytoll_engine::channel::{Broken, Channel, Secure};
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
-use keytoll_live::{Broken, Channel, Driver, Secure, Seen, Sockets, Streaming, Tap};
+use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap};
 use keytoll_net::{Addr, Socket};
 
 const LIMIT: Duration = Duration::from_secs(5);

@@ -10,7 +10,10 @@
 //! ([`Placement`]); which addresses they have there is the rig's.
 
 mod layout;
+mod link;
 mod placement;
+
+use std::time::Duration;
 
 use keytoll_engine::Seed;
 use keytoll_engine::crypto::Secret;
@@ -20,7 +23,11 @@ use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 
 pub use layout::{End, Goal, Layout, LinkSpec, NodeSpec, Streams, Users};
+pub use link::{link, wire};
 pub use placement::Placement;
+
+/// As long as links carry something of users within this time, their traffic is not over.
+pub const QUIET: Duration = Duration::from_secs(1);
 
 /// One access technology.
 pub trait Rig: Sync {

@@ -1,6 +1,6 @@
 //! `keytoll check` of a node file: what the node would be, with everything opened that it names, but nothing bound.
 
-use keytoll_lab::node::{Blueprint, Place, Wanted};
+use keytoll_rigs::node::{Blueprint, Place, Wanted};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::Phase1;
 use keytoll_scenario::node::{

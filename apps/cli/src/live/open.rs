@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use keytoll_engine::Seed;
-use keytoll_lab::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
+use keytoll_rigs::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};
 use keytoll_trace::Protocol;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use keytoll_daemons::Usage;
 use keytoll_native::clock;
 use keytoll_rig::{Layout, Placement};
+use keytoll_rigs as rigs;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_sim::Recorder;
 use keytoll_trace::file::ReadError;
@@ -22,7 +23,6 @@ use super::process::Process;
 use super::testbed::{LiveError, Testbed};
 use crate::capture::Seized;
 use crate::keeper::Keeper;
-use crate::rigs;
 use crate::row::{RowEnd, Stop, WARM_UP, row_seed};
 use crate::run::{Keepers, RunError};
 

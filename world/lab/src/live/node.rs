@@ -15,6 +15,7 @@ use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
 use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, Setup};
+use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::Plan;
 use keytoll_scenario::plan::RowPlan;
 
@@ -23,8 +24,8 @@ use super::links;
 use super::message::{Ask, Operation, Spent, Start, Tell};
 use super::testbed::sockets;
 use crate::capture::NodeCapture;
-use crate::rigs::{self, Credentials};
-use crate::row::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
+use crate::provider::metered;
+use crate::row::{ECHO_BYTES, ECHO_PATIENCE, row_seed};
 
 /// The heap role of the node; role 0 is everything around it.
 const ROLE: u8 = 1;

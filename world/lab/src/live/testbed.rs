@@ -10,11 +10,11 @@ use keytoll_daemons::place::cable;
 use keytoll_daemons::{Home, Place, Trouble, home};
 use keytoll_live::{BindError, Sockets, Streaming};
 use keytoll_rig::{Layout, LinkSpec, NodeSpec, Placement};
+use keytoll_rigs as rigs;
 use keytoll_scenario::Plan;
 use keytoll_trace::{Link, Node};
 
 use super::foreign;
-use crate::rigs;
 
 /// Why a live run cannot begin or go on.
 #[derive(Debug, thiserror::Error)]

@@ -12,11 +12,11 @@ use keytoll_net::Addr;
 use nix::poll::PollFlags;
 use socket2::{Domain, Socket, Type};
 
-use super::channel::{Broken, Channel};
 use super::framer::Framer;
 use super::secured::Secured;
 use super::{Around, Key, Streaming};
 use crate::Seen;
+use keytoll_engine::channel::{Broken, Channel};
 
 /// Most bytes read at a time, so that one peer does not keep the others waiting.
 pub(crate) const READ_BYTES: usize = 16 * 1024;

@@ -16,7 +16,6 @@
 //! were ([`keytoll_engine::Engine::secured`]), and a tap sees what passes the socket, sealed. A panic while one stream is
 //! handled costs that stream.
 
-mod channel;
 mod connection;
 mod framer;
 mod secured;
@@ -29,6 +28,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_engine::channel::Secure;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Datagram, Time};
 use keytoll_net::{Addr, Socket};
@@ -38,7 +38,6 @@ use crate::Tap;
 use crate::bind::{self, BindError};
 use crate::guard::Guard;
 use crate::inbox::Arrival;
-pub use channel::{Broken, Channel, Secure};
 use connection::{Connection, READ_BYTES, Reading};
 pub use framer::MessageLength;
 

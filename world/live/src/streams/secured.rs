@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_engine::{Ctx, Time};
 
-use super::channel::{Broken, Channel};
+use keytoll_engine::channel::{Broken, Channel};
 
 /// A channel at work.
 #[derive(Debug)]

@@ -19,19 +19,17 @@ use keytoll_engine::suite::Suite;
 use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_pki::pem;
 use keytoll_rig::{Goal, Rig};
+use keytoll_rigs::back_end::{self, AMF, IMSI, Secrets, card};
+use keytoll_rigs::ike::{Credentials, IkeRig, Sites, esp_suites, row_secret};
+use keytoll_rigs::{AAA_ID, Certificates, GW_ID, UE_ID};
 use keytoll_scenario::catalogue::eap::{Foreign, Proof, Words};
 use keytoll_scenario::catalogue::{EapMethod, Method, Phase1};
 use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
 use super::{Daemon, Initiator, Order};
-use crate::build::{self, row_secret};
-use crate::credentials::{AAA_ID, Certificates, Credentials, GW_ID, UE_ID};
-use crate::eap::{self, IMSI};
-use crate::ike_rig::IkeRig;
 use crate::live::foreign;
 use crate::live::testbed::LiveError;
-use crate::sites::Sites;
 
 /// charon as device or gateway, FreeRADIUS and hostapd as AAA server.
 pub(super) struct IkeDaemons;
@@ -172,7 +170,7 @@ impl Configured<'_> {
             local: if is_device { sites.ue } else { sites.gw },
             remote: is_device.then_some(sites.gw),
             ike: proposals(&self.row.ike_suites),
-            esp: proposals(&build::esp_suites(self.row)),
+            esp: proposals(&esp_suites(self.row)),
             own: if is_device { self.device_proves() } else { self.gateway_proves() },
             own_id: if is_device { UE_ID } else { GW_ID }.to_owned(),
             peer: if is_device { self.device_believes() } else { self.gateway_believes() },
@@ -183,7 +181,7 @@ impl Configured<'_> {
                 (None, false) => Addresses::Gives(pool(sites)),
             },
             children: self.children(is_device),
-            secrets: self.secrets(),
+            secrets: self.known(),
             files: if is_device { self.device_files() } else { self.gateway_files() },
             radius: (!is_device && self.row.method.eap().is_some()).then(|| self.radius()),
             signatures: "",
@@ -259,9 +257,13 @@ impl Configured<'_> {
         vec![Child { name: CHILD.to_owned(), local, remote, mode: "tunnel" }]
     }
 
-    fn secrets(&self) -> Vec<charon::Secret> {
+    fn secrets(&self) -> Secrets {
+        Secrets::of(self.seed)
+    }
+
+    fn known(&self) -> Vec<charon::Secret> {
         let psk = charon::Secret::Psk(row_secret(self.seed).to_vec());
-        let password = eap::password_of(self.seed).to_vec();
+        let password = self.secrets().password.to_vec();
         vec![psk, charon::Secret::Password { identity: UE_ID.to_owned(), password }]
     }
 
@@ -289,8 +291,8 @@ impl Configured<'_> {
 
     fn radius(&self) -> Radius {
         Radius {
-            address: self.sites.aaa,
-            secret: text(&eap::secret(self.seed)),
+            address: self.sites.back_end.aaa,
+            secret: text(&self.secrets().radius),
             accounting: self.row.options.accounting,
         }
     }
@@ -310,13 +312,13 @@ impl Configured<'_> {
     }
 
     fn client(&self) -> Client {
-        Client { address: self.sites.core, secret: text(&eap::secret(self.seed)) }
+        Client { address: self.sites.back_end.core, secret: text(&self.secrets().radius) }
     }
 
     fn freeradius(&self, dir: &Path) -> Result<freeradius::Config, LiveError> {
         let methods = methods(self.eap()?, |eap| &eap.freeradius)?;
         Ok(freeradius::Config {
-            listen: (self.sites.aaa, self.sites.ports.radius).into(),
+            listen: (self.sites.back_end.aaa, self.sites.back_end.ports.radius).into(),
             client: self.client(),
             methods,
             tls: self.tls(dir)?,
@@ -333,17 +335,17 @@ impl Configured<'_> {
 
     fn user(&self, eap: &EapMethod) -> User {
         let name = UE_ID.to_owned();
-        match (eap.proof, eap::method(eap).card) {
+        match (eap.proof, card(eap)) {
             (_, Some(flavour)) => {
                 User::Sim { name: subscriber(flavour), triplets: [1, 2, 3].map(|n| self.triplet(n)) }
             }
             (Proof::Certificate, _) => User::Certificate { name },
-            _ => User::Password { name, password: text(&eap::password_of(self.seed)) },
+            _ => User::Password { name, password: text(&self.secrets().password) },
         }
     }
 
     fn triplet(&self, n: u8) -> freeradius::Triplet {
-        let [key, opc] = eap::subscriber_keys(self.seed);
+        let Secrets { key, opc, .. } = self.secrets();
         let card = Milenage::with_opc(&key, &opc);
         let Triplet { rand, sres, kc } = Triplet::from_milenage(&card, [n; 16], &mut Real::default());
         freeradius::Triplet { rand, sres: sres.to_vec(), kc: kc.to_vec() }
@@ -351,13 +353,13 @@ impl Configured<'_> {
 
     fn hostapd(&self, dir: &Path) -> Result<hostapd::Config, LiveError> {
         let eap = self.eap()?;
-        let flavour = eap::method(eap).card;
+        let flavour = card(eap);
         Ok(hostapd::Config {
-            port: self.sites.ports.radius,
+            port: self.sites.back_end.ports.radius,
             client: self.client(),
             methods: methods(eap, |eap| &eap.hostapd)?,
             user: flavour.map_or_else(|| UE_ID.to_owned(), subscriber),
-            password: text(&eap::password_of(self.seed)),
+            password: text(&self.secrets().password),
             subscriber: flavour.map(|_| self.subscriber()),
             has_pseudonyms: false,
             tls: self.tls(dir)?,
@@ -366,8 +368,9 @@ impl Configured<'_> {
     }
 
     fn subscriber(&self) -> hostapd::Subscriber {
-        let [key, opc] = eap::subscriber_keys(self.seed).map(u128::from_be_bytes);
-        hostapd::Subscriber { imsi: IMSI.to_owned(), key, opc, amf: eap::AMF, sqn: 32 }
+        let Secrets { key, opc, .. } = self.secrets();
+        let [key, opc] = [key, opc].map(u128::from_be_bytes);
+        hostapd::Subscriber { imsi: IMSI.to_owned(), key, opc, amf: AMF, sqn: 32 }
     }
 
     /// Writes what the AAA server shows and trusts in TLS.
@@ -463,7 +466,7 @@ fn text(secret: &[u8]) -> String {
 }
 
 fn subscriber(flavour: Flavour) -> String {
-    permanent(flavour, eap::imsi(), "lab")
+    permanent(flavour, back_end::imsi(), "lab")
 }
 
 /// A method in the words of one AAA server. What it has not got was refused with the plan, and is refused here again.

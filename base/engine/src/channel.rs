@@ -1,10 +1,10 @@
-//! What the bytes of a stream pass on their way between socket and messages, if something secures them: TLS, for one. Here
-//! nobody knows what that is; whoever opens the sockets says ([`Secure`]).
+//! What the bytes of a stream pass on their way between socket and messages, if something secures them: TLS, for one. Whoever
+//! carries streams does not know what that is; who opens their sockets says ([`Secure`]).
 
 use std::error::Error;
 use std::fmt;
 
-use keytoll_engine::Ctx;
+use crate::Ctx;
 
 /// Why a stream cannot be secured, or no longer.
 pub type Broken = Box<dyn Error + Send + Sync>;

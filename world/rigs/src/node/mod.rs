@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// What cuts a stream of Diameter into messages.
 pub use keytoll_diameter::wire::message::length as diameter_length;
 use keytoll_engine::Seed;
+use keytoll_engine::channel::Secure;
 use keytoll_hosts::Host;
-use keytoll_live::Secure;
 use keytoll_net::Socket;
 use keytoll_scenario::{NodePlan, ScenarioError};
 use trusts::Drawn;

@@ -12,7 +12,7 @@ use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
 
 use super::trusts::Drawn;
 use super::{Place, Wanted, ike};
-use crate::build::sa_limits;
+use crate::ipsec::sa_limits;
 
 /// A gateway without ports.
 #[derive(Debug)]

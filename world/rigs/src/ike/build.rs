@@ -1,25 +1,25 @@
-//! From a row of the plan to hosts and links.
+//! From a row of the plan to a device and a gateway.
 
 use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::suite::Suite;
 use keytoll_engine::{Rng, Seed};
-use keytoll_esp::lifetime::{Lifetime, Limit};
-use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig, SaLimits};
+use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,
     Version,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
-use keytoll_scenario::plan::{self, Network, RowPlan};
-use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+use keytoll_rig::QUIET;
+use keytoll_scenario::plan::{self, RowPlan};
 
-use crate::credentials::{Credentials, GW_ID, UE_ID};
+use super::{Credentials, Sites};
+use crate::credentials::{GW_ID, UE_ID};
 use crate::eap::{self, Ends};
 use crate::fault;
+use crate::ipsec::sa_limits;
 use crate::node::{exchange, half_open};
-use crate::sites::Sites;
 
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -29,7 +29,7 @@ fn identity(name: &str) -> Identity {
 }
 
 /// The device of a row.
-pub(crate) fn device(
+pub(super) fn device(
     (row, sites): (&RowPlan, &Sites),
     credentials: &Credentials,
     ends: Option<&Ends>,
@@ -61,7 +61,7 @@ pub(crate) fn device(
 }
 
 /// The gateway of a row.
-pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Gateway {
+pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Gateway {
     let (prove, believe) = credentials.of_gateway(row, &row_secret(seed));
     let mut connection = connection((row, sites), prove, believe);
     connection.local_id = identity(GW_ID);
@@ -85,33 +85,23 @@ pub(crate) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
         ike: endpoint((row, sites), connection),
         address: sites.gw,
         inner: vec![sites.inner],
-        aaa: row.method.eap().map(|_| eap::access((row, sites), &fault::seed_of_gateway(row, seed))),
+        aaa: row
+            .method
+            .eap()
+            .map(|_| eap::access((row, &sites.back_end), &fault::seed_of_gateway(row, seed))),
     };
     Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.sa_limits))
-}
-
-/// What SAs for traffic may carry, as hosts say it.
-pub(crate) fn sa_limits(limits: plan::SaLimits) -> SaLimits {
-    let limit = |bytes: Option<u64>, packets: Option<u64>| Limit {
-        bytes: bytes.unwrap_or(u64::MAX),
-        packets: packets.unwrap_or(u64::MAX),
-    };
-    let lifetime = Lifetime {
-        soft: limit(limits.rekey_bytes, limits.rekey_packets),
-        hard: limit(limits.life_bytes, limits.life_packets),
-    };
-    SaLimits { lifetime, replay_window: limits.replay_window }
 }
 
 /// With traffic of users the lifetime begins when that ends. RFC 4478 §3: whole seconds.
 fn lifetime(options: &plan::Options) -> Duration {
     let traffic = options.traffic;
-    let sending = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration + crate::traffic::QUIET);
+    let sending = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration + QUIET);
     options.reauth_lifetime + Duration::from_secs(sending.as_secs() + u64::from(sending.subsec_nanos() > 0))
 }
 
 /// The shared key of a row, from the seed.
-pub(crate) fn row_secret(seed: &Seed) -> Secret {
+pub fn row_secret(seed: &Seed) -> Secret {
     let mut rng: Rng = seed.stream("psk");
     Secret::from(&rng.bytes::<32>()[..])
 }
@@ -159,7 +149,7 @@ fn version(row: &RowPlan) -> Version {
 }
 
 /// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.
-pub(crate) fn esp_suites(row: &RowPlan) -> Vec<Suite> {
+pub fn esp_suites(row: &RowPlan) -> Vec<Suite> {
     let group = row.ike_suites.first().and_then(|suite| suite.group).filter(|_| row.options.pfs);
     row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
 }
@@ -179,42 +169,9 @@ fn endpoint((row, sites): (&RowPlan, &Sites), connection: Connection) -> Config 
         tries: u32::from(options.retransmission.tries),
     };
     config.half_open = half_open(options.cookies, max);
-    (config.port, config.nat_port) = (sites.ports.ike, sites.ports.nat);
+    (config.port, config.nat_port) = (sites.port, sites.nat_port);
     config.force_encapsulation = sites.encapsulated;
     config.fragmentation =
         options.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config
-}
-
-/// The link of a network with the wire behind it, device first.
-pub(crate) fn link(network: &Network, wire: Duration) -> LinkConfig {
-    let with_wire = |way: Direction| Direction { delay: way.delay + wire, ..way };
-    LinkConfig {
-        a_to_b: with_wire(direction(&network.up)),
-        b_to_a: with_wire(direction(&network.down)),
-        mtu_bytes: network.mtu_bytes,
-    }
-}
-
-/// A wire of nothing but delay.
-pub(crate) fn wire(delay: Duration) -> LinkConfig {
-    LinkConfig::symmetric(Direction { delay, ..Direction::default() })
-}
-
-fn direction(direction: &plan::Direction) -> Direction {
-    let some = |probability: f64| (probability > 0.0).then_some(probability);
-    Direction {
-        delay: direction.delay,
-        jitter: direction.jitter,
-        rate_bits_per_s: direction.rate_bits_per_s,
-        queue_bytes_max: direction.queue_bytes_max,
-        loss: some(direction.loss.as_f64()).map_or(Loss::None, Loss::Uniform),
-        reorder: some(direction.reorder.as_f64()).map(|probability| Reorder {
-            probability,
-            extra_delay: direction.delay.max(Duration::from_millis(1)),
-        }),
-        duplicate: direction.duplicate.as_f64(),
-        corrupt: direction.corrupt.as_f64(),
-        unchecked: false,
-    }
 }

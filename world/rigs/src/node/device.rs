@@ -11,7 +11,7 @@ use keytoll_scenario::node::DevicePlan;
 
 use super::trusts::Drawn;
 use super::{Place, Wanted, eap, ike};
-use crate::build::sa_limits;
+use crate::ipsec::sa_limits;
 
 /// A device without ports.
 #[derive(Debug)]

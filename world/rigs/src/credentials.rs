@@ -3,45 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keytoll_crypto::{Exponents, Null, Provider, Real, keys};
+use keytoll_crypto::{Null, Provider, Real, keys};
 use keytoll_engine::algorithm::KeyKind;
 use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
-use keytoll_engine::crypto::{Secret, SigningKey};
+use keytoll_engine::crypto::SigningKey;
 use keytoll_engine::{Rng, Seed};
-use keytoll_ike::config::{Believe, Prove};
 use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::{Chain, CryptoMode, GatewayAuth, Plan, RowPlan};
+use keytoll_scenario::plan::{Chain, CryptoMode, Plan, RowPlan};
 
 use crate::fault;
 
 /// Who the device says it is.
-pub(crate) const UE_ID: &str = "ue@lab";
+pub const UE_ID: &str = "ue@lab";
 /// Who the gateway says it is.
-pub(crate) const GW_ID: &str = "gw.lab";
+pub const GW_ID: &str = "gw.lab";
 /// Who the AAA server says it is.
-pub(crate) const AAA_ID: &str = "aaa.lab";
+pub const AAA_ID: &str = "aaa.lab";
 
 /// 2026-01-01 to 2036-01-01.
 const VALIDITY: Validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };
 /// The laboratory's calendar stands at 2026-06-01, so that certificates of one seed are judged alike for ever.
 const TODAY_UNIX_SECONDS: u64 = 1_780_272_000;
-
-/// The provider a mode asks for.
-pub(crate) fn provider(plan: &Plan) -> Provider {
-    let exponents = match plan.exponents {
-        keytoll_scenario::plan::Exponents::Short => Exponents::Short,
-        keytoll_scenario::plan::Exponents::Full => Exponents::Full,
-    };
-    match plan.crypto {
-        CryptoMode::Real => Provider::Real(Real::new(exponents)),
-        #[cfg(feature = "ossl")]
-        CryptoMode::OpenSsl => Provider::Ossl(keytoll_crypto::Ossl::new(exponents)),
-        #[cfg(not(feature = "ossl"))]
-        CryptoMode::OpenSsl => unreachable!("such a plan is refused before anything is built"),
-        CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
-    }
-}
 
 /// The certificates of every row of a plan.
 #[derive(Clone)]
@@ -51,21 +34,21 @@ pub(crate) struct Credentials {
 
 /// What certificates have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Set {
-    purpose: Purpose,
-    kind: KeyKind,
+pub(crate) struct Set {
+    pub(crate) purpose: Purpose,
+    pub(crate) kind: KeyKind,
     /// Lengths of the chains: the device's, and the server's.
-    initiator: u8,
-    responder: u8,
+    pub(crate) initiator: u8,
+    pub(crate) responder: u8,
     /// Whether both sides have the lists of their issuers and ask them.
-    crls: bool,
+    pub(crate) crls: bool,
     /// What is wrong with the server's.
-    fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
 }
 
 /// Who shows the certificates to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Purpose {
+pub(crate) enum Purpose {
     /// Device and gateway, in IKE.
     Ike,
     /// Device and AAA server, in TLS.
@@ -73,84 +56,38 @@ enum Purpose {
 }
 
 /// The certificates of both sides, and what each side trusts.
-pub(crate) struct Certificates {
-    pub(crate) ue: Credential,
+pub struct Certificates {
+    /// The device's.
+    pub ue: Credential,
     /// The gateway's, or in TLS the AAA server's.
-    pub(crate) gw: Credential,
+    pub gw: Credential,
     pub(crate) ue_trusts: Arc<dyn Trust>,
     pub(crate) gw_trusts: Arc<dyn Trust>,
     /// Who signed the device's certificate, as DER for programs that are not ours.
-    pub(crate) ue_anchor: Vec<u8>,
+    pub ue_anchor: Vec<u8>,
     /// Who signed the server's.
-    pub(crate) gw_anchor: Vec<u8>,
+    pub gw_anchor: Vec<u8>,
 }
 
 impl Credentials {
-    /// Makes the keys and certificates that the rows of a plan need. RSA keys take a prime search each.
-    pub(crate) fn prepare(plan: &Plan) -> Self {
+    /// Makes the keys and certificates that the rows of a plan need in TLS, and those of `own` that a row needs besides.
+    pub(crate) fn prepare(plan: &Plan, own: fn(&RowPlan) -> Option<Set>) -> Self {
         let mut sets = BTreeMap::new();
-        for key in plan.rows.iter().flat_map(|row| [ike_set(row), tls_set(row)]).flatten() {
+        for key in plan.rows.iter().flat_map(|row| [own(row), tls_set(row)]).flatten() {
             sets.entry(key).or_insert_with(|| Certificates::make(plan, key));
         }
         Self { sets: Arc::new(sets) }
     }
 
-    /// The certificates of IKE.
-    pub(crate) fn of(&self, row: &RowPlan) -> Option<&Certificates> {
-        self.sets.get(&ike_set(row)?)
+    /// The certificates of a set.
+    pub(crate) fn of(&self, set: &Set) -> Option<&Certificates> {
+        self.sets.get(set)
     }
 
     /// The certificates of TLS inside EAP.
     pub(crate) fn tls(&self, row: &RowPlan) -> Option<&Certificates> {
         self.sets.get(&tls_set(row)?)
     }
-
-    /// How the device proves itself, and whom it believes.
-    pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
-        let (prove, believe) = match self.of(row) {
-            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) if row.options.raw_keys => raw_keys(&set.ue, &set.gw),
-            Some(set) => {
-                (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
-            }
-        };
-        match (row.method.eap(), row.options.gateway_auth) {
-            (None, _) => (prove, believe),
-            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (Prove::Eap, believe),
-            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
-        }
-    }
-
-    /// How the gateway proves itself, and whom it believes.
-    pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
-        let (prove, believe) = match self.of(row) {
-            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) if row.options.raw_keys => raw_keys(&set.gw, &set.ue),
-            Some(set) => {
-                (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
-            }
-        };
-        match (row.method.eap(), row.options.gateway_auth) {
-            (None, _) => (prove, believe),
-            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (prove, Believe::Eap),
-            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
-        }
-    }
-}
-
-/// With our key, known by hand to a peer whose own we know: the certificates are left out.
-fn raw_keys(own: &Credential, peer: &Credential) -> (Prove, Believe) {
-    (Prove::RawKey(own.key.clone()), Believe::RawKey(Arc::clone(&peer.key.spki)))
-}
-
-/// The certificates a row needs in IKE, or just their keys. With EAP only the gateway's are used, under a root of its own.
-fn ike_set(row: &RowPlan) -> Option<Set> {
-    let Chain { initiator, responder } = row.options.chain;
-    let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
-    // Where TLS shows certificates, too, those are the ones that something may be wrong with.
-    let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
-    let (initiator, responder) = if row.method.eap().is_none() { (initiator, responder) } else { (2, 2) };
-    Some(Set { purpose: Purpose::Ike, kind, initiator, responder, crls: row.options.crls, fault })
 }
 
 /// The certificates a row needs in TLS.

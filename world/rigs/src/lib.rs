@@ -1,4 +1,14 @@
-//! The list of rigs: one line an access technology.
+//! The access technologies: one folder and one line in [`RIGS`] each. What several of them share stands beside them:
+//! certificates, EAP, the AAA server and the HSS behind it.
+
+pub mod back_end;
+mod credentials;
+mod eap;
+mod fault;
+pub mod ike;
+mod ipsec;
+pub mod node;
+mod sites;
 
 use std::collections::BTreeSet;
 
@@ -7,10 +17,12 @@ use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 
-use crate::ike_rig::IkeRig;
+use ike::IkeRig;
+
+pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 
 /// Every rig.
-pub(crate) const RIGS: [&dyn Rig; 1] = [&IkeRig];
+pub const RIGS: [&dyn Rig; 1] = [&IkeRig];
 
 /// The rig that runs a method.
 fn of(method: Method) -> &'static dyn Rig {
@@ -18,17 +30,17 @@ fn of(method: Method) -> &'static dyn Rig {
 }
 
 /// The ports that standards give the protocols of all rigs.
-pub(crate) fn standard_ports() -> BTreeSet<u16> {
+pub fn standard_ports() -> BTreeSet<u16> {
     RIGS.into_iter().flat_map(Rig::standard_ports).copied().collect()
 }
 
 /// The layout of a row.
-pub(crate) fn layout(row: &RowPlan, placement: &Placement) -> Layout {
+pub fn layout(row: &RowPlan, placement: &Placement) -> Layout {
     of(row.method).layout(row, placement)
 }
 
 /// What nodes of a row share that a reader of a capture needs.
-pub(crate) fn shared_secrets(row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
+pub fn shared_secrets(row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
     of(row.method).shared_secrets(row, seed)
 }
 
@@ -43,7 +55,7 @@ impl Credentials {
     }
 
     /// Sets up a row of the plan.
-    pub(crate) fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup> {
+    pub fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup> {
         let prepared = self.0.iter().find(|(rig, _)| rig.runs(row.method));
         prepared.expect("prepared for the plan of this row").1.set_up(row, placement, seed)
     }

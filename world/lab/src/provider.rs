@@ -1,0 +1,28 @@
+//! The crypto of a node, as the plan wants it.
+
+use keytoll_crypto::{Exponents, Metered, Null, Provider, Real};
+use keytoll_scenario::plan::{CryptoMode, Plan};
+
+/// The crypto of a node, counted, and timed where it costs something.
+pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
+    match plan.crypto {
+        CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),
+        CryptoMode::Null | CryptoMode::Table => Metered::count_only(provider(plan)),
+    }
+}
+
+/// The provider a mode asks for.
+fn provider(plan: &Plan) -> Provider {
+    let exponents = match plan.exponents {
+        keytoll_scenario::plan::Exponents::Short => Exponents::Short,
+        keytoll_scenario::plan::Exponents::Full => Exponents::Full,
+    };
+    match plan.crypto {
+        CryptoMode::Real => Provider::Real(Real::new(exponents)),
+        #[cfg(feature = "ossl")]
+        CryptoMode::OpenSsl => Provider::Ossl(keytoll_crypto::Ossl::new(exponents)),
+        #[cfg(not(feature = "ossl"))]
+        CryptoMode::OpenSsl => unreachable!("such a plan is refused before anything is built"),
+        CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
+    }
+}

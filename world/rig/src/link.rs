@@ -1,0 +1,39 @@
+//! Links as a plan describes them.
+
+use std::time::Duration;
+
+use keytoll_scenario::plan::{self, Network};
+use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+
+/// The link of a network with the wire behind it, device first.
+pub fn link(network: &Network, wire: Duration) -> LinkConfig {
+    let with_wire = |way: Direction| Direction { delay: way.delay + wire, ..way };
+    LinkConfig {
+        a_to_b: with_wire(direction(&network.up)),
+        b_to_a: with_wire(direction(&network.down)),
+        mtu_bytes: network.mtu_bytes,
+    }
+}
+
+/// A wire of nothing but delay.
+pub fn wire(delay: Duration) -> LinkConfig {
+    LinkConfig::symmetric(Direction { delay, ..Direction::default() })
+}
+
+fn direction(direction: &plan::Direction) -> Direction {
+    let some = |probability: f64| (probability > 0.0).then_some(probability);
+    Direction {
+        delay: direction.delay,
+        jitter: direction.jitter,
+        rate_bits_per_s: direction.rate_bits_per_s,
+        queue_bytes_max: direction.queue_bytes_max,
+        loss: some(direction.loss.as_f64()).map_or(Loss::None, Loss::Uniform),
+        reorder: some(direction.reorder.as_f64()).map(|probability| Reorder {
+            probability,
+            extra_delay: direction.delay.max(Duration::from_millis(1)),
+        }),
+        duplicate: direction.duplicate.as_f64(),
+        corrupt: direction.corrupt.as_f64(),
+        unchecked: false,
+    }
+}

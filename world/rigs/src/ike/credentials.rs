@@ -1,0 +1,84 @@
+//! Keys and certificates of IKE, and those of TLS inside EAP, for all rows of a plan.
+
+use std::sync::Arc;
+
+use keytoll_engine::credentials::Credential;
+use keytoll_engine::crypto::Secret;
+use keytoll_ike::config::{Believe, Prove};
+use keytoll_scenario::plan::{Chain, GatewayAuth, Plan, RowPlan};
+
+use crate::credentials::{self, Certificates, Purpose, Set};
+use crate::fault;
+
+/// The keys and certificates of a plan.
+#[derive(Clone)]
+pub struct Credentials(credentials::Credentials);
+
+impl Credentials {
+    /// Makes what the rows of a plan need. RSA keys take a prime search each.
+    pub fn prepare(plan: &Plan) -> Self {
+        Self(credentials::Credentials::prepare(plan, ike_set))
+    }
+
+    /// The certificates of IKE.
+    pub fn of(&self, row: &RowPlan) -> Option<&Certificates> {
+        self.0.of(&ike_set(row)?)
+    }
+
+    /// The certificates of TLS inside EAP.
+    pub fn tls(&self, row: &RowPlan) -> Option<&Certificates> {
+        self.0.tls(row)
+    }
+
+    /// Those that EAP shares with every rig.
+    pub(super) const fn shared(&self) -> &credentials::Credentials {
+        &self.0
+    }
+
+    /// How the device proves itself, and whom it believes.
+    pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
+        let (prove, believe) = match self.of(row) {
+            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) if row.options.raw_keys => raw_keys(&set.ue, &set.gw),
+            Some(set) => {
+                (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
+            }
+        };
+        match (row.method.eap(), row.options.gateway_auth) {
+            (None, _) => (prove, believe),
+            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (Prove::Eap, believe),
+            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
+        }
+    }
+
+    /// How the gateway proves itself, and whom it believes.
+    pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
+        let (prove, believe) = match self.of(row) {
+            None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
+            Some(set) if row.options.raw_keys => raw_keys(&set.gw, &set.ue),
+            Some(set) => {
+                (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
+            }
+        };
+        match (row.method.eap(), row.options.gateway_auth) {
+            (None, _) => (prove, believe),
+            (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (prove, Believe::Eap),
+            (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
+        }
+    }
+}
+
+/// With our key, known by hand to a peer whose own we know: the certificates are left out.
+fn raw_keys(own: &Credential, peer: &Credential) -> (Prove, Believe) {
+    (Prove::RawKey(own.key.clone()), Believe::RawKey(Arc::clone(&peer.key.spki)))
+}
+
+/// The certificates that a row needs in IKE, or just their keys. With EAP only the gateway's are used, under a root of its own.
+fn ike_set(row: &RowPlan) -> Option<Set> {
+    let Chain { initiator, responder } = row.options.chain;
+    let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
+    // Where TLS shows certificates, too, those are the ones that something may be wrong with.
+    let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
+    let (initiator, responder) = if row.method.eap().is_none() { (initiator, responder) } else { (2, 2) };
+    Some(Set { purpose: Purpose::Ike, kind, initiator, responder, crls: row.options.crls, fault })
+}
