@@ -50,6 +50,10 @@ fn plan() -> Plan {
     source.plan(&overrides).expect("every method runs over loopback")
 }
 
+fn shows_password(row: &RowPlan) -> bool {
+    row.method.eap().is_some_and(|eap| eap.shows_password)
+}
+
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("the run made it");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
@@ -83,9 +87,12 @@ fn no_file_of_a_run_shows_a_secret() {
     // Who asks for a capture gets the keys of its sessions, and the RADIUS secret; they lie apart from it.
     let is_key_table =
         |file: &&PathBuf| file.parent().is_some_and(|parent| parent.extension() == Some("keys".as_ref()));
+    let is_capture = |file: &PathBuf| file.extension() == Some("pcapng".as_ref());
     for file in files.iter().filter(|file| !is_key_table(file)) {
         let bytes = std::fs::read(file).expect("it was just written");
-        plan.rows.iter().for_each(|row| check(&file.display().to_string(), &bytes, &plan, row));
+        // A capture of RADIUS has what the method itself sends in the clear.
+        let rows = plan.rows.iter().filter(|row| !is_capture(file) || !shows_password(row));
+        rows.for_each(|row| check(&file.display().to_string(), &bytes, &plan, row));
     }
     std::fs::remove_dir_all(&path).expect("it is ours");
 }

@@ -18,6 +18,8 @@ pub struct EapMethod {
     pub source: &'static str,
     /// What proves the device.
     pub proof: Proof,
+    /// Whether it sends the password itself and not in TLS: whoever carries EAP, RADIUS included, can read it.
+    pub shows_password: bool,
     /// Whether TLS is part of it.
     pub has_tls: bool,
     /// Why it must not be the only proof that a device has of its gateway (RFC 5998 §4); none: it may.
@@ -136,6 +138,7 @@ const OPEN: EapMethod = EapMethod {
     remark: "",
     source: "",
     proof: Proof::Password,
+    shows_password: false,
     has_tls: false,
     not_alone: None,
     strongswan: Foreign::Has(()),
@@ -160,6 +163,7 @@ pub static EAP_METHODS: &[EapMethod] = &[
         ..OPEN
     },
     named! {"gtc", "EAP-GTC", "RFC 3748 §5.6";
+        shows_password: true,
         not_alone: Some("EAP-GTC shows the password itself to a gateway that proved nothing"),
         freeradius: has("gtc", "md5"),
         hostapd: has("GTC", "MD5"),
