@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use keytoll_analysis::study::{Material, SUPPLEMENT, Supplement, Wants};
-use keytoll_analysis::{Findings, RowFindings};
+use keytoll_analysis::{Findings, RowFindings, summary};
 use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Taken};
-use keytoll_report::{directory, study, summary, terminal};
+use keytoll_report::{directory, study, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::Plan;

@@ -12,6 +12,7 @@ use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use keytoll_analysis::summary;
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -111,10 +112,27 @@ fn every_file_of_a_run_is_as_its_schema_says() {
     fs::remove_dir_all(&scratch).unwrap();
 }
 
+/// Of every built-in scenario that runs without cryptography and without other makers' programs.
+#[test]
+fn the_summary_of_a_run_is_read_as_it_was_written() {
+    let scratch = std::env::temp_dir().join(format!("keytoll-summaries-{}", std::process::id()));
+    let scenarios =
+        ["quickstart", "lossy", "suites", "ikev1", "fragmentation", "eap", "eap-aka-topologies", "traffic"];
+    for scenario in scenarios {
+        let out = scratch.join(scenario);
+        keytoll(&format!("run {scenario} --samples 2 --crypto null --no-trace --out {}", out.display()));
+        let path = out.join("summary.json");
+        let mut again = Vec::new();
+        summary::write(&summary::read(&path).unwrap(), &mut again).unwrap();
+        assert_eq!(String::from_utf8(again).unwrap(), fs::read_to_string(&path).unwrap(), "{scenario}");
+    }
+    fs::remove_dir_all(&scratch).unwrap();
+}
+
 /// The columns that `docs/columns.md` has below a heading that names a table, `LINK` and `NODE` being what they stand for.
 fn documented(table: &str) -> Vec<String> {
     let text = fs::read_to_string(folder().join("../columns.md")).unwrap();
-    let of = |part: &str| part.starts_with("Every table") || part.starts_with(&format!("`{table}`"));
+    let of = |part: &str| part.starts_with("Every file") || part.starts_with(&format!("`{table}`"));
     let lines = text.split("\n## ").skip(1).filter(|part| of(part)).flat_map(str::lines);
     let names = lines.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let links = ["ue_gw", "gw_aaa", "aaa_hss", "gw_hss", "ue_ap", "aaa_ap"].map(|link| ("LINK", link));

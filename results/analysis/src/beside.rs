@@ -40,35 +40,31 @@ pub struct Beside {
 
 /// Every row with one node of another maker, beside the same row with only ours.
 pub fn beside(rows: &[SummaryRow]) -> Vec<Beside> {
-    let pair = |row| {
-        let (place, variant) = foreign(row)?;
-        let is_same = |other: &&SummaryRow| matches!(makers(other), (makers, rest) if makers.is_empty() && rest == variant);
-        let ours = rows.iter().filter(|other| condition(other) == condition(row)).find(is_same)?;
-        compare(ours, row, place, &variant)
+    let pair = |row: &SummaryRow| {
+        let (makers, variant) = makers(row);
+        let [maker] = makers[..] else { return None };
+        let ours = rows.iter().find(|other| is_ours(other, row, &variant))?;
+        compare(ours, row, maker, &variant)
     };
     rows.iter().filter_map(pair).collect()
 }
 
-/// Where a row has its only node that is not ours, and the rest of its variant.
-fn foreign(row: &SummaryRow) -> Option<((&str, &str), String)> {
-    match makers(row) {
-        (makers, rest) if makers.len() == 1 => Some((makers[0], rest)),
-        _ => None,
-    }
+/// Whether a row has only nodes of ours, and is else as another whose variant is this but for its makers.
+fn is_ours(row: &SummaryRow, other: &SummaryRow, variant: &str) -> bool {
+    let is_comparable = row.setting() == other.setting() && row.method == other.method;
+    is_comparable && matches!(makers(row), (makers, rest) if makers.is_empty() && rest == variant)
 }
 
 /// The other makers' nodes of a row, and the rest of its variant.
 fn makers(row: &SummaryRow) -> (Vec<(&str, &str)>, String) {
-    let is_maker = |word: &&str| word.split_once('=').is_some_and(|(key, _)| MAKER_KEYS.contains(&key));
-    let (makers, rest): (Vec<_>, Vec<_>) = row.variant.split(' ').partition(is_maker);
-    let foreign =
-        makers.into_iter().filter_map(|word| word.split_once('=')).filter(|(_, maker)| *maker != OURS);
-    (foreign.collect(), rest.join(" "))
+    let variant = row.subject().variant;
+    let foreign = variant.words().filter_map(maker).filter(|(_, maker)| *maker != OURS);
+    (foreign.collect(), variant.without(|word| maker(word).is_some()))
 }
 
-/// What must be the same in both rows.
-fn condition(row: &SummaryRow) -> [&str; 5] {
-    [&row.method, &row.network, &row.topology, &row.world, &row.crypto]
+/// The node and its maker, if a word of a variant names one.
+fn maker(word: &str) -> Option<(&str, &str)> {
+    word.split_once('=').filter(|(key, _)| MAKER_KEYS.contains(key))
 }
 
 fn compare(

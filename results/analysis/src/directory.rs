@@ -118,6 +118,9 @@ pub enum DirectoryError {
 }
 
 /// Reads the manifest of a run directory.
+///
+/// # Errors
+/// When it cannot be opened, or is no manifest of this format.
 pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
     let path = directory.join(MANIFEST);
     let file = open(&path)?;

@@ -8,12 +8,14 @@
 //! * [`stats`] is the arithmetic: Welford, quantiles, Student t.
 //! * [`summary`] is the public, versioned `summary.json`.
 //! * [`primitives`] is about single crypto operations: their statistics, the table of their costs.
+//! * [`comparable`] says which rows may be compared.
 //! * [`beside`] sets our nodes beside other makers' programs.
 //! * [`study`] sets a summary beside what a paper printed.
 //! * [`profile`] says where the time of a node goes, operation by operation.
 //! * [`directory`] does all of it for a run directory.
 
 pub mod beside;
+pub mod comparable;
 pub mod directory;
 pub mod metrics;
 mod named;

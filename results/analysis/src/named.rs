@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{MapAccess, Visitor};
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Values by name, in the order in which they were put in. A name occurs once.
@@ -31,6 +31,12 @@ impl<T> Named<T> {
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
+    }
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
     }
 }
 
@@ -77,11 +83,14 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            values.push(entry);
+        let mut values = Named::default();
+        while let Some((name, value)) = map.next_entry::<String, T>()? {
+            if values.get(&name).is_some() {
+                return Err(A::Error::custom(format_args!("`{name}` is there twice")));
+            }
+            values.0.push((name, value));
         }
-        Ok(Named(values))
+        Ok(values)
     }
 }
 
@@ -96,5 +105,11 @@ mod tests {
         assert_eq!(named.names().collect::<Vec<_>>(), ["ue", "gw", "aaa"]);
         assert_eq!((named.get("gw"), named.get("hss")), (Some(&2), None));
         assert_eq!(serde_json::to_string(&named).unwrap(), text);
+    }
+
+    #[test]
+    fn a_name_occurs_once() {
+        let error = serde_json::from_str::<Named<u32>>(r#"{"ue":1,"ue":2}"#).unwrap_err();
+        assert!(error.to_string().starts_with("`ue` is there twice"), "{error}");
     }
 }

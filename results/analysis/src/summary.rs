@@ -7,6 +7,7 @@
 //! included. Authentications during which the driver lost the CPU (`disturbed`) are left out of the
 //! CPU figures, and of the delays where computation is charged to virtual time; the `n` beside a mean says what remains.
 
+mod file;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Named;
 use crate::beside::{Beside, beside};
+use crate::metrics::times::{
+    COMPUTATION, DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, WAITED_FOR_LOST, WAITING, WAITING_FOR_REPEATS,
+};
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
+pub use file::{ContentError, ReadError, parse, read, write};
 pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSummary};
 
 /// The format of [`Summary`].
@@ -52,7 +57,7 @@ pub struct Summary {
 }
 
 /// One method over one network.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SummaryRow {
     /// The method's name in the catalogue.
     pub method: String,
@@ -87,6 +92,10 @@ pub struct SummaryRow {
     /// For how long timers ran in those established that had to send again because a packet was lost; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_for_lost_ms: Option<Delay>,
+    /// For how long nothing was under way and no node computed until a message was sent again, over all those established;
+    /// absent where that never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for_repeats_ms: Option<Delay>,
     /// What went over each link, means over all n.
     pub links: Named<LinkMeans>,
     /// What it cost each node, means over all n that were not disturbed.
@@ -349,11 +358,12 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         n: tally.n,
         succeeded: tally.established,
         failures: tally.failures.clone(),
-        failed_after_ms: delay(&tally.failed_after_ns),
-        delay_ms: delay(&tally.delay_ns),
+        failed_after_ms: delay(tally.times.get(&FAILED_AFTER)),
+        delay_ms: delay(tally.times.get(&DELAY)),
         delay_split_ms: delay_split(tally),
         delay_split_p50_ms: split_medians(tally),
-        waited_for_lost_ms: delay(&tally.waited_for_lost_ns),
+        waited_for_lost_ms: delay(tally.times.get(&WAITED_FOR_LOST)),
+        waiting_for_repeats_ms: delay(tally.times.get(&WAITING_FOR_REPEATS)).filter(|wait| wait.max > 0.0),
         links: tally.links.iter().map(|(link, total)| (link.name(), means(total, tally.n))).collect(),
         cpu: tally
             .nodes
@@ -361,7 +371,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
             .filter_map(|(&node, costs)| Some((name(node), cpu(node, costs, row, tally)?)))
             .collect(),
         memory_bytes: tally.nodes.iter().map(|(&node, costs)| (name(node), memory(costs))).collect(),
-        first_packet_ms: delay(&tally.first_packet_ns),
+        first_packet_ms: delay(tally.times.get(&FIRST_PACKET)),
         after: (tally.n > 0).then(|| means(&tally.after, tally.n)),
         discards: discards(tally),
         disturbed: tally.disturbed,
@@ -404,22 +414,23 @@ fn delay(values: &Distribution) -> Option<Delay> {
 }
 
 fn delay_split(tally: &Tally) -> Option<DelaySplit> {
-    let n = tally.computation_ns.moments().n() as f64;
+    let mean_ms = |time| Some(tally.times.get(time).moments().mean()? / NS_PER_MS);
+    let n = tally.times.get(&COMPUTATION).moments().n() as f64;
     let per_node = tally.computation_by_node_ns.iter();
     Some(DelaySplit {
-        network: tally.network_ns.moments().mean()? / NS_PER_MS,
-        computation: tally.computation_ns.moments().mean()? / NS_PER_MS,
-        waiting: tally.waiting_ns.moments().mean()? / NS_PER_MS,
+        network: mean_ms(&NETWORK)?,
+        computation: mean_ms(&COMPUTATION)?,
+        waiting: mean_ms(&WAITING)?,
         computation_by_node: per_node.map(|(&node, &ns)| (name(node), ns as f64 / n / NS_PER_MS)).collect(),
     })
 }
 
 fn split_medians(tally: &Tally) -> Option<SplitMedians> {
-    let median_ms = |values: &Distribution| Some(values.quantiles([0.5])?[0] / NS_PER_MS);
+    let median_ms = |time| Some(tally.times.get(time).quantiles([0.5])?[0] / NS_PER_MS);
     Some(SplitMedians {
-        network: median_ms(&tally.network_ns)?,
-        computation: median_ms(&tally.computation_ns)?,
-        waiting: median_ms(&tally.waiting_ns)?,
+        network: median_ms(&NETWORK)?,
+        computation: median_ms(&COMPUTATION)?,
+        waiting: median_ms(&WAITING)?,
     })
 }
 
@@ -514,7 +525,7 @@ fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
 
 /// How many waited for a lost packet, and how long: what sets the mean and the percentiles apart from the median.
 fn waited(tally: &Tally) -> Option<String> {
-    let waited = delay(&tally.waited_for_lost_ns)?;
+    let waited = delay(tally.times.get(&WAITED_FOR_LOST))?;
     let (n, of, seconds) = (waited.n, tally.established, waited.p50 / 1e3);
     let how_long = if n == 1 { format!("{seconds:.1} s") } else { format!("{seconds:.1} s at the median") };
     Some(format!("waited for a lost packet: {n} of {of}, {how_long}"))

@@ -9,9 +9,9 @@ use keytoll_analysis::study::{SUPPLEMENT, Supplement};
 use keytoll_analysis::trace::listing::{DERIVED, MANIFEST, RunFile};
 use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
 use keytoll_analysis::trace::output::{self, Output};
-use keytoll_analysis::{Findings, Sample};
+use keytoll_analysis::{Findings, Sample, summary};
 
-use crate::{csv, html, study, summary};
+use crate::{csv, html, study};
 
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]

@@ -9,14 +9,20 @@ pub use profile::{packets, profiles};
 use std::io::{self, Write};
 
 use keytoll_analysis::Findings;
+use keytoll_analysis::comparable::{Group, groups, shared};
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
 use crate::chart::{Bar, Chart};
-use crate::groups::{Group, groups, label, seed};
-use crate::number::{known, plain, ranged};
-use crate::{provenance, terminal, traffic, words};
+use crate::columns::{self, Medium, Table, authentication, links, nodes, traffic};
+use crate::notes::{discards, notes};
+use crate::number::{known, ranged};
+use crate::provenance::{self, seed};
+use crate::{terminal, words};
 
 /// Writes the page of a run.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     let summary = &findings.summary;
     begin(&summary.title, &mut out)?;
@@ -25,8 +31,9 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     if let Some(account) = &findings.study {
         study::section(account, &mut out)?;
     }
-    for group in groups(summary) {
-        section(&group, &mut out)?;
+    let shared = shared(&summary.rows);
+    for group in groups(&summary.rows) {
+        section(&group, &shared, &mut out)?;
     }
     failures(summary, &mut out)?;
     footnotes(summary, &mut out)?;
@@ -79,14 +86,13 @@ fn headline(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn section(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    let heading = group.heading.split(", ").map(explained).collect::<Vec<_>>().join(", ");
+fn section(group: &Group<'_>, shared: &[&str], out: &mut impl Write) -> io::Result<()> {
+    let heading = terminal::heading(group, shared);
+    let heading = heading.split(", ").map(explained).collect::<Vec<_>>().join(", ");
     writeln!(out, "<h2>{heading}</h2>")?;
     delay_chart(group, out)?;
     cpu_chart(group, out)?;
-    delay_table(group, out)?;
-    node_table(group, out)?;
-    traffic_table(group, out)
+    GROUP_TABLES.into_iter().try_for_each(|table| group_table(group, table, out))
 }
 
 /// What the whiskers of a run's charts span.
@@ -116,7 +122,7 @@ fn delay_bar(row: &SummaryRow) -> Option<Bar<'static>> {
     ];
     let sum: f64 = parts.iter().map(|(_, _, median)| median).sum();
     Some(Bar {
-        label: label(row),
+        label: row.subject().to_string(),
         parts: parts.map(|(class, name, median)| (class, name, median * delay.p50 / sum)).to_vec(),
         interval: Some((delay.p5, delay.p95)),
         text: ranged(delay.median()),
@@ -125,7 +131,7 @@ fn delay_bar(row: &SummaryRow) -> Option<Bar<'static>> {
 
 fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
     row.cpu.iter().map(|(node, cpu)| Bar {
-        label: format!("{}, {node}", label(row)),
+        label: format!("{}, {node}", row.subject()),
         parts: match cpu.crypto_ns_p50 {
             Some(crypto_ns) => vec![
                 ("crypto", "crypto", crypto_ns / 1e3),
@@ -138,79 +144,40 @@ fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
     })
 }
 
-const DELAY_HEAD: [&str; 12] = [
-    "method",
-    "ok/n",
-    "delay ms",
-    "p95 ms",
-    "mean ms",
-    "packet ms",
-    "link",
-    "msgs",
-    "pkts",
-    "bytes",
-    "retr",
-    "lost pkts",
+/// The tables of a group, each with its caption, what its first column is of, and whose columns it has.
+const GROUP_TABLES: [(&str, &str, &[&'static Table]); 3] = [
+    ("Delay, and what went over each link", "method", &[&authentication::DELAY, &links::MESSAGES]),
+    ("CPU time and memory of each node", "method", &[&nodes::CPU, &nodes::MEMORY]),
+    ("Traffic through the SAs, or past them", "traffic of", &[&traffic::TRAFFIC]),
 ];
 
-fn delay_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    let lines = group.rows.iter().flat_map(|row| delay_lines(row));
-    table("Delay, and what went over each link", &DELAY_HEAD, lines, out)
-}
-
-fn delay_lines(row: &SummaryRow) -> Vec<Vec<String>> {
-    let first: Vec<String> = std::iter::once(label(row)).chain(terminal::delay_cells(row)).collect();
-    let links = row.links.iter().enumerate().map(|(place, (link, means))| {
-        let before = if place == 0 { first.clone() } else { vec![String::new(); first.len()] };
-        let numbers = [means.messages, means.packets, means.bytes, means.retransmissions, means.lost_packets];
-        before.into_iter().chain([link.to_owned()]).chain(numbers.map(plain)).collect()
-    });
-    let links: Vec<Vec<String>> = links.collect();
-    if links.is_empty() { vec![first] } else { links }
-}
-
-const NODE_HEAD: [&str; 10] = [
-    "method",
-    "node",
-    "cpu µs",
-    "p95 µs",
-    "mean µs",
-    "crypto µs",
-    "Mcycles",
-    "n",
-    "heap peak KiB",
-    "idle SA bytes",
-];
-
-fn node_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    let lines = group.rows.iter().flat_map(|row| {
-        row.memory_bytes.names().enumerate().map(|(place, node)| {
-            let name = if place == 0 { label(row) } else { String::new() };
-            std::iter::once(name).chain(node_cells(row, node)).collect()
-        })
-    });
-    table("CPU time and memory of each node", &NODE_HEAD, lines, out)
-}
-
-fn traffic_table(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
-    if group.rows.iter().all(|row| row.traffic.is_none()) {
+fn group_table(
+    group: &Group<'_>,
+    (caption, first, tables): (&str, &str, &[&'static Table]),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if !tables.iter().any(|table| table.is_told(group.rows.iter().copied())) {
         return Ok(());
     }
-    let head = traffic::HEAD.map(|(name, _)| if name.is_empty() { "traffic of" } else { name });
+    let heads = columns::columns(tables, Medium::Page).map(|column| column.head);
+    let heads: Vec<&str> = std::iter::once(first).chain(heads).collect();
     let lines = group.rows.iter().flat_map(|row| {
-        traffic::lines(row).into_iter().enumerate().map(|(place, cells)| {
-            let name = if place == 0 { label(row) } else { String::new() };
-            std::iter::once(name).chain(cells).collect()
+        let lines = columns::lines(tables, row, Medium::Page).into_iter().enumerate();
+        lines.map(|(place, cells)| {
+            let label = if place == 0 { row.subject().to_string() } else { String::new() };
+            std::iter::once(label).chain(cells).collect()
         })
     });
-    table("Traffic through the SAs, or past them", &head, lines, out)
+    let (heads, lines) = without_empty(&heads, &lines.collect::<Vec<_>>());
+    table(caption, &heads, lines.into_iter(), out)
 }
 
-fn node_cells(row: &SummaryRow, node: &str) -> Vec<String> {
-    let cpu = row.cpu.get(node);
-    let n = cpu.map_or_else(|| known(None), |cpu| cpu.n.to_string());
-    let cells = std::iter::once(node.to_owned()).chain(terminal::cpu_cells(cpu)).chain([n]);
-    cells.chain(terminal::memory_cells(row.memory_bytes.get(node))).collect()
+/// The columns of a table that have something in them.
+fn without_empty<'a>(heads: &[&'a str], lines: &[Vec<String>]) -> (Vec<&'a str>, Vec<Vec<String>>) {
+    let is_told = |place: &usize| lines.iter().any(|line| !line[*place].is_empty());
+    let told: Vec<usize> = (0..heads.len()).filter(is_told).collect();
+    let kept = |line: &Vec<String>| told.iter().map(|&place| line[place].clone()).collect();
+    (told.iter().map(|&place| heads[place]).collect(), lines.iter().map(kept).collect())
 }
 
 /// A table that scrolls within itself where the page is too narrow for it.
@@ -304,8 +271,8 @@ const FAILURE_HEAD: [&str; 6] =
 /// One line per reason; the first says how long it took, and what arrived that nobody could use.
 fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
     let after = row.failed_after_ms.map(|delay| ranged(delay.median()));
-    let mut of_row = [label(row), row.network.clone(), after.unwrap_or_else(|| known(None))];
-    let mut discards = terminal::discards(row).unwrap_or_default();
+    let mut of_row = [row.subject().to_string(), row.network.clone(), after.unwrap_or_else(|| known(None))];
+    let mut discards = discards(row).unwrap_or_default();
     let mut lines = Vec::new();
     for (why, count) in &row.failures {
         let [method, network, after] = std::mem::take(&mut of_row);
@@ -317,7 +284,7 @@ fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
 
 fn footnotes(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, r#"<div class="notes">"#)?;
-    for note in terminal::notes(summary) {
+    for note in notes(summary) {
         writeln!(out, "<p>{}</p>", escaped(&note))?;
     }
     writeln!(out, "<p>{}</p></div>", escaped(SPLIT))

@@ -20,6 +20,9 @@ pub enum Line {
 
 /// Writes a table under its heads, columns as wide as their widest cell and two blanks apart. What does not fit beside the
 /// first `fixed` columns is a table of its own below, which begins with them, too. Others that are empty are left out.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn table(
     head: &[Head<'_>],
     fixed: usize,
@@ -154,6 +157,9 @@ fn fitted(text: &str, width: usize) -> String {
 }
 
 /// Breaks a text into lines that fit, at blanks, continued lines indented. Only a word longer than a line is cut.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let indent = text.len() - text.trim_start().len();
     let mut line = " ".repeat(indent);

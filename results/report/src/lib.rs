@@ -1,29 +1,28 @@
 //! Findings as people and programs read them. Nothing is computed here: every number comes from
 //! `keytoll-analysis`, and is only rounded and laid out.
 //!
+//! * `columns` has the columns of all tables of a run; what follows lays them out.
 //! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
-//! * [`csv`] are the long tables: a row per authentication, per operation, per kind of message.
-//! * [`summary`] is `summary.json`.
+//! * [`csv`] are the files with a line for each authentication, each operation, each kind of message.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`profile`] shows where the time of a node goes, operation by operation, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
 //! * [`directory`] writes all files of a run directory from its traces.
 
 mod chart;
+mod columns;
 pub mod csv;
 pub mod directory;
-mod groups;
 pub mod html;
 pub mod layout;
+mod notes;
 mod number;
 pub mod packets;
 pub mod primitives;
 pub mod profile;
 mod provenance;
 pub mod study;
-pub mod summary;
 pub mod terminal;
-mod traffic;
 mod words;
 
 pub use number::counted;

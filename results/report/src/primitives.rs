@@ -27,6 +27,9 @@ const HEAD: [Head<'_>; 13] = [
 ];
 
 /// Writes the tables for a screen of so many columns.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write(measured: &Primitives, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let Primitives { library, machine, primitives, .. } = measured;

@@ -15,12 +15,18 @@ use crate::words;
 pub const WIDTH_MAX: usize = 100;
 
 /// Writes a profile as JSON: indented, with a final newline.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write_json(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, profile)?;
     writeln!(out)
 }
 
 /// Writes a profile as it is shown on a screen of so many columns.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write(profile: &Profile, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     wrapped(&headline(profile), width, &mut out)?;

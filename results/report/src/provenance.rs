@@ -1,5 +1,6 @@
 //! Where figures come from, for people: a sentence below the tables, a table at the end of the page.
 
+use keytoll_analysis::summary::{CAPTURED, Summary};
 use keytoll_analysis::trace::provenance::{Load, Provenance};
 
 use crate::number::plain;
@@ -48,4 +49,9 @@ pub(crate) fn sentence(provenance: &Provenance) -> String {
     parts.extend((!loads.is_empty()).then(|| format!("load {}", loads.join(" to "))));
     parts.extend(provenance.began_at.clone());
     format!("Measured by {}.", parts.join(", "))
+}
+
+/// `seed 42`, or that there is none.
+pub(crate) fn seed(summary: &Summary) -> String {
+    if summary.seed.is_empty() { CAPTURED.to_owned() } else { format!("seed {}", summary.seed) }
 }

@@ -13,12 +13,18 @@ use crate::number::{plain, ranged};
 const WIDTH_MAX: usize = 80;
 
 /// Writes `study.json`: indented, with a final newline.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, account)?;
     writeln!(out)
 }
 
 /// Writes a study as it is shown on a screen of so many columns.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     wrapped(&headline(account), width, &mut out)?;
@@ -30,6 +36,9 @@ pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result
 }
 
 /// Writes a paper's table that needed no run.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write_sheet(sheet: &Sheet, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     wrapped(&sheet.title, width, &mut out)?;

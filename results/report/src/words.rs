@@ -4,6 +4,8 @@
 use keytoll_analysis::profile::Profile;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
+use crate::columns;
+
 /// A word as tables and headings have it, and what it means.
 type Word = (&'static str, &'static str);
 
@@ -30,44 +32,24 @@ const WORLDS: [Word; 3] = [
     ("captured", "packets that somebody else sent"),
 ];
 
-/// Heads of columns.
-const HEADS: [Word; 27] = [
-    ("ok/n", "authentications established, of all measured"),
-    ("delay ms", "from the trigger to a usable SA: median, in brackets its distribution-free 95 % interval"),
-    ("p95 ms", "95th percentile"),
-    ("mean ms", "arithmetic mean"),
-    ("packet ms", "median time until the packet that caused it came back through the SA"),
-    ("msgs", "protocol messages without retransmissions, mean"),
-    ("pkts", "IP packets after fragmentation, mean"),
-    ("bytes", "bytes of these packets, headers included, mean"),
-    ("retr", "messages sent again, mean"),
-    ("lost pkts", "packets lost, damaged, or refused by a full queue, mean"),
-    ("cpu µs", "CPU time of this machine: median, in brackets its distribution-free 95 % interval"),
-    ("p95 µs", "95th percentile"),
-    ("mean µs", "arithmetic mean"),
-    ("crypto µs", "median of the part in crypto operations"),
-    ("Mcycles", "millions of cycles of the median, at the frequency this machine was seen running at"),
+/// Heads of the columns of profiles; those of a run have their meanings themselves.
+const HEADS: [Word; 5] = [
     ("kcycles", "thousands of cycles of the median"),
-    ("heap peak KiB", "highest use of the heap during start and the first authentication"),
-    ("idle SA bytes", "what a pair of SAs keeps while nothing happens"),
     ("times", "how often in one authentication"),
     ("share", "part of the node's time, of medians"),
-    ("way", "up: from the device; down: to it"),
-    ("gap ms", "longest time without new data, median"),
-    ("+bytes", "what IPsec, outer headers and fragmentation put around each packet"),
-    ("rekeys", "rekeyings meanwhile, mean"),
-    (
-        "ns/pkt (busy)",
-        "CPU time for each packet that either node sent; share of the time in which the node computed",
-    ),
     ("suite", "encryption, integrity if it is apart, PRF, and key exchange, as strongSwan writes proposals"),
     ("crypto share", "part of the node's time in crypto operations"),
 ];
 
+/// Every word.
+fn all() -> impl Iterator<Item = Word> {
+    let own = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS);
+    own.copied().chain(columns::meanings())
+}
+
 /// What a word means, if it is one of them.
 pub(crate) fn meaning(word: &str) -> Option<&'static str> {
-    let all = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS);
-    { all }.find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+    all().find(|(known, _)| *known == word).map(|(_, meaning)| meaning)
 }
 
 /// The words of a run's headings and nodes.
@@ -118,7 +100,7 @@ mod tests {
 
     #[test]
     fn no_word_has_two_meanings() {
-        let all: Vec<_> = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS).collect();
+        let all: Vec<Word> = all().collect();
         for (word, _) in &all {
             assert_eq!(all.iter().filter(|(other, _)| other == word).count(), 1, "{word}");
         }

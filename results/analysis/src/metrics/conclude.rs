@@ -12,6 +12,7 @@ use keytoll_trace::{Fact, Fate, Link, Message, Node, Protocol, Record};
 use super::cover::Cover;
 use super::messages::Part;
 use super::profiler::profile;
+use super::times::{Concluded, Times};
 use super::{LinkCount, Outcome, Sample, Split, Tally};
 
 /// Which links each protocol has been seen to take from each node.
@@ -45,7 +46,7 @@ pub(super) fn conclude(
         return None;
     };
     let pairs = pairs(records);
-    let mut sample = span.sample(number, records, &pairs);
+    let (mut sample, busy) = span.sample(number, records, &pairs);
     for at in 0..records.len() {
         let inside = span.holds(records, sent_at(records, &pairs, at));
         match &records[at].fact {
@@ -68,6 +69,16 @@ pub(super) fn conclude(
     for count in sample.links.values() {
         sample.total.add(count);
     }
+    sample.times = Concluded {
+        records,
+        start_ns: span.start_ns,
+        duration_ns: span.duration_ns(),
+        outcome: &sample.outcome,
+        split: sample.split.as_ref(),
+        busy,
+        total: sample.total,
+    }
+    .times();
     Some(sample)
 }
 
@@ -144,24 +155,22 @@ impl Span {
         timely && !is_accounting(&records[place])
     }
 
-    /// How long it took, if it ended as wanted.
-    fn duration_ns(&self, wanted: bool) -> Option<u64> {
-        let (_, end_ns) = self.end.filter(|_| wanted)?;
-        Some(end_ns.saturating_sub(self.start_ns))
+    /// How long it took, if the device knows how it ended.
+    fn duration_ns(&self) -> Option<u64> {
+        Some(self.end?.1.saturating_sub(self.start_ns))
     }
 
-    fn sample(&self, number: u32, records: &[Record], pairs: &[Option<usize>]) -> Sample {
-        let established = self.outcome == Outcome::Established;
-        let delay_ns = self.duration_ns(established);
-        let first_packet = records.iter().find(|record| record.fact == Fact::FirstPacket);
-        Sample {
+    /// What can be said before messages are counted, and when something was done in the delay.
+    fn sample(&self, number: u32, records: &[Record], pairs: &[Option<usize>]) -> (Sample, Cover) {
+        let delay_ns = self.duration_ns().filter(|_| self.outcome == Outcome::Established);
+        let split = delay_ns.map(|delay_ns| split(records, pairs, self.start_ns, delay_ns));
+        let (split, busy) = split.unzip();
+        let sample = Sample {
             sample: number,
             triggered_at_ns: self.start_ns,
             outcome: self.outcome.clone(),
-            delay_ns,
-            failed_after_ns: self.duration_ns(!established),
-            first_packet_ns: first_packet.map(|record| record.at_ns.saturating_sub(self.start_ns)),
-            split: delay_ns.map(|delay_ns| split(records, pairs, self.start_ns, delay_ns)),
+            times: Times::default(),
+            split,
             links: BTreeMap::new(),
             total: LinkCount::default(),
             after: LinkCount::default(),
@@ -171,12 +180,13 @@ impl Span {
             nodes: BTreeMap::new(),
             profiles: profile(number, records),
             traffic: None,
-        }
+        };
+        (sample, busy.unwrap_or_default())
     }
 }
 
 /// RFC 2866 §4: codes 4, Accounting-Request, and 5, Accounting-Response.
-fn is_accounting(record: &Record) -> bool {
+pub(super) fn is_accounting(record: &Record) -> bool {
     matches!(record.fact, Fact::Sent(Message { protocol: Protocol::Radius, kind: 4 | 5, .. }))
 }
 
@@ -203,8 +213,8 @@ fn first_found(records: &[Record]) -> Option<Outcome> {
 
 /// Where the delay went. Time with a datagram under way is network, whatever is computed meanwhile: that
 /// computation delays nobody. In a lock-step exchange nothing overlaps, and the parts are plain sums. For
-/// accounting nobody waits.
-fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u64) -> Split {
+/// accounting nobody waits. With the parts comes when a datagram was under way or a node computed.
+fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u64) -> (Split, Cover) {
     let clip = |at_ns: u64| at_ns.saturating_sub(start_ns).min(delay_ns);
     let mut cover = Cover::default();
     let mut split = Split::default();
@@ -223,7 +233,7 @@ fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u
         }
     }
     split.waiting_ns = delay_ns - split.network_ns - split.computation_total_ns();
-    split
+    (split, cover)
 }
 
 /// Where to count: on the link if it is part of the authentication. A message that never reached a

@@ -1,7 +1,7 @@
 //! Disjoint spans of time, so that nanoseconds that two things share are counted once.
 
 /// A set of nanoseconds, as sorted spans that neither touch nor overlap.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Cover {
     spans: Vec<(u64, u64)>,
 }

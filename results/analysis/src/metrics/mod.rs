@@ -16,6 +16,7 @@ mod messages;
 mod profiler;
 mod sample;
 mod tally;
+pub mod times;
 mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ pub use messages::{MessageKind, Messages, Part};
 pub use profiler::TIMER_HZ;
 pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
 pub use tally::{NodeTally, ProfileTally, Tally};
+pub use times::{Time, Times, TimesTally};
 pub use traffic::{Traffic, TrafficLink, TrafficNode, TrafficNodeTally, TrafficTally};
 
 /// An authentication with an outcome waits for this many later ones before it is concluded.

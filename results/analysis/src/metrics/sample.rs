@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
 
-use super::Traffic;
+use super::{Times, Traffic};
 
 /// What one authentication took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +15,8 @@ pub struct Sample {
     pub triggered_at_ns: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// From the trigger to a usable SA at the initiator; None unless established.
-    pub delay_ns: Option<u64>,
-    /// From the trigger until the device knew that it had failed; None unless it did.
-    pub failed_after_ns: Option<u64>,
-    /// From the trigger until the packet that caused it came back through the SA.
-    pub first_packet_ns: Option<u64>,
+    /// How long it took, and how long what in it.
+    pub times: Times,
     /// Where the delay went; None unless established.
     pub split: Option<Split>,
     /// What it sent over each link, from the trigger to the outcome, RADIUS accounting apart.
@@ -47,11 +43,6 @@ impl Sample {
     /// Whether its delay says something: a disturbed computation that was charged to virtual time does not.
     pub fn delay_is_sound(&self) -> bool {
         !(self.disturbed && self.charged)
-    }
-
-    /// Whether it had to send something again because a packet was lost.
-    pub fn repeated_what_was_lost(&self) -> bool {
-        self.total.retransmissions > 0 && self.total.lost_packets > 0
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{Link, Node, OperationCost, Protocol};
 
-use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample, TrafficTally};
+use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample, TimesTally, TrafficTally};
 use crate::stats::{Distribution, Welford};
 
 /// Statistics over the authentications of a row.
@@ -20,22 +20,10 @@ pub struct Tally {
     pub disturbed: u64,
     /// Whether computation was charged to virtual time.
     pub charged: bool,
-    /// How long those took that failed at the device, in nanoseconds.
-    pub failed_after_ns: Distribution,
-    /// Delay of those established, in nanoseconds.
-    pub delay_ns: Distribution,
-    /// Time to first packet, in nanoseconds.
-    pub first_packet_ns: Distribution,
-    /// Network part of the delay.
-    pub network_ns: Distribution,
-    /// Computation part of the delay, at all nodes.
-    pub computation_ns: Distribution,
-    /// The same per node, summed over the samples of `computation_ns`.
+    /// How long they took, and how long what in them; those whose computation was disturbed and charged are left out.
+    pub times: TimesTally,
+    /// The computation part of their delays per node, summed.
     pub computation_by_node_ns: BTreeMap<Node, u64>,
-    /// What is left of the delay.
-    pub waiting_ns: Distribution,
-    /// The same of those that had to send again because a packet was lost.
-    pub waited_for_lost_ns: Distribution,
     /// What the authentications sent over each link, summed over all of them.
     pub links: BTreeMap<Link, LinkCount>,
     /// What they sent outside the authentication, summed.
@@ -116,22 +104,8 @@ impl Tally {
     }
 
     fn add_delay(&mut self, sample: &Sample) {
-        if let Some(failed_after_ns) = sample.failed_after_ns {
-            self.failed_after_ns.add(failed_after_ns);
-        }
-        if let Some(delay_ns) = sample.delay_ns {
-            self.delay_ns.add(delay_ns);
-        }
-        if let Some(first_packet_ns) = sample.first_packet_ns {
-            self.first_packet_ns.add(first_packet_ns);
-        }
+        self.times.add(&sample.times);
         let Some(split) = &sample.split else { return };
-        self.network_ns.add(split.network_ns);
-        self.computation_ns.add(split.computation_total_ns());
-        self.waiting_ns.add(split.waiting_ns);
-        if sample.repeated_what_was_lost() {
-            self.waited_for_lost_ns.add(split.waiting_ns);
-        }
         for (node, ns) in &split.computation_ns {
             *self.computation_by_node_ns.entry(*node).or_default() += ns;
         }

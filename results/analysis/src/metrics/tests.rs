@@ -3,6 +3,7 @@
 use keytoll_trace::{Fate, Link, Message, OperationCost, Payloads, SampleCost};
 use proptest::prelude::*;
 
+use super::times::{DELAY, FAILED_AFTER, FIRST_PACKET, WAITING_FOR_REPEATS};
 use super::*;
 
 const UE_GW: Link = Link(Node::Ue, Node::Gw);
@@ -67,8 +68,9 @@ fn every_number_of_the_worked_example() {
     let sample = only(worked_example());
     assert_eq!(sample.outcome, Outcome::Established);
     assert_eq!(sample.triggered_at_ns, 100);
-    assert_eq!(sample.delay_ns, Some(3830));
-    assert_eq!(sample.first_packet_ns, Some(5830));
+    assert_eq!(sample.times.get(&DELAY), Some(3830));
+    assert_eq!(sample.times.get(&FIRST_PACKET), Some(5830));
+    assert_eq!(sample.times.get(&WAITING_FOR_REPEATS), Some(2000 - 1160));
     let split = sample.split.unwrap();
     assert_eq!(split.network_ns, 1000 + 1000 + 900);
     assert_eq!(split.computation_ns, BTreeMap::from([(Node::Ue, 10 + 30), (Node::Gw, 50)]));
@@ -107,7 +109,7 @@ fn what_was_sent_with_the_failure_belongs_to_it() {
         at(50, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 99, 10, Fate::Delivered)),
     ]);
     assert_eq!(sample.outcome.failure(), Some("ue: AUTHENTICATION_FAILED"));
-    assert_eq!((sample.delay_ns, sample.split), (None, None));
+    assert_eq!((sample.times.get(&DELAY), sample.split), (None, None));
     assert_eq!((sample.total.messages, sample.total.bytes), (1, 248));
     assert_eq!((sample.after.messages, sample.after.bytes), (1, 99));
 }
@@ -200,10 +202,10 @@ fn the_device_decides_on_the_outcome() {
         failed(Node::Gw, "half-open timeout"),
         at(9, Node::Ue, Fact::Usable),
     ]);
-    assert_eq!((usable.outcome, usable.delay_ns), (Outcome::Established, Some(9)));
+    assert_eq!((usable.outcome, usable.times.get(&DELAY)), (Outcome::Established, Some(9)));
     let silent = only(vec![at(0, Node::Ue, Fact::Triggered), failed(Node::Gw, "half-open timeout")]);
     assert_eq!(silent.outcome.failure(), Some("gw: half-open timeout"));
-    assert_eq!((usable.failed_after_ns, silent.failed_after_ns), (None, None));
+    assert_eq!((usable.times.get(&FAILED_AFTER), silent.times.get(&FAILED_AFTER)), (None, None));
     assert_eq!(only(vec![at(0, Node::Ue, Fact::Triggered)]).outcome, Outcome::Unfinished);
 }
 
@@ -217,7 +219,7 @@ fn who_was_told_is_not_who_found_out() {
     let told = || Fact::Refused { why: "EAP Failure".into() };
     let password = records(&[(5, Node::Aaa, "EAP wrong password"), (6, Node::Gw, "late")], told());
     assert_eq!(password.outcome.failure(), Some("aaa: EAP wrong password"));
-    assert_eq!((password.failed_after_ns, password.delay_ns), (Some(9), None));
+    assert_eq!((password.times.get(&FAILED_AFTER), password.times.get(&DELAY)), (Some(9), None));
     assert_eq!(records(&[], told()).outcome.failure(), Some("ue: EAP Failure"), "nobody else said anything");
     let certificate = Fact::Failed { why: "certificate expired".into() };
     let certificate = records(&[(5, Node::Aaa, "TLS alert certificate_expired")], certificate);
@@ -263,7 +265,7 @@ fn disturbed_samples_are_not_in_the_cpu_figures_nor_in_charged_delays() {
     let samples = measure(row(3, |_| 100, |sample| sample == 1), [cost(0, 400), cost(1, 9999), cost(2, 600)]);
     let tally = samples.tally;
     assert_eq!((tally.n, tally.established, tally.disturbed), (3, 3, 1));
-    assert_eq!(tally.delay_ns.moments().n(), 2);
+    assert_eq!(tally.times.get(&DELAY).moments().n(), 2);
     let ue = &tally.nodes[&Node::Ue];
     assert_eq!(
         (ue.cpu_ns.moments().n(), ue.cpu_ns.moments().mean(), ue.crypto_ns.moments().mean()),
@@ -382,8 +384,8 @@ proptest! {
     fn the_parts_add_up_to_the_delay(records in any_records()) {
         for sample in measure(records, []).kept {
             let sum = sample.split.map(|split| split.network_ns + split.computation_total_ns() + split.waiting_ns);
-            prop_assert_eq!(sum, sample.delay_ns);
-            prop_assert_eq!(sample.delay_ns.is_some(), sample.outcome == Outcome::Established);
+            prop_assert_eq!(sum, sample.times.get(&DELAY));
+            prop_assert_eq!(sample.times.get(&DELAY).is_some(), sample.outcome == Outcome::Established);
         }
     }
 

@@ -72,12 +72,18 @@ pub enum SupplementError {
 
 impl Supplement {
     /// Writes it as indented JSON with a final newline.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
         serde_json::to_writer_pretty(&mut out, self)?;
         writeln!(out)
     }
 
     /// Reads it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no supplement of this format.
     pub fn read(input: impl Read) -> Result<Self, SupplementError> {
         let read: Self = serde_json::from_reader(input)?;
         match read.format {

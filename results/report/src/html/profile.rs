@@ -14,6 +14,9 @@ use crate::number::{plain, ranged};
 use crate::{packets as packets_screen, profile as profile_screen, words};
 
 /// Writes the page of profiles, one for each method.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn profiles(profiles: &[Profile], mut out: impl Write) -> io::Result<()> {
     let names: Vec<String> =
         profiles.iter().map(|profile| format!("{} at {}", profile.method, profile.node)).collect();
@@ -31,6 +34,9 @@ pub fn profiles(profiles: &[Profile], mut out: impl Write) -> io::Result<()> {
 }
 
 /// Writes the page of packets through a tunnel.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn packets(packets: &Packets, mut out: impl Write) -> io::Result<()> {
     begin(&format!("ESP, packets of {} bytes", packets.packet_bytes), &mut out)?;
     writeln!(out, "<p>{}</p>", escaped(&packets_screen::headline(packets)))?;

@@ -1,8 +1,7 @@
 //! Summaries with made-up numbers, for the tests of this study.
 
-use std::collections::BTreeMap;
-
 use super::Place;
+use crate::Named;
 use crate::summary::{Cpu, Delay, DelaySplit, FORMAT, LinkMeans, Summary, SummaryRow};
 
 /// Label, messages, medians over WiFi and UMTS in milliseconds, cycles of ue, gw and aaa in millions. Bytes are 400 a
@@ -38,28 +37,18 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
         crypto: "real".into(),
         n: 50,
         succeeded: 50,
-        failures: BTreeMap::new(),
-        failed_after_ms: None,
         delay_ms: Some(delay(median)),
-        delay_split_p50_ms: None,
-        waited_for_lost_ms: None,
         delay_split_ms: Some(DelaySplit {
             network: median - wifi.min(170.0) / 3.0,
             computation: wifi.min(170.0) / 3.0,
             waiting: 0.0,
-            computation_by_node: std::iter::empty().collect(),
+            computation_by_node: Named::default(),
         }),
         links: links.map(|(link, messages)| (link.to_owned(), means(messages))).collect(),
         cpu: nodes.map(|(node, cycles)| (node.to_owned(), cpu(cycles))).collect(),
-        memory_bytes: std::iter::empty().collect(),
-        first_packet_ms: None,
-        after: None,
-        discards: BTreeMap::new(),
-        disturbed: 0,
         charged: true,
         planned: 50,
-        notes: Vec::new(),
-        traffic: None,
+        ..SummaryRow::default()
     }
 }
 

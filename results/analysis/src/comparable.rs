@@ -1,0 +1,176 @@
+//! Which rows of a run may be compared: those of one [`Setting`], in which only the [`Subject`]s differ.
+
+use std::fmt;
+
+use crate::summary::{CAPTURED, SummaryRow};
+
+/// Where and how a row was measured. Rows may be compared if they have all of it in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setting<'a> {
+    /// The network's name.
+    pub network: &'a str,
+    /// The topology's name.
+    pub topology: &'a str,
+    /// `sim`, `live` or `captured`.
+    pub world: &'a str,
+    /// `real`, `openssl`, `null`, `table` or `captured`.
+    pub crypto: &'a str,
+}
+
+/// `wifi-11g, raw, sim, real crypto`; nothing is known of the setting of a capture.
+impl fmt::Display for Setting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { network, topology, world, crypto } = self;
+        match *world {
+            CAPTURED => f.write_str(CAPTURED),
+            _ => write!(f, "{network}, {topology}, {world}, {crypto} crypto"),
+        }
+    }
+}
+
+/// What is compared within a setting: a method, and what differs from its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subject<'a> {
+    /// The method's name in the catalogue.
+    pub method: &'a str,
+    /// What differs from the method's default.
+    pub variant: Variant<'a>,
+}
+
+/// `ikev2-rsa2048 chain=4,4`.
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.variant {
+            Variant("") => f.write_str(self.method),
+            Variant(variant) => write!(f, "{} {variant}", self.method),
+        }
+    }
+}
+
+impl Subject<'_> {
+    /// Its name without some words of its variant, those that are said elsewhere.
+    pub fn without(self, words: &[&str]) -> String {
+        let variant = self.variant.without(|word| words.contains(&word));
+        Subject { variant: Variant(&variant), ..self }.to_string()
+    }
+}
+
+/// The words that say what differs from a method's default, like `chain=4,4 mode=transport`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Variant<'a>(pub &'a str);
+
+impl<'a> Variant<'a> {
+    /// The words, in order.
+    pub fn words(self) -> impl Iterator<Item = &'a str> {
+        self.0.split(' ').filter(|word| !word.is_empty())
+    }
+
+    /// Whether a word is among them.
+    pub fn has(self, word: &str) -> bool {
+        self.words().any(|other| other == word)
+    }
+
+    /// The other words.
+    pub fn without(self, is_left_out: impl Fn(&str) -> bool) -> String {
+        self.words().filter(|word| !is_left_out(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl SummaryRow {
+    /// Where and how it was measured.
+    pub fn setting(&self) -> Setting<'_> {
+        let Self { network, topology, world, crypto, .. } = self;
+        Setting { network, topology, world, crypto }
+    }
+
+    /// What was measured.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { method: &self.method, variant: Variant(&self.variant) }
+    }
+}
+
+/// Rows that may be compared.
+#[derive(Debug, Clone)]
+pub struct Group<'a> {
+    /// What they have in common.
+    pub setting: Setting<'a>,
+    /// In the order of the run.
+    pub rows: Vec<&'a SummaryRow>,
+}
+
+/// The rows of a run by their settings, in order of first appearance.
+pub fn groups(rows: &[SummaryRow]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in rows {
+        let setting = row.setting();
+        match groups.iter_mut().find(|group| group.setting == setting) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group { setting, rows: vec![row] }),
+        }
+    }
+    groups
+}
+
+/// The words that the variants of all rows have; a single row has nothing in common with others.
+pub fn shared(rows: &[SummaryRow]) -> Vec<&str> {
+    let [first, others @ ..] = rows else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let has_each = |word: &&str| others.iter().all(|row| row.subject().variant.has(word));
+    first.subject().variant.words().filter(has_each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(method: &str, variant: &str, network: &str, crypto: &str) -> SummaryRow {
+        let text = str::to_owned;
+        SummaryRow {
+            method: text(method),
+            variant: text(variant),
+            network: text(network),
+            topology: text("raw"),
+            world: text("sim"),
+            crypto: text(crypto),
+            ..SummaryRow::default()
+        }
+    }
+
+    #[test]
+    fn rows_of_one_setting_are_a_group_wherever_they_stand() {
+        let rows = [
+            row("psk", "", "wifi-11g", "real"),
+            row("psk", "", "umts-r99-64", "real"),
+            row("md5", "", "wifi-11g", "real"),
+            row("md5", "", "wifi-11g", "null"),
+        ];
+        let found = groups(&rows);
+        let shown = found.iter().map(|group| (group.setting.to_string(), group.rows.len()));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("wifi-11g, raw, sim, real crypto".to_owned(), 2),
+                ("umts-r99-64, raw, sim, real crypto".to_owned(), 1),
+                ("wifi-11g, raw, sim, null crypto".to_owned(), 1)
+            ]
+        );
+        let captured = SummaryRow { world: CAPTURED.to_owned(), ..row("psk", "", "", "") };
+        assert_eq!(captured.setting().to_string(), "captured");
+    }
+
+    #[test]
+    fn what_all_rows_share_is_left_out_of_their_names() {
+        let rows = [
+            row("rsa", "chain=4,4 mode=tunnel", "n", "c"),
+            row("psk", "mode=tunnel", "n", "c"),
+            row("psk", "mode=tunnel x", "m", "c"),
+        ];
+        assert_eq!(shared(&rows), ["mode=tunnel"]);
+        let short = rows.iter().map(|row| row.subject().without(&shared(&rows)));
+        assert_eq!(short.collect::<Vec<_>>(), ["rsa chain=4,4", "psk", "psk x"]);
+        assert_eq!(rows[0].subject().to_string(), "rsa chain=4,4 mode=tunnel");
+        assert_eq!((shared(&rows[..1]), shared(&[])), (vec![], vec![]), "one row shares nothing");
+    }
+}

@@ -1,0 +1,141 @@
+//! The times of an authentication, as one list: each is found when the authentication is concluded, stands in
+//! [`Sample::times`](super::Sample::times), and has its distribution over the row in [`Tally::times`](super::Tally::times).
+//!
+//! A further time is a file below this one and a line in [`TIMES`]; then a member of
+//! [`SummaryRow`](crate::summary::SummaryRow), and the columns that show it.
+
+mod waiting_for_repeats;
+
+use keytoll_trace::{Fact, Record};
+
+use super::cover::Cover;
+use super::{LinkCount, Outcome, Split};
+use crate::stats::Distribution;
+
+pub use waiting_for_repeats::WAITING_FOR_REPEATS;
+
+/// A time of an authentication.
+#[derive(Debug, Clone, Copy)]
+pub struct Time {
+    /// What it is called in the list.
+    name: &'static str,
+    /// In nanoseconds; None where there is no such time.
+    of: fn(&Concluded<'_>) -> Option<u64>,
+}
+
+/// An authentication of which all records are there.
+pub(super) struct Concluded<'a> {
+    /// In order of time, those of other authentications and of users' traffic apart.
+    pub(super) records: &'a [Record],
+    /// When the trigger came.
+    pub(super) start_ns: u64,
+    /// From the trigger until the device knew how it ended; None if it never did.
+    pub(super) duration_ns: Option<u64>,
+    pub(super) outcome: &'a Outcome,
+    /// Where the delay went; None unless established.
+    pub(super) split: Option<&'a Split>,
+    /// When a datagram was under way or a node computed, counted from the trigger; nothing unless established.
+    pub(super) busy: Cover,
+    /// What went over all links.
+    pub(super) total: LinkCount,
+}
+
+/// Every time, in no particular order.
+const TIMES: [Time; 8] =
+    [DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, COMPUTATION, WAITING, WAITED_FOR_LOST, WAITING_FOR_REPEATS];
+
+/// From the trigger to a usable SA at the initiator, of those established.
+pub const DELAY: Time =
+    Time { name: "delay", of: |concluded| concluded.duration_ns.filter(|_| concluded.is_established()) };
+
+/// From the trigger until the device knew that it had failed, of those that did.
+pub const FAILED_AFTER: Time = Time {
+    name: "failed after",
+    of: |concluded| concluded.duration_ns.filter(|_| !concluded.is_established()),
+};
+
+/// From the trigger until the packet that caused it came back through the SA.
+pub const FIRST_PACKET: Time = Time {
+    name: "first packet",
+    of: |concluded| {
+        let first = concluded.records.iter().find(|record| record.fact == Fact::FirstPacket)?;
+        Some(first.at_ns.saturating_sub(concluded.start_ns))
+    },
+};
+
+/// The part of the delay in which a datagram that arrived was under way.
+pub const NETWORK: Time = Time { name: "network", of: |concluded| Some(concluded.split?.network_ns) };
+
+/// The part in which none was, and a node was computing.
+pub const COMPUTATION: Time =
+    Time { name: "computation", of: |concluded| Some(concluded.split?.computation_total_ns()) };
+
+/// The part in which neither was.
+pub const WAITING: Time = Time { name: "waiting", of: |concluded| Some(concluded.split?.waiting_ns) };
+
+/// The same, of those that had to send again because a packet was lost.
+pub const WAITED_FOR_LOST: Time = Time {
+    name: "waited for lost",
+    of: |concluded| {
+        let LinkCount { retransmissions, lost_packets, .. } = concluded.total;
+        concluded.split.filter(|_| retransmissions > 0 && lost_packets > 0).map(|split| split.waiting_ns)
+    },
+};
+
+impl Concluded<'_> {
+    fn is_established(&self) -> bool {
+        *self.outcome == Outcome::Established
+    }
+
+    /// The times of this authentication.
+    pub(super) fn times(&self) -> Times {
+        Times(TIMES.map(|time| (time.of)(self)))
+    }
+}
+
+impl Time {
+    fn place(&self) -> usize {
+        let place = TIMES.iter().position(|time| time.name == self.name);
+        place.expect("every time is in the list")
+    }
+}
+
+/// The times of one authentication, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times([Option<u64>; TIMES.len()]);
+
+impl Times {
+    /// One of them; None where there is no such time.
+    pub fn get(&self, time: &Time) -> Option<u64> {
+        self.0[time.place()]
+    }
+}
+
+/// The times of many authentications, in nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub struct TimesTally([Distribution; TIMES.len()]);
+
+impl TimesTally {
+    /// The distribution of one of them.
+    pub fn get(&self, time: &Time) -> &Distribution {
+        &self.0[time.place()]
+    }
+
+    pub(super) fn add(&mut self, times: &Times) {
+        for (distribution, ns) in self.0.iter_mut().zip(times.0) {
+            ns.into_iter().for_each(|ns| distribution.add(ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_times_have_one_name() {
+        for (place, time) in TIMES.iter().enumerate() {
+            assert_eq!(time.place(), place, "{}", time.name);
+        }
+    }
+}

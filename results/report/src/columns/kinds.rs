@@ -1,0 +1,70 @@
+//! Columns of what a row has several kinds of: crypto operations and messages, a line of a CSV file for each.
+
+use keytoll_analysis::RowFindings;
+use keytoll_analysis::metrics::MessageKind;
+use keytoll_analysis::trace::{Node, OperationCost};
+
+use super::{Column, Value, column};
+
+/// A cell of an operation of a row.
+pub(crate) type OfOperation = fn(&RowFindings, &OperationCost) -> Value;
+
+/// A crypto operation of a row, in `operations.csv`.
+pub(crate) const OPERATIONS: [Column<OfOperation>; 8] = [
+    column("node", "", "the node that computed", |_, operation| operation.node.name().into()),
+    column("phase", "", "the phase of the protocol, like `ike-sa-init`", |_, operation| {
+        operation.phase.to_string().into()
+    }),
+    column("operation", "", "the operation, like `agree`", |_, operation| {
+        operation.operation.to_string().into()
+    }),
+    column("algorithm", "", "the algorithm, like `x25519`", |_, operation| {
+        operation.algorithm.to_string().into()
+    }),
+    column("count", "operations", "how often, over all authentications of the row", |_, operation| {
+        operation.count.into()
+    }),
+    column("ns_total", "ns", "time of all of them on this machine", |_, operation| operation.ns.into()),
+    column("bytes_total", "bytes", "bytes that all of them worked on", |_, operation| operation.bytes.into()),
+    column("authentications", "authentications", "authentications of the row", |row, _| row.tally.n.into()),
+];
+
+/// A cell of a kind of message of a row: the place of its first appearance, and the kind.
+pub(crate) type OfMessage = fn(&RowFindings, u64, &MessageKind) -> Value;
+
+/// A kind of message of a row, in `messages.csv`.
+pub(crate) const MESSAGES: [Column<OfMessage>; 11] = [
+    column("order", "", "the place of its first appearance, from 1", |_, order, _| order.into()),
+    column("message", "", "the kind of message, like `IKE_AUTH request`", |_, _, kind| kind.name().into()),
+    column("payloads", "", "what the first of its kind carried", |_, _, kind| kind.payloads().into()),
+    column("direction", "", "sender and receiver, like `ue>gw`", |_, _, kind| {
+        format!("{}>{}", kind.from.name(), receiver(kind)).into()
+    }),
+    column("from", "", "the node that sent it", |_, _, kind| kind.from.name().into()),
+    column("to", "", "the node that it was sent to", |_, _, kind| receiver(kind).into()),
+    column(
+        "count",
+        "messages",
+        "how many over all authentications of the row, retransmissions apart",
+        |_, _, kind| kind.count.into(),
+    ),
+    column(
+        "bytes_mean",
+        "bytes",
+        "mean length of a message, without headers of lower layers",
+        |_, _, kind| kind.bytes_mean().map(|bytes| format!("{bytes:.1}")).into(),
+    ),
+    column("retransmissions", "messages", "how often one was sent again", |_, _, kind| {
+        kind.retransmissions.into()
+    }),
+    column("part", "", "`authentication`, or `after` for what is outside it", |_, _, kind| {
+        kind.part.name().into()
+    }),
+    column("authentications", "authentications", "authentications of the row", |row, _, _| {
+        row.tally.n.into()
+    }),
+];
+
+fn receiver(kind: &MessageKind) -> &'static str {
+    kind.to.map(Node::name).unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! Columns of what went over a link.
+
+use keytoll_analysis::metrics::LinkCount;
+use keytoll_analysis::summary::{LinkMeans, SummaryRow};
+
+use super::{Column, OfLine, Table, Value, column, wide};
+
+/// A cell of an authentication on a link.
+pub(crate) type OfLink = fn(&LinkCount) -> Value;
+
+/// An authentication on each link in `samples.csv`, behind `ue_gw_` and the like.
+pub(crate) const LINK: [Column<OfLink>; 4] = [
+    column("messages", "messages", "protocol messages over this link, retransmissions apart", |count| {
+        count.messages.into()
+    }),
+    column(
+        "packets",
+        "packets",
+        "IP packets after fragmentation, retransmissions and lost ones included",
+        |count| count.packets.into(),
+    ),
+    column("bytes", "bytes", "bytes of these packets, IP headers included", |count| count.bytes.into()),
+    column("retransmissions", "messages", "messages sent again", |count| count.retransmissions.into()),
+];
+
+/// What went over each link.
+pub(crate) const MESSAGES: Table = Table {
+    title: "Messages",
+    columns: &MESSAGE_COLUMNS,
+    lines: |row| row.links.names().count(),
+    note: "msgs, pkts, bytes, retr: means over all n. msgs without retransmissions (retr); pkts and bytes are IP packets \
+           after fragmentation, headers and retransmissions included.",
+};
+
+const MESSAGE_COLUMNS: [Column<OfLine>; 6] = [
+    column("link", "", "", |row, line| row.links.names().nth(line).into()),
+    column("msgs", "messages", "protocol messages without retransmissions, mean", |row, line| {
+        mean(row, line, |means| means.messages)
+    }),
+    column("pkts", "packets", "IP packets after fragmentation, mean", |row, line| {
+        mean(row, line, |means| means.packets)
+    }),
+    column("bytes", "bytes", "bytes of these packets, headers included, mean", |row, line| {
+        mean(row, line, |means| means.bytes)
+    }),
+    column("retr", "messages", "messages sent again, mean", |row, line| {
+        mean(row, line, |means| means.retransmissions)
+    }),
+    wide(column(
+        "lost pkts",
+        "packets",
+        "packets lost, damaged, or refused by a full queue, mean",
+        |row, line| mean(row, line, |means| means.lost_packets),
+    )),
+];
+
+fn mean(row: &SummaryRow, line: usize, of: fn(&LinkMeans) -> f64) -> Value {
+    row.links.iter().nth(line).map(|(_, means)| of(means)).into()
+}

@@ -1,0 +1,129 @@
+//! What stands in the CSV files: their columns as data, and as `docs/columns.md`. Both are made of the columns that are
+//! written, so that none is without.
+
+use std::fmt::Write;
+
+use super::parts;
+use crate::columns::Column;
+use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
+use crate::columns::kinds::{MESSAGES, OPERATIONS};
+use crate::columns::{links, nodes, traffic};
+
+/// A column of a CSV file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileColumn {
+    /// Its name.
+    pub name: String,
+    /// What its numbers are numbers of; empty where they are none, or names.
+    pub unit: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+/// The columns of `samples.csv`.
+pub fn sample_columns() -> Vec<FileColumn> {
+    parts().flat_map(|part| part.documented()).collect()
+}
+
+/// The columns of `operations.csv`.
+pub fn operation_columns() -> Vec<FileColumn> {
+    documented("", &IDENTITY).into_iter().chain(documented("", &OPERATIONS)).collect()
+}
+
+/// The columns of `messages.csv`.
+pub fn message_columns() -> Vec<FileColumn> {
+    documented("", &IDENTITY).into_iter().chain(documented("", &MESSAGES)).collect()
+}
+
+/// Columns, with something before the name of each.
+pub(super) fn documented<Of>(before: &str, columns: &[Column<Of>]) -> Vec<FileColumn> {
+    let documented = |column: &Column<Of>| {
+        let name = format!("{before}{}", column.head);
+        FileColumn { name, unit: column.unit, meaning: column.meaning }
+    };
+    columns.iter().map(documented).collect()
+}
+
+/// What stands for the link in a name.
+const ANY_LINK: &str = "LINK_";
+
+/// What stands for the node in a name.
+const ANY_NODE: &str = "NODE_";
+
+const HEAD: &str = "# Columns of the CSV files\n
+An empty cell is not known, or was not measured; it is never a zero. Columns are only ever added, at the end. `LINK` stands for the
+two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `aaa_ap`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
+Made of `results/report/src/columns/`: `UPDATE_COLUMNS=1 cargo test -p keytoll-report columns`.\n";
+
+/// All of it, for people.
+pub fn markdown() -> String {
+    let samples = [
+        documented("", &SAMPLE),
+        documented(ANY_LINK, &links::LINK),
+        documented(ANY_NODE, &nodes::NODE),
+        documented("", &traffic::SAMPLE),
+        documented("", &SAMPLE_ADDED),
+    ];
+    let titled = [
+        ("Every file begins with these, which name the row of the run", documented("", &IDENTITY)),
+        ("`samples.csv`: a line for each authentication", samples.concat()),
+        (
+            "`operations.csv`: a line for each crypto operation of a row of the run",
+            documented("", &OPERATIONS),
+        ),
+        ("`messages.csv`: a line for each kind of message of a row of the run", documented("", &MESSAGES)),
+    ];
+    titled.iter().fold(HEAD.to_owned(), |text, (title, columns)| text + &table(title, columns))
+}
+
+fn table(title: &str, columns: &[FileColumn]) -> String {
+    let mut text = format!("\n## {title}\n\n| column | unit | what it is |\n|---|---|---|\n");
+    for FileColumn { name, unit, meaning } in columns {
+        let _ = writeln!(text, "| `{name}` | {unit} | {meaning} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_columns_are_these() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.md");
+        if std::env::var_os("UPDATE_COLUMNS").is_some() {
+            std::fs::write(path, markdown()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), markdown());
+    }
+
+    #[test]
+    fn every_column_that_is_written_is_documented() {
+        let text = markdown();
+        for FileColumn { name, meaning, .. } in
+            [sample_columns(), operation_columns(), message_columns()].concat()
+        {
+            let is_told = |line: &str| line.ends_with(&format!(" | {meaning} |"));
+            assert!(!meaning.is_empty() && text.lines().any(is_told), "{name}");
+        }
+    }
+
+    /// What is measured in a unit has it in its name; what is counted has the name of what is counted, or `count`.
+    #[test]
+    fn units_are_in_the_names() {
+        for FileColumn { name, unit, .. } in
+            [sample_columns(), operation_columns(), message_columns()].concat()
+        {
+            let has = |word: &str| name.split('_').any(|part| part == word);
+            let is_named = match unit {
+                "" => !["ns", "bytes", "s", "count"].into_iter().any(has),
+                "bits per second" => name.ends_with("_bits_per_s"),
+                "ns" | "bytes" => has(unit),
+                "messages" => has("messages") || has("retransmissions") || has("discards") || has("count"),
+                "rekeyings" => has("rekeys"),
+                counted => has(counted) || has("count"),
+            };
+            assert!(is_named, "{name} in {unit}");
+        }
+    }
+}
