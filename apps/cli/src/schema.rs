@@ -1,4 +1,4 @@
-//! `keytoll schema`: what every `--json` prints and what the JSON files of a run hold, as JSON Schema.
+//! `keytoll schema`: what every `--json` prints and what the JSON and CSV files of a run hold, as JSON Schema.
 //!
 //! They are made of the very types that are written, and of their documentation, and are closed: a member that no schema has is
 //! an error. `docs/schema/` has them as files, which a test compares.
@@ -11,11 +11,12 @@ use keytoll_analysis::primitives::Primitives;
 use keytoll_analysis::profile::{Packets, Profile};
 use keytoll_analysis::study::{Account, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
+use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns};
 use miette::Report;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use schemars::{JsonSchema, Schema, json_schema};
+use serde_json::{Map, Value, json};
 
 use crate::args::SchemaArgs;
 use crate::check::Checked;
@@ -61,9 +62,27 @@ pub(crate) const SCHEMAS: &[Published] = &[
         "what was run and what a run directory holds",
         "manifest.json",
     ),
+    Published {
+        name: "messages",
+        about: "a kind of message of a row",
+        printed_by: "a line of messages.csv as an object",
+        make: || line(message_columns()),
+    },
     of::<Described>("node", "what a node file makes", "keytoll check FILE --json"),
+    Published {
+        name: "operations",
+        about: "a crypto operation of a row",
+        printed_by: "a line of operations.csv as an object",
+        make: || line(operation_columns()),
+    },
     of::<Packets>("packets", "where the time of a packet goes", "keytoll profile esp --json"),
     of::<Profile>("profile", "where the time of a node goes", "keytoll profile METHOD --json"),
+    Published {
+        name: "samples",
+        about: "an authentication",
+        printed_by: "a line of samples.csv as an object",
+        make: || line(sample_columns()),
+    },
     of::<Account>("study", "a paper's figures beside ours", "keytoll study --json; study.json"),
     of::<Summary>("summary", "what was measured", "keytoll run, report and measure --json; summary.json"),
     of::<Supplement>("supplement", "what a study measures besides its run", "supplement.json"),
@@ -90,6 +109,26 @@ fn root<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     finished(settings.into_generator().into_root_schema_for::<T>())
 }
+
+/// A line of a CSV file as an object: every cell is a text, and one that is empty is a member that is absent.
+fn line(columns: Vec<FileColumn>) -> Schema {
+    let member = |FileColumn { name, unit, meaning }| match unit {
+        "" => (name, json!({ "type": "string", "description": meaning })),
+        unit => {
+            let meaning = format!("{meaning}; in {unit}");
+            (name, json!({ "type": "string", "pattern": NUMBER, "description": meaning }))
+        }
+    };
+    let members: Map<String, Value> = columns.into_iter().map(member).collect();
+    finished(json_schema!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": members,
+    }))
+}
+
+/// A number as it is written in a cell.
+const NUMBER: &str = r"^[0-9]+(\.[0-9]+)?$";
 
 fn finished(mut schema: Schema) -> Schema {
     RecursiveTransform(close).transform(&mut schema);

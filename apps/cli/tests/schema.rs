@@ -158,6 +158,19 @@ fn assert_columns(run: &Path) {
         columns.sort_unstable();
         documented.sort();
         assert_eq!(columns, documented, "{table}");
+        assert_lines(&table, &text);
+    }
+}
+
+/// Every line of a table is as its schema says.
+fn assert_lines(table: &str, text: &str) {
+    let mut lines = csv::Reader::from_reader(text.as_bytes());
+    let columns = lines.headers().unwrap().clone();
+    for line in lines.records() {
+        let line = line.unwrap();
+        let told = columns.iter().zip(&line).filter(|(_, cell)| !cell.is_empty());
+        let object = told.map(|(column, cell)| (column.to_owned(), cell.into())).collect();
+        check(table.trim_end_matches(".csv"), &Value::Object(object));
     }
 }
 

@@ -89,15 +89,16 @@ pub(crate) fn heading(group: &Group<'_>, shared: &[&str]) -> String {
     group.setting.to_string() + &common.collect::<String>()
 }
 
-/// How much room the other columns leave for labels, two blanks between columns.
+/// How much room the other columns leave for labels, two blanks between columns. One without anything in it is left out.
 fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>, width: usize) -> usize {
-    let mut widths: Vec<usize> = head[1..].iter().map(|(name, _)| name.chars().count()).collect();
+    let mut widths = vec![0; head.len() - 1];
     for cells in rows {
         for (widest, cell) in widths.iter_mut().zip(&cells) {
             *widest = cell.chars().count().max(*widest);
         }
     }
-    let others: usize = widths.iter().map(|widest| widest + 2).sum();
+    let shown = head[1..].iter().zip(widths).filter(|(_, widest)| *widest > 0);
+    let others: usize = shown.map(|((name, _), widest)| widest.max(name.chars().count()) + 2).sum();
     width.saturating_sub(others).max(LABEL_MIN)
 }
 
