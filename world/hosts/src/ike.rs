@@ -10,7 +10,7 @@ use keytoll_esp::{PairConfig, TrafficKey};
 use keytoll_ike::config::Mode;
 use keytoll_ike::event::{ChildKeys, ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
-use keytoll_ike::{Endpoint, RefusedProposal, Unproved};
+use keytoll_ike::{Endpoint, Likely, RefusedProposal, Unproved};
 use keytoll_net::Addr;
 use keytoll_net::ip::protocol::ESP;
 
@@ -80,7 +80,7 @@ pub(crate) fn milestone(event: Event) -> Option<event::Event> {
 }
 
 fn failure(sa: SaId, why: Reason, peer: Option<Box<Unproved>>) -> Failure {
-    let likely = peer.as_ref().and_then(|peer| peer.likely).map(|likely| likely.words());
+    let likely = peer.as_ref().and_then(|peer| peer.likely).map(Likely::words);
     let peer = peer.map(|peer| Details::of(peer));
     Failure { session: Some(sa.into()), why: reason(why), likely, peer }
 }
@@ -249,7 +249,6 @@ fn claimed(identity: &Identity) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_ike::Likely;
     use keytoll_ike::number::IdKind;
     use keytoll_net::Socket;
 
