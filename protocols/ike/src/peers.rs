@@ -138,7 +138,7 @@ impl Line {
 
 /// What is to be done to an IKE SA that had to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parting {
+pub(crate) enum Removal {
     /// The peer is told.
     Delete(u64),
     /// The peer knows nothing of it any more, or has had its time to say that it does not.
@@ -147,20 +147,20 @@ pub(crate) enum Parting {
 
 impl Peers {
     /// An initiator has one more; it has no more than `max`, and only this one if it says so. Gives which others must go.
-    pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Parting> {
+    pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Removal> {
         let line = self.lines.entry(Arc::clone(peer)).or_insert_with(Line::of_one);
-        let mut parting = Vec::new();
+        let mut removals = Vec::new();
         if is_alone {
-            parting.extend(line.up.drain(..).chain(line.leaving.take()).map(Parting::Forget));
+            removals.extend(line.up.drain(..).chain(line.leaving.take()).map(Removal::Forget));
         }
         while line.up.len() >= max.max(1)
             && let Some(oldest) = line.up.pop_front()
         {
-            parting.extend(line.leaving.replace(oldest).map(Parting::Forget));
-            parting.push(Parting::Delete(oldest));
+            removals.extend(line.leaving.replace(oldest).map(Removal::Forget));
+            removals.push(Removal::Delete(oldest));
         }
         line.up.push_back(spi);
-        parting
+        removals
     }
 
     /// An IKE SA has a new name.
@@ -171,13 +171,13 @@ impl Peers {
     }
 
     /// One is over. With the last in use that goes, too, which was leaving.
-    pub(crate) fn leaves(&mut self, peer: &Peer, spi: u64) -> Option<Parting> {
+    pub(crate) fn leaves(&mut self, peer: &Peer, spi: u64) -> Option<Removal> {
         let line = self.lines.get_mut(peer)?;
         line.up.retain(|own| *own != spi);
         if !line.up.is_empty() {
             return None;
         }
-        self.lines.remove(peer)?.leaving.filter(|leaving| *leaving != spi).map(Parting::Forget)
+        self.lines.remove(peer)?.leaving.filter(|leaving| *leaving != spi).map(Removal::Forget)
     }
 }
 
@@ -205,12 +205,12 @@ pub(crate) mod tests {
         assert_eq!(peers.arrives(&one, 1, 2, false), []);
         assert_eq!(peers.arrives(&one, 2, 2, false), []);
         assert_eq!(peers.arrives(&peer("other@lab"), 9, 2, false), []);
-        assert_eq!(peers.arrives(&one, 3, 2, false), [Parting::Delete(1)]);
+        assert_eq!(peers.arrives(&one, 3, 2, false), [Removal::Delete(1)]);
         peers.renamed(&one, 2, 20);
-        assert_eq!(peers.arrives(&one, 4, 2, false), [Parting::Forget(1), Parting::Delete(20)]);
+        assert_eq!(peers.arrives(&one, 4, 2, false), [Removal::Forget(1), Removal::Delete(20)]);
         assert_eq!(peers.leaves(&one, 20), None, "it is not in use any more");
         assert_eq!(peers.leaves(&one, 3), None);
-        assert_eq!(peers.leaves(&one, 4), Some(Parting::Forget(20)));
+        assert_eq!(peers.leaves(&one, 4), Some(Removal::Forget(20)));
         assert_eq!(peers.lines.len(), 1);
     }
 
@@ -218,7 +218,7 @@ pub(crate) mod tests {
     fn whoever_says_that_it_has_no_other_has_no_other() {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         (1..=3).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
-        let all = [2, 3, 1].map(Parting::Forget);
+        let all = [2, 3, 1].map(Removal::Forget);
         assert_eq!(peers.arrives(&one, 4, 2, true), all);
         assert_eq!(peers.leaves(&one, 4), None);
         assert!(peers.lines.is_empty());

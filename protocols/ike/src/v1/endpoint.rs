@@ -1,10 +1,9 @@
-//! All ISAKMP SAs of a host: routes messages by cookies, guards the door against floods, keeps the timers.
+//! All ISAKMP SAs of a host: routes messages by cookies, keeps the tables and the timers.
 //! Read RFC 2408 §2.5.3 (cookies), §3.1, §5.2 first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use keytoll_engine::crypto::Secret;
 use keytoll_engine::map::FastMap;
@@ -19,13 +18,13 @@ use super::phase1::Step;
 use super::replacement::Action;
 use super::sa::{Core, Counted, Sa, State};
 use super::transmission::{Fingerprint, Packet};
-use super::{auth, initiator, responder};
-use crate::config::{Config, Connection, Responds};
+use super::{auth, initiator};
+use crate::config::{Config, Connection};
 use crate::event::{Command, Event, Reason, SaId};
-use crate::half_open::{CROWD, HalfOpenTable, Place};
+use crate::half_open::HalfOpenTable;
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
-use crate::peers::{Beliefs, Parting, Peer, Peers, Proved};
+use crate::peers::{Beliefs, Peer, Peers, Proved, Removal};
 use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
 use crate::wire::{Header, Identity};
@@ -38,9 +37,9 @@ pub struct Endpoint {
     count: usize,
     /// What each SA waits for until when; the host asks often, so it is not worked out again.
     timers: BTreeMap<(Time, u64), &'static str>,
-    half_open: HalfOpenTable,
+    pub(super) half_open: HalfOpenTable,
     /// Whether no new ones are let in.
-    draining: bool,
+    pub(super) draining: bool,
     /// The SA that is out of the tables, and the one that it was to replace.
     pub(super) lent: (Lent, Option<u64>),
 }
@@ -57,7 +56,7 @@ pub(super) struct Shared {
     out: VecDeque<Output<Event>>,
     /// SAs that another one began: the next phase 1.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
-    pub(super) born: Vec<Box<Sa>>,
+    pub(super) new_sas: Vec<Box<Sa>>,
     /// What SAs want done to others.
     pub(super) actions: VecDeque<Action>,
     pub(super) directory: Directory,
@@ -107,7 +106,7 @@ impl Shared {
             rng,
             spis,
             out: VecDeque::new(),
-            born: Vec::new(),
+            new_sas: Vec::new(),
             actions: VecDeque::new(),
             directory: Directory::default(),
             counts: Peers::default(),
@@ -238,81 +237,6 @@ impl Endpoint {
         }
     }
 
-    /// The first message as the responder meets it: repeated, to be refused, or welcome.
-    fn on_first_message(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) {
-        let header = step.header;
-        if header.message_id != 0 || header.initiator_spi == 0 || header.flags.is_encrypted() {
-            return cx.discard(Protocol::Ike, "malformed header");
-        }
-        let key = (step.route.remote, header.initiator_spi);
-        let mut candidates = self.half_open.candidates(key).iter().copied();
-        // The whole message tells a retransmission from another peer behind the same NAT.
-        let repeated = candidates
-            .find(|cookie| self.sas.get(cookie).is_some_and(|sa| sa.was_begun_by(step.fingerprint)));
-        if let Some(cookie) = repeated {
-            self.with_sa(cookie, cx, |sa, env| sa.repeat(step, env));
-            return;
-        }
-        if self.draining {
-            return cx.discard(Protocol::Ike, "draining");
-        }
-        if self.shared.config.responds == Responds::ToPeers && !self.shared.knows(step.route.remote.ip) {
-            return cx.discard(Protocol::Ike, "not a responder");
-        }
-        if !self.has_room(step.route.remote.ip, cx) {
-            return cx.discard(Protocol::Ike, "too many half-open SAs");
-        }
-        let limits = self.shared.config.half_open;
-        let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
-        if let Some(sa) = answered {
-            let place = Place::new(key, cx.now + limits.lifetime);
-            self.half_open.insert(place, sa.cookie(), sa.yields_from());
-            self.keep(sa.half_open(place));
-        }
-    }
-
-    /// Whether one more may begin there.
-    // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses pushes out those that
-    // have shown nothing yet, its own mostly, and others only if they have been silent for long.
-    fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
-        let limits = self.shared.config.half_open;
-        let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;
-        if !is_crowded && self.half_open.count() < limits.max {
-            return true;
-        }
-        let yields =
-            if is_crowded { self.of_its_own(newcomer, cx.now) } else { self.of_others(newcomer, cx.now) };
-        yields.is_some_and(|cookie| self.push_out(cookie, cx))
-    }
-
-    /// Whose place a newcomer takes whose address has no more.
-    fn of_its_own(&self, newcomer: IpAddr, now: Time) -> Option<u64> {
-        self.first_to_yield(self.half_open.of_origin(newcomer), now)
-    }
-
-    /// Whose place a newcomer takes when all are taken.
-    fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
-        let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
-        let crowd = self.half_open.most_crowded(newcomer);
-        let (is_crowd, of_crowd) = (crowd.len() >= CROWD, self.first_to_yield(crowd, now));
-        let silent = of_crowd.filter(|cookie| is_crowd && from(*cookie).is_some_and(|from| from <= now));
-        silent.or_else(|| self.half_open.most_silent((now, Duration::ZERO), from)).or(of_crowd)
-    }
-
-    fn first_to_yield(&self, cookies: &[u64], now: Time) -> Option<u64> {
-        cookies.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.yields_to_own(now)))
-    }
-
-    /// Gives the place of a half-open SA to another.
-    fn push_out(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> bool {
-        let Some(mut sa) = self.take(cookie) else { return false };
-        sa.half_open.take().into_iter().for_each(|place| self.half_open.remove(place, cookie));
-        sa.state = State::Gone;
-        self.keep(sa);
-        cx.discard(Protocol::Ike, "half-open SA made room");
-        true
-    }
-
     /// [`Command::Initiate`], and the name of what it began, or could not begin, if there is such a connection.
     pub fn initiate(
         &mut self,
@@ -373,8 +297,8 @@ impl Endpoint {
         let Some(mut sa) = self.take(cookie) else { return false };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
-        while let Some(born) = self.shared.born.pop() {
-            self.keep(born);
+        while let Some(new) = self.shared.new_sas.pop() {
+            self.keep(new);
         }
         while let Some(action) = self.shared.actions.pop_front() {
             self.perform(action, cx);
@@ -442,10 +366,10 @@ impl Endpoint {
         let Some((peer, is_unannounced)) = arrived else { return };
         let peer = Arc::new(peer);
         let counts = if is_unannounced { counts_unannounced } else { counts };
-        for parting in counts.arrives(&peer, cookie, peer.share(config.ike_sas_max), false) {
+        for removal in counts.arrives(&peer, cookie, peer.share(config.ike_sas_max), false) {
             // A DELETE is not answered: whoever had to go before is gone.
-            if let Parting::Delete(oldest) = parting {
-                actions.push_back(Action::Part(oldest));
+            if let Removal::Delete(oldest) = removal {
+                actions.push_back(Action::Remove(oldest));
             }
         }
         sa.core.counted = Some(Counted { peer, is_unannounced });
@@ -480,7 +404,7 @@ impl Endpoint {
             self.shared.counts.lost(sa.0);
             self.shared.counts_unannounced.lost(sa.0);
         }
-        self.shared.born.clear();
+        self.shared.new_sas.clear();
         let env = &mut Env { shared: &mut self.shared, cx };
         self.lent.0.events(&env.shared.out).into_iter().for_each(|event| env.emit(event));
         while let Some(action) = self.shared.actions.pop_front() {

@@ -16,11 +16,13 @@
 //!                    responder   1 --> AwaitingConfirmation --3--> done
 //! ```
 
+mod admission;
 mod auth;
 mod directory;
 mod doubt;
 mod endpoint;
 mod established;
+mod half_open;
 mod inbound;
 mod initiator;
 pub mod keys;

@@ -71,6 +71,9 @@ impl Overheard {
     }
 
     /// Opens a message; with `arrives` the IV moves on, as it does for who receives it.
+    ///
+    /// # Errors
+    /// The message is not under the key of the exchange, or malformed.
     pub fn open(
         &mut self,
         (header, message): (&Header, &[u8]),

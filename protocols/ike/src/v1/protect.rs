@@ -137,6 +137,9 @@ pub struct Opened {
 
 impl Opened {
     /// The payloads; offsets count from the first one.
+    ///
+    /// # Errors
+    /// What is there is no chain of payloads: the wrong key, most likely.
     pub fn payloads(&self) -> Result<Vec<Located<'_>>, DecodeError> {
         read_chain(self.first, &mut Reader::new(&self.plaintext))
     }
@@ -148,6 +151,9 @@ impl Opened {
 }
 
 /// Decrypts a message whose header was read.
+///
+/// # Errors
+/// The ciphertext is no whole number of blocks, or what came out holds no payloads: the wrong key, most likely.
 pub fn open(
     header: &Header,
     message: &[u8],

@@ -31,7 +31,7 @@ pub(super) enum Action {
     /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
     Inherit { old: u64, peer: Peer, ip: IpAddr, handover: Handover },
     /// Its peer has too many, and it is the oldest.
-    Part(u64),
+    Remove(u64),
 }
 
 /// How well an SA may succeed another one: the greatest does best.
@@ -50,7 +50,7 @@ impl Endpoint {
             Action::Succeed { new, peer } => self.succeed(new, &peer, cx),
             Action::InitialContact { new, peer } => self.forget_others(new, &peer, cx),
             Action::Inherit { old, peer, ip, handover } => self.inherit(old, (ip, &peer), handover, cx),
-            Action::Part(oldest) => {
+            Action::Remove(oldest) => {
                 self.with_sa(oldest, cx, |sa, env| sa.on_task(Task::Delete(Reason::Replaced), env));
             }
         }

@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use keytoll_engine::{Deadline, Time};
 
@@ -21,16 +20,13 @@ use super::responder::{AwaitingIdentity, AwaitingKeys, AwaitingProof};
 use super::transmission::{Due, Fingerprint, Reflection, Sent};
 use crate::config::Connection;
 use crate::event::{Reason, SaId};
-use crate::half_open::{Place, SILENCE};
+use crate::half_open::Place;
 use crate::lent::Lent;
 use crate::nat::Nat;
 use crate::peers::Peer;
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Header, Identity};
-
-/// How long the place of a half-open SA is kept that has cost us an exchange of keys, or whose initiator has gone on.
-const KEPT: Duration = Duration::from_secs(4);
 
 /// So often a responder repeats itself unasked to an address that has not shown that it receives.
 const UNASKED_MAX: u32 = 2;
@@ -130,19 +126,8 @@ impl State {
         }
     }
 
-    /// Whether nothing has come that only somebody can say who has received our answer.
-    const fn is_unproved(&self) -> bool {
-        matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_) | Self::Unusable(_))
-    }
-
-    /// Whether our answer took an exchange of keys, though nothing was proved.
-    // RFC 2409 §5.4: in aggressive mode whoever asks gets that; how long such an SA stays limits how often.
-    const fn is_dear(&self) -> bool {
-        matches!(self, Self::AwaitingProof(_) | Self::Unusable(_))
-    }
-
     /// When an established SA last heard of its peer.
-    fn heard(&self) -> Option<Time> {
+    pub(super) fn heard(&self) -> Option<Time> {
         match self {
             Self::Established(sa) => Some(sa.heard()),
             _ => None,
@@ -153,17 +138,6 @@ impl State {
     pub(super) fn claimed(&self) -> Option<&Identity> {
         match self {
             Self::AwaitingProof(wait) => Some(&wait.identity),
-            _ => None,
-        }
-    }
-
-    /// When a responder gives an initiator up.
-    fn expires(&self) -> Option<Time> {
-        match self {
-            Self::AwaitingKeys(wait) => Some(wait.expires),
-            Self::AwaitingIdentity(wait) => Some(wait.expires),
-            Self::AwaitingProof(wait) => Some(wait.expires),
-            Self::Unusable(expires) => Some(*expires),
             _ => None,
         }
     }
@@ -222,10 +196,6 @@ impl Sa {
         self
     }
 
-    pub(super) const fn is_half_open(&self) -> bool {
-        self.state.is_unproved() || matches!(self.state, State::AwaitingIdentity(_))
-    }
-
     /// Says what must be let go of if it does not come back into the tables.
     pub(super) fn lend(&self, lent: &mut Lent) {
         match &self.state {
@@ -250,26 +220,6 @@ impl Sa {
             State::Established(sa) => Some(sa.peer()),
             _ => None,
         }
-    }
-
-    /// When its peer last said something that it takes, or was asked something new.
-    pub(super) fn went_on(&self) -> Time {
-        let asked = self.core.last.as_ref().and_then(Sent::since);
-        [asked, self.core.receives_since, self.state.heard()]
-            .into_iter()
-            .flatten()
-            .fold(self.core.begun, Time::max)
-    }
-
-    /// From when on somebody else may have its place, unless it goes on.
-    pub(super) fn yields_from(&self) -> Time {
-        let is_kept = self.state.is_dear() || !self.state.is_unproved();
-        self.went_on() + if is_kept { KEPT } else { SILENCE }
-    }
-
-    /// Whether another of its own address may have its place, or one of an address that has fewer.
-    pub(super) fn yields_to_own(&self, now: Time) -> bool {
-        self.state.is_unproved() && (!self.state.is_dear() || self.yields_from() <= now)
     }
 
     /// Whether the first message with this fingerprint began it, and nothing has come since.
@@ -397,21 +347,6 @@ impl Sa {
         } else if self.core.refusal.is_none() {
             self.retransmit(env);
         }
-    }
-
-    /// The initiator has not gone on in time, or not in a way that we understand.
-    fn expire(&mut self, env: &mut Env<'_, '_>) {
-        let is_garbled = match &self.state {
-            State::AwaitingIdentity(wait) => wait.garbled,
-            State::AwaitingProof(wait) => wait.garbled,
-            _ => false,
-        };
-        self.state = if is_garbled {
-            doubt::end(&self.state, &self.core, Reason::AuthenticationFailed, env)
-        } else {
-            env.discard("half-open SA expired");
-            State::Gone
-        };
     }
 
     /// Tells the peer why there will be no SA, unless that is what it has told us.

@@ -13,20 +13,20 @@ const SECRET_LIFETIME: Duration = Duration::from_secs(60);
 
 /// The responder's secrets: the current one and the one before.
 #[derive(Debug)]
-pub(super) struct Jar {
+pub(super) struct CookieKeys {
     secrets: [Secret; 2],
     /// Counts the secrets; its lowest bit, at the front of each cookie, says which one made it.
     version: u8,
     renewed: Time,
 }
 
-impl Jar {
+impl CookieKeys {
     pub(super) fn new(rng: &mut Rng) -> Self {
         Self { secrets: [fresh(rng), fresh(rng)], version: 0, renewed: Time::ZERO }
     }
 
     /// The cookie an initiator must show: `version(1) prf(secret, Ni | IPi | SPIi)`.
-    pub(super) fn bake(
+    pub(super) fn make(
         &mut self,
         nonce: &[u8],
         from: Socket,

@@ -1,5 +1,5 @@
-//! All IKE SAs of a host: routes messages by SPI, guards the door against floods, keeps the timers.
-//! Read RFC 7296 §2.1, §2.5, §2.6 and §3.1 first.
+//! All IKE SAs of a host: routes messages by SPI, keeps the tables and the timers.
+//! Read RFC 7296 §2.1, §2.5 and §3.1 first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -13,19 +13,18 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::config::{Believe, Config, Connection, Responds};
-use super::cookie::Jar;
+use super::cookie::CookieKeys;
 use super::established::{Child, Peer, Task, Tasks};
 use super::event::{Command, Event, Reason, SaId};
 use super::initiator;
 use super::pool::{Lease, Pools};
-use super::responder;
 use super::sa::{Sa, State};
 use super::window::Packets;
-use crate::half_open::{CROWD, HalfOpenTable, Place, SILENCE};
+use crate::half_open::HalfOpenTable;
 use crate::lent::Lent;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
-use crate::peers::{Beliefs, Parting, Peers};
+use crate::peers::{Beliefs, Peers, Removal};
 use crate::refused::{Acceptable, Offered, RefusedProposal};
 pub(super) use crate::route::Route;
 use crate::spis::{ProposedSpi, Spis};
@@ -34,20 +33,20 @@ use crate::wire::{Flags, Header, Notify, Payload, SecurityAssociation, TrafficSe
 /// An IKEv2 endpoint, initiator and responder at once.
 #[derive(Debug)]
 pub struct Endpoint {
-    shared: Shared,
-    sas: FastMap<u64, Box<Sa>>,
+    pub(super) shared: Shared,
+    pub(super) sas: FastMap<u64, Box<Sa>>,
     /// What each SA waits for until when; the host asks often, so it is not worked out again.
     timers: BTreeMap<(Time, u64), &'static str>,
-    half_open: HalfOpenTable,
-    cookies: Jar,
+    pub(super) half_open: HalfOpenTable,
+    pub(super) cookies: CookieKeys,
     /// How many wait for the answer to their DELETE.
     closing: usize,
     /// Those that are over, the first to be forgotten first.
     lingering: BTreeSet<(Time, u64)>,
     /// Established SAs by where their peer was met, if only such peers may begin another.
-    known: BTreeSet<(IpAddr, u64)>,
+    pub(super) known: BTreeSet<(IpAddr, u64)>,
     /// Whether no new ones are let in.
-    draining: bool,
+    pub(super) draining: bool,
     /// The SA that is out of the tables, and its inner address.
     lent: (Lent, Option<Lease>),
 }
@@ -69,12 +68,12 @@ pub(super) struct Shared {
     pub(super) out: VecDeque<Output<Event>>,
     /// SAs that came out of another one: rekeyed IKE SAs.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
-    pub(super) born: Vec<Box<Sa>>,
+    pub(super) new_sas: Vec<Box<Sa>>,
     /// The IKE SAs of those that proved who they are, and under which connections that is the same.
     pub(super) peers: Peers,
     pub(super) beliefs: Beliefs,
     /// IKE SAs that others have pushed out.
-    pub(super) parting: Vec<Parting>,
+    pub(super) removals: Vec<Removal>,
     /// Children on their way from one IKE SA to the one that replaced it.
     pub(super) moves: Vec<Move>,
 }
@@ -174,9 +173,9 @@ impl Shared {
             rng,
             spis,
             out: VecDeque::new(),
-            born: Vec::new(),
+            new_sas: Vec::new(),
             peers: Peers::default(),
-            parting: Vec::new(),
+            removals: Vec::new(),
             moves: Vec::new(),
         }
     }
@@ -244,7 +243,7 @@ impl Endpoint {
 
     /// The same on a host where others take SPIs, too.
     pub(crate) fn among(config: Config, mut rng: Rng, spis: Spis) -> Self {
-        let (cookies, places_held) = (Jar::new(&mut rng), config.half_open.max);
+        let (cookies, places_held) = (CookieKeys::new(&mut rng), config.half_open.max);
         Self {
             shared: Shared::new(config, rng, spis),
             sas: FastMap::default(),
@@ -328,119 +327,18 @@ impl Endpoint {
     }
 
     /// An answer to an IKE_SA_INIT of which nothing is remembered.
-    fn answer_statelessly(&mut self, request: &Header, route: Route, notify: Notify<'_>, cx: &mut Ctx<'_>) {
+    pub(super) fn answer_statelessly(
+        &mut self,
+        request: &Header,
+        route: Route,
+        notify: Notify<'_>,
+        cx: &mut Ctx<'_>,
+    ) {
         let spis = (request.initiator_spi, 0);
         let flags = Flags::new(false, true);
         let header = Header::new(spis, request.exchange, flags, request.message_id);
         let message = super::outbound::plain(&header, |m| m.push(&Payload::Notify(notify)));
         self.shared.transmit(route, &message, false, cx);
-    }
-
-    /// IKE_SA_INIT as the responder meets it: repeated, to be refused, to come back with a cookie, or welcome.
-    fn on_first_request(&mut self, header: &Header, route: Route, message: &[u8], cx: &mut Ctx<'_>) {
-        if header.responder_spi != 0 || header.message_id != 0 || !header.flags.is_from_initiator() {
-            return cx.discard(Protocol::Ike, "malformed header");
-        }
-        let key = (route.remote, header.initiator_spi);
-        if let Some(spi) = self.asked_before(key, message) {
-            self.with_sa(spi, cx, |sa, env| sa.repeat_init(route, env));
-            return;
-        }
-        if self.draining {
-            return cx.discard(Protocol::Ike, "draining");
-        }
-        if self.shared.config.responds == Responds::ToPeers && !self.knows(route.remote.ip) {
-            return cx.discard(Protocol::Ike, "not a responder");
-        }
-        let request = match responder::SaInitRequest::read(header, message) {
-            Ok(request) => request,
-            Err(Reason::UnsupportedCritical(kind)) => {
-                let notify =
-                    Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, std::slice::from_ref(&kind));
-                return self.answer_statelessly(header, route, notify, cx);
-            }
-            Err(reason) => return cx.discard(Protocol::Ike, reason.name()),
-        };
-        if self.admits(header, route, &request, cx) {
-            self.welcome(header, route, &request, cx);
-        }
-    }
-
-    /// Whether there is an established SA with this address.
-    fn knows(&self, ip: IpAddr) -> bool {
-        self.known.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
-    }
-
-    /// The half-open SA that this very IKE_SA_INIT began.
-    fn asked_before(&self, key: (Socket, u64), message: &[u8]) -> Option<u64> {
-        // RFC 7296 §2.1: the whole packet tells a retransmission from another peer behind the same NAT; SPI and
-        // address do not.
-        let mut candidates = self.half_open.candidates(key).iter().copied();
-        candidates.find(|spi| self.sas.get(spi).is_some_and(|sa| sa.was_begun_by(message)))
-    }
-
-    /// RFC 7296 §2.6: under load only initiators that can receive at their address get any state.
-    fn admits(
-        &mut self,
-        header: &Header,
-        route: Route,
-        request: &responder::SaInitRequest<'_>,
-        cx: &mut Ctx<'_>,
-    ) -> bool {
-        let limits = self.shared.config.half_open;
-        let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
-        let of_origin = self.half_open.taken(from.ip, cx.now);
-        // Whoever forges an address must not take all of its places: the second half is for those that receive there.
-        let is_crowded = limits.cookies_from < usize::MAX && of_origin >= limits.per_address_max.div_ceil(2);
-        if self.half_open.count() >= limits.cookies_from || is_crowded {
-            let shown =
-                request.cookie.is_some_and(|cookie| self.cookies.accepts(cookie, nonce, from, spi, cx));
-            if !shown {
-                let cookie = self.cookies.bake(nonce, from, spi, &mut self.shared.rng, cx);
-                self.answer_statelessly(header, route, Notify::new(NotifyType::COOKIE, &cookie), cx);
-                return false;
-            }
-        }
-        // RFC 8019 §4.2: half-open SAs are limited for each origin, so that one of them does not fill the table.
-        let has_room = of_origin < limits.per_address_max
-            && (self.half_open.count() < limits.max || self.makes_room(from.ip, cx));
-        if !has_room {
-            cx.discard(Protocol::Ike, "too many half-open SAs");
-        }
-        has_room
-    }
-
-    /// Of a crowd that one goes which has been silent longest, if its peer should have answered by now; otherwise that one of
-    /// all; otherwise, where some have more half-open SAs than a newcomer, one of theirs.
-    fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
-        let heard = |spi| self.sas.get(&spi).map(|sa| sa.went_on(cx.now));
-        let crowd = self.half_open.most_crowded(newcomer);
-        let (is_crowd, of_crowd) =
-            (crowd.len() >= CROWD, crowd.iter().copied().min_by_key(|spi| heard(*spi)));
-        let silent = of_crowd.filter(|spi| is_crowd && heard(*spi).is_some_and(|at| at + SILENCE <= cx.now));
-        let goes = silent.or_else(|| self.half_open.most_silent((cx.now, SILENCE), heard)).or(of_crowd);
-        goes.is_some_and(|spi| self.with_sa(spi, cx, Sa::make_room))
-    }
-
-    fn welcome(
-        &mut self,
-        header: &Header,
-        route: Route,
-        request: &responder::SaInitRequest<'_>,
-        cx: &mut Ctx<'_>,
-    ) {
-        match responder::answer(header, route, request, &mut Env { shared: &mut self.shared, cx }) {
-            Ok(sa) => {
-                let limits = &self.shared.config.half_open;
-                let place = Place::new((route.remote, header.initiator_spi), cx.now + limits.lifetime);
-                self.half_open.insert(place, sa.spi(), cx.now);
-                self.keep(sa.half_open(place));
-            }
-            Err(refusal) => {
-                cx.discard(Protocol::Ike, refusal.why());
-                self.answer_statelessly(header, route, refusal.notify(), cx);
-            }
-        }
     }
 
     /// [`Command::Initiate`], and the name of what it began, if there is such a connection.
@@ -491,46 +389,51 @@ impl Endpoint {
         }
     }
 
-    /// Lends an SA to `act` and sees to its timer, its place in the tables and its offspring afterwards; false if there is
+    /// Lends an SA to `act` and sees to its timer, its place in the tables and the SAs that came of it afterwards; false if there is
     /// no such SA.
-    fn with_sa(&mut self, spi: u64, cx: &mut Ctx<'_>, act: impl FnOnce(&mut Sa, &mut Env<'_, '_>)) -> bool {
+    pub(super) fn with_sa(
+        &mut self,
+        spi: u64,
+        cx: &mut Ctx<'_>,
+        act: impl FnOnce(&mut Sa, &mut Env<'_, '_>),
+    ) -> bool {
         let Some(mut sa) = self.take(spi) else { return false };
         act(&mut sa, &mut Env { shared: &mut self.shared, cx });
         self.keep(sa);
-        self.settle_offspring(cx);
-        while let Some(parting) = self.shared.parting.pop() {
-            self.part(parting, cx);
-            self.settle_offspring(cx);
+        self.settle_new(cx);
+        while let Some(removal) = self.shared.removals.pop() {
+            self.remove(removal, cx);
+            self.settle_new(cx);
         }
         true
     }
 
-    fn settle_offspring(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(born) = self.shared.born.pop() {
-            self.keep(born);
+    fn settle_new(&mut self, cx: &mut Ctx<'_>) {
+        while let Some(new) = self.shared.new_sas.pop() {
+            self.keep(new);
         }
         while let Some(moved) = self.shared.moves.pop() {
             let taken = self.take(moved.to);
             self.lent.0.receives(moved.children.iter().map(Child::inbound_spi));
             self.lent.1 = moved.peer.lease;
             let env = &mut Env { shared: &mut self.shared, cx };
-            let Some(mut heir) = taken else {
+            let Some(mut successor) = taken else {
                 moved.abandon(env);
                 continue;
             };
-            heir.adopt(moved, env);
-            self.keep(heir);
+            successor.adopt(moved, env);
+            self.keep(successor);
         }
     }
 
     /// An IKE SA had to go.
-    fn part(&mut self, parting: Parting, cx: &mut Ctx<'_>) {
-        let (Parting::Delete(spi) | Parting::Forget(spi)) = parting;
+    fn remove(&mut self, removal: Removal, cx: &mut Ctx<'_>) {
+        let (Removal::Delete(spi) | Removal::Forget(spi)) = removal;
         let Some(mut sa) = self.take(spi) else { return };
         let env = &mut Env { shared: &mut self.shared, cx };
-        match parting {
-            Parting::Delete(_) => sa.on_task(Task::Delete(Reason::Replaced), env),
-            Parting::Forget(_) => sa.forget(env),
+        match removal {
+            Removal::Delete(_) => sa.on_task(Task::Delete(Reason::Replaced), env),
+            Removal::Forget(_) => sa.forget(env),
         }
         self.keep(sa);
     }
@@ -550,7 +453,7 @@ impl Endpoint {
         Some(sa)
     }
 
-    fn keep(&mut self, mut sa: Box<Sa>) {
+    pub(super) fn keep(&mut self, mut sa: Box<Sa>) {
         self.lent.0.is_back();
         self.shared.pools.settle();
         if !sa.keeps_its_place()
@@ -602,7 +505,7 @@ impl Endpoint {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
             self.shared.peers.lost(sa.0);
         }
-        self.shared.born.clear();
+        self.shared.new_sas.clear();
         let moves = std::mem::take(&mut self.shared.moves);
         let lease = self.lent.1.take().filter(|_| self.lent.0.missing().is_some());
         let env = &mut Env { shared: &mut self.shared, cx };

@@ -123,6 +123,9 @@ impl Whole {
     }
 
     /// The payloads; offsets in errors count from the first of them.
+    ///
+    /// # Errors
+    /// A payload is cut short or malformed.
     pub fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
         read_chain(self.first, &mut Reader::new(&self.plaintext))
     }
@@ -147,6 +150,9 @@ impl Reassembly {
     }
 
     /// Adds a fragment that was opened. Messages that are no fragments are of no use here.
+    ///
+    /// # Errors
+    /// It is no fragment, or does not fit those that are there.
     pub fn add(&mut self, opened: &Opened<'_>) -> Result<Progress, FragmentError> {
         match opened.envelope.fragment {
             Some(numbers) => self.add_part(numbers, opened.envelope.first, opened.plaintext()),

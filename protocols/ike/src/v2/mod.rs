@@ -12,6 +12,7 @@
 //!   both        Established --our DELETE--> Closing --> Lingering        (peer's DELETE --> Lingering)
 //! ```
 
+mod admission;
 mod auth;
 mod child;
 mod cookie;

@@ -172,6 +172,9 @@ pub enum AcceptError {
 }
 
 /// Checks the responder's choice against what we offered.
+///
+/// # Errors
+/// The answer is none that the offer allows.
 // RFC 7296 §2.7: the initiator must check that the accepted offer is consistent with its proposals.
 pub fn accept(answer: &SecurityAssociation<'_>, offered: &[Proposal]) -> Result<Chosen, AcceptError> {
     let mut proposals = answer.proposals();
@@ -215,6 +218,9 @@ fn suite_of(transforms: &[Transform]) -> Option<Suite> {
 
 /// As the responder: whether the KE payload fits the suite that was chosen; if not, the group that
 /// INVALID_KE_PAYLOAD must name.
+///
+/// # Errors
+/// The group that INVALID_KE_PAYLOAD must name.
 // RFC 7296 §1.2, §1.3: the group of the KE payload is the initiator's guess; the proposal decides.
 pub fn check_group(suite: &Suite, ke: Option<&KeyExchange<'_>>) -> Result<(), Group> {
     match (suite.group, ke) {

@@ -132,6 +132,9 @@ impl Protection {
     }
 
     /// Checks and decrypts a received datagram (without non-ESP marker) in place.
+    ///
+    /// # Errors
+    /// The message is malformed or not authentic.
     pub fn open<'m>(&self, message: &'m mut [u8], crypto: &mut dyn Crypto) -> Result<Opened<'m>, OpenError> {
         let envelope = Envelope::read(message)?;
         let (inner_from, tag_from) = self.divide(&envelope, message.len())?;
@@ -220,6 +223,9 @@ pub const CLEARTEXT_BYTES_MAX: usize = 1024;
 impl Envelope {
     /// Reads the header and finds the Encrypted payload, which must be the last, behind no more than
     /// [`CLEARTEXT_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// The header or a payload is malformed, or the Encrypted payload is missing, not the last, or too far behind.
     pub fn read(message: &[u8]) -> Result<Self, OpenError> {
         let mut r = Reader::new(message);
         let header = Header::read(&mut r)?;
@@ -260,6 +266,9 @@ pub struct Opened<'m> {
 
 impl<'m> Opened<'m> {
     /// The payloads inside; of fragments, only the whole message has any.
+    ///
+    /// # Errors
+    /// A payload is cut short or malformed.
     pub fn payloads(&self) -> Result<Vec<Payload<'m>>, DecodeError> {
         let mut r = Reader::new(self.message);
         r.skip(self.inner_from, "opened message")?;

@@ -18,6 +18,9 @@ pub struct DigitalSignature<'a> {
 
 impl<'a> DigitalSignature<'a> {
     /// Reads the data of an AUTH payload; offsets in errors count from there.
+    ///
+    /// # Errors
+    /// The data are cut short, or begin with no AlgorithmIdentifier.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let length = r.u8("ASN.1 length")?;

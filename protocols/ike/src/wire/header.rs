@@ -102,6 +102,9 @@ impl Header {
     }
 
     /// Reads the header of a datagram whose length it must tell; the version is the caller's to judge.
+    ///
+    /// # Errors
+    /// It is cut short, or tells another length than the datagram has.
     pub fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bytes = r.len();
         let header = Self {

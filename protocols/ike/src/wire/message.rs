@@ -30,6 +30,9 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// Reads a whole datagram (without non-ESP marker).
+    ///
+    /// # Errors
+    /// The header or a payload is cut short or malformed.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let header = Header::read(&mut r)?;

@@ -174,6 +174,9 @@ impl Generic {
 }
 
 /// Reads a chain of payloads to its end, which must be the end of `r`; the first one is of type `first`.
+///
+/// # Errors
+/// A payload is cut short or malformed, or the chain does not end where `r` does.
 pub fn read_chain<'a>(first: PayloadType, r: &mut Reader<'a>) -> Result<Vec<Payload<'a>>, DecodeError> {
     let mut payloads = Vec::with_capacity(8);
     let mut kind = first;

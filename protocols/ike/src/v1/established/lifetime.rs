@@ -91,7 +91,7 @@ impl Established {
     /// IKEv1 has no other way to new keys for an ISAKMP SA than a new phase 1.
     pub(super) fn reauthenticate(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         match initiator::replace(core, &self.peer, env) {
-            Ok(born) => env.shared.born.push(born),
+            Ok(new) => env.shared.new_sas.push(new),
             Err(_) => self.is_not_replaced(env),
         }
     }

@@ -123,6 +123,9 @@ pub struct Located<'a> {
 
 /// Reads a chain of payloads; the first one is of type `first`. What follows the last one stays in `r`: in an encrypted
 /// message it is padding.
+///
+/// # Errors
+/// A payload is cut short or malformed; the error names the field and the offset.
 pub fn read_chain<'a>(first: PayloadType, r: &mut Reader<'a>) -> Result<Vec<Located<'a>>, DecodeError> {
     let mut payloads = Vec::with_capacity(8);
     let mut kind = first;

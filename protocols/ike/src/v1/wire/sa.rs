@@ -181,6 +181,9 @@ fn number(bytes: &[u8]) -> Option<u64> {
 
 impl<'a> Attributes<'a> {
     /// Attributes outside a transform: those of RESPONDER-LIFETIME.
+    ///
+    /// # Errors
+    /// An attribute is cut short or malformed.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut check = *r;
         while !check.is_empty() {

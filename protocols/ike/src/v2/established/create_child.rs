@@ -197,19 +197,25 @@ impl Established {
         let spis = (initiator_spi, spi);
         let keys = self.protection.keys().rekeyed(env.cx.crypto, &suite, shared, nonces, spis);
         keys.reveal(spis, env.cx.trace);
-        let heir = self.successor(keys, Role::Responder, spis, core, env);
-        env.shared.born.push(heir);
+        let successor = self.successor(keys, Role::Responder, spis, core, env);
+        env.shared.new_sas.push(successor);
         self.settle_succession(SaId(spi), LowestNonce::of(initiator, &half.nonce), core, env);
         Ok(())
     }
 
-    /// Without a collision the heir takes over at once; with one, when our own request is answered.
-    fn settle_succession(&mut self, heir: SaId, lowest: LowestNonce, core: &Core, env: &mut Env<'_, '_>) {
+    /// Without a collision the successor takes over at once; with one, when our own request is answered.
+    fn settle_succession(
+        &mut self,
+        successor: SaId,
+        lowest: LowestNonce,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) {
         if let Some(Pending::RekeyIke(request)) = &mut self.pending {
-            request.rival = Some((heir.0, lowest));
+            request.rival = Some((successor.0, lowest));
             return;
         }
-        self.hand_over(heir.0, core, env);
+        self.hand_over(successor.0, core, env);
     }
 }
 

@@ -15,7 +15,7 @@ use super::child_request::agree;
 use super::collision::LowestNonce;
 use super::{Established, Pending, Task, Turn, ask_again_at, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
-use crate::peers::Parting;
+use crate::peers::Removal;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
 /// An IKE SA we asked for in place of this one.
@@ -71,8 +71,8 @@ impl Established {
             self.send_rekey(group, core, env);
             return State::Established(self);
         }
-        match self.heir(request, inbound, core, env) {
-            Ok((heir, lowest)) => self.succeed(request, heir, &lowest, core, env),
+        match self.agreed_successor(request, inbound, core, env) {
+            Ok((successor, lowest)) => self.succeed(request, successor, &lowest, core, env),
             Err(reason) => {
                 self.not_replaced(request, reason, core, env);
                 self.next(core, env)
@@ -92,7 +92,7 @@ impl Established {
         }
     }
 
-    /// The heir of the peer's making, while it is not decided whose wins.
+    /// The successor of the peer's making, while it is not decided whose wins.
     pub(super) fn rival(&self) -> Option<u64> {
         match &self.pending {
             Some(Pending::RekeyIke(request)) => request.rival.as_ref().map(|(spi, _)| *spi),
@@ -114,7 +114,7 @@ impl Established {
     }
 
     /// The new SA, without children yet.
-    fn heir(
+    fn agreed_successor(
         &self,
         request: &IkeRequest,
         inbound: &Inbound<'_>,
@@ -151,7 +151,7 @@ impl Established {
     ) -> Box<Sa> {
         let (local_spi, remote_spi) =
             if us.is_initiator() { (initiator_spi, responder_spi) } else { (responder_spi, initiator_spi) };
-        let heir = Core {
+        let successor = Core {
             local_spi,
             remote_spi,
             initiator: us.is_initiator(),
@@ -173,14 +173,14 @@ impl Established {
             turn: Turn::ToCome,
             predecessor: None,
         };
-        Sa::new(heir, State::Established(Box::new(sa)))
+        Sa::new(successor, State::Established(Box::new(sa)))
     }
 
     /// RFC 7296 §2.8.2: of two successors the one with the lowest nonce is closed by the side that made it.
     fn succeed(
         mut self: Box<Self>,
         request: &IkeRequest,
-        mut heir: Box<Sa>,
+        mut successor: Box<Sa>,
         lowest: &LowestNonce,
         core: &mut Core,
         env: &mut Env<'_, '_>,
@@ -188,14 +188,14 @@ impl Established {
         match &request.rival {
             Some((rival, nonce)) if lowest.loses_to(nonce) => {
                 let rival = *rival;
-                heir.on_task(Task::Delete(Reason::Replaced), env);
-                env.shared.born.push(heir);
+                successor.on_task(Task::Delete(Reason::Replaced), env);
+                env.shared.new_sas.push(successor);
                 self.hand_over(rival, core, env);
                 self.next(core, env)
             }
             _ => {
-                let spi = heir.spi();
-                env.shared.born.push(heir);
+                let spi = successor.spi();
+                env.shared.new_sas.push(successor);
                 self.hand_over(spi, core, env);
                 self.delete(Reason::Replaced, core, env)
             }
@@ -211,11 +211,11 @@ impl Established {
         self.peer.lease = None;
         // The peer closes this one; if it does not, we do.
         let reauthenticate_at = self.reauthenticate_at.replace(decided_at(env));
-        // What was asked of this SA is now for the heir to do; its keys are fresh already.
+        // What was asked of this SA is now for the successor to do; its keys are fresh already.
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.retain(|task| *task != Task::RekeyIke);
         // Whoever replaces keys again and again closes nothing that it has replaced: of a line there are two.
-        env.shared.parting.extend(self.predecessor.take().map(|spi| Parting::Forget(spi.get())));
+        env.shared.removals.extend(self.predecessor.take().map(|spi| Removal::Forget(spi.get())));
         if let Some(counted) = &peer.counted {
             env.shared.peers.renamed(counted, core.local_spi, spi);
         }

@@ -67,7 +67,7 @@ impl Established {
         }
     }
 
-    /// Removes a child from the books and tells the owner.
+    /// Forgets a child and tells the owner.
     pub(super) fn forget_child(&mut self, inbound_spi: u32, core: &Core, env: &mut Env<'_, '_>) {
         let before = self.children.len();
         self.children.retain(|child| child.inbound_spi != inbound_spi);

@@ -195,7 +195,7 @@ impl Established {
         }
     }
 
-    /// Takes a child into the books and hands its keys to the owner.
+    /// Remembers a child and hands its keys to the owner.
     pub(in crate::v2) fn add_child(&mut self, child: Child, sa: ChildSa, core: &Core, env: &mut Env<'_, '_>) {
         self.children.push(child);
         env.emit(Event::ChildUp(core.id(), Box::new(sa)));
@@ -331,7 +331,7 @@ impl Established {
 
     /// Tells the owner that the SA and its children are gone, and returns what it held.
     fn end(mut self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
-        // RFC 7296 §2.8.2: if the peer has replaced this SA too, its heir stands.
+        // RFC 7296 §2.8.2: if the peer has replaced this SA too, its successor stands.
         if let Some(rival) = self.rival() {
             self.hand_over(rival, core, env);
         }
@@ -446,8 +446,8 @@ impl Sa {
 impl Peer {
     /// Its IKE SA is not in use any more.
     fn leaves(&self, sa: SaId, env: &mut Env<'_, '_>) {
-        let parting = self.counted.as_ref().and_then(|peer| env.shared.peers.leaves(peer, sa.0));
-        env.shared.parting.extend(parting);
+        let removal = self.counted.as_ref().and_then(|peer| env.shared.peers.leaves(peer, sa.0));
+        env.shared.removals.extend(removal);
     }
 }
 
@@ -465,7 +465,7 @@ impl Established {
 }
 
 impl Move {
-    /// The heir is gone before it came to its turn: the peer has closed it.
+    /// The successor is gone before it came to its turn: the peer has closed it.
     pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
         tell_unasked(self.tasks.iter(), Reason::Deleted, SaId(self.to), env);
         for child in &self.children {

@@ -355,8 +355,8 @@ impl Proven {
         // to those whom nobody has named.
         let is_alone = identity.is_some() && wish.says(NotifyType::INITIAL_CONTACT);
         let max = counted.share(env.shared.config.ike_sas_max);
-        let parting = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
-        env.shared.parting.extend(parting);
+        let removal = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
+        env.shared.removals.extend(removal);
         let who = Who { proved: identity, claimed, auth_lifetime: connection.auth_lifetime };
         let peer = Peer { counted: Some(counted), initiated: false, lifetime_s: None, address, lease };
         let mut sa = Established::new(protection, who, peer, core, env);
