@@ -12,7 +12,8 @@ use super::super::keys::Nonces;
 use super::super::proposal;
 use super::super::sa::Core;
 use super::collision::LowestNonce;
-use super::{Child, Established, Pending, Task, ask_again_at};
+use super::not_replaced::Asked;
+use super::{Child, Established, Pending, Task};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::wire::{KeyExchange, Nonce, Notify, Payload};
 
@@ -39,7 +40,7 @@ impl Established {
     }
 
     /// Whether there is a child that receives on this SPI and was not replaced.
-    fn has_current(&self, spi: u32) -> bool {
+    pub(super) fn has_current(&self, spi: u32) -> bool {
         self.children.iter().any(|child| child.inbound_spi == spi && !child.replaced)
     }
 
@@ -184,21 +185,9 @@ impl Established {
     }
 
     fn child_refused(&mut self, request: &ChildRequest, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
-        match (request.replaces, reason) {
-            (None, _) => env.emit(Event::ChildFailed(core.id(), reason)),
-            // RFC 7296 §2.25.1: the peer has closed it meanwhile.
-            (Some(old), Reason::Refused(kind)) if kind == NotifyType::CHILD_SA_NOT_FOUND.0 => {
-                self.forget_child(old, core, env);
-            }
-            (Some(old), _) if !self.has_current(old) => {}
-            // RFC 7296 §2.25: not now.
-            (Some(old), Reason::Refused(kind)) if kind == NotifyType::TEMPORARY_FAILURE.0 => {
-                let again = ask_again_at(env);
-                let same = self.children.iter_mut().filter(|child| child.inbound_spi == old);
-                same.for_each(|child| child.rekey_at = Some(again));
-            }
-            // The old child lives on.
-            (Some(_), _) => env.discard("the peer does not rekey the child"),
+        match request.replaces {
+            None => env.emit(Event::ChildFailed(core.id(), reason)),
+            Some(old) => self.not_replaced(Asked::Child(old), reason, core, env),
         }
     }
 }

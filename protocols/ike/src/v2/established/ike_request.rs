@@ -13,7 +13,8 @@ use super::super::sa::{Core, Sa, State};
 use super::super::window::{Requests, Responses};
 use super::child_request::agree;
 use super::collision::LowestNonce;
-use super::{Established, Pending, Task, Turn, ask_again_at, decided_at};
+use super::not_replaced::Asked;
+use super::{Established, Pending, Task, Turn, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::peers::Removal;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
@@ -74,21 +75,13 @@ impl Established {
         match self.agreed_successor(request, inbound, core, env) {
             Ok((successor, lowest)) => self.succeed(request, successor, &lowest, core, env),
             Err(reason) => {
-                self.not_replaced(request, reason, core, env);
+                match &request.rival {
+                    // The peer's own attempt stands.
+                    Some((spi, _)) => self.hand_over(*spi, core, env),
+                    None => self.not_replaced(Asked::IkeSa, reason, core, env),
+                }
                 self.next(core, env)
             }
-        }
-    }
-
-    /// The peer's own attempt stands, if it made one; otherwise the SA lives on.
-    fn not_replaced(&mut self, request: &IkeRequest, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
-        match (&request.rival, reason) {
-            (Some((spi, _)), _) => self.hand_over(*spi, core, env),
-            // RFC 7296 §2.25: not now.
-            (None, Reason::Refused(kind)) if kind == NotifyType::TEMPORARY_FAILURE.0 => {
-                self.rekey_at = Some(ask_again_at(env));
-            }
-            (None, _) => env.discard("the peer does not rekey the IKE SA"),
         }
     }
 

@@ -9,6 +9,7 @@ mod collision;
 mod create_child;
 mod ike_request;
 mod informational;
+mod not_replaced;
 mod tasks;
 
 use std::net::IpAddr;
