@@ -6,7 +6,7 @@ use keytoll_ike::config::Reauthenticate;
 use keytoll_ike::{Command, Config, Event};
 
 use crate::support::lab::{self, both, ike, only, psk, seconds};
-use crate::support::{Bench, Side, check};
+use crate::support::{Bench, Side, check, mutants};
 
 fn quiet(configs: (Config, Config)) -> Bench {
     let mut bench = Bench::new(configs).established();
@@ -239,4 +239,53 @@ fn both_configured_alike_rekey_for_hours() {
     bench.i.books.only_child();
     bench.r.books.only_child();
     crate::support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
+}
+
+/// RFC 7296 §3.10.1: a peer that replaces nothing under an IKE SA, as small ones do (§4), has to be met anew. That is for who
+/// began it; the other side goes on with what there is.
+#[test]
+fn a_peer_that_makes_no_additional_sas_is_authenticated_again() {
+    let ladders = [
+        "
+        i -> r  CREATE_CHILD_SA request  SK N SA Nonce TSi TSr
+        r -> i  CREATE_CHILD_SA response  SK N
+        i  reauthentication due
+    ",
+        "
+        r -> i  CREATE_CHILD_SA request  SK N SA Nonce TSi TSr
+        i -> r  CREATE_CHILD_SA response  SK N
+        r  discards: the peer does not rekey the child
+    ",
+    ];
+    for (side, ladder) in Side::BOTH.into_iter().zip(ladders) {
+        let (mut i, mut r) = psk();
+        (i.children_max, r.children_max) = (0, 0);
+        let mut bench = quiet((i, r));
+        let (sa, child) = (bench.sa(side), bench.seat(side).books.only_child().inbound_spi);
+        bench.command(side, Command::RekeyChild(sa, child));
+        bench.settle();
+        check(&bench, ladder);
+        bench.assert_agreement();
+    }
+}
+
+/// The same of the IKE SA itself; the answer is made by hand, for we replace every IKE SA.
+#[test]
+fn an_ike_sa_that_is_not_replaced_is_begun_anew() {
+    const NOTIFY: u8 = 41;
+    // RFC 7296 §3.10: no protocol, no SPI, the type.
+    const NO_ADDITIONAL_SAS: [u8; 4] = [0, 0, 0, 35];
+    let mut bench = Bench::null(psk(), 1).established();
+    bench.ladder.clear();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, Command::RekeyIke(sa));
+    let (side, request) = bench.intercept().unwrap();
+    bench.deliver(side, &request);
+    let (side, mut answer) = bench.intercept().unwrap();
+    answer.bytes = mutants::of_one_payload(&answer.bytes, NOTIFY, &NO_ADDITIONAL_SAS);
+    bench.deliver(side, &answer);
+    bench.settle();
+    let due = |event: &Event| matches!(event, Event::ReauthenticationDue(due) if *due == sa);
+    assert_eq!(bench.i.events.iter().filter(|event| due(event)).count(), 1, "{}", bench.ladder);
+    assert_eq!(bench.sa(Side::I), sa, "it lives on meanwhile");
 }

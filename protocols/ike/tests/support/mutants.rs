@@ -161,6 +161,11 @@ pub(crate) fn inner_chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     rearranged(&links, rng).into_iter().map(mutant).collect()
 }
 
+/// The message of null cryptography with one payload inside, which its sender did not say.
+pub(crate) fn of_one_payload(message: &[u8], kind: u8, body: &[u8]) -> Vec<u8> {
+    encrypted(message, &[Link { kind, critical: 0, body: body.to_vec() }])
+}
+
 /// The message with this chain inside.
 fn encrypted(message: &[u8], links: &[Link]) -> Vec<u8> {
     let (first, chain) = chained(links);

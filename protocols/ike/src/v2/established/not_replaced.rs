@@ -2,7 +2,7 @@
 //! answer to such a request may carry is obeyed here. Read RFC 7296 §2.25, §3.10.1 first.
 
 use super::super::endpoint::Env;
-use super::super::event::Reason;
+use super::super::event::{Event, Reason};
 use super::super::sa::Core;
 use super::{Established, ask_again_at};
 use crate::number::NotifyType;
@@ -30,6 +30,10 @@ impl Established {
             (_, Asked::Child(spi)) if !self.has_current(spi) => {}
             // RFC 7296 §2.25: not now.
             (Some(NotifyType::TEMPORARY_FAILURE), _) => self.ask_again(asked, env),
+            // RFC 7296 §3.10.1: never under this IKE SA. Like strongSwan, we see to another one; who answered waits for that.
+            (Some(NotifyType::NO_ADDITIONAL_SAS), _) if self.peer.initiated => {
+                env.emit(Event::ReauthenticationDue(core.id()));
+            }
             (_, Asked::Child(_)) => env.discard("the peer does not rekey the child"),
             (_, Asked::IkeSa) => env.discard("the peer does not rekey the IKE SA"),
         }
