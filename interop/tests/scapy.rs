@@ -7,10 +7,9 @@ use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use keytoll_crypto::Real;
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::Integrity;
-use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Integrity;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Rng, Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::{Headers, OuterHeader, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};

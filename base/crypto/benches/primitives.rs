@@ -5,9 +5,8 @@
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use keytoll_crypto::{Exponents, Metered, Null, Real, keys};
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
-use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme};
+use keytoll_crypto_api::{Crypto, Rng, Secret, TrafficKey};
 use keytoll_native::awslc::aead::{Aead, Key};
 
 fn main() {

@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{KeyPair, PrivateKey, Rejected, Secret};
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::{KeyPair, PrivateKey, Rejected, Rng, Secret};
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::modp::Prime;
 use keytoll_native::awslc::x25519;

@@ -2,7 +2,7 @@
 //!
 //! Both chain the message's blocks and mask the last one; they differ in where the masks come from.
 
-use keytoll_engine::crypto::Digest;
+use keytoll_crypto_api::Digest;
 use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
 use keytoll_native::awslc::wipe;
 

@@ -1,6 +1,6 @@
 //! AES-CCM (RFC 3610, SP 800-38C). RFC 4309 §4 fixes a nonce of 11 bytes and with it a length field of 4.
 
-use keytoll_engine::crypto::Rejected;
+use keytoll_crypto_api::Rejected;
 use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
 use keytoll_native::awslc::const_time_eq;
 

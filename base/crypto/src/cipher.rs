@@ -1,8 +1,8 @@
 //! Encryption as IKE and ESP key it: where key, salt, IV and nonce sit. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
 //! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 4543 (GMAC), RFC 7634 (ChaCha20-Poly1305).
 
-use keytoll_engine::algorithm::{BlockCipher, Encryption};
-use keytoll_engine::crypto::Rejected;
+use keytoll_crypto_api::Rejected;
+use keytoll_crypto_api::algorithm::{BlockCipher, Encryption};
 use keytoll_native::awslc::aead::{self, Aead};
 use keytoll_native::awslc::aes::{self, DecryptKey, EncryptKey};
 use keytoll_native::awslc::des::{self, TripleKey};

@@ -1,7 +1,7 @@
 //! Hashes over parts, and HMAC (RFC 2104) over any of them.
 
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::Digest;
+use keytoll_crypto_api::Digest;
+use keytoll_crypto_api::algorithm::Hash;
 use keytoll_native::awslc::hash::{Md, Md4, Md5, Running, Sha1, Sha256, Sha384, Sha512};
 use keytoll_native::awslc::wipe;
 

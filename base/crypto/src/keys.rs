@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
-use keytoll_engine::crypto::SigningKey;
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_crypto_api::{Rng, SigningKey};
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::key::{Kind, PrivateKey};
 use zeroize::Zeroizing;

@@ -1,4 +1,4 @@
-//! The providers behind [`keytoll_engine::Crypto`]: real, null, and a meter around either.
+//! The providers behind [`keytoll_crypto_api::Crypto`]: real, null, and a meter around either.
 //!
 //! ```text
 //!   engine --> Metered<Provider> --> Provider::Real --> keytoll-native (AWS-LC)

@@ -1,7 +1,7 @@
 //! Integrity check values, cut as IPsec cuts them: RFC 2403, RFC 2404, RFC 4868 (HMAC), RFC 3566 (XCBC), RFC 4494 (CMAC).
 
-use keytoll_engine::algorithm::{Hash, Integrity};
-use keytoll_engine::crypto::Digest;
+use keytoll_crypto_api::Digest;
+use keytoll_crypto_api::algorithm::{Hash, Integrity};
 use keytoll_native::awslc::hash::{Md5, Sha1, Sha256, Sha384, Sha512};
 
 use crate::cbc_mac::{self, MaskedKey};

@@ -8,11 +8,12 @@ mod slot;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
-use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_crypto_api::{
+    Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+};
 use keytoll_native::clock;
 
 use journal::{Entry, Journal};
@@ -24,9 +25,11 @@ use slot::Slot;
 pub struct Metered<C> {
     provider: C,
     timing: Timing,
-    phase: Phase,
     purpose: &'static str,
-    books: [Option<Box<Book>>; Phase::ALL.len()],
+    /// Of every phase that was entered, in that order.
+    books: Vec<Books>,
+    /// The place among them of the phase that is on.
+    current: usize,
     ticks_total: u64,
     /// A number for every operation, summed up.
     work_total: u64,
@@ -66,6 +69,16 @@ enum Timing {
     Table(Arc<Prices>),
 }
 
+/// A phase, and its sums from its first operation on.
+#[derive(Debug)]
+struct Books {
+    phase: Phase,
+    book: Option<Box<Book>>,
+}
+
+/// Phases that there is room for from the beginning, so that nothing grows within what is measured.
+const PHASES: usize = 16;
+
 /// The sums of one phase.
 type Book = [Sums; Slot::COUNT];
 
@@ -88,12 +101,14 @@ impl<C> Metered<C> {
     }
 
     fn with(provider: C, timing: Timing) -> Self {
+        let mut books = Vec::with_capacity(PHASES);
+        books.push(Books { phase: Phase::SETUP, book: None });
         Self {
             provider,
             timing,
-            phase: Phase::Setup,
             purpose: "",
-            books: Default::default(),
+            books,
+            current: 0,
             ticks_total: 0,
             work_total: 0,
             journal: None,
@@ -165,18 +180,25 @@ impl<C> Metered<C> {
 
     /// Forgets all sums; the phase stays.
     pub fn reset(&mut self) {
-        self.books.iter_mut().flatten().for_each(|book| **book = [Sums::default(); Slot::COUNT]);
+        let books = self.books.iter_mut().filter_map(|books| books.book.as_deref_mut());
+        books.for_each(|book| *book = [Sums::default(); Slot::COUNT]);
         self.ticks_total = 0;
     }
 
     /// The sums so far: a row for each operation that happened, ordered by phase, operation and algorithm.
     pub fn snapshot(&self) -> Vec<Row> {
-        Phase::ALL
-            .into_iter()
-            .zip(&self.books)
-            .filter_map(|(phase, book)| Some((phase, book.as_deref()?)))
-            .flat_map(|(phase, book)| rows(phase, book))
-            .collect()
+        let mut kept: Vec<_> =
+            self.books.iter().filter_map(|books| Some((books.phase, books.book.as_deref()?))).collect();
+        kept.sort_by_key(|(phase, _)| *phase);
+        kept.into_iter().flat_map(|(phase, book)| rows(phase, book)).collect()
+    }
+
+    /// The place of a phase in the books, a new one if it was never entered.
+    fn place_of(&mut self, phase: Phase) -> usize {
+        self.books.iter().position(|books| books.phase == phase).unwrap_or_else(|| {
+            self.books.push(Books { phase, book: None });
+            self.books.len() - 1
+        })
     }
 
     /// Runs an operation and books it.
@@ -202,7 +224,8 @@ impl<C> Metered<C> {
             self.unpriced.get_or_insert(place);
             0
         });
-        let book = self.books[self.phase as usize].get_or_insert_with(empty_book);
+        let books = &mut self.books[self.current];
+        let book = books.book.get_or_insert_with(empty_book);
         let sums = &mut book[slot.index()];
         sums.count += 1;
         sums.ticks += ticks;
@@ -211,7 +234,7 @@ impl<C> Metered<C> {
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
         if let Some(journal) = &mut self.journal {
             journal.push(Entry {
-                phase: self.phase,
+                phase: books.phase,
                 purpose: self.purpose,
                 slot,
                 ticks,
@@ -272,7 +295,9 @@ fn total(parts: &[&[u8]]) -> usize {
 
 impl<C: Crypto> Crypto for Metered<C> {
     fn enter(&mut self, phase: Phase) {
-        self.phase = phase;
+        if self.books[self.current].phase != phase {
+            self.current = self.place_of(phase);
+        }
         self.provider.enter(phase);
     }
 

@@ -3,11 +3,10 @@
 //! What remains of a protocol run is its skeleton: parsing, state, memory, messages. Digests, tags, secrets and
 //! signatures are zeros; encryption leaves the data as it is.
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
 use crate::keys::{kind_of_spki, signature_len};
 

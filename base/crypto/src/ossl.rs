@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
-use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_native::awslc::const_time_eq;
 use keytoll_native::ossl::agreement::{self, Montgomery};
 use keytoll_native::ossl::cipher::{Cipher, rc4};

@@ -1,10 +1,11 @@
 //! Whichever provider a run was told to use, as one type that needs no box.
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
-use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_crypto_api::{
+    Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+};
 
 use crate::{Null, Real};
 

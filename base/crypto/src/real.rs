@@ -1,11 +1,12 @@
 //! The provider that computes, with AWS-LC.
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey, TrafficKey};
-use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{
+    Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+};
 use keytoll_native::awslc::{const_time_eq, hash, key, rc4};
 
 use crate::agreement::{self, Exponents};

@@ -1,7 +1,7 @@
 //! Signatures over messages in parts: RFC 8017 (RSA), RFC 4754 and RFC 3279 (ECDSA), RFC 8032 (Ed25519).
 
-use keytoll_engine::algorithm::{Hash, SignatureScheme};
-use keytoll_engine::crypto::{Digest, Rejected};
+use keytoll_crypto_api::algorithm::{Hash, SignatureScheme};
+use keytoll_crypto_api::{Digest, Rejected};
 use keytoll_native::awslc::hash::Name;
 use keytoll_native::awslc::key::{Padding, PrivateKey, PublicKey};
 

@@ -5,8 +5,8 @@
 
 use std::any::Any;
 
-use keytoll_engine::algorithm::Encryption;
-use keytoll_engine::crypto::{Rejected, TrafficKey};
+use keytoll_crypto_api::algorithm::Encryption;
+use keytoll_crypto_api::{Rejected, TrafficKey};
 use keytoll_native::awslc::const_time_eq;
 
 use crate::cipher::{Cipher, Direction, check_lengths};

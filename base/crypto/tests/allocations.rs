@@ -2,9 +2,8 @@
 //! heap can only be routed while there is one thread.
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
-use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
+use keytoll_crypto_api::{Crypto, Secret, TrafficKey};
 use keytoll_native::heap::{TaggedHeap, allocations, enter, install_crypto_heap, live};
 
 #[global_allocator]

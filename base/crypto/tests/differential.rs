@@ -13,11 +13,10 @@ use aes_gcm::aes::cipher::{
 };
 use hmac::{EagerHash, Hmac, Mac};
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme,
 };
-use keytoll_engine::crypto::{Digest, PrivateKey, Secret};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Digest, PrivateKey, Rng, Secret};
 use proptest::prelude::*;
 
 fn bytes(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<u8>> {

@@ -4,9 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::{Exponents, Real};
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{PrivateKey, Rejected, Secret};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::{Crypto, PrivateKey, Rejected, Rng, Secret};
 use keytoll_native::awslc::modp::Prime;
 use num_bigint::BigUint;
 use proptest::prelude::*;

@@ -3,11 +3,11 @@
 #![cfg(feature = "ossl")]
 
 use keytoll_crypto::{Exponents, Ossl, Real, Unsupported, keys};
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_native::ossl::agreement::{Montgomery, montgomery_public};
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ fn agreements() {
 /// RFC 7748 §6.2.
 #[test]
 fn x448_as_published() {
-    use keytoll_engine::crypto::{PrivateKey, Secret};
+    use keytoll_crypto_api::{PrivateKey, Secret};
     let hex = |text: &str| -> Vec<u8> {
         (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
     };

@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::{Exponents, Real};
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
-use keytoll_engine::crypto::{PrivateKey, Secret};
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
+use keytoll_crypto_api::{Crypto, PrivateKey, Secret};
 
 /// The lines of a file, cut into fields; at least as many as the file was written with.
 fn vectors<const FIELDS: usize>(text: &'static str, lines: usize) -> Vec<[&'static str; FIELDS]> {

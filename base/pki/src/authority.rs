@@ -11,10 +11,9 @@
 //! Keys and serial numbers come from named streams of one seed. ECDSA signatures in DER vary by a byte or two, so
 //! those certificates are signed again until the length is the likeliest one.
 
-use keytoll_engine::algorithm::{Hash, KeyKind};
-use keytoll_engine::credentials::{AlternativeName, Credential};
-use keytoll_engine::crypto::SigningKey;
-use keytoll_engine::{Crypto, Rng, Seed};
+use keytoll_crypto_api::algorithm::{Hash, KeyKind};
+use keytoll_crypto_api::credentials::{AlternativeName, Credential};
+use keytoll_crypto_api::{Crypto, Rng, Seed, SigningKey};
 
 use crate::algorithms::{likeliest_signature_len, usual};
 use crate::certificate;

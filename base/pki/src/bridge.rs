@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Mutex;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::SignatureScheme;
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::SignatureScheme;
 use rustls_pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
 
 use crate::algorithms::Algorithm;

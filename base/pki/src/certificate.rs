@@ -1,6 +1,6 @@
 //! What an engine wants to know of a certificate. Read RFC 5280 §4.1, §4.2.1.6 and RFC 4945 §5.1.3 first.
 
-use keytoll_engine::credentials::{AlternativeName, CertificateError, PeerCertificate};
+use keytoll_crypto_api::credentials::{AlternativeName, CertificateError, PeerCertificate};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;

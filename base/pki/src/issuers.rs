@@ -93,8 +93,8 @@ fn read<'a>(certificates: &[&'a [u8]]) -> Vec<Link<'a>> {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::{Real, keys};
-    use keytoll_engine::Seed;
-    use keytoll_engine::algorithm::KeyKind;
+    use keytoll_crypto_api::Seed;
+    use keytoll_crypto_api::algorithm::KeyKind;
 
     use super::*;
     use crate::{Authority, Request, Validity};

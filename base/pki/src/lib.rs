@@ -6,7 +6,7 @@
 //!        '-- revocation lists, a purpose, a calendar that moves with the engine's time
 //! ```
 //!
-//! Every signature is made and checked through the [`keytoll_engine::Crypto`] that the caller lends, so it is metered
+//! Every signature is made and checked through the [`keytoll_crypto_api::Crypto`] that the caller lends, so it is metered
 //! and can be null. Read RFC 5280 (certificates and paths) and RFC 4945 §5 (what IKE makes of them) first.
 
 pub mod authority;

@@ -17,9 +17,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::credentials::{CertificateError, PeerCertificate, Trust};
-use keytoll_engine::{Crypto, Time};
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::credentials::{CertificateError, PeerCertificate, Trust};
+use keytoll_engine::Time;
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use webpki::{Cert, EndEntityCert, VerifiedPath};
 

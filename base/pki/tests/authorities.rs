@@ -7,8 +7,8 @@ use crate::common;
 
 use common::*;
 use keytoll_crypto::Real;
+use keytoll_crypto_api::credentials::{CertificateError, Trust};
 use keytoll_engine::Time;
-use keytoll_engine::credentials::{CertificateError, Trust};
 use keytoll_pki::{Anchors, Purpose, pem};
 use std::path::{Path, PathBuf};
 

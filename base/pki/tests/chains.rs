@@ -4,9 +4,10 @@ use crate::common;
 
 use common::*;
 use keytoll_crypto::{Metered, Null, Real, keys};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, CertificateError, Trust};
-use keytoll_engine::{Seed, Time};
+use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, CertificateError, Trust};
+use keytoll_engine::Time;
 use keytoll_pki::{Anchors, Authority, Request, Validity, describe, pem};
 use proptest::prelude::*;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use common::*;
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 use keytoll_pki::pem::{self, FileProblem};
 use proptest::prelude::*;
 

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use common::*;
 use keytoll_crypto::{Metered, Null, Real};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{CertificateError, Credential, Trust};
 use keytoll_engine::Time;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{CertificateError, Credential, Trust};
 use keytoll_pki::pem::{self, FileProblem};
 use keytoll_pki::revocation::ListProblem;
 use keytoll_pki::{Anchors, Authority, RevocationList, Validity};

@@ -8,8 +8,8 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{KeyKind, SignatureScheme, Standing};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{KeyKind, SignatureScheme, Standing};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
 use crate::catalogue::eap::Proof;

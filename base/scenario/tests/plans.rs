@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{Group, KeyKind, SignatureScheme};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Group, KeyKind, SignatureScheme};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};

@@ -21,6 +21,7 @@ pub mod primitive;
 pub mod provenance;
 pub mod regular;
 pub mod revealed;
+mod time;
 pub mod traffic;
 pub mod utc;
 
@@ -30,6 +31,7 @@ pub use cost::{
 pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
 pub use packet::{PacketCost, StageCost};
 pub use revealed::Revealed;
+pub use time::Time;
 pub use traffic::{Spread, Traffic};
 
 /// Where engines leave facts; the driver adds time, node and sample.

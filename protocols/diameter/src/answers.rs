@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::Secret;
 
 use crate::wire::Message;
 

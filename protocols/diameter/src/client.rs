@@ -10,8 +10,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 
 use crate::number::{AvpCode, application, command, result};

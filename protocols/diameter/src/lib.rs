@@ -19,10 +19,15 @@ mod tests;
 pub mod vectors;
 pub mod wire;
 
+use keytoll_crypto_api::Phase;
+
 pub use client::Client;
 pub use say::result_of;
 pub use server::Server;
 pub use vectors::{Refusal, Request, Vector, Wanted};
+
+/// What a meter books Diameter under: it shares the phase with every protocol behind the gateway.
+pub const PHASE: Phase = Phase::new(60, "aaa");
 
 /// Who speaks: the names in Origin-Host and Origin-Realm (RFC 6733 §6.3, §6.4).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::{Crypto, Secret};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Crypto, Ctx, Deadline, Engine, Input, Output, Phase};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use crate::answers::{Answers, Asked};
@@ -233,7 +233,7 @@ impl<S: VectorSource> Server<S> {
             let answer = self.begin_answer(message);
             return answer.with_u32(AvpCode::RESULT_CODE, result::INVALID_AVP_VALUE).finish();
         };
-        cx.crypto.enter(Phase::Aaa);
+        cx.crypto.enter(crate::PHASE);
         let made = self.source.vectors(&request, cx.crypto);
         let outcome = made.as_ref().map(Vec::len).map_err(|refusal| *refusal);
         self.out.push_back(Output::Event(Event::Answered { imsi: request.imsi.clone(), outcome }));

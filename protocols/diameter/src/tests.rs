@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use keytoll_crypto::Real;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 use proptest::prelude::*;
 

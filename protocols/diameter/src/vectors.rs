@@ -1,7 +1,7 @@
 //! Authentication vectors over Diameter. Read TS 29.273 §8.1.2.1 and §8.2.2.1 (MAR, MAA), TS 29.272 §7.2.5 and §7.2.6
 //! (AIR, AIA) first. GSM triplets go as TS 29.234 §6 had them for Wx: one item a triplet, the scheme `EAP/SIM`.
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use keytoll_net::wire::{DecodeError, Problem};
 
 use crate::number::{AvpCode, application, command, result};

@@ -1,7 +1,7 @@
 //! The pseudo-random function of FIPS 186-2 Change Notice 1, from which EAP-SIM and EAP-AKA draw their keys. Read
 //! RFC 4186 Appendix B first.
 
-use keytoll_engine::Crypto;
+use keytoll_crypto_api::Crypto;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes of XKEY, and of what one use of G makes: b = 160 bits.

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::Ctx;
 
 use crate::packet::{Message, MethodType};
 use crate::question::{Answer, Question};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 /// The user database of the methods with passwords.
 pub trait Passwords: Send + Sync {

@@ -16,7 +16,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Ctx;
 
 use crate::discard;
 use crate::method::{Keys, Limits, Reason, ServerMethod, ServerOffer, ServerStep, Turn};

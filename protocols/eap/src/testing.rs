@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, Real};
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_engine::trace::{Fact, Protocol, Trace};
-use keytoll_engine::{Crypto, Ctx, Rng, Time};
+use keytoll_engine::{Ctx, Time};
 
 use crate::packet::{Message, Packet};
 use crate::peer::{Peer, PeerConfig, PeerOutput};

@@ -10,8 +10,7 @@
 
 use std::ops::Range;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::TrafficKey;
+use keytoll_crypto_api::{Crypto, TrafficKey};
 use keytoll_net::internet_checksum;
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 

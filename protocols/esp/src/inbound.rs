@@ -1,7 +1,6 @@
 //! Packets that arrive, RFC 4303 §3.4.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::{Rejected, TrafficKey};
+use keytoll_crypto_api::{Crypto, Rejected, TrafficKey};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use crate::layout::{HEADER_LEN, Layout};

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_net::Addr;
 use keytoll_net::wire::{Problem, Reader};
 

@@ -1,6 +1,6 @@
 //! Where things are in an ESP packet, RFC 4303 §2: what the algorithms of an SA say of it, asked once and not for every packet.
 
-use keytoll_engine::crypto::TrafficKey;
+use keytoll_crypto_api::TrafficKey;
 
 /// RFC 4303 §2: SPI(4) Sequence Number(4) come first.
 pub(crate) const HEADER_LEN: usize = 8;
@@ -70,8 +70,8 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::algorithm::Encryption;
-    use keytoll_engine::crypto::Secret;
+    use keytoll_crypto_api::Secret;
+    use keytoll_crypto_api::algorithm::Encryption;
 
     use super::*;
 

@@ -36,7 +36,7 @@ pub use dropped::{Counters, Dropped};
 pub use frame::{Frame, HEADROOM, TAILROOM};
 pub use inbound::Inbound;
 pub use ipsec::{Arrived, Event, Ipsec, Sent};
-pub use keytoll_engine::crypto::TrafficKey;
+pub use keytoll_crypto_api::TrafficKey;
 pub use nat::Original;
 pub use outbound::Outbound;
 pub use probe::{Probe, Stage};

@@ -1,7 +1,6 @@
 //! Packets on their way out, RFC 4303 §3.3.
 
-use keytoll_engine::crypto::TrafficKey;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng, TrafficKey};
 
 use crate::layout::{HEADER_LEN, Layout};
 use crate::lifetime::{Lifetime, Limit, Numbers, Usage};

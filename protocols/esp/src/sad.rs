@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
-use keytoll_engine::crypto::TrafficKey;
+use keytoll_crypto_api::TrafficKey;
 use keytoll_engine::map::FastMap;
 use keytoll_net::Addr;
 
@@ -347,8 +347,8 @@ impl Sad {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::algorithm::Encryption;
-    use keytoll_engine::crypto::Secret;
+    use keytoll_crypto_api::Secret;
+    use keytoll_crypto_api::algorithm::Encryption;
     use keytoll_net::ip::protocol::ESP;
 
     use super::*;

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_random_spis_are_found_in_a_few_steps() {
-        let mut rng = keytoll_engine::Rng::named(1, "spis");
+        let mut rng = keytoll_crypto_api::Rng::named(1, "spis");
         let mut random = || {
             let mut spi = [0; 4];
             rng.fill(&mut spi);

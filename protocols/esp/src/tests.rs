@@ -1,9 +1,8 @@
 //! SA pairs against each other, damage against the receiver.
 
 use keytoll_crypto::{Exponents, Real};
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::{Rng, Secret};
 use proptest::prelude::*;
 
 use super::*;
@@ -174,7 +173,7 @@ fn a_soft_lifetime_is_told_once_by_the_receiver() {
 /// Padding that is authentic and wrong: made with the cipher that leaves everything readable, its check value made anew.
 #[test]
 fn bad_padding_is_dropped_and_nothing_of_it_released() {
-    use keytoll_engine::Crypto;
+    use keytoll_crypto_api::Crypto;
     let integrity = Integrity::HmacSha1_96;
     let mut ends = Ends::new(Encryption::Null, integrity, false);
     let good = ends.seal(&[1, 2, 3, 4, 5]);

@@ -3,7 +3,7 @@
 
 mod support;
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_esp::{Dropped, Frame};
 use keytoll_native::heap::{TaggedHeap, allocations, enter, install_crypto_heap};
 use keytoll_net::Addr;

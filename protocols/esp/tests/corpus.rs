@@ -7,7 +7,7 @@ use crate::hostile;
 
 use std::path::Path;
 
-use keytoll_engine::algorithm::Integrity;
+use keytoll_crypto_api::algorithm::Integrity;
 use proptest::prelude::*;
 
 fn replay(corpus: &str, check: fn(&[u8]) -> bool) {

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_esp::sad::{DontFragment, Headers, Mode, OuterHeader, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Flow, Ports, Selector, Selectors};

@@ -5,8 +5,8 @@ use crate::support;
 use std::net::IpAddr;
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::Encryption;
-use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_crypto_api::algorithm::Encryption;
+use keytoll_crypto_api::{Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::selector::Flow;

@@ -4,8 +4,8 @@
 use crate::support;
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::{Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, Path, Start};

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::suite::Suite;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_ike::number::{AuthMethod, ConfigurationType, ExchangeType, NotifyType, PayloadType, ProtocolId};
 use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
 use keytoll_ike::v2::proposal::propose;
@@ -156,7 +156,7 @@ mod v1 {
 
     fn endpoint(local: &str, remote: &str, phase1: Phase1) -> Endpoint {
         let identity = |text: &str| text.parse::<Identity>().unwrap_or_else(|e| panic!("{e}"));
-        let secret = || keytoll_engine::crypto::Secret::from(&b"secret"[..]);
+        let secret = || keytoll_crypto_api::Secret::from(&b"secret"[..]);
         let connection = Connection {
             name: String::new(),
             version: Version::V1(V1::new(phase1)),

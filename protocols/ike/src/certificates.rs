@@ -1,6 +1,6 @@
 //! Whether a certificate speaks for an identity, RFC 4945 §3.1.
 
-use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
+use keytoll_crypto_api::credentials::{AlternativeName, PeerCertificate};
 
 use crate::number::IdKind;
 use crate::wire::{Identification, Identity};

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::SignatureScheme;
-use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::{Secret, SigningKey};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::SignatureScheme;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, SigningKey};
 
 use crate::wire::{Identity, TrafficSelector};
 

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed, Time};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 
 use crate::config::Config;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_net::Socket;
 
 use crate::config::Mode;
@@ -198,7 +198,7 @@ pub enum Reason {
     /// Nothing that we can sign with is something that the peer can verify.
     NoCommonSignature(Clash),
     /// The peer's certificate is not one we believe.
-    Certificate(keytoll_engine::credentials::CertificateError),
+    Certificate(keytoll_crypto_api::credentials::CertificateError),
     /// The peer is not whom we expected.
     WrongIdentity,
     /// No common suite.
@@ -229,7 +229,7 @@ impl Reason {
 
     /// The name used in traces and summaries.
     pub const fn name(self) -> &'static str {
-        use keytoll_engine::credentials::CertificateError as Bad;
+        use keytoll_crypto_api::credentials::CertificateError as Bad;
         match self {
             Self::Timeout => "timeout",
             Self::Refused(notify) => NotifyType(notify).name(),

@@ -18,6 +18,7 @@ mod nat;
 pub mod number;
 mod peers;
 mod peers_spis;
+mod phase;
 mod refused;
 mod reveal;
 mod role;

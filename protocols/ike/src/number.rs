@@ -1,7 +1,7 @@
 //! The IANA registry "Internet Key Exchange Version 2 (IKEv2) Parameters" (RFC 7296 §3), and which of the engine's
 //! algorithms a number in it means. Unknown numbers stay what they are, so that they survive being passed on.
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, Integrity, Prf};
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf};
 use keytoll_engine::trace::names;
 
 /// Declares a registry: a number that knows the names it was given.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_net::{Socket, wire::Reader};
 
 use crate::v1;

@@ -1,7 +1,7 @@
 //! Keys for whoever wants to read a capture ([`Trace::wants_keys`]), as both versions tell them.
 
-use keytoll_engine::algorithm::Integrity;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Integrity;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::revealed::{Algorithms, Sealing};
 use keytoll_engine::trace::{Revealed, Trace};
 

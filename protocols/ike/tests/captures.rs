@@ -9,7 +9,7 @@ use crate::capture_files;
 
 use capture_files::{captures, hex, messages};
 use keytoll_crypto::Real;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_ike::number::ExchangeType;
 use keytoll_ike::v2::keys::{IkeKeys, Role};
 use keytoll_ike::v2::proposal;

@@ -14,10 +14,11 @@ use crate::support;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use keytoll_engine::algorithm::{Encryption, KeyKind};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::algorithm::{Encryption, KeyKind};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Datagram, Input, Output, Rng};
+use keytoll_engine::{Datagram, Input, Output};
 use keytoll_ike::config::{Fragmentation, HalfOpen, Pool, Prove};
 use keytoll_ike::{Command, Config, Event};
 use keytoll_net::{Addr, Socket};

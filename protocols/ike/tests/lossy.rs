@@ -15,8 +15,8 @@ use crate::support;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_ike::Config;
 use keytoll_ike::config::{Connection, Mode, Reauthenticate};
 use support::lab::{Pki, both, esp, ike, only, pool, psk, seconds};

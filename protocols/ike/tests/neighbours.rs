@@ -4,7 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use keytoll_engine::{Datagram, Input, Output, Rng};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::{Datagram, Input, Output};
 use keytoll_ike::config::{Believe, Config, HalfOpen, Phase1, Prove};
 use keytoll_ike::event::{Command, Event};
 use keytoll_ike::wire::Identity;

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use keytoll_crypto::Real;
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};
 
 fn hex(text: &str) -> Vec<u8> {

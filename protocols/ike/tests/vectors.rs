@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_ike::v2::keys::{self, ChildKeys, IkeKeys, Nonces, Role};
 
 const NI: &str = "32b50d5f4a3763f3";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use divan::Bencher;
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::server::{self, Server};

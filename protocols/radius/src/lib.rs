@@ -15,3 +15,8 @@ pub mod number;
 pub mod protect;
 pub mod server;
 pub mod wire;
+
+use keytoll_crypto_api::Phase;
+
+/// What a meter books RADIUS under: it shares the phase with every protocol behind the gateway.
+pub const PHASE: Phase = Phase::new(60, "aaa");

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use keytoll_crypto::Real;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use keytoll_net::wire::Reader;
 use keytoll_radius::number::{AttributeType, Code, MICROSOFT, MS_MPPE_RECV_KEY, MS_MPPE_SEND_KEY};
 use keytoll_radius::protect::mppe::{self, Under};

@@ -7,7 +7,7 @@
 //!   GCM in 1.2                      fixed(4), explicit(8) in front of the ciphertext
 //! ```
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_crypto_api::algorithm::Encryption;
 use rustls::Error;
 use rustls::crypto::cipher::{
     AeadKey, BorrowedPayload, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape, MessageDecrypter,

@@ -1,7 +1,7 @@
 //! Key agreement: RFC 8446 §4.2.8 (key shares), RFC 8422 §5.4 (TLS 1.2).
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::PrivateKey;
+use keytoll_crypto_api::PrivateKey;
+use keytoll_crypto_api::algorithm::Group;
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 

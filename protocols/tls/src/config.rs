@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::credentials::{Credential, PeerCertificate, Trust};
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::credentials::{Credential, PeerCertificate, Trust};
 use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::NoServerSessionStorage;

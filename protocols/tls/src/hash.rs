@@ -3,8 +3,8 @@
 //! The door hashes whole messages only, so the running hash of a handshake keeps what it was given and each of its
 //! digests hashes it from the start: TLS 1.3 takes about seven digests of at most a few kilobytes.
 
-use keytoll_engine::algorithm::{Hash, Prf};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::{Hash, Prf};
 use rustls::crypto::hash::{self, HashAlgorithm};
 use rustls::crypto::hmac;
 

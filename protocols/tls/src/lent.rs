@@ -5,9 +5,10 @@
 //! again, also when a panic passes through. `scoped-tls-hkt` keeps that sound: while somebody uses the loan, the slot
 //! is empty, so there is never a second `&mut` to it.
 
-use keytoll_engine::credentials::PeerCertificate;
+use keytoll_crypto_api::credentials::PeerCertificate;
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_engine::trace::Trace;
-use keytoll_engine::{Crypto, Ctx, Rng, Time};
+use keytoll_engine::{Ctx, Time};
 
 use crate::memory::{Earlier, Shown, Voucher};
 
@@ -75,7 +76,7 @@ pub(crate) fn lent<T>(each: impl FnOnce(Lent<'_>) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::Null;
-    use keytoll_engine::algorithm::Hash;
+    use keytoll_crypto_api::algorithm::Hash;
     use keytoll_engine::trace::NoTrace;
 
     use super::*;

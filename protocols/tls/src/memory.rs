@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::Secret;
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Group;
+use keytoll_crypto_api::algorithm::Group;
 use rustls::crypto::{
     CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, SupportedKxGroup, WebPkiSupportedAlgorithms,
 };

@@ -8,9 +8,9 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use keytoll_engine::credentials::PeerCertificate;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::credentials::PeerCertificate;
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::Ctx;
 use rustls::{ClientConnection, Connection, HandshakeKind, ProtocolVersion, ServerConnection};
 
 use crate::config::{Client, Server, Version};

@@ -1,7 +1,7 @@
 //! Signatures of the handshake: RFC 8446 §4.2.3 and §4.4.3, RFC 5246 §7.4.1.4.1.
 
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme as Engine};
-use keytoll_engine::crypto::SigningKey;
+use keytoll_crypto_api::SigningKey;
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme as Engine};
 use rustls::pki_types::alg_id;
 use rustls::sign::{Signer, SigningKey as TlsKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme as Tls};
@@ -116,7 +116,7 @@ impl Signer for Chosen {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::keys;
-    use keytoll_engine::Rng;
+    use keytoll_crypto_api::Rng;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The cipher suites: RFC 8446 §B.4 (TLS 1.3), RFC 5289 §3 and RFC 7905 §2 (TLS 1.2, ECDHE with an AEAD).
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_crypto_api::algorithm::Encryption;
 use rustls::crypto::tls12::PrfUsingHmac;
 use rustls::crypto::tls13::HkdfUsingHmac;
 use rustls::crypto::{CipherSuiteCommon, KeyExchangeAlgorithm};

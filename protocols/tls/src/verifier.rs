@@ -7,8 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keytoll_crypto_api::credentials::{CertificateError as Engine, PeerCertificate, Trust};
 use keytoll_engine::Ctx;
-use keytoll_engine::credentials::{CertificateError as Engine, PeerCertificate, Trust};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};

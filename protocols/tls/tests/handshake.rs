@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{End, NOW_UNIX_SECONDS, World, established, pair, real, shake};
+use keytoll_crypto_api::algorithm::{Group, KeyKind};
 use keytoll_engine::Time;
-use keytoll_engine::algorithm::{Group, KeyKind};
 use keytoll_engine::trace::Revealed;
 use keytoll_tls::{Alert, Client, Config, ConfigError, Failure, Server, Session, Version};
 

@@ -8,8 +8,8 @@ use std::io::{ErrorKind, Read, Result, Write};
 
 use common::{End, NOW_UNIX_SECONDS, World, real};
 use keytoll_crypto::keys;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::Credential;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::Credential;
 use keytoll_tls::{Failure, Version};
 use openssl::pkey::PKey;
 use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion};

@@ -6,8 +6,8 @@ use crate::common;
 
 use common::{End, World, null, real, shake};
 use keytoll_crypto::{Metered, Null, Real, Row};
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_tls::Version;
 
 const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];

@@ -8,9 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use keytoll_engine::algorithm::{Integrity, Prf};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::{Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_ike::v2::keys::IkeKeys;
 
 use crate::keys::names;

@@ -6,9 +6,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, packet};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attribute;

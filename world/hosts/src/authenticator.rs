@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use keytoll_crypto_api::Seed;
 use keytoll_eap::packet::{self, MethodType, Packet};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Seed};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_net::Addr;
 use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
@@ -278,8 +279,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::Null;
+    use keytoll_crypto_api::Secret;
     use keytoll_engine::Time;
-    use keytoll_engine::crypto::Secret;
     use keytoll_engine::trace::NoTrace;
 
     use super::*;

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::event::Established as IkeEstablished;
 use keytoll_ike::{ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId};
@@ -470,8 +471,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use keytoll_crypto::Null;
-    use keytoll_engine::crypto::Secret;
-    use keytoll_engine::suite::Suite;
+    use keytoll_crypto_api::Secret;
+    use keytoll_crypto_api::suite::Suite;
     use keytoll_engine::trace::NoTrace;
     use keytoll_ike::config::{Connection, Prove, Reauthenticate, Version};
 

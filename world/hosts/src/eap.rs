@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 /// What names a conversation that carries EAP: an IKE SA, or the port of an access point that a station is at.
 pub(crate) trait Conversation: Copy + Ord + fmt::Debug {

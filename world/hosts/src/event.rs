@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_esp::selector::Selector;
 use keytoll_net::Addr;
 

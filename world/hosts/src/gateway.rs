@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Seed};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::{
     ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId, Unproved,
 };

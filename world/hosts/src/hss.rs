@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::net::IpAddr;
 
+use keytoll_crypto_api::Crypto;
 use keytoll_diameter::server::{self as diameter, Config, Server, VectorSource};
 use keytoll_diameter::{Refusal, Request, Vector, Wanted as Asked};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, NoVectors, VectorRequest, Vectors, Wanted};
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
-use keytoll_engine::crypto::Crypto;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 
 use crate::{Event, Host, Order};

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
 
-use keytoll_engine::crypto::Phase;
+use keytoll_crypto_api::{Phase, Rng};
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Datagram, Deadline, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Deadline, Time};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::Path;
@@ -184,7 +184,7 @@ impl SaTable {
         let range = HEADROOM..HEADROOM + packet.len();
         buffer[range.clone()].copy_from_slice(packet);
         let mut frame = Frame::new(&mut buffer, range);
-        cx.crypto.enter(Phase::Traffic);
+        cx.crypto.enter(Phase::TRAFFIC);
         match self.ipsec.outbound(&mut frame, rng, cx.crypto, &mut ()) {
             Ok(Sent::Protected(Path { local: from, remote: to, .. })) => {
                 let sealed = frame.range();
@@ -203,7 +203,7 @@ impl SaTable {
     pub fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
         let mut bytes = bytes.to_vec();
         let mut frame = Frame::whole(&mut bytes);
-        cx.crypto.enter(Phase::Traffic);
+        cx.crypto.enter(Phase::TRAFFIC);
         match self.ipsec.inbound(&mut frame, from, to, cx.crypto, &mut ()) {
             Ok(arrived) => {
                 let opened = frame.range();

@@ -153,7 +153,7 @@ impl Keepalives {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::Rng;
+    use keytoll_crypto_api::Rng;
 
     use super::*;
 

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use keytoll_crypto_api::Rng;
 use keytoll_diameter::client::{self, Client};
 use keytoll_diameter::vectors::VECTORS_MAX;
 use keytoll_diameter::{Refusal, Request, Vector, Wanted};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as OfCentre};
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_eap::{Answer, Question};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 
 /// Whom the AAA server asks for vectors.

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keytoll_crypto_api::Rng;
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::{Peer, PeerConfig, PeerOutput, Reason};
-use keytoll_engine::{Ctx, Rng};
+use keytoll_engine::Ctx;
 
 use crate::eap::{Carrier, Eap};
 
@@ -116,9 +117,10 @@ impl fmt::Debug for Supplicant {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::Null;
+    use keytoll_crypto_api::Seed;
     use keytoll_eap::packet;
+    use keytoll_engine::Time;
     use keytoll_engine::trace::NoTrace;
-    use keytoll_engine::{Seed, Time};
 
     use super::*;
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_eap::Reason;
 use keytoll_eap::tunnel::{Tunnel, Tunnels};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_engine::Ctx;
 use keytoll_tls::{Client, Config, ConfigError, Failure, Server, Session, Version};
 
 /// TLS as an EAP peer speaks it.

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use keytoll_crypto::Null;
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_diameter::{Name, client as hss_client, server as hss_server};
 use keytoll_eap::methods::aka;
 use keytoll_eap::packet::{self, MethodType};
@@ -19,9 +20,8 @@ use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::server::Settings;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::{Limits, ServerConfig};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_hosts::{Aaa, AaaConfig, Event, Host, Hss, HssAccess, HssConfig, Order, Subscribers};
 use keytoll_net::{Addr, Socket};
 use keytoll_radius::number::{AttributeType, Code};

@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use keytoll_crypto::Real;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_hosts::{
     Child, Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order, SaLimits, SessionId,

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::{Outcome, Pki, World, converse, converse_with_a_change};
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
 use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, Reason, ServerConfig};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::crypto::Secret;
 use keytoll_tls::Version;
 
 const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];

@@ -7,10 +7,10 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{Outcome, Pki, World, converse, converse_with_a_change};
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_eap::Reason;
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
 use keytoll_eap::tunnel::{Framing, Tunnels};
-use keytoll_engine::algorithm::KeyKind;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_tls::{Config, Version};
 

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::{Outcome, Pki, World, converse};
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
 use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, Reason, ServerConfig, ServerOffer};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::crypto::Secret;
 use keytoll_tls::Version;
 
 const VERSIONS: [Version; 2] = [Version::Tls12, Version::Tls13];

@@ -14,10 +14,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
 
 use keytoll_crypto::{Null, Provider, Real};
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::{Secret, TrafficKey};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Rng, Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, PairConfig, Path, Start};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto::Prices;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_native::clock;
 use keytoll_rigs::Credentials;
 use keytoll_scenario::catalogue::Method;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Prices, Provider};
-use keytoll_engine::{Seed, Time};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, LinkSpec, Placement, QUIET, Setup};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use keytoll_crypto::{Real, Unsupported};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_native::clock;
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};

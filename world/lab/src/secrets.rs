@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use keytoll_engine::Seed;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_rigs::RIGS;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};

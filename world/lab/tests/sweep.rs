@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keytoll_crypto::Prices;
-use keytoll_engine::{Rng, Time};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Time;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};

@@ -25,10 +25,9 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{Crypto, Secret};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Secret, Seed};
 use keytoll_engine::trace::NoTrace;
 use keytoll_hosts::{Gateway, GatewayConfig};
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use keytoll_engine::{Seed, Time};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::Time;
 use keytoll_native::clock;
 
 /// Time since this clock's origin.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use std::{fmt, io};
 
+use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Fact, Protocol, Trace};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_native::tun::Received;
 use keytoll_net::Addr;
 

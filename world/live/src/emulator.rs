@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::net::IpAddr;
 
+use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Trace};
-use keytoll_engine::{Datagram, Seed, Time};
+use keytoll_engine::{Datagram, Time};
 use keytoll_net::Addr;
 use keytoll_sim::{Channel, Direction, WRONG_CHECKSUM};
 

@@ -10,6 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use keytoll_crypto::{Real, keys};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_diameter::wire::message;
 use keytoll_diameter::{Name, client as hss_client, server as hss_server};
 use keytoll_eap::methods::aka;
@@ -23,11 +27,6 @@ use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::simaka::server::Settings;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::{Limits, PeerConfig, ServerConfig};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
 use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Event, Gateway,
@@ -54,7 +53,7 @@ fn certificate() -> (Credential, Arc<dyn Trust>) {
     let crypto = &mut Real::default();
     let mut authority = Authority::new(kind, validity, &Seed::from(1), make, crypto);
     let request = Request { name: "gw.lab", alternatives: &[], kind, chain_length: 2 };
-    let alternative = [keytoll_engine::credentials::AlternativeName::Dns("gw.lab".into())];
+    let alternative = [keytoll_crypto_api::credentials::AlternativeName::Dns("gw.lab".into())];
     let credential = authority.issue(&Request { alternatives: &alternative, ..request }, make, crypto);
     let anchors = Anchors::new([&authority.anchor()[..]], NOW_UNIX_SECONDS, crypto).unwrap();
     (credential, Arc::new(anchors))

@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order};
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};

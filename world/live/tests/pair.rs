@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use keytoll_crypto::Real;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Trace;
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};

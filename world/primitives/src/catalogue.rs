@@ -3,7 +3,7 @@
 use std::iter::once;
 
 use keytoll_crypto::{Exponents, keys};
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, Standing, StreamCipher,
 };
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use keytoll_crypto::{Provider, keys};
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Integrity, KeyKind, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Secret, SigningKey, TrafficKey};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng, Secret, SigningKey, TrafficKey};
 
 use crate::Library;
 use crate::catalogue::{Operation, Primitive};

@@ -15,8 +15,7 @@ mod placement;
 
 use std::time::Duration;
 
-use keytoll_engine::Seed;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::{Link, Node};
 use keytoll_hosts::Host;
 use keytoll_scenario::catalogue::Method;

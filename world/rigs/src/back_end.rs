@@ -3,11 +3,10 @@
 
 use std::net::SocketAddr;
 
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::peer::SharedCard;
-use keytoll_engine::Seed;
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::{Link, Node, Protocol};
 use keytoll_hosts::{Aaa, Host, Hss};
 use keytoll_rig::{End, LinkSpec, NodeSpec, SharedSecret, Streams, wire};

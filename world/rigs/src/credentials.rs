@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, Provider, Real, keys};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
-use keytoll_engine::crypto::SigningKey;
-use keytoll_engine::{Rng, Seed};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential, Trust};
+use keytoll_crypto_api::{Rng, Seed, SigningKey};
 use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Chain, CryptoMode, Plan, RowPlan};

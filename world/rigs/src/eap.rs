@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use keytoll_crypto_api::credentials::{AlternativeName, PeerCertificate};
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_diameter::{Name, client as diameter, server as hss};
 use keytoll_eap::methods::peap::Binding;
 use keytoll_eap::methods::{self, Method, PeerParts, Proposal, ServerParts, TlsParts};
@@ -17,9 +19,6 @@ use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, PeerConfig, ServerConfig};
-use keytoll_engine::Seed;
-use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
-use keytoll_engine::crypto::Secret;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
 use keytoll_net::Socket;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use keytoll_crypto_api::Seed;
 use keytoll_eap::PeerConfig;
 use keytoll_eap::simaka::centre::AuthenticationCentre;
 use keytoll_eap::simaka::peer::SharedCard;
-use keytoll_engine::Seed;
 use keytoll_hosts::{AaaConfig, HssConfig};
 use keytoll_pki::Validity;
 use keytoll_scenario::catalogue::{EapMethod, Fault};

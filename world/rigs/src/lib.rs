@@ -12,7 +12,7 @@ mod sites;
 
 use std::collections::BTreeSet;
 
-use keytoll_engine::Seed;
+use keytoll_crypto_api::Seed;
 use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};

@@ -1,8 +1,9 @@
 //! The links between the nodes, and who has which address.
 
+use keytoll_crypto_api::Seed;
+use keytoll_engine::Datagram;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::{Link, Node};
-use keytoll_engine::{Datagram, Seed};
 use keytoll_net::Host;
 
 use crate::links::Channel;

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 
 use crate::Stimulus;
 

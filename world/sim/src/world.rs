@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use keytoll_crypto_api::{Crypto, Seed};
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
-use keytoll_engine::{Crypto, Datagram, Engine, Output, Seed, Time};
+use keytoll_engine::{Datagram, Engine, Output, Time};
 use keytoll_net::{Host, OnWire};
 
 use crate::links::{WRONG_CHECKSUM, carried};

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use keytoll_engine::Seed;
+use keytoll_crypto_api::Seed;
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
 use keytoll_rigs::node::{Blueprint, Place, Wanted, diameter_length};

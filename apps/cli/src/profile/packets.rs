@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use keytoll_analysis::profile::{MeasuredPackets, MeasuredSuite, Packets};
 use keytoll_crypto::Real;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_lab::{PACKET_BYTES, Way, profile_packets};
 use keytoll_native::clock;
 use keytoll_scenario::catalogue::suites;

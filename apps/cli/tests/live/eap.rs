@@ -60,9 +60,9 @@ fn a_wrong_radius_secret_is_a_warning_with_its_likely_cause() {
 /// Certificates of an authority of the test: `root.crt`, and `aaa` and `ue` with their keys.
 fn certificates(dir: &Dir) {
     use keytoll_crypto::{Real, keys};
-    use keytoll_engine::Seed;
-    use keytoll_engine::algorithm::KeyKind;
-    use keytoll_engine::credentials::AlternativeName;
+    use keytoll_crypto_api::Seed;
+    use keytoll_crypto_api::algorithm::KeyKind;
+    use keytoll_crypto_api::credentials::AlternativeName;
     let (kind, mut crypto, mut make_key) =
         (KeyKind::EcdsaP256, Real::default(), keys::generate as fn(_, &mut _) -> _);
     let validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };

@@ -3,9 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential};
+use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential};
 use keytoll_pki::{Authority, Request, Validity, pem};
 
 use super::support::Dir;

@@ -1,6 +1,6 @@
 //! Every operation of a meter, one by one.
 
-use keytoll_engine::Phase;
+use keytoll_crypto_api::Phase;
 
 use super::Row;
 use super::slot::Slot;

@@ -100,7 +100,7 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::algorithm::{Encryption, Hash};
+    use keytoll_crypto_api::algorithm::{Encryption, Hash};
 
     use super::*;
 

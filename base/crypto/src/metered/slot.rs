@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
 };
 

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use keytoll_crypto::{Null, Real, keys};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, CertificateError, Credential, PeerCertificate, Trust};
-use keytoll_engine::{Seed, Time};
+use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{
+    AlternativeName, CertificateError, Credential, PeerCertificate, Trust,
+};
+use keytoll_engine::Time;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 
 /// 2026-01-01 to 2036-01-01.

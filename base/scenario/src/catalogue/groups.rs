@@ -1,6 +1,6 @@
 //! The groups for key agreement, with the documents that define them.
 
-use keytoll_engine::algorithm::Group;
+use keytoll_crypto_api::algorithm::Group;
 
 use super::Entry;
 

@@ -1,6 +1,6 @@
 //! The authentication methods keytoll can run today.
 
-use keytoll_engine::algorithm::{KeyKind, Standing};
+use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 
 use super::Entry;
 use super::eap::{EAP_METHODS, EapMethod};

@@ -14,7 +14,7 @@ pub mod signatures;
 pub mod suites;
 mod topologies;
 
-use keytoll_engine::algorithm::{Group, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Group, SignatureScheme};
 
 pub use eap::{EAP_METHODS, EapMethod};
 pub use faults::Fault;

@@ -1,6 +1,6 @@
 //! The signatures by which AUTH of IKEv2 can be made, with the documents that define them.
 
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 
 use super::Entry;
 

@@ -1,7 +1,7 @@
 //! Suites worth naming. Any other that can be written as strongSwan writes proposals works as well.
 
-use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf, Standing};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Encryption, Group, Integrity, Prf, Standing};
+use keytoll_crypto_api::suite::Suite;
 
 use super::Entry;
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::eap::{TlsPlan, methods, tls};
 use super::files::Files;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::SignatureScheme;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::SignatureScheme;
+use keytoll_crypto_api::suite::Suite;
 
 use super::files::Files;
 use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
@@ -420,7 +420,7 @@ fn check(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(), Scenari
     }
 }
 
-fn one(suite: Result<Suite, keytoll_engine::suite::SuiteError>) -> Vec<Suite> {
+fn one(suite: Result<Suite, keytoll_crypto_api::suite::SuiteError>) -> Vec<Suite> {
     vec![suite.expect("a test parses the default suite")]
 }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::connection::{self, BelievePlan, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan};
 use super::files::Files;

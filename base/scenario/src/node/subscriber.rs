@@ -1,6 +1,6 @@
 //! Subscribers with a card: `[[subscriber]]` of AAA server and HSS, `[card]` of a device. 3GPP TS 35.205 names K and OPc.
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::Placed;
 use super::files::{Files, hex};

@@ -1,7 +1,7 @@
 //! What IKEv1 cannot do, refused with a sentence each. Read RFC 2409 §4 and Appendix A, RFC 2407 §4.4 and RFC 4106 §8 first.
 
-use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Encryption, Group, Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
 
 use super::settings::{Settings, value_of};
 use crate::catalogue::Method;

@@ -6,8 +6,8 @@ mod table;
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{KeyKind, SignatureScheme};
+use keytoll_crypto_api::suite::Suite;
 
 use crate::catalogue::signatures::fit;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};

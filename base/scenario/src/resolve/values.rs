@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{Encryption, SignatureScheme};
-use keytoll_engine::suite::{Suite, SuiteError};
+use keytoll_crypto_api::algorithm::{Encryption, SignatureScheme};
+use keytoll_crypto_api::suite::{Suite, SuiteError};
 
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, words};
 use crate::diagnostic::{ScenarioError, nearest};

@@ -1,7 +1,7 @@
 //! Keys of the whole scenario that make a difference to none of its rows. Their defaults may be written out.
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
 use crate::diagnostic::ScenarioError;

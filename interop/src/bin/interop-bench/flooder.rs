@@ -7,10 +7,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_eap::{MethodType, packet};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Engine, Input, Output, Time};
 use keytoll_ike::Event;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
 use keytoll_live::os_seed;

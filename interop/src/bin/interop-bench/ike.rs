@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::{Config, Mode};
 use keytoll_interop::Node;

@@ -5,8 +5,9 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::{Command, Config, Event};
 use keytoll_net::Addr;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_eap::methods::tls::TlsPeer;
 use keytoll_eap::packet;
 use keytoll_eap::tunnel::Framing;
 use keytoll_eap::{Limits, MethodType, Peer, PeerConfig, PeerOffer, PeerOutput};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_hosts::tunnels::tls_client;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
 use keytoll_live::{Driver, Sockets, os_seed};

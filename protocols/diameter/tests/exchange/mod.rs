@@ -20,13 +20,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use keytoll_crypto::Null;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_diameter::number::{AvpCode, application, command};
 use keytoll_diameter::server::VectorSource;
 use keytoll_diameter::wire::{Avps, Builder, Header, Message};
 use keytoll_diameter::{Client, Name, Refusal, Request, Server, Vector, Wanted, client, server};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 /// Reads a message and everything inside; a header means the same after it was written and read again.

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::{Digest, Secret};
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::{Digest, Secret};
 use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use super::Method;

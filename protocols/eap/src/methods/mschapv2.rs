@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::Method;
 use crate::method::{

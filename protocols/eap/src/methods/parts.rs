@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::peap::Binding;
 use crate::passwords::Passwords;

@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, inside, md5, mschapv2};
 use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};

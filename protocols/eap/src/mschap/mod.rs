@@ -5,9 +5,8 @@
 
 pub mod message;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{BlockCipher, Hash};
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_crypto_api::algorithm::{BlockCipher, Hash};
+use keytoll_crypto_api::{Crypto, Digest, Secret};
 use zeroize::Zeroizing;
 
 /// Bytes of a challenge, either side's.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Secret};
 
 use super::comp128::{Version, comp128};
 use super::flavour::Flavour;

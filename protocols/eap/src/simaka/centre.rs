@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng};
 
 use super::card::{Algorithm, open_auts};
 use super::identity::Imsi;

@@ -1,7 +1,6 @@
 //! AT_CHECKCODE: both sides vouch for the identity messages they saw. Read RFC 4187 §10.13 first.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Secret};
 
 use super::flavour::Flavour;
 use super::message::{Attributes, Fault};

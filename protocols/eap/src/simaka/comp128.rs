@@ -10,7 +10,7 @@
 //!   versions 2, 3   eight rounds of the same butterfly on bytes, the tables nested, Ki ⊕ RAND as the constant half
 //! ```
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use zeroize::Zeroizing;
 
 use super::comp128_tables::{V1_LEVEL0, V1_LEVEL1, V1_LEVEL2, V1_LEVEL3, V1_LEVEL4, V23_INNER, V23_OUTER};

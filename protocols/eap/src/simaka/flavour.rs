@@ -1,6 +1,6 @@
 //! What differs between EAP-SIM (RFC 4186), EAP-AKA (RFC 4187) and EAP-AKA′ (RFC 9048) by a table alone.
 
-use keytoll_engine::algorithm::{Hash, Prf};
+use keytoll_crypto_api::algorithm::{Hash, Prf};
 
 /// One of the three methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 
 use super::flavour::Flavour;
 

@@ -8,9 +8,8 @@
 //!              PRF′(K_re, "EAP-AKA' re-auth" | identity | counter | NONCE_S)   = MSK EMSK
 //! ```
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Hash, Prf};
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_crypto_api::algorithm::{Hash, Prf};
+use keytoll_crypto_api::{Crypto, Digest, Secret};
 use zeroize::Zeroizing;
 
 use super::flavour::Flavour;

@@ -7,9 +7,8 @@
 //! AT_MAC covers the whole packet, its own value as zeros, and then what the message's description adds. AT_ENCR_DATA
 //! holds attributes of its own under AES-CBC.
 
-use keytoll_engine::algorithm::Encryption;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::algorithm::Encryption;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use zeroize::Zeroizing;
 

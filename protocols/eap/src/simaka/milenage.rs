@@ -6,9 +6,8 @@
 //!   f2, f5: OUT(0, 1)     f3: OUT(32, 2)     f4: OUT(64, 4)     f5*: OUT(96, 8)
 //! ```
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::BlockCipher;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::BlockCipher;
+use keytoll_crypto_api::{Crypto, Secret};
 use zeroize::{Zeroize, Zeroizing};
 
 /// What a USIM and its authentication centre share: the subscriber key and the operator's variant of the algorithm.

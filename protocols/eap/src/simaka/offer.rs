@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::{Crypto, Rng, Seed};
+use keytoll_crypto_api::{Crypto, Rng, Seed};
 
 use super::book::Book;
 use super::centre::{AuthenticationCentre, NoVectors, VectorRequest, Vectors, Wanted};

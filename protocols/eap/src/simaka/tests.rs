@@ -6,7 +6,8 @@ mod identities;
 
 use std::sync::Arc;
 
-use keytoll_engine::{Rng, Time};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Time;
 
 use super::book::{Book, Limits};
 use super::card::{Algorithm, Card};

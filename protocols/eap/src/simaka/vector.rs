@@ -1,9 +1,8 @@
 //! Authentication vectors: what the subscriber database hands out instead of keys. Read 3GPP TS 33.102 §6.3.2 and
 //! §6.8.1.2 (GSM triplets from Milenage), and TS 33.402 Annex A (CK′, IK′) first.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::{Crypto, Secret};
 
 use super::milenage::{Challenge, Milenage, xor};
 use super::sqn::Sqn;

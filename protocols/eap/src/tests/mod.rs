@@ -11,7 +11,7 @@ mod ttls;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use crate::methods::gtc::{GtcPeer, GtcServer};
 use crate::methods::md5::{Md5Peer, Md5Server};

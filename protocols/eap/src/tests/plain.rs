@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::Ctx;
 
 use crate::Reason;
 use crate::tunnel::{Tunnel, Tunnels};

@@ -8,9 +8,8 @@
 //!
 //! Outer TLVs, which Windows may put behind Start, are not part of it here: nobody sends them to others.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::{Crypto, Digest, Secret};
 use zeroize::Zeroizing;
 
 use crate::packet::MethodType;

@@ -15,8 +15,8 @@ mod inner;
 mod peer;
 mod server;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::Ctx;
 use zeroize::Zeroizing;
 
 use crate::method::{Keys, Reason, Turn};

@@ -2,8 +2,7 @@
 
 use std::hint::black_box;
 
-use keytoll_engine::crypto::TrafficKey;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng, TrafficKey};
 use keytoll_esp::{Frame, HEADROOM, Ipsec, TAILROOM};
 use keytoll_net::Addr;
 

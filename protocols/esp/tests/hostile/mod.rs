@@ -4,9 +4,8 @@
 use std::net::IpAddr;
 
 use keytoll_crypto::Null;
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::{Rng, Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Mode, OuterHeader, PairConfig, Path, Start};

@@ -5,9 +5,8 @@
 use std::net::IpAddr;
 
 use keytoll_crypto::Real;
-use keytoll_engine::Rng;
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::crypto::{Secret, TrafficKey};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::{Rng, Secret, TrafficKey};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::{Headers, Mode, PairConfig, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};

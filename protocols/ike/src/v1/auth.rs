@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
+use keytoll_crypto_api::algorithm::SignatureScheme;
+use keytoll_crypto_api::{Digest, Secret, SigningKey, about};
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::SignatureScheme;
-use keytoll_engine::crypto::{Digest, Secret, SigningKey, about};
 
 use super::inbound::Inbound;
 use super::number::AuthenticationMethod;

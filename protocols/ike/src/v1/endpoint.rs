@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::{Fact, Protocol};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::directory::{Directory, Entry};

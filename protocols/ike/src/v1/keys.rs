@@ -6,10 +6,9 @@
 //!                                                      SKEYID_d --prf--> KEYMAT of the IPsec SAs
 //! ```
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
-use keytoll_engine::crypto::{Digest, Secret, about};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Digest, Secret, about};
 use keytoll_engine::trace::{Revealed, Trace};
 
 use super::number::hash_number;

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::{Digest, about};
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::{Digest, about};
 use keytoll_net::Socket;
 
 use super::inbound::Inbound;

@@ -5,7 +5,7 @@
 //! over: [`crate::number`].
 
 use crate::number::NotifyType;
-use keytoll_engine::algorithm::{Encryption, Hash, Integrity, Prf};
+use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
 
 use crate::number::{ExchangeType, PayloadType, registry};
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::suite::Suite;
 
 use super::keys::Keys;
 use super::number::AuthenticationMethod;

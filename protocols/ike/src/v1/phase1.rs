@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::{Digest, Secret};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Digest, Secret};
 use keytoll_net::wire::{Reader, Writer};
 
 use super::endpoint::Env;

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::{Encryption, Group, Integrity, Prf};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Encryption, Group, Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
 use keytoll_net::wire::Writer;
 
 use super::number::{

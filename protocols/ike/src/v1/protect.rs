@@ -1,10 +1,8 @@
 //! Encrypted messages: RFC 2409 appendix B. Everything behind the header is one CBC plaintext, padded with zeros; the IV is
 //! the last block of the message before it in the same exchange.
 
-use keytoll_engine::Crypto;
+use keytoll_crypto_api::{Crypto, Digest, about};
 use keytoll_net::wire::{DecodeError, Reader};
-
-use keytoll_engine::crypto::{Digest, about};
 
 use super::endpoint::Env;
 use super::keys::{Keys, hash_1};

@@ -1,9 +1,9 @@
 //! The AUTH payload: proving who we are, and judging the peer's proof. RFC 7296 §2.15, RFC 7427, RFC 4754.
 
+use keytoll_crypto_api::algorithm::{Prf, SignatureScheme};
+use keytoll_crypto_api::credentials::Credential;
+use keytoll_crypto_api::{Secret, SigningKey, about};
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::{Prf, SignatureScheme};
-use keytoll_engine::credentials::Credential;
-use keytoll_engine::crypto::{Secret, SigningKey, about};
 
 use super::config::{Believe, Connection, Prove};
 use super::event::Reason;

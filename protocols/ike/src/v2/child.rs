@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_net::Socket;
 
 use super::config::{ChildConfig, Mode};

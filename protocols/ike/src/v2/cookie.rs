@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::algorithm::Prf;
-use keytoll_engine::crypto::{Digest, Secret, about};
-use keytoll_engine::{Ctx, Rng, Time};
+use keytoll_crypto_api::algorithm::Prf;
+use keytoll_crypto_api::{Digest, Rng, Secret, about};
+use keytoll_engine::{Ctx, Time};
 use keytoll_net::Socket;
 
 /// RFC 7296 §2.6: the secret is to be changed often under attack; its predecessor stays good for as long again.

@@ -6,10 +6,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::map::FastMap;
-use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::config::{Believe, Config, Connection, Responds};

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU16;
 
+use keytoll_crypto_api::Digest;
+use keytoll_crypto_api::algorithm::Group;
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::Digest;
 
 use super::endpoint::{Env, Route};
 use super::inbound::Inbound;

@@ -1,6 +1,6 @@
 //! Fragmentation of protected messages: RFC 7383 §2.5 (sending), §2.6 (receiving).
 
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use super::protect::{Opened, Protection};

@@ -8,10 +8,9 @@
 
 use std::ops::Range;
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Integrity, Prf};
-use keytoll_engine::crypto::{Digest, Secret, about};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Crypto, Digest, Secret, about};
 use keytoll_engine::trace::{Revealed, Trace};
 
 use crate::reveal::{algorithms, sealing};

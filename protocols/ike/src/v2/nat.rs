@@ -1,8 +1,8 @@
 //! NAT detection, RFC 7296 §2.23: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
 
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::{Digest, about};
 use keytoll_engine::Ctx;
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::{Digest, about};
 use keytoll_net::Socket;
 
 use std::net::IpAddr;

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use keytoll_engine::algorithm::{Group, Integrity, Prf};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::{Group, Integrity, Prf};
+use keytoll_crypto_api::suite::Suite;
 
 use crate::number::{Numbered, ProtocolId, TRANSFORM_NONE, TransformType};
 use crate::wire::{
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::number::{ExchangeType, NotifyType};
     use crate::wire::{Flags, Header, Message, MessageBuilder, Payload};
-    use keytoll_engine::algorithm::Encryption;
+    use keytoll_crypto_api::algorithm::Encryption;
     use proptest::prelude::*;
 
     fn ike(text: &str) -> Suite {

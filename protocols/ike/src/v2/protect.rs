@@ -10,8 +10,8 @@
 //!   |-- covered by the ICV (separate MAC) ---------------------------------------------|
 //! ```
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::keys::{IkeKeys, Role};
@@ -288,8 +288,8 @@ pub(super) mod tests {
     use crate::v2::keys::Nonces;
     use crate::wire::{Flags, Nonce, Notify};
     use keytoll_crypto::Real;
-    use keytoll_engine::Rng;
-    use keytoll_engine::suite::Suite;
+    use keytoll_crypto_api::Rng;
+    use keytoll_crypto_api::suite::Suite;
     use proptest::prelude::*;
 
     /// One of every construction: AEADs, CBC of both block sizes, CTR, no encryption.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use keytoll_engine::algorithm::{Hash, KeyKind, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 
 use super::signature;
 use crate::number::{AuthMethod, HashId};

@@ -2,7 +2,7 @@
 //!
 //!   ASN.1 Length(1) AlgorithmIdentifier(*) Signature Value(*)
 
-use keytoll_engine::algorithm::{Hash, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, SignatureScheme};
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::HashId;

@@ -1,7 +1,7 @@
 //! What an SA payload offers, in the words of strongSwan: `aes128|aes256-sha256-x25519`, alternatives of one kind with a bar.
 //! RFC 7296 §3.3.
 
-use keytoll_engine::algorithm::{Group, Integrity, Prf};
+use keytoll_crypto_api::algorithm::{Group, Integrity, Prf};
 
 use crate::number::{Numbered, TransformType};
 use crate::wire::{Attribute, ProposalRef, SecurityAssociation, Spi, Transform};

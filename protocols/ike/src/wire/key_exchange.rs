@@ -2,7 +2,7 @@
 //!
 //!   Group(2) Reserved(2) Key Exchange Data(*)
 
-use keytoll_engine::algorithm::Group;
+use keytoll_crypto_api::algorithm::Group;
 use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::Numbered;

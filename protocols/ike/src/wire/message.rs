@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::number::{ExchangeType, NotifyType};
     use crate::wire::{Encrypted, Flags, KeyExchange, Nonce, Notify};
-    use keytoll_engine::algorithm::Group;
+    use keytoll_crypto_api::algorithm::Group;
     use proptest::prelude::*;
 
     fn header() -> Header {

@@ -283,7 +283,7 @@ mod tests {
     use crate::wire::payload::read_chain;
     use crate::wire::testing::check_codec;
     use crate::wire::{Attribute, Payload};
-    use keytoll_engine::algorithm::{Encryption, Group, Prf};
+    use keytoll_crypto_api::algorithm::{Encryption, Group, Prf};
     use proptest::prelude::*;
 
     fn sample() -> Vec<Proposal> {

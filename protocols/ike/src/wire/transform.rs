@@ -3,7 +3,7 @@
 //!   Last(1) Reserved(1) Length(2) Type(1) Reserved(1) ID(2) Attributes(*)
 //!   attribute: AF(1b) Type(15b)  AF=1: Value(2)   AF=0: Length(2) Value(*)
 
-use keytoll_engine::algorithm::Encryption;
+use keytoll_crypto_api::algorithm::Encryption;
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::{self, Numbered, TransformType};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::{KeyKind, SignatureScheme};
+use keytoll_crypto_api::algorithm::{KeyKind, SignatureScheme};
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Prove};
 use keytoll_ike::number::AuthMethod;

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use keytoll_engine::{Datagram, Time};
 use keytoll_ike::config::{Believe, Config, Connection, Pool, Prove};
 use keytoll_ike::{Command, Eap, Event, Reason, SaId};
@@ -154,7 +154,7 @@ fn a_method_without_a_key_is_enough_where_the_responder_has_proved_itself() {
 
 #[test]
 fn the_responder_may_prove_itself_with_a_certificate() {
-    let pki = Pki::new(keytoll_engine::algorithm::KeyKind::EcdsaP256, 2);
+    let pki = Pki::new(keytoll_crypto_api::algorithm::KeyKind::EcdsaP256, 2);
     let (mut i, mut r) = pki.configs();
     only(&mut i).local = Prove::Eap;
     only(&mut r).remote = Believe::Eap;

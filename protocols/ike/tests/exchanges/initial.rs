@@ -1,6 +1,6 @@
 //! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, repetitions, children or none, addresses.
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::config::{Believe, Mode, Prove};
 use keytoll_ike::{Command, Event};
 

@@ -1,6 +1,6 @@
 //! Authentications that end without an SA: each gives its reason at the right side, and nothing remains.
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Prove};
 
@@ -216,7 +216,7 @@ fn somebody_else_s_certificate() {
     fails((i, r), &["AUTHENTICATION_FAILED"], &["unexpected identity"]);
     // A certificate without its key.
     let (mut i, r) = pki.configs();
-    let stolen = keytoll_engine::credentials::Credential {
+    let stolen = keytoll_crypto_api::credentials::Credential {
         chain: pki.device.chain.clone(),
         key: pki.gateway.key.clone(),
     };
@@ -228,7 +228,7 @@ fn somebody_else_s_certificate() {
 fn a_chain_that_lacks_its_middle() {
     let pki = Pki::new(KeyKind::EcdsaP256, 3);
     let (mut i, r) = pki.configs();
-    let credential = keytoll_engine::credentials::Credential {
+    let credential = keytoll_crypto_api::credentials::Credential {
         chain: pki.device.chain.iter().take(1).cloned().collect(),
         key: pki.device.key.clone(),
     };

@@ -1,7 +1,7 @@
 //! With whom an authentication failed, what is most likely wrong, and what nobody wanted to negotiate.
 
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::Credential;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::Credential;
 use keytoll_ike::Config;
 use keytoll_ike::Likely;
 use keytoll_ike::config::{Believe, Prove};

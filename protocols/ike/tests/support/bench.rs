@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
+use keytoll_crypto_api::{Crypto, Rng, Seed};
 use keytoll_engine::trace::{Fact, Message};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_ike::{Endpoint, Likely};
 use keytoll_net::Addr;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_engine::algorithm::Integrity;
+use keytoll_crypto_api::algorithm::Integrity;
 use keytoll_ike::{ChildSa, Event, SaId};
 
 /// IKE SAs and their children.

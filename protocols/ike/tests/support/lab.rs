@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential, Trust};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_ike::Config;
 use keytoll_ike::config::{
     Believe, ChildConfig, Connection, Mode, Pool, Prove, Reauthenticate, Retransmission, Version,

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
 use keytoll_crypto::Null;
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, Phase, PrivateKey, Rejected, Secret, SigningKey};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output};
 
 use super::bench::Bench;
 use super::bench::Side;

@@ -4,7 +4,7 @@
 //! it together wrongly; [`inner_chains`] does the same inside the Encrypted payload of null cryptography, as a peer
 //! would who has the keys.
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 
 const HEADER_LEN: usize = 28;
 const ENCRYPTED: u8 = 46;

@@ -19,10 +19,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use keytoll_crypto::Null;
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, HalfOpen, Mode, Phase1, Prove, Reauthenticate, V1, Version,
 };

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 use keytoll_ike::event::{Command, Event};
 
 use super::lab::seconds;

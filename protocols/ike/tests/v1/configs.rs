@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, Reauthenticate, V1, Version};
 
 use crate::support::lab::{self, Pki, both, esp, ike, only, seconds};

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::AlternativeName;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::AlternativeName;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Datagram, Input, Output};
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};

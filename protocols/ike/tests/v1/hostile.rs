@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{Group, KeyKind};
-use keytoll_engine::crypto::KeyPair;
+use keytoll_crypto_api::algorithm::{Group, KeyKind};
+use keytoll_crypto_api::{Crypto, KeyPair, Rng};
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Crypto, Datagram, Input, Output, Rng};
+use keytoll_engine::{Datagram, Input, Output};
 use keytoll_ike::config::{Believe, Config, Phase1, Prove, V1, Version};
 use keytoll_ike::event::{Command, Event};
 use keytoll_ike::v1::keys::{Keys, Seeds, skeyid_of_shared_key, skeyid_of_signatures};

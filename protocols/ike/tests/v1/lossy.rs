@@ -1,6 +1,6 @@
 //! Messages that are lost, doubled, overtaken: both sides end up with the same, or with nothing.
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 use keytoll_ike::config::{Config, Phase1};
 use keytoll_ike::event::Command;
 

@@ -124,7 +124,7 @@ fn an_initiator_that_forgot_everything_is_let_in_again() {
         let mut bench = Bench::new(psk(phase1)).established();
         let forgetful = Bench::new(psk(phase1));
         bench.i = forgetful.i;
-        bench.i.endpoint = keytoll_ike::Endpoint::new(psk(phase1).0, &keytoll_engine::Seed::from(2), "i");
+        bench.i.endpoint = keytoll_ike::Endpoint::new(psk(phase1).0, &keytoll_crypto_api::Seed::from(2), "i");
         bench.initiate();
         bench.settle();
         assert_eq!(bench.closures(Side::R), ["replaced"], "{}", bench.ladder);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_ike::config::{Config, Phase1, Reauthenticate, V1, Version};
 
 use super::configs::{certificates, psk, raw_keys};

@@ -1,6 +1,6 @@
 //! With whom a phase 1 failed, what is most likely wrong, and what nobody wanted to negotiate.
 
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::Likely;
 use keytoll_ike::config::{Believe, Config, Phase1, Prove};
 

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::Rng;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_net::Socket;
 
 /// A client of one server.

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use keytoll_engine::crypto::Phase;
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use super::config::Config;
@@ -316,7 +316,7 @@ impl Engine for Client {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
-        cx.crypto.enter(Phase::Aaa);
+        cx.crypto.enter(crate::PHASE);
         match input {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 use crate::number::AcctStatus;
 use crate::protect::MppeKeys;

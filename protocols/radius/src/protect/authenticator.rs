@@ -1,9 +1,8 @@
 //! Who sent a packet: RFC 2865 §3 (Response Authenticator), RFC 2866 §3 (accounting), RFC 3579 §3.2
 //! (Message-Authenticator).
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::{Hash, Prf};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::{Hash, Prf};
+use keytoll_crypto_api::{Crypto, Secret};
 
 use crate::wire::{Authenticator, Packet};
 

@@ -4,9 +4,8 @@
 //!   b(1) = MD5(S + seed)    c(1) = p(1) xor b(1)
 //!   b(i) = MD5(S + c(i-1))  c(i) = p(i) xor b(i)
 
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::Hash;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::algorithm::Hash;
+use keytoll_crypto_api::{Crypto, Secret};
 
 /// What a block is, in bytes.
 pub(super) const BLOCK: usize = 16;

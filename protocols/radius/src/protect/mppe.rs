@@ -2,8 +2,7 @@
 //!
 //!   Vendor-Type(1) Vendor-Length(1) Salt(2) String(16n);  String hides  Key-Length(1) Key(*) zeros
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 use zeroize::Zeroizing;
 
@@ -158,7 +157,7 @@ mod tests {
     use crate::number::Code;
     use crate::wire::Packet;
     use keytoll_crypto::Real;
-    use keytoll_engine::Rng;
+    use keytoll_crypto_api::Rng;
     use proptest::prelude::*;
 
     const SECRET: &[u8] = b"hogehogefugafuga";

@@ -1,7 +1,6 @@
 //! The User-Password attribute, RFC 2865 §5.2: a password of up to 128 bytes, padded with zeros and hidden.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Secret};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 use zeroize::Zeroizing;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 
 /// A server.
 #[derive(Debug, Clone)]

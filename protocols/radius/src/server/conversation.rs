@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::{Rng, Time};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Time;
 
 use super::config::Config;
 use super::duplicates::{Fingerprint, Key};

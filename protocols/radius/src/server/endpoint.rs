@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use keytoll_engine::crypto::{Phase, Secret};
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Rng};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use super::config::{Client, Config};
@@ -419,7 +419,7 @@ impl Engine for Server {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
-        cx.crypto.enter(Phase::Aaa);
+        cx.crypto.enter(crate::PHASE);
         match input {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);

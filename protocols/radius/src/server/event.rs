@@ -1,6 +1,6 @@
 //! What the owner of a server is told, and what it may answer.
 
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use keytoll_net::Socket;
 
 use crate::number::AcctStatus;

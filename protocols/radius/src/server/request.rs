@@ -1,6 +1,6 @@
 //! What a request means, once it is known to be the client's. RFC 2865 §4.1, RFC 2866 §4.1, RFC 3579 §3.
 
-use keytoll_engine::Crypto;
+use keytoll_crypto_api::Crypto;
 use keytoll_net::Socket;
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 

@@ -1,7 +1,6 @@
 //! Writing a packet, RFC 2865 §3, and sealing it with the shared secret, RFC 2866 §3 and RFC 3579 §3.2.
 
-use keytoll_engine::Crypto;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Secret};
 use keytoll_engine::trace::{Fact, Message, Payloads, Protocol};
 use keytoll_net::wire::Writer;
 

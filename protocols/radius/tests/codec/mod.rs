@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Crypto, Ctx, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::number::{AttributeType, Code, MICROSOFT, MS_MPPE_RECV_KEY};

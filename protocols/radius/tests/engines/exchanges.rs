@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::support::*;
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::Secret;
 use keytoll_radius::client::{self, Accept, Command, ConversationId, Credential, Event, Reason};
 use keytoll_radius::number::{AcctStatus, AttributeType, Code};
 use keytoll_radius::server;

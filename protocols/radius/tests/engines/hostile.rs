@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::support::*;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
 use keytoll_engine::{Datagram, Input};
 use keytoll_net::{Addr, Socket};
 use keytoll_radius::client::{self, ConversationId, Event, Reason};

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::{Fact, Message};
-use keytoll_engine::{Crypto, Ctx, Datagram, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::number::{AttributeType, Code};

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, Provider, Real, keys};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{Credential, Trust};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::{Crypto, Rng, Seed};
 use keytoll_engine::trace::{Fact, Revealed, Trace};
-use keytoll_engine::{Crypto, Ctx, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Time};
 use keytoll_pki::{Anchors, Authority, Request, RevocationList, Validity};
 use keytoll_tls::{Client, Config, Failure, Server, Session, Version};
 

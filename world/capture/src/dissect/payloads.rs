@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_crypto::Real;
-use keytoll_engine::Crypto;
-use keytoll_engine::algorithm::Hash;
+use keytoll_crypto_api::Crypto;
+use keytoll_crypto_api::algorithm::Hash;
 use keytoll_engine::trace::Payloads;
 use keytoll_ike::number::{HashId, IdKind, NotifyType, ProtocolId};
 use keytoll_ike::v1::number::AuthenticationMethod;

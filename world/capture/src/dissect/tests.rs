@@ -1,10 +1,11 @@
 //! Messages in words, hostile bytes, and keys that open what they are for.
 
 use keytoll_crypto::Real;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_engine::Datagram;
 use keytoll_engine::trace::Revealed;
 use keytoll_engine::trace::revealed::{Algorithms, Sealing};
-use keytoll_engine::{Datagram, Rng};
 use keytoll_ike::number::{ExchangeType, NotifyType};
 use keytoll_ike::v2::fragment;
 use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
@@ -59,7 +60,7 @@ fn tables(name: &str, suite: &Suite, keys: &IkeKeys) -> Keys {
     };
     let algorithms = Algorithms {
         encryption: suite.encryption.name(),
-        integrity: suite.integrity.map(keytoll_engine::algorithm::Integrity::name),
+        integrity: suite.integrity.map(keytoll_crypto_api::algorithm::Integrity::name),
     };
     let (initiator, responder) = (of(Role::Initiator), of(Role::Responder));
     let revealed = Revealed::IkeSa { spi_i: SPIS.0, spi_r: SPIS.1, algorithms, initiator, responder };

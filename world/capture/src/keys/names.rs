@@ -1,6 +1,6 @@
 //! What Wireshark 4.0 calls the algorithms of our suites, in its tables of IKE and ESP. It decrypts what it has a name for.
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_trace::revealed::Algorithms;
 
 /// In IKE's table no integrity algorithm of its own, because an AEAD needs none.

@@ -1,6 +1,7 @@
 //! Vectors of a desk that asks an HSS in earnest, and those on its shelf.
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::Secret;
 use keytoll_diameter::{Name, server};
 use keytoll_eap::question::{Resynchronisation, Wanted as Asked};
 use keytoll_eap::simaka::card::{Algorithm, Card, Refused};
@@ -9,7 +10,6 @@ use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_engine::Datagram;
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
 use keytoll_net::{Addr, Socket};
 

@@ -19,8 +19,9 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::{Fact, Protocol, Traffic};
-use keytoll_engine::{Ctx, Datagram, Deadline, Output, Rng, Time};
+use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
 use keytoll_net::Addr;
 use keytoll_net::ip::header_bytes;
 use keytoll_net::ip::protocol::ESP;

@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, Provider, Real, keys};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_eap::tunnel::Tunnels;
 use keytoll_eap::{
     Keys, Peer, PeerConfig, PeerOffer, PeerOutput, Reason, Server, ServerConfig, ServerOffer, ServerOutput,
 };
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{Credential, Trust};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Time};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_tls::{Config, Version};

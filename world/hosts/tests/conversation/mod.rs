@@ -24,6 +24,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keytoll_crypto::{Null, keys};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_eap::methods::gtc::{GtcPeer, GtcServer};
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
@@ -46,11 +49,8 @@ use keytoll_eap::{
     Answer, Limits, Packet, Passwords, Peer, PeerConfig, PeerOffer, PeerOutput, Question, Server,
     ServerConfig, ServerOffer, ServerOutput,
 };
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{Credential, Trust};
-use keytoll_engine::crypto::Secret;
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Ctx, Rng, Seed, Time};
+use keytoll_engine::{Ctx, Time};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_net::wire::Reader;
 use keytoll_pki::{Anchors, Authority, Request, Validity};

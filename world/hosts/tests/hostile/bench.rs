@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, keys};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential, Trust};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_eap::{Limits, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential, Trust};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Seed, Time};
+use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_hosts::{
     Aaa, AaaAccess, AaaConfig, Device, DeviceConfig, EapCredentials, EapIdentity, Gateway, GatewayConfig,
     Order, Subscribers,

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use self::bench::{AAA, Bench, DEVICE, GATEWAY, MISTAKE, USER, certificate};
+use keytoll_crypto_api::Secret;
 use keytoll_eap::methods::gtc::GtcPeer;
 use keytoll_eap::methods::md5::{Md5Peer, Md5Server};
 use keytoll_eap::methods::tls::{TlsPeer, TlsServer};
@@ -21,7 +22,6 @@ use keytoll_eap::{
     ServerStep, Turn,
 };
 use keytoll_engine::Datagram;
-use keytoll_engine::crypto::Secret;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::wire::Packet;

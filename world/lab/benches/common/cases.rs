@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use keytoll_crypto::{Real, keys};
-use keytoll_engine::Seed;
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::credentials::{AlternativeName, Credential};
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_ike::config::{Believe, ChildConfig, Config, Connection, Mode, Prove, Reauthenticate, Version};
 use keytoll_ike::wire::Identity;
 use keytoll_pki::{Anchors, Authority, Request, Validity};

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_engine::trace::NoTrace;
-use keytoll_engine::{Crypto, Ctx, Engine, Input, Output, Rng, Time};
+use keytoll_engine::{Ctx, Engine, Input, Output, Time};
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_native::heap;

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use keytoll_crypto::{Metered, Null, Real};
-use keytoll_engine::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_native::{clock, machine};
 
 use cases::Case;

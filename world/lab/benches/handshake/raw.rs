@@ -6,8 +6,8 @@
 
 use std::hint::black_box;
 
-use keytoll_engine::algorithm::{Encryption, Group, Hash, SignatureScheme};
-use keytoll_engine::crypto::SigningKey;
+use keytoll_crypto_api::SigningKey;
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, SignatureScheme};
 use keytoll_native::awslc::aead::{self, Aead};
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::hash::{Md, Name, Running, Sha1, Sha256};

@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::Real;
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
-use keytoll_engine::{Crypto, Phase, Rng};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_native::awslc::key::PublicKey;
 
 use super::raw::{Primitive, Sealing};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use keytoll_crypto::{Null, Real};
-use keytoll_engine::Crypto;
+use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::Node;
 use keytoll_esp::{Inbound, Outbound, TrafficKey};
 use keytoll_ike::{ChildKeys, ChildSa};

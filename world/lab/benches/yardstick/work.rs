@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use keytoll_crypto::Null;
+use keytoll_crypto_api::algorithm::Encryption;
 use keytoll_engine::Time;
-use keytoll_engine::algorithm::Encryption;
 use keytoll_engine::trace::NoTrace;
 use keytoll_lab::keeper::Files;
 use keytoll_lab::{Credentials, Discard, Keeper, Memory, Row, Stop};

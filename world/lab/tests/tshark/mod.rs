@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use keytoll_engine::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_lab::{Captures, Keeper, Keepers, Record, Recorder, RowEnd, RunError, Stop, Taken, run};
 use keytoll_scenario::catalogue::{EapMethod, Method};
 use keytoll_scenario::plan::{Plan, RowPlan};

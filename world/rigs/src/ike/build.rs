@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
-use keytoll_engine::{Rng, Seed};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,

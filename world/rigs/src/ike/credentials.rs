@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::credentials::Credential;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::credentials::Credential;
 use keytoll_ike::config::{Believe, Prove};
 use keytoll_scenario::plan::{Chain, GatewayAuth, Plan, RowPlan};
 

@@ -11,8 +11,7 @@ mod sites;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use keytoll_engine::Seed;
-use keytoll_engine::crypto::Secret;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::{Node, Protocol};
 use keytoll_hosts::Host;
 use keytoll_rig::{

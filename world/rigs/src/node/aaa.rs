@@ -5,9 +5,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use keytoll_crypto_api::Seed;
 use keytoll_diameter::{Name, client as diameter};
 use keytoll_eap::ServerConfig;
-use keytoll_engine::Seed;
 use keytoll_hosts::{Aaa, AaaConfig, HssAccess, Subscribers};
 use keytoll_net::Socket;
 use keytoll_radius::server;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use keytoll_engine::Seed;
+use keytoll_crypto_api::Seed;
 use keytoll_hosts::{Device, DeviceConfig, EapCredentials, SaLimits};
 use keytoll_ike::wire::Identity;
 use keytoll_net::Socket;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use keytoll_crypto_api::credentials::AlternativeName;
 use keytoll_eap::methods::peap::Binding;
 use keytoll_eap::methods::{Method, PeerParts, Proposal, ServerParts, TlsParts, prefers_prime};
 use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
@@ -10,7 +11,6 @@ use keytoll_eap::simaka::peer::{Settings as Wallet, SharedCard};
 use keytoll_eap::simaka::server::Settings;
 use keytoll_eap::tunnel::{Framing, Tunnels};
 use keytoll_eap::{Limits, Passwords, PeerConfig, PeerOffer, ServerConfig, ServerOffer};
-use keytoll_engine::credentials::AlternativeName;
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{EapCredentials, EapIdentity};
 use keytoll_pki::Purpose;

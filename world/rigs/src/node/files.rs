@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use keytoll_crypto::keys;
-use keytoll_engine::credentials::Credential;
-use keytoll_engine::crypto::SigningKey;
+use keytoll_crypto_api::SigningKey;
+use keytoll_crypto_api::credentials::Credential;
 use keytoll_ike::wire::Identity;
 use keytoll_pki::{describe, pem};
 use keytoll_scenario::ScenarioError;

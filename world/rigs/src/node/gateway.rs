@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use keytoll_engine::Seed;
+use keytoll_crypto_api::Seed;
 use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, SaLimits};
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_net::Socket;

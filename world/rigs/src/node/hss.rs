@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
+use keytoll_crypto_api::Seed;
 use keytoll_diameter::{Name, server};
-use keytoll_engine::Seed;
 use keytoll_hosts::{Hss, HssConfig};
 use keytoll_net::Socket;
 use keytoll_scenario::ScenarioError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keytoll_engine::algorithm::SignatureScheme;
+use keytoll_crypto_api::algorithm::SignatureScheme;
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Phase1, Pool, Prove,
     Reauthenticate, Retransmission, V1, Version,
@@ -163,8 +163,8 @@ pub(crate) fn half_open(cookies: CookiePolicy, max: usize) -> HalfOpen {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::keys;
-    use keytoll_engine::Seed;
-    use keytoll_engine::algorithm::{Hash, KeyKind};
+    use keytoll_crypto_api::Seed;
+    use keytoll_crypto_api::algorithm::{Hash, KeyKind};
 
     use super::*;
 

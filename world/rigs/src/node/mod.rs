@@ -23,9 +23,9 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use keytoll_crypto_api::Seed;
 /// What cuts a stream of Diameter into messages.
 pub use keytoll_diameter::wire::message::length as diameter_length;
-use keytoll_engine::Seed;
 use keytoll_engine::channel::Secure;
 use keytoll_hosts::Host;
 use keytoll_net::Socket;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use keytoll_crypto_api::credentials::{AlternativeName, PeerCertificate};
+use keytoll_crypto_api::{Rng, Seed};
+use keytoll_engine::Ctx;
 use keytoll_engine::channel::{Broken, Channel, Secure};
-use keytoll_engine::credentials::{AlternativeName, PeerCertificate};
-use keytoll_engine::{Ctx, Rng, Seed};
 use keytoll_pki::{Purpose, describe};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{PeerTlsPlan, Placed};

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_eap::simaka::card::{Algorithm, Card};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, Subscriber};
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::simaka::sqn::{Sqn, Window};
-use keytoll_engine::Seed;
-use keytoll_engine::crypto::Secret;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{CardPlan, OperatorKey, SubscriberPlan};
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::credentials::Trust;
 use keytoll_engine::Time;
-use keytoll_engine::credentials::Trust;
 use keytoll_native::clock::unix_seconds;
 use keytoll_pki::{Anchors, Purpose, RevocationList, pem};
 use keytoll_scenario::ScenarioError;
@@ -119,8 +119,8 @@ fn read(paths: &[Placed<PathBuf>]) -> Result<Vec<RevocationList>, ScenarioError>
 #[cfg(test)]
 mod tests {
     use keytoll_crypto::keys;
-    use keytoll_engine::Seed;
-    use keytoll_engine::algorithm::KeyKind;
+    use keytoll_crypto_api::Seed;
+    use keytoll_crypto_api::algorithm::KeyKind;
     use keytoll_pki::{Authority, Validity};
 
     use super::*;

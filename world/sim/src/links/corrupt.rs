@@ -1,7 +1,7 @@
 //! Datagrams that arrive with a flipped bit. The checksum of UDP or TCP finds it and the receiver drops them, unless the
 //! direction says that nobody looks at checksums (RFC 768; RFC 9293 §3.1).
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
 use super::{Direction, Impairment, Passage};

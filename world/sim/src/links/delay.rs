@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 
 use super::{Direction, Impairment, Passage, normal};
 

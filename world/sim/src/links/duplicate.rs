@@ -1,6 +1,6 @@
 //! Datagrams that arrive twice, the second directly behind the first.
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 
 use super::{Direction, Impairment, Passage};
 

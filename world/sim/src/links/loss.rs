@@ -1,6 +1,6 @@
 //! Packets that never arrive, one by one or in bursts. A datagram is lost with any of its IP packets.
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
 use super::{Direction, Impairment, Passage};

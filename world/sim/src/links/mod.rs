@@ -10,8 +10,9 @@ pub(crate) mod reorder;
 
 use std::time::Duration;
 
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_engine::trace::{Fact, Fate, Link, Protocol};
-use keytoll_engine::{Datagram, Rng, Seed, Time};
+use keytoll_engine::{Datagram, Time};
 use keytoll_net::{Addr, OnWire};
 
 use loss::Loss;

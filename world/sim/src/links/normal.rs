@@ -5,7 +5,7 @@
 //! interpolated linearly, which is at most 6 × 10⁻⁵ standard deviations off. Probabilities below 2⁻³³ are cut off, at 6.3
 //! standard deviations.
 
-use keytoll_engine::Rng;
+use keytoll_crypto_api::Rng;
 
 /// Bits behind the binary point of a draw.
 pub(crate) const FRACTION_BITS: u32 = 24;

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Time;
 use keytoll_engine::trace::Fate;
-use keytoll_engine::{Rng, Time};
 
 use super::{Direction, Impairment, Passage};
 

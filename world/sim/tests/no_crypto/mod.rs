@@ -1,10 +1,9 @@
 //! A crypto provider for hosts that use none: every call is a mistake of the test.
 
-use keytoll_engine::algorithm::{
+use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_engine::crypto::{Digest, KeyPair, PrivateKey, Rejected, Secret, SigningKey};
-use keytoll_engine::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
 /// Provides nothing.
 pub(crate) struct NoCrypto;

@@ -1,7 +1,7 @@
 //! The table of every key of `[options]`, and which of them mean something to which methods.
 
-use keytoll_engine::algorithm::KeyKind;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::suite::Suite;
 
 use super::{
     Setting, chain, fault, fault_name, list, named_signatures, print_chain, print_rekey, quoted, rsa_bits,

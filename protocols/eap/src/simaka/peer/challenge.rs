@@ -1,7 +1,7 @@
 //! Answering challenges. Read RFC 4186 §3 and §9.3, RFC 4187 §3, §6.3 and §9.3, RFC 9048 §3.1 to §3.3 and §4 first.
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Ctx;
-use keytoll_engine::crypto::Secret;
 
 use super::super::attribute::{Attribute, kind};
 use super::super::card::{Answer, Refused};

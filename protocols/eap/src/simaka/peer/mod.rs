@@ -15,7 +15,8 @@ mod reauthenticate;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::Rng;
+use keytoll_engine::Ctx;
 
 use super::attribute::Attribute;
 use super::card::Card;

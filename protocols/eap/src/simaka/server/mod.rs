@@ -17,8 +17,8 @@ mod sim;
 
 use std::sync::Arc;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::{Ctx, Rng};
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::Ctx;
 
 use super::book::Book;
 use super::centre::{NoVectors, VectorRequest, Vectors};

@@ -1,7 +1,7 @@
 //! EAP-SIM's challenge, server's side. Read RFC 4186 §3, §9.3 and §9.4 first.
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Ctx;
-use keytoll_engine::crypto::Secret;
 
 use super::super::SIM_VERSION;
 use super::super::SIM_VERSIONS;

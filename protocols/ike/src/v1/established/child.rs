@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use keytoll_engine::crypto::Secret;
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::{Deadline, Time};
 
 use super::super::endpoint::Env;

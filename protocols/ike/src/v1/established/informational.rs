@@ -1,7 +1,5 @@
 //! Informational exchanges under an ISAKMP SA: DELETE and notifications. Read RFC 2408 §5.14, §5.15, RFC 2409 §5.7 first.
 
-use keytoll_engine::crypto::Phase;
-
 use super::super::endpoint::Env;
 use super::super::inbound::Inbound;
 use super::super::keys;
@@ -16,6 +14,7 @@ use super::{Established, Handover};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;
+use crate::phase;
 
 impl Established {
     pub(super) fn on_informational(
@@ -24,7 +23,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         let id = step.header.message_id;
         let iv = self.iv.of_exchange(env.cx.crypto, &self.keys, id);
         let Some(opened) = self.open(step, iv, env) else {

@@ -21,7 +21,6 @@ mod standing;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use keytoll_engine::crypto::Phase;
 use keytoll_engine::{Deadline, Time};
 
 use super::endpoint::Env;
@@ -34,6 +33,7 @@ use super::transmission::Packet;
 use super::wire::message::push;
 use super::wire::{Delete, Payload};
 use crate::event::{Event, Reason};
+use crate::phase;
 use crate::wire::Identity;
 
 pub(super) use child::Child;
@@ -237,7 +237,7 @@ impl Established {
 
     /// Sends an informational exchange.
     fn inform(&mut self, payload: &Payload<'_>, core: &Core, env: &mut Env<'_, '_>) -> Packet {
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         let packet = protect::informational(core, &self.keys, self.iv, |m| push(m, payload), env);
         self.remember(packet.id, env.now());
         env.transmit(core.route, &packet, false);

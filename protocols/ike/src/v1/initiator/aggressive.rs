@@ -6,7 +6,7 @@
 //!   3  [CERT…] HASH|SIG NAT-D… [N]  -->   encrypted
 //! ```
 
-use keytoll_engine::crypto::{KeyPair, Phase};
+use keytoll_crypto_api::KeyPair;
 
 use super::super::auth;
 use super::super::doubt::{claimed, doubt};
@@ -23,6 +23,7 @@ use super::main::{judge, push_initial_contact};
 use super::{Offer, generate};
 use crate::config::Connection;
 use crate::event::Reason;
+use crate::phase;
 use crate::wire::Identity;
 
 /// Waits for message 2.
@@ -99,7 +100,7 @@ impl Introduced {
         let publics = [self.pair.public.clone(), public.to_vec()];
         let values = Values { publics, nonces: [self.nonce.to_vec(), nonce.to_vec()] };
         let keyed = Keyed::derive(terms, values, &shared, root, core.cookies(), env);
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let peer = judge(&keyed, connection, inbound, core, env)?;
         Ok((keyed, peer))
     }

@@ -9,7 +9,7 @@
 //!   6                     <--  ID [CERT…] HASH|SIG [N]
 //! ```
 
-use keytoll_engine::crypto::{KeyPair, Phase};
+use keytoll_crypto_api::KeyPair;
 
 use super::super::auth;
 use super::super::doubt::{claimed, doubt};
@@ -26,6 +26,7 @@ use super::{Offer, generate};
 use crate::config::Connection;
 use crate::event::Reason;
 use crate::number::NotifyType;
+use crate::phase;
 use crate::unproved::Likely;
 
 /// Waits for message 2.
@@ -143,7 +144,7 @@ impl IdentitySent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let proof = keyed.prove(connection, core, env);
         let mut m = phase1::begin(core, IDENTITY_PROTECTION, true);
         push(&mut m, &Payload::Identification(Identification::of(&connection.local_id)));
@@ -160,7 +161,7 @@ impl IdentitySent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let opened = protect::open(step.header, step.message, &self.keyed.keys, self.keyed.iv, env.cx.crypto);
         let Ok(opened) = opened else {
             env.discard("not decryptable");

@@ -5,9 +5,9 @@ mod main;
 
 use std::net::IpAddr;
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{KeyPair, Phase};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::KeyPair;
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_net::Socket;
 
 use super::auth;
@@ -24,6 +24,7 @@ use crate::config::{Connection, Phase1};
 use crate::event::{Reason, SaId};
 use crate::nat::Nat;
 use crate::number::ProtocolId;
+use crate::phase;
 use crate::role::Role;
 use crate::route::Route;
 use crate::wire::Identity;
@@ -148,6 +149,6 @@ impl Offer {
 }
 
 fn generate(group: Group, env: &mut Env<'_, '_>) -> KeyPair {
-    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.enter(phase::SA_INIT);
     env.cx.crypto.generate(group, &mut env.shared.rng)
 }

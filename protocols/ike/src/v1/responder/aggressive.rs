@@ -5,7 +5,6 @@
 //! implementation. Whom we know is not told: an unknown identity is answered with a key nobody has.
 
 use keytoll_engine::Time;
-use keytoll_engine::crypto::Phase;
 
 use super::super::auth;
 use super::super::doubt::doubt;
@@ -21,6 +20,7 @@ use super::super::wire::{Identification, Payload};
 use super::{Chosen, choose};
 use crate::config::{Connection, Phase1};
 use crate::event::Reason;
+use crate::phase;
 use crate::wire::Identity;
 
 /// Waits for message 3.
@@ -59,7 +59,7 @@ pub(super) fn begin(
         return Err(Reason::Syntax("public value"));
     }
     core.connection = chosen.index;
-    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.enter(phase::SA_INIT);
     let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
     let own_nonce: [u8; 32] = env.shared.rng.bytes();
     let expires = env.now() + env.shared.config.half_open.lifetime;
@@ -128,7 +128,7 @@ impl Answer {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let proof = keyed.prove(connection, core, env);
         let mut m = phase1::begin(core, AGGRESSIVE, false);
         m.append(payload::SA, false, |w| w.bytes(&self.sa_body));
@@ -156,7 +156,7 @@ impl AwaitingProof {
             env.discard("message 3 from another address");
             return State::AwaitingProof(self);
         }
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let mut next_iv = self.keyed.iv;
         let opened: Opened;
         // RFC 2409 §5.4: the last message may be encrypted or not.

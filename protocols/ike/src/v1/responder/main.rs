@@ -7,8 +7,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use keytoll_crypto_api::PrivateKey;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{Phase, PrivateKey};
 
 use super::super::auth;
 use super::super::doubt::{claimed, doubt, fail};
@@ -26,6 +26,7 @@ use super::{Chosen, choose};
 use crate::config::{Connection, Phase1};
 use crate::event::Reason;
 use crate::number::NotifyType;
+use crate::phase;
 use crate::wire::Identity;
 
 /// Waits for message 3.
@@ -115,7 +116,7 @@ impl AwaitingKeys {
                 return State::AwaitingKeys(self);
             }
         };
-        env.cx.crypto.enter(Phase::SaInit);
+        env.cx.crypto.enter(phase::SA_INIT);
         let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
         let own_nonce: [u8; 32] = env.shared.rng.bytes();
         core.route = step.route;
@@ -179,7 +180,7 @@ impl AwaitingIdentity {
         let Some(keyed) = self.keyed(core, env) else {
             return fail(core, Reason::Syntax("public value"), env);
         };
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let Ok(opened) = protect::open(step.header, step.message, &keyed.keys, keyed.iv, env.cx.crypto)
         else {
             // With another shared key everything looks like this: the initiator is told, though not so that it could
@@ -234,7 +235,7 @@ fn agree(
     core: &Core,
     env: &mut Env<'_, '_>,
 ) -> Agreement {
-    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.enter(phase::SA_INIT);
     let Ok(shared) = env.cx.crypto.agree(private, &values.publics[0]) else { return Agreement::Impossible };
     Agreement::Done(Box::new(Keyed::derive(terms, values, &shared, root, core.cookies(), env)))
 }

@@ -1,7 +1,7 @@
 //! CREATE_CHILD_SA for a child, as the one who asks lives it. Read RFC 7296 §1.3.1, §1.3.3, §2.8 first.
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{KeyPair, Phase, Secret};
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::{KeyPair, Secret};
 
 use super::super::child::Offer;
 use super::super::config::ChildConfig;
@@ -15,6 +15,7 @@ use super::collision::LowestNonce;
 use super::not_replaced::Asked;
 use super::{Child, Established, Pending, Task};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::phase;
 use crate::wire::{KeyExchange, Nonce, Notify, Payload};
 
 /// A child we asked for, new or in place of another.
@@ -63,7 +64,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let offer = Offer::new(config, env.shared.fresh_child_spi());
         let pair = group.map(|group| env.cx.crypto.generate(group, &mut env.shared.rng));
         let nonce = env.shared.rng.bytes();
@@ -94,7 +95,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let connection = core.connection(env);
         let Some(config) = &connection.child else { return };
         if self.tries_another_group(request, config, inbound, core, env) {

@@ -1,7 +1,7 @@
 //! CREATE_CHILD_SA as the one who is asked lives it. Read RFC 7296 §1.3, §2.8, §2.25 first.
 
-use keytoll_engine::crypto::{KeyPair, Phase, Secret};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{KeyPair, Secret};
 
 use super::super::child::{Answer, Refusal};
 use super::super::config::ChildConfig;
@@ -14,6 +14,7 @@ use super::super::sa::{Core, State};
 use super::collision::LowestNonce;
 use super::{Child, Established, Pending, Turn};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
+use crate::phase;
 use crate::refused::Acceptable;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
@@ -54,7 +55,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let outcome = match self.wanted(inbound, env.shared.config.children_max) {
             Ok(Wanted::Child(replaces)) => self.answer_child(replaces, inbound, core, env),
             Ok(Wanted::IkeSa) => self.answer_rekey(inbound, core, env),

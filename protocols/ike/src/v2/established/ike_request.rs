@@ -1,7 +1,7 @@
 //! Replacing an IKE SA, as the one who asks lives it. Read RFC 7296 §1.3.2, §2.8, §2.18 first.
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{KeyPair, Phase};
+use keytoll_crypto_api::KeyPair;
+use keytoll_crypto_api::algorithm::Group;
 
 use super::super::endpoint::{Env, Move};
 use super::super::event::{Event, Reason, SaId};
@@ -17,6 +17,7 @@ use super::not_replaced::Asked;
 use super::{Established, Pending, Task, Turn, decided_at};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::peers::Removal;
+use crate::phase;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
 /// An IKE SA we asked for in place of this one.
@@ -38,7 +39,7 @@ impl Established {
 
     /// SA, Ni, KEi.
     fn send_rekey(&mut self, group: Group, core: &mut Core, env: &mut Env<'_, '_>) {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let connection = core.connection(env);
         let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
         let request =
@@ -67,7 +68,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         if let Some(group) = self.corrected_group(request, inbound, core, env) {
             self.send_rekey(group, core, env);
             return State::Established(self);

@@ -1,7 +1,5 @@
 //! INFORMATIONAL exchanges: deletion, errors, liveness. Read RFC 7296 §1.4, §1.4.1 first.
 
-use keytoll_engine::crypto::Phase;
-
 use super::super::endpoint::Env;
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
@@ -9,6 +7,7 @@ use super::super::sa::{Core, State};
 use super::{Closing, Established, Pending, Turn, tell_unasked};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;
+use crate::phase;
 use crate::wire::{Delete, Payload};
 
 impl Established {
@@ -18,7 +17,7 @@ impl Established {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         if let Some(reason) = end_of_sa(inbound) {
             core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
             let linger = core.linger(env);
@@ -80,7 +79,7 @@ impl Established {
         if !self.children.iter().any(|child| child.inbound_spi == spi) {
             return;
         }
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         let spis = [spi.to_be_bytes()];
         let delete = Payload::Delete(Delete::children(ProtocolId::ESP, &spis));
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
@@ -89,7 +88,7 @@ impl Established {
 
     /// Closes the IKE SA; the owner is told now, the peer's answer ends the rest.
     pub(super) fn delete(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         let delete = Payload::Delete(Delete::IKE_SA);
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
         let Self { protection, peer, children, tasks, turn, .. } = self;

@@ -17,7 +17,6 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_engine::crypto::Phase;
 use keytoll_engine::{Deadline, Time};
 
 use super::child::Addresses;
@@ -30,6 +29,7 @@ use super::protect::Protection;
 use super::sa::{Core, Sa, State};
 use crate::number::{ExchangeType, NotifyType};
 use crate::peers;
+use crate::phase;
 use crate::wire::{Identity, Notify, Payload};
 
 pub(super) use closing::Closing;
@@ -261,7 +261,7 @@ impl Established {
     }
 
     fn probe(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
-        env.cx.crypto.enter(Phase::Informational);
+        env.cx.crypto.enter(phase::INFORMATIONAL);
         core.request(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
         self.pending = Some(Pending::Probe);
     }

@@ -3,8 +3,6 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
-use keytoll_engine::crypto::Phase;
-
 use super::super::auth;
 use super::super::child::{self, Addresses, Offer};
 use super::super::config::{Believe, Connection, Prove};
@@ -18,6 +16,7 @@ use super::super::sa::{Core, State};
 use super::super::schemes::PeerHashes;
 use super::sa_init::fail;
 use crate::number::{AttributeType, ConfigurationType, ExchangeType, NotifyType};
+use crate::phase;
 use crate::unproved::{Likely, Unproved};
 use crate::wire::{
     Certificate, CertificateRequest, ConfigurationAttribute, Identification, Identity, MessageBuilder,
@@ -100,7 +99,7 @@ impl AuthSent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let connection = core.connection(env);
         // RFC 7296 §2.16: an initiator that leaves AUTH out wants to prove itself with EAP.
         let proof = match &connection.local {
@@ -132,7 +131,7 @@ impl AuthSent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         // RFC 7296 §2.21.2: an error without the responder's proof means there is no IKE SA.
         if inbound.auth().is_none()
             && let Some(error) = inbound.error()

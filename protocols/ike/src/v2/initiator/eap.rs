@@ -1,8 +1,8 @@
 //! EAP inside IKE_AUTH as the initiator lives it: the owner speaks EAP, this carries it. Read RFC 7296 §2.16 and
 //! RFC 5998 (EAP-only) first.
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{Phase, Secret};
 
 use super::super::auth::{self, Proof};
 use super::super::config::Believe;
@@ -15,6 +15,7 @@ use super::super::protect::Protection;
 use super::super::sa::{Core, State};
 use super::auth::{AuthSent, refused};
 use crate::number::ExchangeType;
+use crate::phase;
 use crate::wire::{self, Identity, Payload};
 
 /// RFC 3748 §4: the code of EAP-Failure.
@@ -96,7 +97,7 @@ impl EapConversation {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         match eap {
             Eap::Packet(message) => {
                 let payload = Payload::Eap(wire::Eap { message: &message });
@@ -147,7 +148,7 @@ impl EapFinal {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         if inbound.auth().is_none()
             && let Some(error) = inbound.error()
         {

@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::{KeyPair, Phase};
-use keytoll_engine::suite::Suite;
+use keytoll_crypto_api::KeyPair;
+use keytoll_crypto_api::algorithm::Group;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::{Deadline, Time};
 use keytoll_net::Socket;
 
@@ -23,6 +23,7 @@ use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AuthSent, Settled};
 use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
+use crate::phase;
 use crate::wire::{Flags, Header, Message, Spi};
 
 /// How often a responder may send us round again with cookies and other groups.
@@ -79,7 +80,7 @@ fn new_core(connection: usize, route: Route, env: &mut Env<'_, '_>) -> Core {
 }
 
 fn generate(group: Group, env: &mut Env<'_, '_>) -> KeyPair {
-    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.enter(phase::SA_INIT);
     env.cx.crypto.generate(group, &mut env.shared.rng)
 }
 
@@ -125,7 +126,7 @@ impl SaInitSent {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> Option<State> {
-        env.cx.crypto.enter(Phase::SaInit);
+        env.cx.crypto.enter(phase::SA_INIT);
         let Ok(parsed) = Message::read(message) else {
             env.discard("malformed IKE_SA_INIT response");
             return None;

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use keytoll_crypto_api::PrivateKey;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{Phase, PrivateKey};
-use keytoll_engine::suite::Suite;
 
 use super::super::auth::{self, Proof};
 use super::super::child::{Addresses, Answer, Refusal};
@@ -27,6 +27,7 @@ use super::eap::{Applicant, Relay};
 use crate::half_open::origin;
 use crate::number::{AttributeType, AuthMethod, ConfigurationType, ExchangeType, NotifyType};
 use crate::peers;
+use crate::phase;
 use crate::unproved::{Likely, Unproved};
 use crate::wire::{ConfigurationAttribute, Identity, MessageBuilder, Notify, Payload};
 
@@ -124,7 +125,7 @@ impl AwaitingAuth {
     /// The keys; agreed upon now if this is the first time somebody asks.
     pub(in crate::v2) fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         if let Agreement::Pending { private, peer_public } = &self.agreement {
-            env.cx.crypto.enter(Phase::SaInit);
+            env.cx.crypto.enter(phase::SA_INIT);
             self.agreement = match env.cx.crypto.agree(private, peer_public) {
                 Ok(secret) => {
                     let nonces: Nonces<'_> = self.settled.nonces(Role::Responder);
@@ -166,7 +167,7 @@ impl AwaitingAuth {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         let believed = match self.believe(inbound, env) {
             Ok(believed) => believed,
             Err((reason, likely)) => {

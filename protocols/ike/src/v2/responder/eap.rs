@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{Phase, Secret};
 
 use super::super::auth::{self, Proof};
 use super::super::config::{CONVERSATION_MAX, Connection, Prove};
@@ -19,6 +19,7 @@ use super::super::protect::Protection;
 use super::super::sa::{Core, Index, State};
 use super::auth::{Proven, Wish, proved_by_eap, refuse_in};
 use crate::number::ExchangeType;
+use crate::phase;
 use crate::unproved::Unproved;
 use crate::wire::{self, Identity, Payload};
 
@@ -153,7 +154,7 @@ impl Relay {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         // RFC 5998 §4: a method without a key proves nothing about us.
         if matches!((&eap, &self.connection.local), (Eap::Success { msk: None, .. }, Prove::Eap)) {
             return self.refuse(Reason::AuthenticationFailed, core, env);
@@ -224,7 +225,7 @@ impl FinalAuth {
                 None => unexpected(State::AwaitingFinalAuth(self), env),
             };
         }
-        env.cx.crypto.enter(Phase::Auth);
+        env.cx.crypto.enter(phase::AUTH);
         if let Err(reason) = self.verify(inbound, env) {
             return self.relay.refuse(reason, core, env);
         }

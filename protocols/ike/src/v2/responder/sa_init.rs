@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_engine::algorithm::Group;
-use keytoll_engine::crypto::Phase;
+use keytoll_crypto_api::algorithm::Group;
 use keytoll_net::wire::Reader;
 
 use super::super::endpoint::{Env, Route};
@@ -18,6 +17,7 @@ use super::super::schemes::PeerHashes;
 use super::super::window::{Requests, Responses};
 use super::auth::{AwaitingAuth, Begun};
 use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
+use crate::phase;
 use crate::refused::Acceptable;
 use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, Notify, Proposal, SecurityAssociation, Spi};
@@ -93,7 +93,7 @@ pub(in crate::v2) fn answer(
     if request.group != Some(group) || request.public.len() != group.public_len() {
         return Err(Refusal::InvalidKe(group.number().to_be_bytes()));
     }
-    env.cx.crypto.enter(Phase::SaInit);
+    env.cx.crypto.enter(phase::SA_INIT);
     let pair = env.cx.crypto.generate(group, &mut env.shared.rng);
     let mut core = new_core(header, route, env);
     let nat = exchange::detect_nat(&request.inbound, route, (header.initiator_spi, 0), env.cx);

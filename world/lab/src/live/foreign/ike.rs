@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use keytoll_crypto::{Real, keys};
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{Seed, credentials};
 use keytoll_daemons::aaa::{Client, Methods, Tls};
 use keytoll_daemons::charon::{self, Addresses, Child, Credential, Kind, Own, Peer, Radius};
 use keytoll_daemons::freeradius::{self, User};
@@ -13,9 +15,6 @@ use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::permanent;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::vector::Triplet;
-use keytoll_engine::Seed;
-use keytoll_engine::credentials;
-use keytoll_engine::suite::Suite;
 use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_pki::pem;
 use keytoll_rig::{Goal, Rig};

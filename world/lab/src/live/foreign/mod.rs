@@ -4,8 +4,8 @@ mod ike;
 
 use std::path::Path;
 
+use keytoll_crypto_api::Seed;
 use keytoll_daemons::{Place, Trouble, Usage};
-use keytoll_engine::Seed;
 use keytoll_rig::{Goal, Placement};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Maker, Plan, RowPlan};

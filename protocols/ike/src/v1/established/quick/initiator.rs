@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
+use keytoll_crypto_api::suite::Suite;
+use keytoll_crypto_api::{KeyPair, Secret};
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{KeyPair, Phase, Secret};
-use keytoll_engine::suite::Suite;
 
 use super::super::super::endpoint::Env;
 use super::super::super::inbound::Inbound;
@@ -27,6 +27,7 @@ use super::{Answer, AwaitingConnected, Confirmed, authentic, proposed_spi, push_
 use crate::config::ChildConfig;
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
+use crate::phase;
 use crate::spis::ProposedSpi;
 use crate::wire::{MessageBuilder, TrafficSelector};
 
@@ -73,7 +74,7 @@ impl Established {
         if self.has_too_many(rekeys, core, env) {
             return;
         }
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let connection = core.connection(env);
         let rekeyed = self.children.iter().find(|child| Some(child.inbound_spi()) == rekeys);
         let lifespan = Lifespan::of(&wishes(&connection));
@@ -163,7 +164,7 @@ impl AwaitingAnswer {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> Option<Wait> {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let Some(opened) = sa.open(step, self.iv, env) else {
             env.discard("not decryptable");
             return Some(Wait::Answer(self));

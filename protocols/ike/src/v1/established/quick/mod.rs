@@ -17,7 +17,7 @@ mod confirmed;
 mod initiator;
 mod responder;
 
-use keytoll_engine::crypto::{Digest, Secret};
+use keytoll_crypto_api::{Digest, Secret};
 
 use super::super::endpoint::Env;
 use super::super::inbound::Inbound;

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::Time;
-use keytoll_engine::crypto::{Phase, Secret};
-use keytoll_engine::suite::Suite;
 
 use super::super::super::endpoint::Env;
 use super::super::super::inbound::Inbound;
@@ -28,6 +28,7 @@ use super::{Answer, AwaitingConnected, authentic, proposed_spi, push_original_ad
 use crate::config::{ChildConfig, Mode};
 use crate::event::{Event, Reason};
 use crate::number::{NotifyType, ProtocolId};
+use crate::phase;
 use crate::wire::{MessageBuilder, TrafficSelector};
 
 /// A peer may have so many quick modes begun and not finished.
@@ -56,7 +57,7 @@ pub(in super::super) struct Refused {
 impl Established {
     /// Message 1.
     pub(in super::super) fn on_offer(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let id = step.header.message_id;
         if self.exchanges.iter().filter(|it| it.wait.agreed().is_some()).count() >= ANSWERS_MAX {
             return env.discard("too many quick modes");
@@ -181,7 +182,7 @@ impl AwaitingConfirmation {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> Option<Wait> {
-        env.cx.crypto.enter(Phase::CreateChild);
+        env.cx.crypto.enter(phase::CREATE_CHILD);
         let Some(opened) = sa.open(step, self.iv, env) else {
             env.discard("not decryptable");
             return Some(Wait::Confirmation(self));

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::crypto::SigningKey;
-use crate::{Crypto, Time};
+use keytoll_trace::Time;
+
+use crate::{Crypto, SigningKey};
 
 /// Judges certificate chains for an engine; `keytoll-pki` has the implementation.
 pub trait Trust: Send + Sync {
