@@ -145,7 +145,7 @@ fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
 }
 
 /// The tables of a group, each with its caption, what its first column is of, and whose columns it has.
-const GROUP_TABLES: [(&str, &str, &[&'static Table]); 3] = [
+const GROUP_TABLES: [(&str, &str, &[&Table]); 3] = [
     ("Delay, and what went over each link", "method", &[&authentication::DELAY, &links::MESSAGES]),
     ("CPU time and memory of each node", "method", &[&nodes::CPU, &nodes::MEMORY]),
     ("Traffic through the SAs, or past them", "traffic of", &[&traffic::TRAFFIC]),
