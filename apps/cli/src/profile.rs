@@ -59,12 +59,8 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
 /// The plan of the command line, whose every row must have the node that is asked for.
 fn plan(args: &ProfileArgs) -> Result<Plan, Report> {
     let plan = args.plan()?;
-    let there = |row: &RowPlan| match args.node() {
-        Node::Aaa => row.method.eap().is_some(),
-        Node::Hss => row.method.has_card(),
-        _ => true,
-    };
-    if plan.rows.iter().all(there) {
+    let is_there = |row: &RowPlan| row.method.nodes.contains(&args.node());
+    if plan.rows.iter().all(is_there) {
         return Ok(plan);
     }
     let message = format!("`{}` has no node `{}`", args.method, args.node().name());

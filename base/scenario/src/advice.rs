@@ -19,7 +19,7 @@ impl Plan {
 // RFC 7296 §2.16: the responder proves itself with a signature, so that no other initiator can play it.
 fn shows_password(row: &RowPlan) -> bool {
     let is_open = row.method.eap().is_some_and(|eap| !eap.proves_server());
-    is_open && row.options.gateway_auth == GatewayAuth::Psk
+    is_open && row.options.ike.gateway_auth == GatewayAuth::Psk
 }
 
 fn advice(method: &str) -> String {

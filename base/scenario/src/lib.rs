@@ -9,7 +9,9 @@
 mod advice;
 pub mod catalogue;
 mod diagnostic;
+pub mod families;
 pub mod node;
+pub mod options;
 mod overrides;
 pub mod plan;
 mod print;

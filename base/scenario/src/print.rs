@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Write};
 
+use crate::families::settings;
+use crate::options::settings::Settings;
 use crate::plan::{CpuProfile, Network, Plan, RowPlan};
 use crate::quantity::{self, Kind};
 use crate::resolve::cpu::HOST;
 use crate::resolve::network::{PROPERTIES, UNLIMITED};
-use crate::resolve::settings::{SETTINGS, Settings, idle};
 
 impl Plan {
     /// The plan as a scenario file in which nothing that makes a difference is left to a default.
@@ -58,13 +59,13 @@ fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {
     writeln!(out, "\n[row.network]")?;
     write_network(out, &row.network)?;
     writeln!(out, "\n[row.options]")?;
-    let settings = Settings {
+    let resolved = Settings {
         options: row.options.clone(),
         ike_suites: Some(row.ike_suites.clone()),
         esp_suites: row.esp_suites.clone(),
     };
-    let moving = SETTINGS.iter().filter(|setting| idle::moves(setting.key, &row.options, row.method));
-    { moving }.try_for_each(|setting| writeln!(out, "{} = {}", setting.key, (setting.print)(&settings)))
+    let moving = settings().filter(|setting| setting.moves(&row.options, row.method));
+    { moving }.try_for_each(|setting| writeln!(out, "{} = {}", setting.key, setting.field.print(&resolved)))
 }
 
 fn write_network(out: &mut String, network: &Network) -> fmt::Result {

@@ -11,6 +11,7 @@ use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks, signatures};
+use keytoll_scenario::families::ike;
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
     Mode, Network, Options, Retransmission, RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection,
@@ -55,7 +56,7 @@ fn the_quickstart_is_what_the_readme_promises() {
     let credential = |method: &Method| method.eap().map(|eap| (eap.proof, eap.has_tls));
     for method in Method::all().filter(|method| method.phase1().is_none() && !methods.contains(method)) {
         let stands_for_it =
-            |other: &Method| method.eap().is_some() && credential(other) == credential(&method);
+            |other: &&'static Method| method.eap().is_some() && credential(other) == credential(method);
         assert!(methods.iter().any(stands_for_it), "{}", method.name());
     }
     let every_ikev2_method = methods
@@ -68,7 +69,7 @@ fn the_quickstart_is_what_the_readme_promises() {
     assert_eq!(row.network.down.rate_bits_per_s, Some(384_000));
     assert_eq!(row.network.up.delay, Duration::from_millis(120));
     assert_eq!(row.network.up.loss.as_f64(), 0.002);
-    assert_eq!(row.options.reauth_lifetime, Duration::from_secs(8));
+    assert_eq!(row.options.ike.reauth_lifetime, Duration::from_secs(8));
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn sweeps_multiply_and_name_their_rows() {
             "ikev2-rsa2048 lte suite=3des-md5-prfmd5-modp1024 chain=4,1",
         ]
     );
-    assert_eq!(plan.rows[3].options.chain, Chain { initiator: 4, responder: 1 });
+    assert_eq!(plan.rows[3].options.certificates.chain, Chain { initiator: 4, responder: 1 });
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn other_makers_programs_are_swept_named_and_printed() {
                 [sweep]\ngw = ['keytoll', 'strongswan']\naaa = ['freeradius', 'hostapd']";
     let plan = parse("makers", text).unwrap();
     let variants: Vec<_> = plan.rows.iter().map(|row| row.variant.as_str()).collect();
-    let common = "mode=tunnel virtual_address=true";
+    let common = "virtual_address=true mode=tunnel";
     let expected = [
         "gw=keytoll",
         "gw=strongswan",
@@ -322,7 +323,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
 fn signing(mut row: RowPlan) -> RowPlan {
     let kind = row.options.key_kind(row.method);
     let fits = |schemes: &[SignatureScheme]| kind.is_some_and(|kind| signatures::fit(schemes, kind).is_ok());
-    row.options.signatures = row.options.signatures.filter(|schemes| fits(schemes));
+    row.options.ike.signatures = row.options.ike.signatures.filter(|schemes| fits(schemes));
     row
 }
 
@@ -333,8 +334,8 @@ fn flowing(mut row: RowPlan) -> RowPlan {
     if traffic.kind == Some(TrafficKind::Bulk) && rates.contains(&None) {
         traffic.kind = None;
     }
-    traffic.protected &= !row.options.childless;
-    *traffic = traffic.fitted();
+    traffic.protected &= !row.options.ike.childless;
+    row.options = row.options.fitted_to(row.method);
     row
 }
 
@@ -375,38 +376,31 @@ fn options() -> impl Strategy<Value = Options> {
                 (tls, signatures),
                 (fault, traffic),
             )| {
-                Options {
+                let ike = ike::Options {
                     reauth_lifetime: Duration::from_secs(life.0.into()),
-                    chain: Chain { initiator, responder },
                     signatures,
-                    rsa_bits: Options::RSA_KEYS[usize::from(mode)],
+                    rsa_bits: ike::Options::RSA_KEYS[usize::from(mode)],
                     raw_keys: mode == 1,
                     pfs: mode == 2,
-                    mode: if mode == 0 { Mode::Transport } else { Mode::Tunnel },
                     childless,
                     fragment_bytes,
                     cookies,
                     half_open_max: life.3,
-                    rekey_ike: life.1,
-                    rekey_child: life.2,
-                    sa_limits: life.4,
-                    virtual_address: mode == 1,
-                    eap_identity: mode == 2,
+                    rekey_after: life.1,
                     gateway_auth: GatewayAuth::ALL[usize::from(mode % 2)],
                     gateway_key: if mode == 2 { KeyKind::EcdsaP384 } else { KeyKind::Rsa2048 },
-                    crls: false,
-                    vector_batch: mode + 1,
-                    accounting: mode == 1,
-                    triplets: 2 + mode % 2,
-                    pseudonyms: mode == 2,
-                    fast_reauth: if mode == 2 { 16 } else { 0 },
-                    tls,
+                    virtual_address: mode == 1,
                     retransmission,
-                    ipv6,
-                    makers: Makers::default(),
-                    fault,
-                    traffic,
-                }
+                };
+                let mut options = Options { ike, tls, ipv6, fault, traffic, ..Options::default() };
+                options.certificates.chain = Chain { initiator, responder };
+                options.ipsec.mode = if mode == 0 { Mode::Transport } else { Mode::Tunnel };
+                (options.ipsec.rekey_after, options.ipsec.limits) = (life.2, life.4);
+                (options.eap.asks_identity, options.eap.pseudonyms) = (mode == 2, mode == 2);
+                (options.eap.vector_batch, options.eap.triplets) = (mode + 1, 2 + mode % 2);
+                options.eap.fast_reauth = if mode == 2 { 16 } else { 0 };
+                options.eap.accounting = mode == 1;
+                options
             },
         )
 }
@@ -425,17 +419,23 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             let mut options = options.fitted_to(method);
             let mut ike_suites = ike_suites;
             if method.phase1().is_some() {
-                let Options { childless, cookies, fragment_bytes, rekey_ike, virtual_address, .. } =
-                    Options::default();
-                options =
-                    Options { childless, cookies, fragment_bytes, rekey_ike, virtual_address, ..options };
+                let ike::Options { childless, cookies, fragment_bytes, rekey_after, virtual_address, .. } =
+                    ike::Options::default();
+                options.ike = ike::Options {
+                    childless,
+                    cookies,
+                    fragment_bytes,
+                    rekey_after,
+                    virtual_address,
+                    ..options.ike
+                };
                 ike_suites.retain(|suite| !suite.encryption.is_aead());
                 ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
             // Without a child no suite is offered for it.
             let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
-            let esp_suites = if options.childless { usual() } else { esp_suites };
-            let signs_itself = method.has_chain() && options.chain.responder == 1;
+            let esp_suites = if options.ike.childless { usual() } else { esp_suites };
+            let signs_itself = method.has_chain() && options.certificates.chain.responder == 1;
             let is_of_list = |fault| fault == Fault::RevokedCertificate;
             let can_have =
                 |fault: &Fault| options.can_have(*fault, method) && !(signs_itself && is_of_list(*fault));
@@ -476,7 +476,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             let noticed = |fault: &Fault| crypto.computes() || !fault.is_wrong_key();
             rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
             // What makes a difference to no row is refused.
-            let asks = |node: &Node| rows.iter().any(|row| row.topology.nodes(row.method).contains(node));
+            let asks = |node: &Node| rows.iter().any(|row| row.method.nodes.contains(node));
             let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)];
             let cpus = cpus.map(|(node, cpu)| (node, if asks(&node) { cpu } else { CpuProfile::default() }));
             let exponents = if rows.iter().any(has_modp) { exponents } else { Exponents::Short };
@@ -527,7 +527,7 @@ proptest! {
 #[test]
 fn methods_know_their_keys() {
     assert_eq!(Method::named("ikev2-rsa2048").unwrap().key_kind(), Some(KeyKind::Rsa2048));
-    assert_eq!(Method::Ikev2Psk.key_kind(), None);
+    assert_eq!(Method::named("ikev2-psk").unwrap().key_kind(), None);
 }
 
 #[test]

@@ -111,7 +111,7 @@ pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
 }
 
 /// What decides which operations there are: not the link.
-fn computed(row: &RowPlan) -> (Method, &[Suite], &[Suite], &Options) {
+fn computed(row: &RowPlan) -> (&Method, &[Suite], &[Suite], &Options) {
     (row.method, &row.ike_suites, &row.esp_suites, &row.options)
 }
 

@@ -41,7 +41,7 @@ fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
 /// Every method with a secret; null crypto would not use them.
 fn plan() -> Plan {
     let named = |method: &Method| method.eap().is_some() || method.is_psk();
-    let methods: Vec<_> = Method::all().filter(|method| named(method)).map(|method| method.name()).collect();
+    let methods: Vec<_> = Method::all().filter(|method| named(method)).map(Method::name).collect();
     let methods = format!("methods={methods:?}");
     let overrides = ["samples=1", "networks=loopback", &methods];
     let overrides = Overrides::parse(&overrides).expect("literal overrides");

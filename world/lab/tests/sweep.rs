@@ -24,8 +24,8 @@ use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
 use keytoll_scenario::catalogue::eap::Proof;
 use keytoll_scenario::catalogue::{Fault, Method};
-use keytoll_scenario::plan::{Options, Plan, RowPlan, Tls};
-use keytoll_scenario::{Overrides, Source};
+use keytoll_scenario::plan::{Options, Plan, RowPlan};
+use keytoll_scenario::{Overrides, Source, families, options};
 use keytoll_trace::{Fact, Node};
 
 const SAMPLES: u32 = 4;
@@ -76,7 +76,7 @@ impl Variant {
 }
 
 /// Every set of options that changes what a method's nodes say to each other.
-fn variants(method: Method) -> Vec<Variant> {
+fn variants(method: &'static Method) -> Vec<Variant> {
     let name = method.name();
     let eap = method.eap();
     let mut all =
@@ -138,65 +138,67 @@ fn variants(method: Method) -> Vec<Variant> {
 /// Every field with whether it differs from the default. No field can be left out: an option that is new does not compile
 /// before it stands here.
 macro_rules! differing {
-    ($kind:ident { $($field:ident),* $(,)? }, $value:expr) => {{
-        let ($kind { $($field),* }, default) = ($value, $kind::default());
-        [$((concat!(stringify!($kind), ".", stringify!($field)), *$field != default.$field)),*]
+    ($name:literal, $kind:path { $($field:ident),* $(,)? }, $value:expr) => {{
+        use $kind as Kind;
+        let (Kind { $($field),* }, default) = ($value, Kind::default());
+        vec![$((concat!($name, stringify!($field)), *$field != default.$field)),*]
     }};
 }
 
 /// Every option of a row, and whether the row changes it.
-fn options(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
-    let options = differing!(
-        Options {
+fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
+    let Options { ike, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } = &row.options;
+    let ike = differing!(
+        "ike.",
+        families::ike::Options {
             reauth_lifetime,
-            chain,
             signatures,
             rsa_bits,
-            gateway_key,
-            crls,
             raw_keys,
             pfs,
-            mode,
             childless,
             fragment_bytes,
             cookies,
             half_open_max,
-            rekey_ike,
-            rekey_child,
-            sa_limits,
-            eap_identity,
+            rekey_after,
             gateway_auth,
-            vector_batch,
-            triplets,
-            pseudonyms,
-            fast_reauth,
-            accounting,
-            tls,
+            gateway_key,
             virtual_address,
             retransmission,
-            ipv6,
-            makers,
-            fault,
-            traffic,
         },
-        &row.options
+        ike
     );
-    let tls = differing!(Tls { version, key, fragment_bytes, resumption }, &row.options.tls);
-    options.into_iter().chain(tls)
+    let certificates =
+        differing!("certificates.", options::certificates::Options { chain, crls }, certificates);
+    let ipsec = differing!("ipsec.", options::ipsec::Options { mode, rekey_after, limits }, ipsec);
+    let eap = differing!(
+        "eap.",
+        options::eap::Options { asks_identity, vector_batch, triplets, pseudonyms, fast_reauth, accounting },
+        eap
+    );
+    let tls = differing!("tls.", options::tls::Tls { version, key, fragment_bytes, resumption }, tls);
+    let default = Options::default();
+    let whole = [
+        ("ipv6", *ipv6 != default.ipv6),
+        ("makers", *makers != default.makers),
+        ("fault", *fault != default.fault),
+        ("traffic", *traffic != default.traffic),
+    ];
+    [ike, certificates, ipsec, eap, tls].into_iter().flatten().chain(whole)
 }
 
 /// They change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
 const NOT_SWEPT: [&str; 10] = [
-    "Options.signatures",
-    "Options.rsa_bits",
-    "Options.gateway_key",
-    "Options.crls",
-    "Options.half_open_max",
-    "Options.sa_limits",
-    "Options.retransmission",
-    "Options.makers",
-    "Options.traffic",
-    "Tls.key",
+    "ike.signatures",
+    "ike.rsa_bits",
+    "ike.gateway_key",
+    "certificates.crls",
+    "ike.half_open_max",
+    "ipsec.limits",
+    "ike.retransmission",
+    "makers",
+    "traffic",
+    "tls.key",
 ];
 
 #[test]
@@ -204,7 +206,7 @@ fn every_option_has_its_place_in_the_sweep() {
     let mut swept: BTreeMap<&str, bool> = BTreeMap::new();
     for (method, variant) in cells() {
         for row in plan(method, &variant, &[0]).unwrap().rows {
-            options(&row).for_each(|(name, differs)| *swept.entry(name).or_default() |= differs);
+            differences(&row).for_each(|(name, differs)| *swept.entry(name).or_default() |= differs);
         }
     }
     let left_out: Vec<_> = swept.into_iter().filter(|(_, differs)| !differs).map(|(name, _)| name).collect();
@@ -225,7 +227,7 @@ struct Weather {
 }
 
 impl Weather {
-    fn of(method: Method, variant: &Variant, seed: u64) -> Self {
+    fn of(method: &'static Method, variant: &Variant, seed: u64) -> Self {
         let mut rng = Rng::named(seed, &format!("weather of {}/{}", method.name(), variant.name));
         let mut one_of = |values: &[u64]| values[usize::try_from(rng.below(values.len() as u64)).unwrap()];
         let loss: Vec<u64> = LOSS.collect();
@@ -275,7 +277,7 @@ fn the_sweep_has_thousands_of_seeds_and_every_weather() {
 }
 
 /// All seeds of a method and a set of options; each is a row.
-fn plan(method: Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String> {
+fn plan(method: &'static Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String> {
     let lifetime = if variant.is_short_lived() { "" } else { "reauth_lifetime = \"600 s\"\n" };
     let networks: String = seeds.iter().map(|&seed| Weather::of(method, variant, seed).to_string()).collect();
     let crypto = if variant.operation_ns.is_some() {
@@ -341,7 +343,7 @@ impl Excuses {
     }
 
     /// Whether it may lack the child that it would receive on this SPI.
-    fn covers(&self, spi: u32, method: Method) -> bool {
+    fn covers(&self, spi: u32, method: &'static Method) -> bool {
         let (child, is_v1) = (self.children.get(&spi), method.phase1().is_some());
         let predecessor = self.predecessors.get(&spi);
         // Who has answered a rekey takes the new child for good when the old one is deleted.
@@ -352,7 +354,7 @@ impl Excuses {
 }
 
 impl Books {
-    fn note(&mut self, at: Time, node: Node, event: &Event, method: Method, variant: &Variant) {
+    fn note(&mut self, at: Time, node: Node, event: &Event, method: &'static Method, variant: &Variant) {
         if self.usable.is_some_and(|usable| at.since(usable) >= SETTLED) {
             self.usable = None;
             self.compare(at, method, variant);
@@ -387,7 +389,7 @@ impl Books {
         }
     }
 
-    fn compare(&mut self, at: Time, method: Method, variant: &Variant) {
+    fn compare(&mut self, at: Time, method: &'static Method, variant: &Variant) {
         let is_mirrored = |child: &&Pair| self.gw.contains(&(child.1, child.0));
         let (mirrored, lacking): (Vec<&Pair>, Vec<&Pair>) = self.ue.iter().partition(is_mirrored);
         let is_enough = lacking.is_empty() || (variant.rekeys && !mirrored.is_empty());
@@ -437,8 +439,8 @@ impl Keeper for Ends {
 }
 
 /// Every method with every set of options.
-fn cells() -> Vec<(Method, Variant)> {
-    let of = |method: Method| variants(method).into_iter().map(move |variant| (method, variant));
+fn cells() -> Vec<(&'static Method, Variant)> {
+    let of = |method: &'static Method| variants(method).into_iter().map(move |variant| (method, variant));
     Method::all().flat_map(of).collect()
 }
 
@@ -480,7 +482,7 @@ fn held(node: Node, host: &dyn Host) -> Vec<String> {
 }
 
 /// All seeds of one method and set of options.
-fn sweep(method: Method, variant: Variant, seeds: &[u64], failed: &Mutex<Vec<String>>) {
+fn sweep(method: &'static Method, variant: Variant, seeds: &[u64], failed: &Mutex<Vec<String>>) {
     let (plan, variant) = match plan(method, &variant, seeds) {
         Ok(plan) => (plan, Rc::new(variant)),
         Err(error) => return failed.lock().unwrap().push(error),
@@ -513,13 +515,13 @@ fn whole_hosts_come_to_an_end_in_any_weather() {
     if let Some([_, _, seed]) = wanted.as_deref_mut() {
         seeds = vec![seed.parse().unwrap()];
     }
-    let is_wanted = |method: Method, variant: &Variant| match wanted.as_deref() {
+    let is_wanted = |method: &'static Method, variant: &Variant| match wanted.as_deref() {
         Some([name, options, _]) => method.name() == *name && variant.name == *options,
         Some(case) => panic!("a case is method/options/seed: {case:?}"),
         None => true,
     };
     let cells = cells().into_iter().filter(|(method, variant)| is_wanted(*method, variant));
-    let cells: Vec<(Method, Mutex<Option<Variant>>)> =
+    let cells: Vec<(&'static Method, Mutex<Option<Variant>>)> =
         cells.map(|(method, variant)| (method, Mutex::new(Some(variant)))).collect();
     assert!(!cells.is_empty(), "no such case: {only:?}");
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

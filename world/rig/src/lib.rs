@@ -31,7 +31,7 @@ pub const QUIET: Duration = Duration::from_secs(1);
 /// One access technology.
 pub trait Rig: Sync {
     /// Whether it runs a method.
-    fn runs(&self, method: Method) -> bool;
+    fn runs(&self, method: &Method) -> bool;
 
     /// The ports that standards give its protocols. Each is another where [`Placement::port`] says so.
     fn standard_ports(&self) -> &'static [u16];

@@ -91,8 +91,9 @@ impl Credentials {
 
 /// The certificates a row needs in TLS.
 fn tls_set(row: &RowPlan) -> Option<Set> {
-    let Chain { initiator, responder } = row.options.chain;
-    let (kind, crls, fault) = (row.options.tls.key, row.options.crls, fault::of_certificate(row));
+    let Chain { initiator, responder } = row.options.certificates.chain;
+    let (kind, crls, fault) =
+        (row.options.tls.key, row.options.certificates.crls, fault::of_certificate(row));
     let set = || Set { purpose: Purpose::Tls, kind, initiator, responder, crls, fault };
     row.method.has_tls().then(set)
 }

@@ -166,9 +166,9 @@ impl<'a> Laboratory<'a> {
 
     fn settings(&self) -> server::Settings {
         server::Settings {
-            challenges: self.row.options.triplets.into(),
-            pseudonyms: self.row.options.pseudonyms,
-            reauthentications_max: self.row.options.fast_reauth,
+            challenges: self.row.options.eap.triplets.into(),
+            pseudonyms: self.row.options.eap.pseudonyms,
+            reauthentications_max: self.row.options.eap.fast_reauth,
             network: ACCESS_NETWORK.to_vec(),
             ..server::Settings::default()
         }
@@ -256,8 +256,8 @@ pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess
             nas_identifier: "gw.lab".to_owned(),
             retransmission: client::Retransmission::default(),
         },
-        asks_identity: row.options.eap_identity,
-        accounts: row.options.accounting,
+        asks_identity: row.options.eap.asks_identity,
+        accounts: row.options.eap.accounting,
     }
 }
 
@@ -286,7 +286,7 @@ fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
     // The laboratory's connection is never idle between two authentications: whether a watchdog falls into one of them
     // is not what a row is about.
     diameter.watchdog = None;
-    HssAccess { diameter, batch: row.options.vector_batch, kept_max: SUBSCRIBERS_KEPT_MAX }
+    HssAccess { diameter, batch: row.options.eap.vector_batch, kept_max: SUBSCRIBERS_KEPT_MAX }
 }
 
 /// The HSS of a row, with its one subscriber.

@@ -25,7 +25,7 @@ pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 pub const RIGS: [&dyn Rig; 1] = [&IkeRig];
 
 /// The rig that runs a method.
-fn of(method: Method) -> &'static dyn Rig {
+fn of(method: &Method) -> &'static dyn Rig {
     RIGS.into_iter().find(|rig| rig.runs(method)).expect("every method of the catalogue has a rig")
 }
 

@@ -2,7 +2,7 @@
 
 use keytoll_rigs::node::{Blueprint, Place, Wanted};
 use keytoll_scenario::catalogue::EapMethod;
-use keytoll_scenario::catalogue::Phase1;
+use keytoll_scenario::families::ike::Phase1;
 use keytoll_scenario::node::{
     AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, GatewayPlan, HssPlan, ProvePlan, VersionPlan,
 };

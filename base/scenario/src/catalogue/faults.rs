@@ -1,6 +1,6 @@
 //! What can be wrong on purpose, so that one can see and measure what each failure costs.
 
-use super::eap::Proof;
+use super::facet::{CARD, EAP, Facet, PASSWORD, SHARED_KEY, SIGNATURES, USIM};
 use super::{Entry, Method};
 
 /// One thing that is wrong in every authentication of a row.
@@ -36,46 +36,6 @@ pub enum Fault {
     UnknownSubscriber,
     /// Nobody looks at the checksums of UDP: what a link damages reaches the engines.
     ChecksumsIgnored,
-}
-
-/// What a fault needs of a method to mean something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Needs {
-    Psk,
-    Password,
-    Sim,
-    SequenceNumber,
-    Certificate,
-    Aaa,
-    Nothing,
-}
-
-impl Needs {
-    /// As the object of "it needs a method with …".
-    const fn noun(self) -> &'static str {
-        match self {
-            Self::Psk => "a shared key",
-            Self::Password => "a password",
-            Self::Sim => "a SIM",
-            Self::SequenceNumber => "a USIM",
-            Self::Certificate => "a certificate",
-            Self::Aaa => "an AAA server",
-            Self::Nothing => "messages",
-        }
-    }
-
-    fn met_by(self, method: Method) -> bool {
-        let proof = method.eap().map(|eap| eap.proof);
-        match self {
-            Self::Psk => method.is_psk(),
-            Self::Password => proof == Some(Proof::Password),
-            Self::Sim => method.has_card(),
-            Self::SequenceNumber => proof == Some(Proof::Usim),
-            Self::Certificate => method.key_kind().is_some(),
-            Self::Aaa => method.eap().is_some(),
-            Self::Nothing => true,
-        }
-    }
 }
 
 impl Fault {
@@ -120,13 +80,8 @@ impl Fault {
     }
 
     /// Whether it makes a difference to a method.
-    pub fn concerns(self, method: Method) -> bool {
-        self.needs().met_by(method)
-    }
-
-    /// What a method must have for it to mean something, as the object of "it needs a method with …".
-    pub const fn wants(self) -> &'static str {
-        self.needs().noun()
+    pub fn concerns(self, method: &Method) -> bool {
+        self.needs().is_none_or(|facet| method.has(facet))
     }
 
     /// Whether no authentication can succeed. After a resynchronisation of sequence numbers one can, and after a
@@ -136,8 +91,8 @@ impl Fault {
     }
 
     /// Whether it is in the certificate that is shown to the device.
-    pub const fn is_of_certificate(self) -> bool {
-        matches!(self.needs(), Needs::Certificate)
+    pub fn is_of_certificate(self) -> bool {
+        self.needs() == Some(&SIGNATURES)
     }
 
     /// Whether it is a wrong key, with which null crypto agrees as with every other.
@@ -145,19 +100,20 @@ impl Fault {
         matches!(self, Self::WrongPsk | Self::WrongPassword | Self::WrongSimKey | Self::RadiusWrongSecret)
     }
 
-    const fn needs(self) -> Needs {
+    /// What a method must have for it to mean something; none: nothing but messages.
+    pub(crate) fn needs(self) -> Option<&'static Facet> {
         match self {
-            Self::WrongPsk => Needs::Psk,
-            Self::WrongPassword => Needs::Password,
-            Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Needs::Sim,
-            Self::SqnOutOfRange => Needs::SequenceNumber,
-            Self::ChecksumsIgnored => Needs::Nothing,
+            Self::WrongPsk => Some(&SHARED_KEY),
+            Self::WrongPassword => Some(&PASSWORD),
+            Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Some(&CARD),
+            Self::SqnOutOfRange => Some(&USIM),
             Self::ExpiredCertificate | Self::RevokedCertificate | Self::UnknownCa | Self::WrongName => {
-                Needs::Certificate
+                Some(&SIGNATURES)
             }
             Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
-                Needs::Aaa
+                Some(&EAP)
             }
+            Self::ChecksumsIgnored => None,
         }
     }
 

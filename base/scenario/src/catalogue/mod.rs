@@ -2,10 +2,11 @@
 
 pub(crate) mod cpus;
 pub mod eap;
+pub mod facet;
 mod faults;
 mod groups;
 pub(crate) mod keys;
-mod methods;
+mod method;
 pub mod networks;
 pub mod options;
 mod papers;
@@ -18,7 +19,7 @@ use keytoll_crypto_api::algorithm::{Group, SignatureScheme};
 
 pub use eap::{EAP_METHODS, EapMethod};
 pub use faults::Fault;
-pub use methods::{Method, Phase1};
+pub use method::Method;
 pub use topologies::Topology;
 
 /// A line of `keytoll list`.

@@ -1,11 +1,11 @@
 //! What `--set` can set: the keys of a scenario, and those of `[options]`, which `[sweep]` takes, too. What each may be, what it
 //! is without being named, and for which methods it makes a difference.
 
-use super::Method;
-use super::eap::Proof;
 use super::keys::{KEYS, Key};
-use crate::resolve::settings::idle::concerns;
-use crate::resolve::settings::{SETTINGS, Setting, Settings};
+use super::{Method, facet};
+use crate::families::settings;
+use crate::options::Setting;
+use crate::options::settings::Settings;
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn all() -> Vec<OptionEntry> {
 
 /// Every key of `[options]`.
 fn inside() -> impl Iterator<Item = OptionEntry> {
-    SETTINGS.iter().map(entry)
+    settings().map(entry)
 }
 
 fn of_scenario(key: &Key) -> OptionEntry {
@@ -49,42 +49,16 @@ fn of_scenario(key: &Key) -> OptionEntry {
 }
 
 pub(crate) fn entry(setting: &Setting) -> OptionEntry {
-    let concerned = |method: &Method| concerns(setting.key, *method);
-    let methods: Vec<Method> = Method::all().filter(concerned).collect();
+    let methods: Vec<_> = Method::all().filter(|method| setting.concerns(method)).collect();
     OptionEntry {
         name: setting.key,
         path: format!("options.{}", setting.key),
         summary: setting.about,
         values: setting.values,
-        default: (setting.print)(&Settings::default()).replace('"', ""),
-        effect: in_words(&methods),
+        default: setting.field.print(&Settings::default()).replace('"', ""),
+        effect: facet::whom(&methods),
         methods: methods.into_iter().map(Method::name).collect(),
     }
-}
-
-/// Groups of methods that options are for.
-type Group = (&'static str, fn(Method) -> bool);
-
-const GROUPS: &[Group] = &[
-    ("all methods", |_| true),
-    ("IKEv2", |method| method.phase1().is_none()),
-    ("IKEv1", |method| method.phase1().is_some()),
-    ("IKEv1 with RSA", |method| matches!(method, Method::Ikev1Rsa(_))),
-    ("methods with signatures", |method| method.key_kind().is_some()),
-    ("IKEv2 with signatures", |method| method.phase1().is_none() && method.key_kind().is_some()),
-    ("methods with certificates", Method::has_chain),
-    ("methods with EAP", |method| method.eap().is_some()),
-    ("methods with TLS", Method::has_tls),
-    ("methods with a card", Method::has_card),
-    ("EAP-SIM", |method| method.eap().is_some_and(|eap| eap.proof == Proof::Sim)),
-];
-
-/// The name of the group that these methods are, or their names.
-fn in_words(methods: &[Method]) -> String {
-    let is_group =
-        |(_, is_in): &&Group| Method::all().filter(|method| is_in(*method)).eq(methods.iter().copied());
-    let group = GROUPS.iter().find(is_group).map(|(name, _)| (*name).to_owned());
-    group.unwrap_or_else(|| methods.iter().map(|method| method.name()).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -94,7 +68,6 @@ mod tests {
     use super::*;
     use crate::diagnostic::Text;
     use crate::quantity::{self, Kind};
-    use crate::resolve::ikev1;
     use crate::{Overrides, ScenarioError, Source, tree};
 
     /// Whether, and why not, an option takes a value, judged by the parser of scenarios alone.
@@ -177,8 +150,17 @@ mod tests {
 
     #[test]
     fn ikev1_refuses_what_is_listed_as_of_ikev2() {
-        let others = ["true", "always", "1000 B", "true", "1 s"];
-        for (key, other) in ikev1::REFUSED.into_iter().zip(others) {
+        let refused = [
+            ("childless", "true"),
+            ("fragmentation", "1000 B"),
+            ("cookies", "always"),
+            ("rekey_ike", "1 s"),
+            ("virtual_address", "true"),
+        ];
+        assert!(
+            settings().filter(|one| one.exception.is_some()).map(|one| one.key).eq(refused.map(|one| one.0))
+        );
+        for (key, other) in refused {
             let changed = format!("options.{key}={other}");
             let changes = ["methods=ikev1-main-psk", "options.mode=tunnel", changed.as_str()];
             let overrides = Overrides::parse(&changes).unwrap();
@@ -193,12 +175,12 @@ mod tests {
     #[test]
     fn the_methods_of_an_option_have_a_name() {
         for one in inside() {
-            assert!(GROUPS.iter().any(|(name, _)| *name == one.effect), "{}: {}", one.name, one.effect);
+            assert!(!one.effect.contains(one.methods[0]), "{}: {}", one.name, one.effect);
         }
     }
 
     /// What a scenario of one method says to a key, in the file and on the command line.
-    fn said(method: Method, key: &str, value: &str) -> [Result<(), ScenarioError>; 2] {
+    fn said(method: &Method, key: &str, value: &str) -> [Result<(), ScenarioError>; 2] {
         let quoted = if value.starts_with('[') { value.to_owned() } else { format!("{value:?}") };
         let bare = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
         let head = format!("methods = {:?}\nnetworks = \"lte\"\n", method.name());

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use keytoll_engine::trace::Node;
-
-use super::{Entry, Method};
+use super::Entry;
 
 /// An arrangement of nodes. The AAA server and its subscribers are there only for methods that need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,15 +34,6 @@ impl Topology {
     /// The one with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|topology| topology.name() == name)
-    }
-
-    /// The nodes in it that a method needs.
-    pub const fn nodes(self, method: Method) -> &'static [Node] {
-        match (method.eap(), method.has_card()) {
-            (None, _) => &[Node::Ue, Node::Gw],
-            (Some(_), false) => &[Node::Ue, Node::Gw, Node::Aaa],
-            (Some(_), true) => &[Node::Ue, Node::Gw, Node::Aaa, Node::Hss],
-        }
     }
 
     /// One-way delay on the wire that is added to the access network between device and gateway.

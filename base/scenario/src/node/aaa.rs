@@ -170,6 +170,6 @@ fn hss(table: &Table, files: &mut Files) -> Result<HssAccessPlan, ScenarioError>
         local: table.or("local", None, |item| address(item).map(Some))?,
         realm: table.or("realm", "lab".to_owned(), |item| item.text("a realm").map(str::to_owned))?,
         batch: table
-            .or("batch", Options::default().vector_batch, |item| item.integer(1..=10).map(|n| n as u8))?,
+            .or("batch", Options::default().eap.vector_batch, |item| item.integer(1..=10).map(|n| n as u8))?,
     })
 }

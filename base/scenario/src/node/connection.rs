@@ -10,12 +10,11 @@ use keytoll_crypto_api::suite::Suite;
 use super::files::Files;
 use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
 use super::{Placed, Role};
-use crate::catalogue::Phase1;
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::diagnostic::ScenarioError;
+use crate::families::ike::{Phase1, v1};
 use crate::plan::{CookiePolicy, Mode, Options, Retransmission, SaLimits};
 use crate::quantity::Kind;
-use crate::resolve::ikev1;
 use crate::resolve::values::{
     NEVER, esp_suites, fragmentation, ike_fit, rekey, signatures, suites, wait, whole_seconds,
 };
@@ -212,7 +211,7 @@ pub(super) fn endpoint(
     document: &Table,
     (port, nat_port): (u16, u16),
 ) -> Result<EndpointPlan, ScenarioError> {
-    let (options, timers) = (Options::default(), Retransmission::default());
+    let (options, timers) = (Options::default().ike, Retransmission::default());
     Ok(EndpointPlan {
         ports: (own_port(document, "port", port)?, own_port(document, "nat_port", nat_port)?),
         cookies: document.or("cookies", options.cookies, |item| {
@@ -361,8 +360,8 @@ fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(),
         table.get(key).map_or_else(
             || Ok(()),
             |item| match key {
-                "suites" => ikev1::check_suites(&plan.suites, key, ikev1::isakmp_fit, item),
-                _ => ikev1::check_suites(&plan.esp_suites, key, ikev1::ipsec_fit, item),
+                "suites" => v1::check_suites(&plan.suites, key, v1::isakmp_fit, item),
+                _ => v1::check_suites(&plan.esp_suites, key, v1::ipsec_fit, item),
             },
         )
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{Method, Topology, cpus};
+use crate::catalogue::{Method, cpus};
 use crate::diagnostic::{ScenarioError, choice};
 use crate::plan::CpuProfile;
 use crate::quantity::Kind;
@@ -32,12 +32,9 @@ pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>,
     Ok(cpus)
 }
 
-/// The nodes of the topologies.
+/// The nodes that take part in some method.
 fn nodes() -> impl Iterator<Item = Node> {
-    let needed = |node: &Node| {
-        Topology::ALL.iter().any(|topology| Method::all().any(|method| topology.nodes(method).contains(node)))
-    };
-    Node::ALL.into_iter().filter(needed)
+    Node::ALL.into_iter().filter(|node| Method::all().any(|method| method.nodes.contains(node)))
 }
 
 fn profile(item: &Item) -> Result<CpuProfile, ScenarioError> {

@@ -10,105 +10,114 @@ use crate::plan::{
 use crate::tree::{Item, Table};
 
 /// Refuses what a program cannot do.
-pub(super) fn check(options: &Options, method: Method, blame: &Item) -> Result<(), ScenarioError> {
+pub(crate) fn check(options: &Options, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
     let refusal = device(options, method)
-        .or_else(|| strongswan(options, method))
-        .or_else(|| gateway(options))
+        .or_else(|| limits(options, method, OF_IKE))
         .or_else(|| aaa(options, method))
-        .or_else(|| anybody(options));
-    match refusal {
-        Some(Refusal { message, hint }) => {
-            let label = format!("with `{}`", method.name());
-            Err(blame.spot.error(message, label).hint(hint))
-        }
-        None => Ok(()),
-    }
+        .or_else(|| limits(options, method, OF_EVERYBODY));
+    let Some(Refusal { message, hint }) = refusal else { return Ok(()) };
+    let label = format!("with `{}`", method.name());
+    Err(blame.spot.error(message, label).hint(hint))
 }
 
-const fn refuse(message: &'static str, hint: &'static str) -> Option<Refusal> {
-    Some(Refusal { message, hint })
+/// What a strongSwan device lacks of EAP.
+fn device(options: &Options, method: &Method) -> Option<Refusal> {
+    let is_strongswan = options.makers.ue == Maker::StrongSwan;
+    method.eap().filter(|_| is_strongswan)?.strongswan.refusal(is_tls_1_3(options))
 }
 
-fn is_tls_1_3(options: &Options) -> bool {
-    options.tls.version == TlsVersion::Tls13
-}
-
-fn device(options: &Options, method: Method) -> Option<Refusal> {
-    if options.makers.ue != Maker::StrongSwan {
-        return None;
-    }
-    method.eap()?.strongswan.refusal(is_tls_1_3(options))
-}
-
-/// strongSwan runs with its ESP in user space.
-fn strongswan(options: &Options, method: Method) -> Option<Refusal> {
-    let makers = options.makers;
-    if makers.ue != Maker::StrongSwan && makers.gw != Maker::StrongSwan {
-        return None;
-    }
-    // IKEv1 runs between networks instead.
-    if method.phase1().is_some() {
-        return (options.mode != Mode::Tunnel).then_some(Refusal {
-            message: "strongSwan's user-space ESP needs tunnel mode",
-            hint: "`mode = \"tunnel\"`",
-        });
-    }
-    if options.mode != Mode::Tunnel || !options.virtual_address {
-        return refuse(
-            "strongSwan's user-space ESP needs tunnel mode and an address inside",
-            "`mode = \"tunnel\"` and `virtual_address = true`",
-        );
-    }
-    if options.gateway_auth == GatewayAuth::EapOnly {
-        return refuse(
-            "strongSwan's side of `gateway_auth = \"eap-only\"` is not set up here",
-            "`gateway_auth = \"certificate\"` or `\"psk\"`",
-        );
-    }
-    None
-}
-
-fn gateway(options: &Options) -> Option<Refusal> {
-    if options.makers.gw != Maker::StrongSwan {
-        return None;
-    }
-    if options.cookies == CookiePolicy::Always {
-        return refuse("strongSwan cannot be made to ask always for a cookie", "`cookies = \"auto\"`");
-    }
-    None
-}
-
-fn aaa(options: &Options, method: Method) -> Option<Refusal> {
+/// What a foreign AAA server lacks.
+fn aaa(options: &Options, method: &Method) -> Option<Refusal> {
     let (maker, eap) = (options.makers.aaa, method.eap()?);
     let words = match maker {
         Maker::Keytoll | Maker::StrongSwan => return None,
         Maker::FreeRadius => &eap.freeradius,
         Maker::Hostapd => &eap.hostapd,
     };
-    words.refusal(is_tls_1_3(options)).or_else(|| {
-        let is_ours = options.pseudonyms || options.fast_reauth > 0 || options.triplets != 3;
-        is_ours.then_some(Refusal {
-            message: "pseudonyms, fast re-authentication and the number of triplets are settings of keytoll's AAA server",
-            hint: "leave them out, or `aaa = \"keytoll\"`",
-        })
-    })
+    words.refusal(is_tls_1_3(options)).or_else(|| limits(options, method, OF_AAA))
 }
 
-fn anybody(options: &Options) -> Option<Refusal> {
-    options.makers.foreign()?;
-    if options.signatures.is_some() {
-        return refuse("other programs' `signatures` are not set up here", "leave `signatures` out");
-    }
-    if options.fault.is_some() {
-        return refuse("a `fault` needs keytoll's own programs everywhere", "leave the `fault` out");
-    }
-    if options.crls {
-        return refuse("`crls` are asked by keytoll's own programs only", "`crls = false`");
-    }
-    if options.accounting {
-        return refuse("`accounting` is measured between keytoll's own programs", "`accounting = false`");
-    }
-    None
+fn is_tls_1_3(options: &Options) -> bool {
+    options.tls.version == TlsVersion::Tls13
+}
+
+/// Something that a program cannot do.
+struct Limit {
+    /// Whether a row asks for it.
+    is_asked: fn(&Options, &Method) -> bool,
+    message: &'static str,
+    /// What to do.
+    hint: &'static str,
+}
+
+fn limits(options: &Options, method: &Method, limits: &[Limit]) -> Option<Refusal> {
+    let limit = limits.iter().find(|limit| (limit.is_asked)(options, method))?;
+    Some(Refusal { message: limit.message, hint: limit.hint })
+}
+
+/// strongSwan's, which runs with its ESP in user space.
+const OF_IKE: &[Limit] = &[
+    Limit {
+        is_asked: |options, method| {
+            has_strongswan(options) && method.phase1().is_some() && options.ipsec.mode != Mode::Tunnel
+        },
+        message: "strongSwan's user-space ESP needs tunnel mode",
+        hint: "`mode = \"tunnel\"`",
+    },
+    // IKEv1 runs between networks instead of asking for an address.
+    Limit {
+        is_asked: |options, method| {
+            let is_inside = options.ipsec.mode == Mode::Tunnel && options.ike.virtual_address;
+            has_strongswan(options) && method.phase1().is_none() && !is_inside
+        },
+        message: "strongSwan's user-space ESP needs tunnel mode and an address inside",
+        hint: "`mode = \"tunnel\"` and `virtual_address = true`",
+    },
+    Limit {
+        is_asked: |options, _| has_strongswan(options) && options.ike.gateway_auth == GatewayAuth::EapOnly,
+        message: "strongSwan's side of `gateway_auth = \"eap-only\"` is not set up here",
+        hint: "`gateway_auth = \"certificate\"` or `\"psk\"`",
+    },
+    Limit {
+        is_asked: |options, _| {
+            options.makers.gw == Maker::StrongSwan && options.ike.cookies == CookiePolicy::Always
+        },
+        message: "strongSwan cannot be made to ask always for a cookie",
+        hint: "`cookies = \"auto\"`",
+    },
+];
+
+const OF_AAA: &[Limit] = &[Limit {
+    is_asked: |options, _| options.eap.pseudonyms || options.eap.fast_reauth > 0 || options.eap.triplets != 3,
+    message: "pseudonyms, fast re-authentication and the number of triplets are settings of keytoll's AAA server",
+    hint: "leave them out, or `aaa = \"keytoll\"`",
+}];
+
+const OF_EVERYBODY: &[Limit] = &[
+    Limit {
+        is_asked: |options, _| options.makers.foreign().is_some() && options.ike.signatures.is_some(),
+        message: "other programs' `signatures` are not set up here",
+        hint: "leave `signatures` out",
+    },
+    Limit {
+        is_asked: |options, _| options.makers.foreign().is_some() && options.fault.is_some(),
+        message: "a `fault` needs keytoll's own programs everywhere",
+        hint: "leave the `fault` out",
+    },
+    Limit {
+        is_asked: |options, _| options.makers.foreign().is_some() && options.certificates.crls,
+        message: "`crls` are asked by keytoll's own programs only",
+        hint: "`crls = false`",
+    },
+    Limit {
+        is_asked: |options, _| options.makers.foreign().is_some() && options.eap.accounting,
+        message: "`accounting` is measured between keytoll's own programs",
+        hint: "`accounting = false`",
+    },
+];
+
+fn has_strongswan(options: &Options) -> bool {
+    [options.makers.ue, options.makers.gw].contains(&Maker::StrongSwan)
 }
 
 /// Refuses a world that a row cannot live in.

@@ -6,12 +6,9 @@
 //! ```
 
 pub(crate) mod cpu;
-pub(crate) mod ikev1;
-mod makers;
+pub(crate) mod makers;
 pub(crate) mod network;
-pub(crate) mod sa_limits;
-pub(crate) mod settings;
-mod traffic;
+mod sweep;
 pub(crate) mod values;
 mod whole;
 
@@ -21,10 +18,12 @@ use std::time::Duration;
 use crate::catalogue::keys::KEYS;
 use crate::catalogue::{Method, Topology};
 use crate::diagnostic::ScenarioError;
+use crate::options::settings::Settings;
+use crate::options::{idle, traffic};
 use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, SAMPLES_MAX, WorldKind};
 use crate::quantity::Kind;
 use crate::tree::{Item, Table};
-use settings::{Settings, Variation, idle};
+use sweep::Variation;
 
 /// The keys that make rows by multiplication, which explicit rows exclude.
 const PRODUCT_KEYS: &[&str] = &["methods", "networks", "topologies", "suites", "sweep"];
@@ -198,7 +197,7 @@ fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioEr
     once(document, "methods", "method", methods.iter().map(|method| method.name()))?;
     once(document, "networks", "network", networks.iter().map(|(_, network)| network.name.as_str()))?;
     once(document, "topologies", "topology", topologies.iter().map(|topology| topology.name()))?;
-    let variations = settings::variations(document, base)?;
+    let variations = sweep::variations(document, base)?;
     limit(document, methods.len() * networks.len() * topologies.len() * variations.len())?;
     let mut rows = Vec::new();
     for &method in &methods {
@@ -235,7 +234,7 @@ fn once<'a>(
 /// Adds a row for every variation that makes a difference to the method.
 fn multiply(
     rows: &mut Vec<RowPlan>,
-    method: Method,
+    method: &'static Method,
     (item, network): (&Item, &Network),
     topology: Topology,
     variations: &[Variation<'_>],
@@ -255,7 +254,7 @@ fn multiply(
 }
 
 fn row_plan(
-    method: Method,
+    method: &'static Method,
     network: Network,
     topology: Topology,
     variant: String,
@@ -291,8 +290,9 @@ fn limit(document: &Table, rows: usize) -> Result<(), ScenarioError> {
     Err(spot.error(message, "the product of all lists").hint("split the scenario"))
 }
 
-fn method(item: &Item) -> Result<Method, ScenarioError> {
-    item.pick("method", &Method::all().collect::<Vec<_>>(), Method::name)
+fn method(item: &Item) -> Result<&'static Method, ScenarioError> {
+    let all: Vec<_> = Method::all().collect();
+    item.pick("method", &all, Method::name)
 }
 
 fn topology(item: &Item) -> Result<Topology, ScenarioError> {

@@ -32,18 +32,11 @@ fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
 fn cpus(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     let Some(item) = document.get("cpus") else { return Ok(()) };
     let table = item.table()?;
-    let is_missing = |node: &Node| !plan.rows.iter().any(|row| row.nodes().contains(node));
+    let is_missing = |node: &Node| !plan.rows.iter().any(|row| row.method.nodes.contains(node));
     let is_chosen = |(_, cpu): &(&Node, &CpuProfile)| **cpu != CpuProfile::default();
     let mut idle = plan.cpus.iter().filter(is_chosen).filter(|(node, _)| is_missing(node));
     let Some(entry) = idle.find_map(|(node, _)| table.entry(node.name())) else { return Ok(()) };
     let message = format!("no row has the node `{}`", entry.key);
     let error = entry.key_spot.error(message, "makes no difference here");
     Err(error.hint("leave it out, or add a method that asks this node: `keytoll list methods`"))
-}
-
-impl RowPlan {
-    /// The nodes that take part.
-    fn nodes(&self) -> &'static [Node] {
-        self.topology.nodes(self.method)
-    }
 }

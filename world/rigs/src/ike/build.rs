@@ -42,7 +42,7 @@ pub(super) fn device(
         None => identity(UE_ID),
     };
     connection.remote_id = Some(identity(GW_ID));
-    connection.request_address = row.options.virtual_address;
+    connection.request_address = row.options.ike.virtual_address;
     let inner = sites.inner_of_device(row);
     if let (Some(inner), Some(child)) = (inner, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(inner)];
@@ -56,7 +56,7 @@ pub(super) fn device(
         target: sites.target(row),
         eap: ends.map(|ends| ends.device.clone()),
     };
-    Device::new(config, seed, "ue").with_limits(sa_limits(row.options.sa_limits))
+    Device::new(config, seed, "ue").with_limits(sa_limits(row.options.ipsec.limits))
 }
 
 /// The gateway of a row.
@@ -70,9 +70,9 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
         true => A_DAY,
         false => lifetime(&row.options),
     });
-    connection.pool = row.options.virtual_address.then_some(sites.pool);
+    connection.pool = row.options.ike.virtual_address.then_some(sites.pool);
     // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
-    if let (true, Some(child)) = (row.options.virtual_address, connection.child.as_mut()) {
+    if let (true, Some(child)) = (row.options.ike.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(sites.inner)];
         child.remote.clear();
     }
@@ -89,14 +89,15 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
             .eap()
             .map(|_| eap::access((row, &sites.back_end), &fault::seed_of_gateway(row, seed))),
     };
-    Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.sa_limits))
+    Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.ipsec.limits))
 }
 
 /// With traffic of users the lifetime begins when that ends. RFC 4478 §3: whole seconds.
 fn lifetime(options: &plan::Options) -> Duration {
     let traffic = options.traffic;
     let sending = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration + QUIET);
-    options.reauth_lifetime + Duration::from_secs(sending.as_secs() + u64::from(sending.subsec_nanos() > 0))
+    options.ike.reauth_lifetime
+        + Duration::from_secs(sending.as_secs() + u64::from(sending.subsec_nanos() > 0))
 }
 
 /// The shared key of a row, from the seed.
@@ -113,15 +114,15 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
         local_id: identity(UE_ID),
         remote_id: None,
         local: prove,
-        signatures: options.signatures.clone().unwrap_or_default(),
+        signatures: options.ike.signatures.clone().unwrap_or_default(),
         remote: believe,
         suites: row.ike_suites.clone(),
-        child: (!options.childless).then(|| child(row, sites)),
+        child: (!options.ike.childless).then(|| child(row, sites)),
         request_address: false,
         pool: None,
         auth_lifetime: None,
         reauthenticate: Reauthenticate::OnDemand,
-        rekey_after: options.rekey_ike,
+        rekey_after: options.ike.rekey_after,
         liveness_after: None,
     }
 }
@@ -129,27 +130,28 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
 fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
     ChildConfig {
         suites: esp_suites(row),
-        mode: match row.options.mode {
+        mode: match row.options.ipsec.mode {
             plan::Mode::Tunnel => Mode::Tunnel,
             plan::Mode::Transport => Mode::Transport,
         },
         local: Vec::new(),
-        remote: if row.options.virtual_address { any_remote(sites) } else { Vec::new() },
-        rekey_after: row.options.rekey_child,
+        remote: if row.options.ike.virtual_address { any_remote(sites) } else { Vec::new() },
+        rekey_after: row.options.ipsec.rekey_after,
     }
 }
 
 /// Which IKE, and for how long its SAs live: the gateway's word counts if both are ours.
 fn version(row: &RowPlan) -> Version {
     let Some(phase1) = row.method.phase1() else { return Version::V2 };
-    let lifetime = if row.options.makers.foreign().is_some() { A_DAY } else { row.options.reauth_lifetime };
-    let child_bytes_max = row.options.sa_limits.life_bytes;
+    let lifetime =
+        if row.options.makers.foreign().is_some() { A_DAY } else { row.options.ike.reauth_lifetime };
+    let child_bytes_max = row.options.ipsec.limits.life_bytes;
     Version::V1(V1 { lifetime, child_bytes_max, ..V1::new(exchange(phase1)) })
 }
 
 /// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.
 pub fn esp_suites(row: &RowPlan) -> Vec<Suite> {
-    let group = row.ike_suites.first().and_then(|suite| suite.group).filter(|_| row.options.pfs);
+    let group = row.ike_suites.first().and_then(|suite| suite.group).filter(|_| row.options.ike.pfs);
     row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
 }
 
@@ -160,17 +162,17 @@ fn any_remote(sites: &Sites) -> Vec<TrafficSelector> {
 
 fn endpoint((row, sites): (&RowPlan, &Sites), connection: Connection) -> Config {
     let options = &row.options;
-    let max = options.half_open_max as usize;
+    let max = options.ike.half_open_max as usize;
     let mut config = Config::new(vec![connection]);
     config.retransmission = Retransmission {
-        first: options.retransmission.first,
-        base: options.retransmission.base,
-        tries: u32::from(options.retransmission.tries),
+        first: options.ike.retransmission.first,
+        base: options.ike.retransmission.base,
+        tries: u32::from(options.ike.retransmission.tries),
     };
-    config.half_open = half_open(options.cookies, max);
+    config.half_open = half_open(options.ike.cookies, max);
     (config.port, config.nat_port) = (sites.port, sites.nat_port);
     config.force_encapsulation = sites.encapsulated;
     config.fragmentation =
-        options.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
+        options.ike.fragment_bytes.map(|bytes| Fragmentation { packet_bytes_max: usize::from(bytes) });
     config
 }

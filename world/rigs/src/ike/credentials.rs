@@ -39,12 +39,12 @@ impl Credentials {
     pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) if row.options.raw_keys => raw_keys(&set.ue, &set.gw),
+            Some(set) if row.options.ike.raw_keys => raw_keys(&set.ue, &set.gw),
             Some(set) => {
                 (Prove::Certificate(set.ue.clone()), Believe::Certificate(Arc::clone(&set.ue_trusts)))
             }
         };
-        match (row.method.eap(), row.options.gateway_auth) {
+        match (row.method.eap(), row.options.ike.gateway_auth) {
             (None, _) => (prove, believe),
             (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (Prove::Eap, believe),
             (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
@@ -55,12 +55,12 @@ impl Credentials {
     pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
-            Some(set) if row.options.raw_keys => raw_keys(&set.gw, &set.ue),
+            Some(set) if row.options.ike.raw_keys => raw_keys(&set.gw, &set.ue),
             Some(set) => {
                 (Prove::Certificate(set.gw.clone()), Believe::Certificate(Arc::clone(&set.gw_trusts)))
             }
         };
-        match (row.method.eap(), row.options.gateway_auth) {
+        match (row.method.eap(), row.options.ike.gateway_auth) {
             (None, _) => (prove, believe),
             (Some(_), GatewayAuth::Certificate | GatewayAuth::Psk) => (prove, Believe::Eap),
             (Some(_), GatewayAuth::EapOnly) => (Prove::Eap, Believe::Eap),
@@ -75,10 +75,17 @@ fn raw_keys(own: &Credential, peer: &Credential) -> (Prove, Believe) {
 
 /// The certificates that a row needs in IKE, or just their keys. With EAP only the gateway's are used, under a root of its own.
 fn ike_set(row: &RowPlan) -> Option<Set> {
-    let Chain { initiator, responder } = row.options.chain;
+    let Chain { initiator, responder } = row.options.certificates.chain;
     let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
     // Where TLS shows certificates, too, those are the ones that something may be wrong with.
     let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
     let (initiator, responder) = if row.method.eap().is_none() { (initiator, responder) } else { (2, 2) };
-    Some(Set { purpose: Purpose::Ike, kind, initiator, responder, crls: row.options.crls, fault })
+    Some(Set {
+        purpose: Purpose::Ike,
+        kind,
+        initiator,
+        responder,
+        crls: row.options.certificates.crls,
+        fault,
+    })
 }

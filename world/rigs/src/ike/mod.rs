@@ -18,6 +18,7 @@ use keytoll_rig::{
     End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users,
 };
 use keytoll_scenario::catalogue::Method;
+use keytoll_scenario::families::ike::Exchange;
 use keytoll_scenario::plan::{Plan, RowPlan};
 
 use crate::back_end::{self, BackEnd};
@@ -36,14 +37,8 @@ const UNANSWERED_MAX: Duration = Duration::from_millis(500);
 pub struct IkeRig;
 
 impl Rig for IkeRig {
-    fn runs(&self, method: Method) -> bool {
-        match method {
-            Method::Ikev2Psk
-            | Method::Ikev2Signature(_)
-            | Method::Ikev2Eap(_)
-            | Method::Ikev1Psk(_)
-            | Method::Ikev1Rsa(_) => true,
-        }
+    fn runs(&self, method: &Method) -> bool {
+        method.own::<Exchange>().is_some()
     }
 
     fn standard_ports(&self) -> &'static [u16] {
@@ -58,7 +53,7 @@ impl Rig for IkeRig {
             nodes: nodes(here),
             links: links(here),
             initiator: Node::Ue,
-            goal: if row.options.childless { Goal::Sa } else { Goal::Echo },
+            goal: if row.options.ike.childless { Goal::Sa } else { Goal::Echo },
             users: Users {
                 nodes: [Node::Ue, Node::Gw],
                 outer: [sites.ue, sites.gw],

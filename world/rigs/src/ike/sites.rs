@@ -66,7 +66,7 @@ impl Sites {
 
     /// Whom the device pings: the gateway, or with an inner address the gateway's inner side.
     pub(crate) fn target(&self, row: &RowPlan) -> IpAddr {
-        let is_inside = row.options.virtual_address || self.inner_of_device(row).is_some();
+        let is_inside = row.options.ike.virtual_address || self.inner_of_device(row).is_some();
         if is_inside { self.inner } else { self.gw }
     }
 

@@ -11,6 +11,7 @@ use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_pki::Purpose;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::catalogue;
+use keytoll_scenario::families;
 use keytoll_scenario::node::{
     BelievePlan, ConnectionPlan, Encapsulation, EndpointPlan, IpNetwork, PoolPlan, ProvePlan, VersionPlan,
 };
@@ -60,10 +61,10 @@ const fn version(plan: VersionPlan) -> Version {
 }
 
 /// The exchange that the catalogue means.
-pub(crate) const fn exchange(phase1: catalogue::Phase1) -> Phase1 {
+pub(crate) const fn exchange(phase1: families::ike::Phase1) -> Phase1 {
     match phase1 {
-        catalogue::Phase1::Main => Phase1::Main,
-        catalogue::Phase1::Aggressive => Phase1::Aggressive,
+        families::ike::Phase1::Main => Phase1::Main,
+        families::ike::Phase1::Aggressive => Phase1::Aggressive,
     }
 }
 

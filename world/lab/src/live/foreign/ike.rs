@@ -22,7 +22,8 @@ use keytoll_rigs::back_end::{self, AMF, IMSI, Secrets, card};
 use keytoll_rigs::ike::{Credentials, IkeRig, Sites, esp_suites, row_secret};
 use keytoll_rigs::{AAA_ID, Certificates, GW_ID, UE_ID};
 use keytoll_scenario::catalogue::eap::{Foreign, Proof, Words};
-use keytoll_scenario::catalogue::{EapMethod, Method, Phase1};
+use keytoll_scenario::catalogue::{EapMethod, Method};
+use keytoll_scenario::families::ike::{Auth, Exchange, Phase1};
 use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
@@ -34,7 +35,7 @@ use crate::live::testbed::LiveError;
 pub(super) struct IkeDaemons;
 
 impl foreign::StandIns for IkeDaemons {
-    fn run(&self, method: Method) -> bool {
+    fn run(&self, method: &Method) -> bool {
         IkeRig.runs(method)
     }
 
@@ -185,20 +186,23 @@ impl Configured<'_> {
             radius: (!is_device && self.row.method.eap().is_some()).then(|| self.radius()),
             signatures: "",
             is_tls_1_3: options.tls.version == TlsVersion::Tls13,
-            more: if options.fragment_bytes.is_some() { "" } else { "fragmentation = no" }.to_owned(),
+            more: if options.ike.fragment_bytes.is_some() { "" } else { "fragmentation = no" }.to_owned(),
             daemon: self.timers(),
             logs: false,
         }
     }
 
     fn device_proves(&self) -> Own {
-        match self.row.method {
-            Method::Ikev2Psk | Method::Ikev1Psk(_) => Own::Psk,
-            Method::Ikev2Signature(_) | Method::Ikev1Rsa(_) => self.signs(),
-            Method::Ikev2Eap(eap) => Own::Eap {
+        let eap = self.row.method.eap();
+        match auth(self.row.method) {
+            Auth::SharedKey => Own::Psk,
+            Auth::Signature => self.signs(),
+            Auth::Eap => Own::Eap {
                 identity: UE_ID.to_owned(),
                 server: AAA_ID.to_owned(),
-                certificate: (eap.proof == Proof::Certificate).then(|| CERTIFICATE.to_owned()),
+                certificate: eap
+                    .is_some_and(|eap| eap.proof == Proof::Certificate)
+                    .then(|| CERTIFICATE.to_owned()),
             },
         }
     }
@@ -208,7 +212,7 @@ impl Configured<'_> {
     }
 
     fn signs(&self) -> Own {
-        match self.row.options.raw_keys {
+        match self.row.options.ike.raw_keys {
             true => Own::RawKey { file: OWN_PUBLIC_KEY.to_owned() },
             false => Own::Certificate { file: CERTIFICATE.to_owned() },
         }
@@ -219,17 +223,17 @@ impl Configured<'_> {
     }
 
     fn signature_of_peer(&self) -> Peer {
-        match self.row.options.raw_keys {
+        match self.row.options.ike.raw_keys {
             true => Peer::RawKey { file: PEER_PUBLIC_KEY.to_owned() },
             false => Peer::Certificate,
         }
     }
 
     fn gateway_believes(&self) -> Peer {
-        match self.row.method {
-            Method::Ikev2Psk | Method::Ikev1Psk(_) => Peer::Psk,
-            Method::Ikev2Signature(_) | Method::Ikev1Rsa(_) => self.signature_of_peer(),
-            Method::Ikev2Eap(_) => Peer::Radius { asks_identity: self.row.options.eap_identity },
+        match auth(self.row.method) {
+            Auth::SharedKey => Peer::Psk,
+            Auth::Signature => self.signature_of_peer(),
+            Auth::Eap => Peer::Radius { asks_identity: self.row.options.eap.asks_identity },
         }
     }
 
@@ -242,7 +246,7 @@ impl Configured<'_> {
     }
 
     fn children(&self, is_device: bool) -> Vec<Child> {
-        if self.row.options.childless {
+        if self.row.options.ike.childless {
             return Vec::new();
         }
         let host = |ip: IpAddr| format!("{ip}/{}", if ip.is_ipv6() { 128 } else { 32 });
@@ -269,7 +273,7 @@ impl Configured<'_> {
     /// What it shows in IKE or EAP-TLS, and whom it trusts in either.
     fn device_files(&self) -> Vec<Credential> {
         let (ike, tls) = (self.credentials.of(self.row), self.credentials.tls(self.row));
-        if let Some(set) = ike.filter(|_| self.row.options.raw_keys) {
+        if let Some(set) = ike.filter(|_| self.row.options.ike.raw_keys) {
             return known_keys(&set.ue, &set.gw);
         }
         let in_ike = ike.filter(|_| self.row.method.eap().is_none());
@@ -281,7 +285,7 @@ impl Configured<'_> {
 
     fn gateway_files(&self) -> Vec<Credential> {
         let Some(set) = self.credentials.of(self.row) else { return Vec::new() };
-        if self.row.options.raw_keys {
+        if self.row.options.ike.raw_keys {
             return known_keys(&set.gw, &set.ue);
         }
         let own = shown(&set.gw);
@@ -292,15 +296,15 @@ impl Configured<'_> {
         Radius {
             address: self.sites.back_end.aaa,
             secret: text(&self.secrets().radius),
-            accounting: self.row.options.accounting,
+            accounting: self.row.options.eap.accounting,
         }
     }
 
     /// Retransmission and fragmentation as the row has them; no limit on the rounds of EAP.
     fn timers(&self) -> String {
-        let (options, retransmission) = (&self.row.options, self.row.options.retransmission);
+        let (options, retransmission) = (&self.row.options, self.row.options.ike.retransmission);
         let fragment =
-            options.fragment_bytes.map_or_else(String::new, |bytes| format!("fragment_size = {bytes}"));
+            options.ike.fragment_bytes.map_or_else(String::new, |bytes| format!("fragment_size = {bytes}"));
         format!(
             // Each authentication begins anew, also after one whose child was refused.
             "reuse_ikesa = no\n  retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}",
@@ -397,7 +401,11 @@ const CERTIFICATE: &str = "own.crt";
 const OWN_PUBLIC_KEY: &str = "own.pub";
 const PEER_PUBLIC_KEY: &str = "peer.pub";
 
-const fn version(method: Method) -> charon::IkeVersion {
+fn auth(method: &Method) -> Auth {
+    method.own::<Exchange>().expect("charon is a device or a gateway of methods of IKE").auth
+}
+
+fn version(method: &Method) -> charon::IkeVersion {
     match method.phase1() {
         None => charon::IkeVersion::V2,
         Some(Phase1::Main) => charon::IkeVersion::V1Main,

@@ -16,7 +16,7 @@ use super::testbed::LiveError;
 /// The foreign daemons that can stand in for nodes of one access technology.
 pub(super) trait StandIns {
     /// Whether it is the technology of a method.
-    fn run(&self, method: Method) -> bool;
+    fn run(&self, method: &Method) -> bool;
 
     /// That everything a row needs is installed.
     fn check(&self, row: &RowPlan) -> Result<(), Trouble>;

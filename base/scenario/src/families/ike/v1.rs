@@ -1,26 +1,19 @@
-//! What IKEv1 cannot do, refused with a sentence each. Read RFC 2409 §4 and Appendix A, RFC 2407 §4.4 and RFC 4106 §8 first.
+//! The suites that IKEv1 cannot negotiate, refused with a sentence each. Read RFC 2409 §4 and Appendix A, RFC 2407 §4.4 and RFC 4106 §8 first.
 
 use keytoll_crypto_api::algorithm::{Encryption, Group, Integrity, Prf};
 use keytoll_crypto_api::suite::Suite;
 
-use super::settings::{Settings, value_of};
+use super::options::SUITE;
 use crate::catalogue::Method;
 use crate::diagnostic::ScenarioError;
-use crate::plan::{CookiePolicy, Options};
+use crate::options::ipsec::ESP_SUITE;
+use crate::options::settings::{Settings, value_of};
 use crate::tree::Item;
 
-/// Refuses settings of a row that IKEv1 has no word for.
-pub(super) fn check(settings: &Settings, method: Method, blame: &Item) -> Result<(), ScenarioError> {
-    let ike = settings.ike_suites(method);
-    check_suites(&ike, "suite", isakmp_fit, blame)?;
-    check_suites(&settings.esp_suites, "esp_suite", ipsec_fit, blame)?;
-    match option(&settings.options) {
-        Some((key, message, hint)) => {
-            let label = format!("`{key}` with `{}`", method.name());
-            Err(value_of(blame, key).spot.error(message, label).hint(hint))
-        }
-        None => Ok(()),
-    }
+/// Refuses suites of a row that IKEv1 cannot negotiate.
+pub(super) fn check(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
+    check_suites(&settings.ike_suites(method), SUITE, isakmp_fit, blame)?;
+    check_suites(&settings.esp_suites, ESP_SUITE, ipsec_fit, blame)
 }
 
 /// Refuses suites that IKEv1 cannot negotiate.
@@ -40,36 +33,6 @@ pub(crate) fn check_suites(
 
 const EXAMPLE: &str =
     "suites like `aes256-sha256-modp2048`, `aes128-sha1-modp1024` or `3des-md5-modp1024`; ESP may have GCM";
-
-/// Which option, why not, and what to do.
-type Refusal = (&'static str, &'static str, &'static str);
-
-/// The options that [`check`] refuses.
-pub(crate) const REFUSED: [&str; 5] =
-    ["childless", "cookies", "fragmentation", "virtual_address", "rekey_ike"];
-
-fn option(options: &Options) -> Option<Refusal> {
-    let usual = Options::default();
-    if options.childless {
-        return Some(("childless", "an SA without a child (RFC 6023) is IKEv2's", "leave it out"));
-    }
-    if options.cookies == CookiePolicy::Always {
-        let why = "IKEv1 has no cookies to ask for: what it calls so are the names of its SAs";
-        return Some(("cookies", why, "leave it out"));
-    }
-    if options.fragment_bytes.is_some() && options.fragment_bytes != usual.fragment_bytes {
-        return Some(("fragmentation", "IKE fragmentation (RFC 7383) is IKEv2's", "leave it out"));
-    }
-    if options.virtual_address {
-        let why = "an inner address (Mode Config) is an extension of IKEv1 that keytoll does not have";
-        return Some(("virtual_address", why, "leave it out"));
-    }
-    if options.rekey_ike.is_some() {
-        let why = "IKEv1 gives no new keys to an ISAKMP SA: it authenticates again";
-        return Some(("rekey_ike", why, "`reauth_lifetime` says when"));
-    }
-    None
-}
 
 /// RFC 2409 Appendix A: ciphers in CBC, one hash for everything, groups with a number of RFC 2409's registry.
 pub(crate) fn isakmp_fit(suite: &Suite) -> Result<(), &'static str> {

@@ -1,0 +1,83 @@
+//! Families of protocols, one file each: its methods, its options, and what of them does not go together. A family more is
+//! its file, a line in [`FAMILIES`] and, if it has options of its own, a field of [`Options`].
+
+pub mod ike;
+
+use crate::catalogue::{Fault, Method};
+use crate::diagnostic::ScenarioError;
+use crate::options::settings::Settings;
+use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
+use crate::tree::Item;
+
+/// Methods that one rig runs, which is named like the family.
+pub struct Family {
+    /// The name of the family and its rig.
+    pub name: &'static str,
+    /// Its methods, in the order of the catalogue.
+    pub methods: fn() -> &'static [Method],
+    /// The options that only its methods have.
+    pub(crate) settings: &'static [Setting],
+    /// Refuses settings of a row that do not go together; what is to blame stands in the item.
+    pub(crate) check: fn(&Settings, &'static Method, &Item) -> Result<(), ScenarioError>,
+}
+
+/// Every family, in the order of the catalogue.
+pub static FAMILIES: &[&Family] = &[&ike::FAMILY];
+
+/// What a row can vary besides method, network, topology and suites.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// How IKE SAs are set up, kept and proved.
+    pub ike: ike::Options,
+    /// The certificates that are shown, in whatever protocol.
+    pub certificates: certificates::Options,
+    /// The SAs for traffic.
+    pub ipsec: ipsec::Options,
+    /// EAP and the AAA server behind the gateway.
+    pub eap: eap::Options,
+    /// TLS inside EAP; only for methods with it.
+    pub tls: tls::Tls,
+    /// Whether the packets between device and gateway are IPv6, as in paper 000.
+    pub ipv6: bool,
+    /// Whose programs the nodes are.
+    pub makers: nodes::Makers,
+    /// What is wrong on purpose.
+    pub fault: Option<Fault>,
+    /// What users send once the SAs are there.
+    pub traffic: traffic::Traffic,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            ike: ike::Options::default(),
+            certificates: certificates::Options::default(),
+            ipsec: ipsec::Options::default(),
+            eap: eap::Options::default(),
+            tls: tls::Tls::default(),
+            ipv6: true,
+            makers: nodes::Makers::default(),
+            fault: None,
+            traffic: traffic::Traffic::default(),
+        }
+    }
+}
+
+/// Every key of `[options]`, in the order in which they are printed: those of the families, then those that families share.
+pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
+    let own = FAMILIES.iter().map(|family| family.settings);
+    let shared = [
+        certificates::SETTINGS,
+        ipsec::SETTINGS,
+        eap::SETTINGS,
+        tls::SETTINGS,
+        nodes::SETTINGS,
+        traffic::SETTINGS,
+    ];
+    own.chain(shared).flatten()
+}
+
+/// The key with this name.
+pub(crate) fn setting(key: &str) -> Option<&'static Setting> {
+    settings().find(|setting| setting.key == key)
+}

@@ -1,0 +1,107 @@
+//! Options of EAP and of the AAA server behind the gateway.
+
+use super::settings::Settings;
+use super::{BOOLEAN, Setting, field};
+use crate::catalogue::facet::{CARD, EAP, SIM};
+use crate::diagnostic::ScenarioError;
+use crate::tree::Item;
+
+/// What a row can vary of EAP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the gateway asks for the EAP identity over the air; otherwise IKE's is passed on (RFC 7296 §2.16).
+    pub asks_identity: bool,
+    /// For how many authentications the AAA server asks vectors of the HSS at a time, and keeps what it does not need.
+    pub vector_batch: u8,
+    /// How many GSM challenges EAP-SIM takes, two or three.
+    pub triplets: u8,
+    /// Whether the AAA server gives out pseudonyms.
+    pub pseudonyms: bool,
+    /// How many fast re-authentications it allows after a full authentication (RFC 4186 §5, RFC 4187 §5).
+    pub fast_reauth: u16,
+    /// Whether the gateway tells the AAA server of sessions' beginnings and ends (RFC 2866).
+    pub accounting: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            asks_identity: false,
+            vector_batch: 1,
+            triplets: 3,
+            pseudonyms: false,
+            fast_reauth: 0,
+            accounting: false,
+        }
+    }
+}
+
+/// Every key, in the order in which it is printed.
+pub(crate) static SETTINGS: &[Setting] = &[
+    Setting::new(
+        "eap_identity",
+        BOOLEAN,
+        "the gateway asks for the EAP identity over the air",
+        field!(options.eap.asks_identity, Item::boolean, ToString::to_string),
+    )
+    .of(&EAP),
+    Setting::new(
+        "vector_batch",
+        &["1 to 10"],
+        "authentications for which vectors are asked of the HSS at a time",
+        // Three triplets an authentication, and at most 32 vectors an answer.
+        field!(
+            options.eap.vector_batch,
+            |item| item.integer(1..=10).map(|count| count as u8),
+            ToString::to_string
+        ),
+    )
+    .of(&CARD),
+    Setting::new(
+        "triplets",
+        &["2 to 3"],
+        "GSM challenges of EAP-SIM",
+        field!(
+            options.eap.triplets,
+            |item| item.integer(2..=3).map(|count| count as u8),
+            ToString::to_string
+        ),
+    )
+    .of(&SIM),
+    Setting::new(
+        "pseudonyms",
+        BOOLEAN,
+        "the AAA server gives out pseudonyms",
+        field!(options.eap.pseudonyms, Item::boolean, ToString::to_string),
+    )
+    .of(&CARD),
+    Setting::new(
+        "fast_reauth",
+        &["0 to 65535"],
+        "fast re-authentications after a full authentication",
+        field!(
+            options.eap.fast_reauth,
+            |item| item.integer(0..=65_535).map(|count| count as u16),
+            ToString::to_string
+        ),
+    )
+    .of(&CARD),
+    Setting::new(
+        "accounting",
+        BOOLEAN,
+        "the gateway tells the AAA server when sessions begin and end (RFC 2866)",
+        field!(options.eap.accounting, Item::boolean, ToString::to_string),
+    )
+    .of(&EAP),
+];
+
+/// What the card is called by next must be what the AAA server hears.
+pub(super) fn check(settings: &Settings, blame: &Item) -> Result<(), ScenarioError> {
+    let Options { asks_identity, pseudonyms, fast_reauth, .. } = settings.options.eap;
+    if asks_identity || !(pseudonyms || fast_reauth > 0) {
+        return Ok(());
+    }
+    let message = "a pseudonym or a fast re-authentication begins with an identity of its own";
+    let hint = "`eap_identity = true`: what IKE passes on is the permanent one";
+    Err(blame.spot.error(message, "`pseudonyms` or `fast_reauth` without `eap_identity`").hint(hint))
+}

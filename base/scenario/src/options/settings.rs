@@ -1,0 +1,132 @@
+//! Options and suites of a row while it is being resolved: what a table says of them, what is left of it for a method, and
+//! what does not go together.
+
+use keytoll_crypto_api::suite::Suite;
+
+use super::{certificates, eap, nodes, traffic};
+use crate::catalogue::Method;
+use crate::catalogue::suites::DEFAULT_ESP;
+use crate::diagnostic::ScenarioError;
+use crate::families::{Options, setting, settings};
+use crate::plan::Network;
+use crate::resolve::makers;
+use crate::tree::Item;
+
+/// Options and suites of a row while it is being resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) options: Options,
+    /// None: what is usual for the method.
+    pub(crate) ike_suites: Option<Vec<Suite>>,
+    pub(crate) esp_suites: Vec<Suite>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let esp = Suite::esp(DEFAULT_ESP).expect("a test parses the default suite");
+        Self { options: Options::default(), ike_suites: None, esp_suites: vec![esp] }
+    }
+}
+
+impl Settings {
+    /// With the values of an `[options]` table.
+    pub(crate) fn changed_by(mut self, item: Option<&Item>) -> Result<Self, ScenarioError> {
+        let Some(item) = item else {
+            return Ok(self);
+        };
+        let table = item.table()?;
+        table.only("`options`", &keys())?;
+        for entry in &table.entries {
+            self.change(&entry.key, &entry.item)?;
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn change(&mut self, key: &str, item: &Item) -> Result<(), ScenarioError> {
+        setting(key).map_or(Ok(()), |setting| setting.field.read(self, item))
+    }
+
+    /// With the default for everything that makes no difference, so that rows that do not differ are equal: to the method
+    /// first, and then beside the other options.
+    pub(crate) fn fitted_to(mut self, method: &Method) -> Self {
+        let default = Self::default();
+        for setting in settings() {
+            if !setting.concerns(method) && setting.refused(&self.options, method).is_none() {
+                setting.field.copy(&mut self, &default);
+            }
+        }
+        for setting in settings() {
+            if setting.unmet(&self.options, method).is_some() {
+                setting.field.copy(&mut self, &default);
+            }
+        }
+        self
+    }
+
+    /// The suites of the IKE SA, the usual one if nobody asked for others.
+    pub(crate) fn ike_suites(&self, method: &Method) -> Vec<Suite> {
+        let usual = || vec![Suite::ike(method.suite).expect("a test parses the suite of every method")];
+        self.ike_suites.clone().unwrap_or_else(usual)
+    }
+
+    /// Refuses what does not go together.
+    pub(crate) fn check(
+        &self,
+        method: &'static Method,
+        blame: &Item,
+        (network_item, network): (&Item, &Network),
+    ) -> Result<(), ScenarioError> {
+        nodes::check_fault(self, method, blame)?;
+        nodes::check_mtu(self, (network_item, network))?;
+        self.options.ipsec.limits.check(|key| Some(value_of(blame, key)))?;
+        eap::check(self, blame)?;
+        (method.family.check)(self, method, blame)?;
+        self.check_refused(method, blame)?;
+        certificates::check(self, method, blame)?;
+        traffic::check(&self.options, blame, (network_item, network))?;
+        makers::check(&self.options, method, blame)
+    }
+
+    /// Refuses what the method cannot have.
+    fn check_refused(&self, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
+        let refused = |setting: &super::Setting| Some((setting.key, setting.refused(&self.options, method)?));
+        let Some((key, why)) = settings().find_map(refused) else { return Ok(()) };
+        let label = format!("`{key}` with `{}`", method.name());
+        Err(value_of(blame, key).spot.error(why.message, label).hint(why.hint))
+    }
+
+    /// What differs from the default, and what was swept: `chain=4,4 suite=…`.
+    pub(crate) fn variant(&self, swept: &[&str]) -> String {
+        let default = Self::default();
+        let named = settings().filter(|setting| {
+            swept.contains(&setting.key) || setting.field.print(self) != setting.field.print(&default)
+        });
+        let words = named.map(|setting| format!("{}={}", setting.key, plain(setting.field.print(self))));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Options {
+    /// With the default for everything that makes no difference to the method or beside the other options, so that rows that
+    /// do not differ are equal.
+    #[must_use]
+    pub fn fitted_to(self, method: &Method) -> Self {
+        Settings { options: self, ..Settings::default() }.fitted_to(method).options
+    }
+}
+
+/// The value of a key if the item is a table that has it, else the item itself.
+pub(crate) fn value_of<'a>(item: &'a Item, key: &str) -> &'a Item {
+    item.table().ok().and_then(|table| table.get(key)).unwrap_or(item)
+}
+
+/// A TOML value without its punctuation: `["a", "b"]` is `a,b`.
+fn plain(mut toml: String) -> String {
+    toml.retain(|c| !"[]\" ".contains(c));
+    toml
+}
+
+/// The names of every key.
+pub(crate) fn keys() -> Vec<&'static str> {
+    settings().map(|setting| setting.key).collect()
+}
