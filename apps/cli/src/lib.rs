@@ -69,6 +69,6 @@ pub fn main() -> ExitCode {
 
 /// A process of `keytoll run --world live`.
 fn node() -> Result<ExitCode, miette::Report> {
-    keytoll_lab::live::serve().map_err(|error| miette::miette!("{error}"))?;
+    keytoll_lab_live::serve().map_err(|error| miette::miette!("{error}"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_lab::{Directory, Work, free_bytes, rehearse};
 use keytoll_scenario::Plan;
+use keytoll_scenario::plan::WorldKind;
 use miette::{Report, miette};
 
 use crate::args::Execution;
@@ -21,7 +22,11 @@ const SAMPLE_LINE_BYTES: u64 = 500;
 
 /// Refuses what cannot run here, by the same sentences before every verb.
 fn refuse(plan: &Plan, out: &Path) -> Result<(), Report> {
-    keytoll_lab::refuse(plan).map_err(told)?;
+    let refused = match plan.world {
+        WorldKind::Sim => keytoll_lab::refuse(plan),
+        WorldKind::Live => keytoll_lab_live::refuse(plan),
+    };
+    refused.map_err(told)?;
     Directory::refuse(out).map_err(told)
 }
 

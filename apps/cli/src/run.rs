@@ -13,7 +13,7 @@ use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published,
 use keytoll_report::{directory, study, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::Plan;
+use keytoll_scenario::plan::{Plan, WorldKind};
 use keytoll_trace::output;
 use miette::{Report, miette};
 
@@ -150,7 +150,12 @@ impl Run<'_> {
         let length = self.plan.authentications();
         let progress = Progress::begin(Counted { length, of: "authentications", switch: "--samples" });
         let tick = || progress.tick();
-        let ends = keytoll_lab::run(self.plan, self.execution.threads(), keepers, &tick, self.stop);
+        let ends = match self.plan.world {
+            WorldKind::Sim => {
+                keytoll_lab::run(self.plan, self.execution.threads(), keepers, &tick, self.stop)
+            }
+            WorldKind::Live => keytoll_lab_live::run(self.plan, keepers, &tick, self.stop),
+        };
         drop(progress);
         let ends = ends.map_err(told)?;
         let is_over = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What can go wrong with somebody else's program.
+/// What can go wrong with a foreign program.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// It cannot even be started.

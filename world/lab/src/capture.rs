@@ -9,11 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Seen, Writer};
-use keytoll_live::{Beside, Clock};
 use keytoll_rigs as rigs;
 use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
 use keytoll_sim::{Passing, Recorder};
-use keytoll_trace::{Cost, Node, Record, Revealed, Trace};
+use keytoll_trace::{Cost, Record, Revealed};
 use serde::{Deserialize, Serialize};
 
 use crate::keeper::Keeper;
@@ -111,8 +110,8 @@ impl<'a, K> Captures<'a, K> {
     }
 }
 
-/// Which row of which run it is.
-fn title(plan: &Plan, row: &RowPlan) -> String {
+/// Which row of which run it is, for whoever opens a capture.
+pub fn title(plan: &Plan, row: &RowPlan) -> String {
     let variant = if row.variant.is_empty() { String::new() } else { format!(" {}", row.variant) };
     format!(
         "{}: {}{variant} over {}, topology {}, world {}, crypto {}, seed {}",
@@ -238,58 +237,4 @@ pub struct Seized {
     pub bytes: u64,
     /// What of it Wireshark cannot decrypt.
     pub unreadable: Vec<String>,
-}
-
-/// What passes the sockets of one node of a live run.
-pub(crate) struct NodeCapture {
-    capture: keytoll_live::Capture,
-    path: PathBuf,
-    samples_max: u32,
-}
-
-impl NodeCapture {
-    /// Begins the capture of a node in a row; nothing is written yet, the warm-up comes first.
-    pub(crate) fn create(
-        directory: &Path,
-        (plan, row, index): (&Plan, &RowPlan, usize),
-        node: Node,
-        clock: &Clock,
-    ) -> io::Result<Self> {
-        let path = directory.join(format!("{index:03}.{}.pcapng", node.name()));
-        let comment = format!("{}, the sockets of {}", title(plan, row), node.name());
-        let capture = keytoll_live::Capture::create(&path, clock, node.name(), &comment)?;
-        capture.pause(true);
-        let secrets = rigs::shared_secrets(row, &row_seed(plan, row));
-        for shared in secrets.iter().filter(|shared| [shared.link.0, shared.link.1].contains(&node)) {
-            capture.share(&shared.secret);
-        }
-        Ok(Self { capture, path, samples_max: u32::MAX })
-    }
-
-    /// Keeps the first authentications only.
-    pub(crate) fn of_samples(self, samples_max: u32) -> Self {
-        Self { samples_max, ..self }
-    }
-
-    /// What sees the datagrams.
-    pub(crate) fn tap(&self) -> keytoll_live::Capture {
-        self.capture.clone()
-    }
-
-    /// What hears the host beside its trace.
-    pub(crate) fn beside<'t>(&'t self, trace: &'t mut dyn Trace) -> Beside<'t> {
-        self.capture.beside(trace)
-    }
-
-    /// What passes from now on belongs to this authentication; none: to the warm-up.
-    pub(crate) fn begin(&self, sample: Option<u32>) {
-        self.capture.pause(sample.is_none_or(|sample| sample >= self.samples_max));
-    }
-
-    /// The row is over.
-    pub(crate) fn finish(&self) -> io::Result<Seized> {
-        let keytoll_live::Captured { datagrams, unreadable } = self.capture.finish()?;
-        let (path, bytes) = (self.path.clone(), fs::metadata(&self.path)?.len());
-        Ok(Seized { path, packets: datagrams, bytes, unreadable })
-    }
 }

@@ -4,7 +4,7 @@ use keytoll_crypto::{Exponents, Metered, Null, Provider, Real};
 use keytoll_scenario::plan::{CryptoMode, Plan};
 
 /// The crypto of a node, counted, and timed where it costs something.
-pub(crate) fn metered(plan: &Plan) -> Metered<Provider> {
+pub fn metered(plan: &Plan) -> Metered<Provider> {
     match plan.crypto {
         CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),
         CryptoMode::Null | CryptoMode::Table => Metered::count_only(provider(plan)),

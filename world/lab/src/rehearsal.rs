@@ -71,11 +71,11 @@ pub fn rehearse(plan: &Plan) -> Option<Work> {
         return None;
     }
     let machine = plan.crypto.computes().then(|| reference(plan.exponents.name()));
-    let stage = Stage::new(plan);
+    let rehearsal = Rehearsal::new(plan);
     let begun_ns = clock::monotonic_ns();
     let (mut nanos, mut bytes, mut rehearsed) = (0, 0, 0);
-    for row in &stage.plan.rows {
-        let took = stage.rehearse(row, machine.as_ref().map(|(prices, _)| prices));
+    for row in &rehearsal.plan.rows {
+        let took = rehearsal.rehearse(row, machine.as_ref().map(|(prices, _)| prices));
         nanos += took.driver_ns + took.charged_ns;
         (bytes, rehearsed) = (bytes + took.bytes, rehearsed + 1);
         if clock::monotonic_ns() - begun_ns > LONGEST.as_nanos() as u64 {
@@ -95,14 +95,14 @@ pub fn rehearse(plan: &Plan) -> Option<Work> {
 
 /// Refuses a cost table that lacks something that a row needs.
 pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
-    let stage = Stage::new(plan);
+    let rehearsal = Rehearsal::new(plan);
     let mut known: Vec<&RowPlan> = Vec::new();
-    for row in &stage.plan.rows {
+    for row in &rehearsal.plan.rows {
         if known.iter().any(|known| computed(known) == computed(row)) {
             continue;
         }
         known.push(row);
-        let mut built = stage.row(row);
+        let mut built = rehearsal.row(row);
         built.charge(&costs.prices);
         built.run(&mut Discard, &|| (), &Stop::new(false));
         all_priced(costs, row, &built)?;
@@ -132,7 +132,7 @@ fn reference(exponents: &str) -> (Arc<Prices>, String) {
 }
 
 /// A plan without cryptography and without what users send, and its credentials.
-struct Stage {
+struct Rehearsal {
     plan: Plan,
     credentials: Credentials,
 }
@@ -146,7 +146,7 @@ struct Took {
     bytes: u64,
 }
 
-impl Stage {
+impl Rehearsal {
     fn new(plan: &Plan) -> Self {
         let mut plan = Plan { crypto: CryptoMode::Table, samples: SAMPLES, ..plan.clone() };
         plan.rows.iter_mut().for_each(|row| row.options.traffic = Traffic::default());
@@ -230,7 +230,7 @@ mod tests {
         assert!(work.each_bytes > 500, "{work:?}");
         assert_eq!(work.machine.is_some(), crypto == "real");
         let prices = plan.crypto.computes().then(|| reference("short").0);
-        let took = Stage::new(&plan).rehearse(&plan.rows[0], prices.as_ref());
+        let took = Rehearsal::new(&plan).rehearse(&plan.rows[0], prices.as_ref());
         let charged = Duration::from_nanos(took.charged_ns / u64::from(SAMPLES));
         assert!(work.each > charged, "{work:?} has {charged:?} in it");
         charged
@@ -248,9 +248,9 @@ mod tests {
     fn every_method_and_suite_has_its_price_in_the_reference() {
         for scenario in ["quickstart", "ikev1", "suites", "eap"] {
             let plan = Source::builtin(scenario).unwrap().plan(&Overrides::default()).unwrap();
-            let stage = Stage::new(&plan);
-            for row in &stage.plan.rows {
-                let mut built = stage.row(row);
+            let rehearsal = Rehearsal::new(&plan);
+            for row in &rehearsal.plan.rows {
+                let mut built = rehearsal.row(row);
                 built.charge(&reference("short").0);
                 built.run(&mut Discard, &|| (), &Stop::new(false));
                 assert_eq!(built.unpriced(), None, "{scenario}: {}", row.method.name());

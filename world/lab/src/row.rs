@@ -22,17 +22,17 @@ use crate::provider::metered;
 use crate::traffic::{DRAIN_MAX, Sieve, Traffic};
 
 /// Bytes after the echo header: `ping`'s default.
-pub(crate) const ECHO_BYTES: usize = 56;
+pub const ECHO_BYTES: usize = 56;
 /// Authentications before the first one that is kept, where computation is measured: caches, branch predictors and the
 /// crypto library's own tables must have seen the code.
-pub(crate) const WARM_UP: u32 = 3;
+pub const WARM_UP: u32 = 3;
 /// Longest virtual time an authentication may take; IKE's own timers give up long before.
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long the answer to the last deletion may take before the next authentication begins: the slowest preset's round
 /// trip and a half.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the device waits for the echo once the SA is there; a lost echo is not repeated.
-pub(crate) const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+pub const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Set to end a run early; what was measured is kept.
 pub type Stop = AtomicBool;
@@ -552,7 +552,7 @@ impl Builder<'_> {
 }
 
 /// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
-pub(crate) fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
+pub fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
     let name =
         format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
     Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())

@@ -1,5 +1,6 @@
-//! All rows of a plan, in parallel, one thread each.
+//! All rows of a plan in the simulator, in parallel, one thread each.
 
+use std::error::Error;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,13 +10,12 @@ use keytoll_crypto::{Real, Unsupported};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_native::clock;
 use keytoll_rigs::Credentials;
-use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 
 use crate::capture::Seized;
 use crate::costs::{Costs, CostsError};
 use crate::directory::PlaceError;
 use crate::keeper::Keeper;
-use crate::live::{self, LiveError};
 use crate::rehearsal;
 use crate::row::{Row, RowEnd, Stop};
 
@@ -79,9 +79,9 @@ pub enum RunError {
         /// The algorithm.
         algorithm: String,
     },
-    /// A live run that cannot begin or go on.
+    /// A world other than the simulator in which the run cannot begin or go on.
     #[error(transparent)]
-    Live(#[from] LiveError),
+    World(Box<dyn Error + Send + Sync>),
     /// The place where the run is to be.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -97,7 +97,7 @@ pub enum RunError {
     },
 }
 
-/// Runs every row of a plan on up to `threads` threads; gives how each ended, in the order of the plan.
+/// Runs every row of a plan in the simulator on up to `threads` threads; gives how each ended, in the order of the plan.
 ///
 /// Rows are independent: each has its own hosts, links and random streams, and lives on one thread. With deterministic
 /// crypto what it leaves behind does not depend on how many threads there are.
@@ -109,9 +109,6 @@ pub fn run<K: Keepers>(
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
     refuse(plan)?;
-    if plan.world == WorldKind::Live {
-        return live::run(plan, keepers, progress, stop);
-    }
     let costs = Costs::of(plan)?;
     let credentials = Credentials::prepare(plan);
     let core_hz = costs.as_ref().map_or_else(clock::core_hz, |costs| costs.core_hz);
@@ -139,15 +136,12 @@ pub fn run<K: Keepers>(
 }
 
 /// Refuses a plan that cannot run here: algorithms that this build lacks, a cost table that is not there, is none or lacks
-/// something, other makers' programs that are not installed. Nothing is written, and no key is made.
+/// something. Nothing is written, and no key is made.
 ///
 /// # Errors
 /// Whatever [`run`] would fail with before its first authentication.
 pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     supported(plan)?;
-    if plan.world == WorldKind::Live {
-        return live::refuse(plan);
-    }
     match Costs::of(plan)? {
         Some(costs) => rehearsal::priced(plan, &costs),
         None => Ok(()),
@@ -155,7 +149,10 @@ pub fn refuse(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
-pub(crate) fn supported(plan: &Plan) -> Result<(), RunError> {
+///
+/// # Errors
+/// The first one that this build lacks.
+pub fn supported(plan: &Plan) -> Result<(), RunError> {
     let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
         CryptoMode::Null | CryptoMode::Table => return Ok(()),
         CryptoMode::Real => Real::check,

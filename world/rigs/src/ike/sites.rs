@@ -70,7 +70,7 @@ impl Sites {
         if is_inside { self.inner } else { self.gw }
     }
 
-    /// The inner address that the device brings along where IKEv1 has none to assign: other makers' ESP in user space
+    /// The inner address that the device brings along where IKEv1 has none to assign: foreign daemons' ESP in user space
     /// wants one.
     pub fn inner_of_device(&self, row: &RowPlan) -> Option<IpAddr> {
         let wanted = row.method.phase1().is_some() && row.options.makers.foreign().is_some();

@@ -28,8 +28,8 @@ use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
 use keytoll_trace::Node;
 
 use super::{Daemon, Initiator, Order};
-use crate::live::foreign;
-use crate::live::testbed::LiveError;
+use crate::foreign;
+use crate::testbed::LiveError;
 
 /// charon as device or gateway, FreeRADIUS and hostapd as AAA server.
 pub(super) struct IkeDaemons;
@@ -128,7 +128,8 @@ impl Initiator for Vici {
     }
 }
 
-const NOTE_UNSEEN: &str = "What other makers' programs say to each other is not seen: the link between them is absent and not emulated";
+const NOTE_UNSEEN: &str =
+    "What foreign daemons say to each other is not seen: the link between them is absent and not emulated";
 
 /// Seen in charon's log: `ignoring QUICK_MODE request while phase 1 is incomplete`.
 const NOTE_RACE: &str = "Aggressive mode's last message and quick mode's first leave one after the other, and charon 5.9.8 \
@@ -420,7 +421,7 @@ fn write_pem(set: &Certificates, [certificate, key, root]: [&PathBuf; 3]) -> Res
 }
 
 fn private_key(credential: &credentials::Credential) -> Vec<u8> {
-    keys::to_pkcs8(&credential.key).expect("rows with other makers' programs have real keys").to_vec()
+    keys::to_pkcs8(&credential.key).expect("rows with foreign daemons have real keys").to_vec()
 }
 
 /// A key pair, and the public key of the peer.

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use keytoll_lab::Seized;
 use keytoll_rig::Placement;
 use keytoll_trace::Node;
 use serde::{Deserialize, Serialize};
-
-use crate::capture::Seized;
 
 /// The first line: who the process is.
 #[derive(Debug, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use keytoll_daemons::Usage;
+use keytoll_lab::{Keeper, Keepers, RowEnd, RunError, Seized, Stop, WARM_UP, row_seed, supported};
 use keytoll_native::clock;
 use keytoll_rig::{Layout, Placement};
 use keytoll_rigs as rigs;
@@ -21,10 +22,6 @@ use super::merge::{self, Notes};
 use super::message::{Ask, Operation, Spent, Tell};
 use super::process::Process;
 use super::testbed::{LiveError, Testbed};
-use crate::capture::Seized;
-use crate::keeper::Keeper;
-use crate::row::{RowEnd, Stop, WARM_UP, row_seed};
-use crate::run::{Keepers, RunError};
 
 /// Between two looks at whether foreign daemons have come to rest.
 const LOOK: Duration = Duration::from_millis(2);
@@ -40,19 +37,27 @@ const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the sys
 const NOTE_CAPTURED: &str =
     "Captured while it was measured: cpu, heap and delays contain the writing of the captures";
 
-/// Refuses a plan with foreign daemons that are not installed.
-pub(crate) fn refuse(plan: &Plan) -> Result<(), RunError> {
+/// Refuses a plan that cannot run here: algorithms that this build lacks, foreign daemons that are not installed.
+///
+/// # Errors
+/// Whatever [`run`] would fail with before its first authentication.
+pub fn refuse(plan: &Plan) -> Result<(), RunError> {
+    supported(plan)?;
     plan.rows.iter().try_for_each(foreign::check).map_err(LiveError::from)?;
     Ok(())
 }
 
-/// Runs every row of a plan; gives how each ended, in the order of the plan.
-pub(crate) fn run<K: Keepers>(
+/// Runs every row of a plan, one after the other; gives how each ended, in the order of the plan.
+///
+/// # Errors
+/// What stands in the way of the run, or of keeping what it leaves.
+pub fn run<K: Keepers>(
     plan: &Plan,
     keepers: &K,
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
+    refuse(plan)?;
     let testbed = Testbed::build(plan)?;
     let origin_ns = clock::monotonic_ns();
     let captures = keepers.capturing().map(|(path, samples_max)| (absolute(path), samples_max));

@@ -16,6 +16,7 @@
     reason = "a live run waits for other processes, which takes real time; no engine is in here"
 )]
 
+mod capture;
 mod foreign;
 mod launcher;
 mod line;
@@ -26,6 +27,6 @@ mod node;
 mod process;
 mod testbed;
 
-pub(crate) use launcher::{refuse, run};
+pub use launcher::{refuse, run};
 pub use node::serve;
 pub use testbed::LiveError;

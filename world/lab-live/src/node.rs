@@ -12,6 +12,7 @@ use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Event, Host, Order, SessionId};
+use keytoll_lab::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
 use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, Setup};
@@ -19,13 +20,11 @@ use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::Plan;
 use keytoll_scenario::plan::RowPlan;
 
+use super::capture::NodeCapture;
 use super::line::Log;
 use super::links;
 use super::message::{Ask, Operation, Spent, Start, Tell};
 use super::testbed::sockets;
-use crate::capture::NodeCapture;
-use crate::provider::metered;
-use crate::row::{ECHO_BYTES, ECHO_PATIENCE, row_seed};
 
 /// The heap role of the node; role 0 is everything around it.
 const ROLE: u8 = 1;
@@ -35,6 +34,9 @@ const LOOK: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Is a node until stdin ends: what the hidden verb `keytoll node` does.
+///
+/// # Errors
+/// If the launcher cannot be heard or told.
 pub fn serve() -> io::Result<()> {
     let mut first = String::new();
     io::stdin().lock().read_line(&mut first)?;

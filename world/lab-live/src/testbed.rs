@@ -8,6 +8,7 @@ use std::process;
 
 use keytoll_daemons::place::cable;
 use keytoll_daemons::{Home, Place, Trouble, home};
+use keytoll_lab::RunError;
 use keytoll_live::{BindError, Sockets, Streaming};
 use keytoll_rig::{Layout, LinkSpec, NodeSpec, Placement};
 use keytoll_rigs as rigs;
@@ -36,6 +37,12 @@ pub enum LiveError {
     /// Notes that cannot be read or written.
     #[error("the notes of a live run: {0}")]
     Notes(String),
+}
+
+impl From<LiveError> for RunError {
+    fn from(error: LiveError) -> Self {
+        Self::World(Box::new(error))
+    }
 }
 
 /// The sockets of a node.
