@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
-use crate::{Message, Node, Protocol};
+use crate::{Message, Node, Protocol, stored};
 
 /// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Cost {
     /// How cycles were counted: once, first.
     Clock {
@@ -29,7 +27,7 @@ pub enum Cost {
 }
 
 /// What one input cost a node: from the moment it was given to the host until that had nothing more to say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepCost {
     /// The authentication.
     pub sample: u32,
@@ -46,7 +44,7 @@ pub struct StepCost {
 }
 
 /// What made a node compute.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stimulus {
     /// A message of a protocol that knows messages.
     Message(Message),
@@ -57,7 +55,7 @@ pub enum Stimulus {
 }
 
 /// One crypto operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepOperation {
     /// The phase of the protocol, e.g. `sa-init`.
     pub phase: Cow<'static, str>,
@@ -74,7 +72,7 @@ pub struct StepOperation {
 }
 
 /// What one authentication cost one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleCost {
     /// The authentication.
     pub sample: u32,
@@ -91,7 +89,7 @@ pub struct SampleCost {
 }
 
 /// What the traffic of one authentication cost one node, from its beginning until all that was sent had arrived.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrafficCost {
     /// The authentication.
     pub sample: u32,
@@ -104,7 +102,7 @@ pub struct TrafficCost {
 }
 
 /// What one authentication cost a node that is another maker's program, as the operating system counts it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignCost {
     /// The authentication.
     pub sample: u32,
@@ -117,7 +115,7 @@ pub struct ForeignCost {
 }
 
 /// What one operation cost over the whole row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationCost {
     /// The node.
     pub node: Node,
@@ -134,3 +132,19 @@ pub struct OperationCost {
     /// Bytes worked on.
     pub bytes: u64,
 }
+
+stored!(enum Cost {
+    0 = Clock { ticks_hz, profile_hz },
+    1 = Sample(cost),
+    2 = Operation(cost),
+    3 = Foreign(cost),
+    4 = Step(cost),
+    5 = Traffic(cost),
+});
+stored!(struct StepCost { sample, node, stimulus, sent, ticks, operations });
+stored!(enum Stimulus { 0 = Message(message), 1 = Datagram(protocol), 2 = Own });
+stored!(struct StepOperation { phase, purpose, operation, algorithm, ticks, bytes });
+stored!(struct SampleCost { sample, node, cpu_ns, crypto_ns, heap_peak_bytes, idle_sa_bytes });
+stored!(struct TrafficCost { sample, node, cpu_ns, crypto_ns });
+stored!(struct ForeignCost { sample, node, cpu_ns, resident_max_bytes });
+stored!(struct OperationCost { node, phase, operation, algorithm, count, ns, bytes });

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::Traffic;
+use crate::name::{Name, Parts, Protocol};
 
 /// One fact, with when, where and on behalf of which authentication it happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Virtual time since the start of the run, in nanoseconds.
     pub at_ns: u64,
@@ -51,7 +52,7 @@ impl Node {
 }
 
 /// The two ends of a link, the end nearer to the device first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link(pub Node, pub Node);
 
 impl Link {
@@ -66,86 +67,20 @@ impl Link {
     }
 }
 
-/// Which protocol a datagram belongs to; decides what the counters call it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Protocol {
-    /// IKE, any version, with or without the non-ESP marker.
-    Ike,
-    /// IPsec traffic.
-    Esp,
-    /// ICMP outside IPsec.
-    Icmp,
-    /// RADIUS.
-    Radius,
-    /// Diameter.
-    Diameter,
-    /// HIP.
-    Hip,
-    /// 802.11 and 802.1X.
-    Wlan,
-    /// EAP, whoever carries it.
-    Eap,
-    /// Traffic of users outside IPsec, other than ICMP.
-    Ip,
-}
-
-impl Protocol {
-    /// The name used in files and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ike => "ike",
-            Self::Esp => "esp",
-            Self::Icmp => "icmp",
-            Self::Radius => "radius",
-            Self::Diameter => "diameter",
-            Self::Hip => "hip",
-            Self::Wlan => "wlan",
-            Self::Eap => "eap",
-            Self::Ip => "ip",
-        }
-    }
-}
-
-/// The payload types of a message in the order they were sent, those inside encryption included.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Payloads {
-    len: u8,
-    kinds: [u8; Self::MAX],
-}
-
-impl Payloads {
-    /// More than this many are not remembered.
-    pub const MAX: usize = 15;
-
-    /// Appends a payload type; beyond [`Self::MAX`] it is left out.
-    pub fn push(&mut self, kind: u8) {
-        if let Some(slot) = self.kinds.get_mut(usize::from(self.len)) {
-            *slot = kind;
-            self.len += 1;
-        }
-    }
-
-    /// The types, in order.
-    pub fn as_slice(&self) -> &[u8] {
-        self.kinds.get(..usize::from(self.len)).unwrap_or(&self.kinds)
-    }
-}
-
-impl std::fmt::Debug for Payloads {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
-    }
-}
-
 /// One protocol message leaving a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The protocol.
     pub protocol: Protocol,
-    /// The protocol's own number for the exchange or message type (IKE: exchange type).
-    pub kind: u8,
+    /// What people call it, `IKE_SA_INIT request`, `Access-Challenge`, `MAR`: messages of one name are of one kind.
+    pub name: Name,
+    /// Where the name does not tell the messages of an exchange apart, nor who sends them: the series in which they are
+    /// counted, as `P1` for those of IKEv1's phase 1.
+    pub series: Option<Name>,
     /// A response (or, where the protocol knows no such thing, the answering direction).
     pub response: bool,
+    /// It reports how much was used (RFC 2866): no authentication waits for it, and it is no part of one.
+    pub accounting: bool,
     /// The message id (IKE), identifier (RADIUS) or hop-by-hop id (Diameter).
     pub id: u32,
     /// Length of the message without transport and IP headers.
@@ -155,11 +90,29 @@ pub struct Message {
     /// One of several fragments of a message; only the first counts as the message.
     pub fragment: u16,
     /// What it carries.
-    pub payloads: Payloads,
+    pub parts: Parts,
+}
+
+impl Message {
+    /// A request of this name, sent once in one piece; the rest is zero or empty.
+    pub fn new(protocol: Protocol, name: Name) -> Self {
+        Self {
+            protocol,
+            name,
+            series: None,
+            response: false,
+            accounting: false,
+            id: 0,
+            bytes: 0,
+            retransmission: false,
+            fragment: 0,
+            parts: Parts::default(),
+        }
+    }
 }
 
 /// What became of a packet on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives.
     Delivered,
@@ -174,7 +127,7 @@ pub enum Fate {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
     /// Traffic wanted an SA that was not there: the clock of the authentication starts.
     Triggered,

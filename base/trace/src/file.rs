@@ -1,8 +1,9 @@
-//! Trace and cost files: a magic line with the version, then length-prefixed postcard records, then the end, which says how
-//! much there was. A file without its end was cut off, or is still being written.
+//! Trace and cost files: a magic line with the version, then records with their lengths, then the end, which says how much
+//! there was. A file without its end was cut off, or is still being written. What is in a record, [`stored`](crate::stored)
+//! says; the same records give the same bytes.
 //!
 //! ```text
-//! "keytoll trace 2\n"  { length: u16 LE > 0, postcard(record) }*
+//! "keytoll trace 3\n"  { length: u16 LE > 0, record }*
 //!                      0: u16, records: u64 LE, bytes before the end: u64 LE, their CRC-32: u32 LE
 //! ```
 
@@ -10,16 +11,18 @@ use std::io::{self, BufRead, Read, Write};
 use std::marker::PhantomData;
 
 use crc32fast::Hasher;
-use serde::{Serialize, de::DeserializeOwned};
+
+use crate::name::Name;
+use crate::stored::{DecodeError, Decoder, Encoder, Stored, WrittenNames};
 
 /// The format written and the only one read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// How long the end is.
 const END_BYTES: usize = 22;
 
 /// A kind of record that has a file of its own.
-pub trait Recorded: Serialize + DeserializeOwned {
+pub trait Recorded: Stored {
     /// The first word of the file's magic line.
     const MAGIC: &'static str;
 }
@@ -59,8 +62,8 @@ pub enum ReadError {
     Damaged {
         /// Counted from 0.
         index: u64,
-        /// What postcard said.
-        source: postcard::Error,
+        /// Why.
+        source: DecodeError,
     },
     /// The end speaks of other records than there are.
     #[error("it is damaged: its end says {said}, and there are {found}")]
@@ -127,35 +130,46 @@ impl Passed {
 pub struct Writer<R, W: Write> {
     out: W,
     scratch: Vec<u8>,
+    names: WrittenNames,
     passed: Passed,
     kind: PhantomData<R>,
 }
 
 impl<R: Recorded, W: Write> Writer<R, W> {
     /// Writes the magic line. The caller chooses the buffering of `out`.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
     pub fn new(mut out: W) -> io::Result<Self> {
         let line = format!("{} {FORMAT}\n", R::MAGIC);
         out.write_all(line.as_bytes())?;
         let passed = Passed::magic(line.as_bytes());
-        Ok(Self { out, scratch: Vec::with_capacity(128), passed, kind: PhantomData })
+        let (scratch, names) = (Vec::with_capacity(128), WrittenNames::default());
+        Ok(Self { out, scratch, names, passed, kind: PhantomData })
     }
 
-    /// Appends a record.
+    /// Appends a record. After an error nothing more can be appended that could be read.
+    ///
+    /// # Errors
+    /// When it cannot be written, is longer than 65,535 bytes, or has a name that is too long or one too many.
     pub fn write(&mut self, record: &R) -> io::Result<()> {
         self.scratch.clear();
         self.scratch.extend_from_slice(&[0, 0]);
-        let mut buffer =
-            postcard::to_extend(record, std::mem::take(&mut self.scratch)).map_err(io::Error::other)?;
-        let length = u16::try_from(buffer.len() - 2).map_err(io::Error::other)?;
-        buffer[..2].copy_from_slice(&length.to_le_bytes());
-        self.out.write_all(&buffer)?;
-        self.passed.add(&buffer);
+        let mut encoder = Encoder::new(&mut self.scratch, &mut self.names);
+        record.store(&mut encoder);
+        encoder.finish().map_err(io::Error::other)?;
+        let length = u16::try_from(self.scratch.len() - 2).map_err(io::Error::other)?;
+        self.scratch[..2].copy_from_slice(&length.to_le_bytes());
+        self.out.write_all(&self.scratch)?;
+        self.passed.add(&self.scratch);
         self.passed.records += 1;
-        self.scratch = buffer;
         Ok(())
     }
 
     /// Writes the end, flushes and gives the underlying writer back. A file that is only dropped says that it was cut off.
+    ///
+    /// # Errors
+    /// When the underlying writer does not take it.
     pub fn finish(mut self) -> io::Result<W> {
         let Extent { records, bytes, crc32 } = self.passed.extent();
         self.out.write_all(&[0, 0])?;
@@ -172,6 +186,7 @@ impl<R: Recorded, W: Write> Writer<R, W> {
 pub struct Reader<R, I: Read> {
     input: I,
     scratch: Vec<u8>,
+    names: Vec<Name>,
     passed: Passed,
     ended: bool,
     kind: PhantomData<R>,
@@ -179,6 +194,9 @@ pub struct Reader<R, I: Read> {
 
 impl<R: Recorded, I: BufRead> Reader<R, I> {
     /// Checks the magic line.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is that of something else.
     pub fn new(mut input: I) -> Result<Self, ReadError> {
         let mut line = Vec::new();
         input.by_ref().take(64).read_until(b'\n', &mut line)?;
@@ -191,7 +209,8 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
             return Err(ReadError::Magic { wanted: R::MAGIC, found });
         }
         let passed = Passed::magic(&line);
-        Ok(Self { input, scratch: Vec::new(), passed, ended: false, kind: PhantomData })
+        let (scratch, names) = (Vec::new(), Vec::new());
+        Ok(Self { input, scratch, names, passed, ended: false, kind: PhantomData })
     }
 
     fn read(&mut self) -> Result<Option<R>, ReadError> {
@@ -205,12 +224,18 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
         scratch.resize(bytes, 0);
         self.fill(&mut scratch)?;
         let index = self.passed.records;
-        let record = postcard::from_bytes(&scratch).map_err(|source| ReadError::Damaged { index, source })?;
+        let record = self.decode(&scratch).map_err(|source| ReadError::Damaged { index, source })?;
         self.passed.add(&length);
         self.passed.add(&scratch);
         self.passed.records += 1;
         self.scratch = scratch;
         Ok(Some(record))
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<R, DecodeError> {
+        let mut decoder = Decoder::new(bytes, &mut self.names);
+        let record = R::read(&mut decoder)?;
+        decoder.finish().map(|()| record)
     }
 
     /// The end must say what was read, and nothing may follow it.
@@ -262,7 +287,8 @@ impl<R: Recorded, I: BufRead> Iterator for Reader<R, I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fact, Node, Record};
+    use crate::name::NameError;
+    use crate::{Fact, Message, Node, Protocol, Record};
 
     fn record(sample: u32) -> Record {
         Record { at_ns: 17, node: Node::Gw, sample, fact: Fact::Failed { why: "timeout".into() } }
@@ -333,8 +359,105 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused() {
-        let error = Reader::<Record, _>::new(&b"keytoll trace 1\n"[..]).unwrap_err();
-        assert!(error.to_string().contains("keytoll trace 1"));
+    fn other_versions_are_refused() {
+        for found in ["keytoll trace 1", "keytoll trace 2", "keytoll trace 33", "keytoll costs 3"] {
+            let error = Reader::<Record, _>::new(format!("{found}\n").as_bytes()).unwrap_err();
+            assert!(error.to_string().contains(found), "{error}");
+        }
+    }
+
+    fn failed(why: &str) -> Record {
+        Record { fact: Fact::Failed { why: why.to_owned().into() }, ..record(0) }
+    }
+
+    fn written_of(records: &[Record]) -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        records.iter().for_each(|record| writer.write(record).unwrap());
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn a_name_stands_in_a_file_once_and_is_the_same_wherever_it_comes_from() {
+        let message = |name| {
+            let parts = [Name::new(&"SA"), Name::new(&"KE")].into_iter().collect();
+            let message = Message { parts, ..Message::new(Protocol::new(&"ike"), name) };
+            Record { fact: Fact::Sent(message), ..record(0) }
+        };
+        let [constant, interned] =
+            [Name::new(&"IKE_AUTH request"), Name::intern("IKE_AUTH request").unwrap()];
+        let bytes = written_of(&[message(constant), message(interned), failed("timeout"), record(0)]);
+        for text in ["IKE_AUTH request", "ike", "SA", "timeout"] {
+            let found = bytes.windows(text.len()).filter(|window| *window == text.as_bytes());
+            assert_eq!(found.count(), 1, "{text}");
+        }
+        assert_eq!(bytes, written_of(&[message(interned), message(constant), record(0), failed("timeout")]));
+        let expected = vec![message(constant), message(constant), record(0), record(0)];
+        assert_eq!(read(&bytes).unwrap(), expected);
+    }
+
+    /// A whole file of records with these bytes.
+    fn file_of(records: &[&[u8]]) -> Vec<u8> {
+        let mut writer = Writer::<Record, _>::new(Vec::new()).unwrap();
+        for record in records {
+            let length = u16::try_from(record.len()).unwrap().to_le_bytes();
+            for bytes in [&length[..], record] {
+                writer.out.extend_from_slice(bytes);
+                writer.passed.add(bytes);
+            }
+            writer.passed.records += 1;
+        }
+        writer.finish().unwrap()
+    }
+
+    /// At 17 ns, at the gateway, sample 0, `Failed`; then the name.
+    const FAILED: [u8; 4] = [17, 1, 0, 9];
+
+    fn damage(records: &[&[u8]]) -> DecodeError {
+        match read(&file_of(records)).unwrap_err() {
+            ReadError::Damaged { index, source } if index + 1 == records.len() as u64 => source,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn names_that_make_no_sense_are_refused() {
+        let fact = |name: &[u8]| [&FAILED[..], name].concat();
+        assert_eq!(
+            read(&file_of(&[&fact(b"\x00\x02no"), &fact(b"\x00")])).unwrap(),
+            [failed("no"), failed("no")]
+        );
+        let no = fact(b"\x00\x02no");
+        assert_eq!(damage(&[&fact(b"\x01\x02no")]), DecodeError::UnknownName(1));
+        assert_eq!(damage(&[&no, &fact(b"\x02\x02no")]), DecodeError::UnknownName(2));
+        let huge = [&[0xFF; 9][..], &[1]].concat();
+        assert_eq!(damage(&[&no, &fact(&huge)]), DecodeError::UnknownName(u64::MAX));
+        assert_eq!(damage(&[&no, &fact(b"\x00\x02no")]), DecodeError::Long(3));
+        assert_eq!(damage(&[&fact(b"\x00\x03no")]), DecodeError::Short);
+        assert_eq!(damage(&[&fact(b"\x00")]), DecodeError::Short);
+        assert_eq!(damage(&[&fact(b"\x00\x02n\xff")]), DecodeError::NotText);
+        let long = [&[0, 0x81, 8][..], &[b'x'; 1025]].concat();
+        assert_eq!(
+            damage(&[&no, &fact(&[&[1][..], &long[1..]].concat())]),
+            NameError::TooLong { bytes: 1025 }.into()
+        );
+    }
+
+    #[test]
+    fn a_value_that_no_field_takes_is_refused() {
+        assert_eq!(damage(&[&[0, 5, 0, 0]]), DecodeError::Variant(5), "no such node");
+        assert_eq!(damage(&[&[0, 1, 0, 99]]), DecodeError::Variant(99), "no such fact");
+        assert_eq!(damage(&[&[0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x10]]), DecodeError::Range(0x1_0FFF_FFFF));
+        assert_eq!(damage(&[&[0xFF; 11]]), DecodeError::Range(u64::MAX), "more than 64 bits");
+        assert_eq!(damage(&[&[0xFF]]), DecodeError::Short);
+    }
+
+    #[test]
+    fn a_file_has_no_more_names_than_are_kept() {
+        let named = |number: usize| format!("one of very many names: {number}");
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        let refused = (0..=Name::COUNT_MAX).find(|&number| writer.write(&failed(&named(number))).is_err());
+        assert_eq!(refused, Some(Name::COUNT_MAX));
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        assert!(writer.write(&failed(&"x".repeat(Name::BYTES_MAX + 1))).is_err());
     }
 }

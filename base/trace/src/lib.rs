@@ -6,7 +6,8 @@
 //! * [`Cost`]s: CPU, heap and crypto operations as this machine spent them. Never the same twice.
 //!
 //! [`mod@file`] writes and reads both, versioned; [`listing`] says which files a run has, and [`output`] puts files into
-//! their places whole; [`regular`] opens what others may have put there. Nothing here knows a protocol beyond the names in [`names`].
+//! their places whole; [`regular`] opens what others may have put there. Nothing here knows a protocol: engines bring the
+//! names of their messages along ([`name`]), and a file holds each once ([`stored`]).
 
 pub mod cost;
 pub mod cost_table;
@@ -14,13 +15,14 @@ pub mod fact;
 pub mod file;
 pub mod listing;
 pub mod manifest;
-pub mod names;
+pub mod name;
 pub mod output;
 mod packet;
 pub mod primitive;
 pub mod provenance;
 pub mod regular;
 pub mod revealed;
+pub mod stored;
 mod time;
 pub mod traffic;
 pub mod utc;
@@ -28,7 +30,8 @@ pub mod utc;
 pub use cost::{
     Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,
 };
-pub use fact::{Fact, Fate, Link, Message, Node, Payloads, Protocol, Record};
+pub use fact::{Fact, Fate, Link, Message, Node, Record};
+pub use name::{Name, Parts, Protocol};
 pub use packet::{PacketCost, StageCost};
 pub use revealed::Revealed;
 pub use time::Time;

@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
 /// One echo request that was processed twice: as a whole, and stage by stage, which takes longer. In ticks of the cycle
 /// counter.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PacketCost {
     /// From the packet on the wire to the request; 0 without IPsec.
     pub inbound_ticks: u64,
@@ -21,7 +19,7 @@ pub struct PacketCost {
 }
 
 /// One stage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageCost {
     /// Its name, e.g. `replay check`.
     pub stage: Cow<'static, str>,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use crate::stored;
 
 /// What one node sent and got of the traffic of one authentication. Packets are those of users: as they are before IPsec
 /// takes them and after it gives them back.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// For how long the sources were to send, in nanoseconds.
     pub duration_ns: u64,
@@ -35,10 +35,16 @@ pub struct Traffic {
 }
 
 /// How values are spread, to within 1/128 of each: buckets that are a 64th of an octave wide.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spread {
     counts: BTreeMap<u32, u64>,
 }
+
+stored!(struct Traffic {
+    duration_ns, out_packets, out_bytes, data_packets_sent, repeated_packets, timeouts, data_packets_got, payload_bytes,
+    last_arrival_ns, longest_gap_ns, round_trips, one_way,
+});
+stored!(struct Spread { counts });
 
 /// Buckets an octave, as a power of two.
 const OCTAVE_BITS: u32 = 6;

@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 
+use crate::names::DIAMETER;
 use crate::number::{AvpCode, application, command, result};
 use crate::vectors::{Refusal, Request, Vector, read_vectors};
 use crate::wire::Builder;
@@ -261,10 +261,10 @@ impl Client {
 
     fn on_packet(&mut self, from: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         if from != self.config.server {
-            return cx.discard(Protocol::Diameter, "Diameter message from a stranger");
+            return cx.discard(DIAMETER, "Diameter message from a stranger");
         }
         let Ok(message) = Message::read(bytes) else {
-            return cx.discard(Protocol::Diameter, "Diameter malformed message");
+            return cx.discard(DIAMETER, "Diameter malformed message");
         };
         self.heard = cx.now;
         if message.header.is_request() { self.on_request(&message, cx) } else { self.on_answer(&message, cx) }
@@ -274,7 +274,7 @@ impl Client {
     fn on_request(&mut self, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let command = message.header.command;
         if !matches!(command, command::DEVICE_WATCHDOG | command::DISCONNECT_PEER) {
-            return cx.discard(Protocol::Diameter, "Diameter request at the client");
+            return cx.discard(DIAMETER, "Diameter request at the client");
         }
         let answer = say::begin(message.header.answer(), &self.config.name);
         self.put(answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS).finish(), false, cx);
@@ -287,7 +287,7 @@ impl Client {
         let header = message.header;
         let known = self.pending.get(&header.hop_by_hop);
         if known.is_none_or(|known| known.end_to_end != header.end_to_end) {
-            return cx.discard(Protocol::Diameter, "Diameter answer without a request");
+            return cx.discard(DIAMETER, "Diameter answer without a request");
         }
         let Some(pending) = self.pending.remove(&header.hop_by_hop) else { return };
         let code = say::result_of(&message.avps);
@@ -307,7 +307,7 @@ impl Client {
     }
 
     fn refuse(&mut self, cx: &mut Ctx<'_>) {
-        cx.discard(Protocol::Diameter, "Diameter peer with a name that it has not proved");
+        cx.discard(DIAMETER, "Diameter peer with a name that it has not proved");
         self.out.push_back(Output::Close {
             local: Addr::Tcp(self.config.local),
             peer: Addr::Tcp(self.config.server),
@@ -474,7 +474,7 @@ impl Engine for Client {
             Input::Command(Command::Connect) => self.connect_if_closed(cx),
             Input::Command(Command::Ask { id, request }) => self.ask(id, request, cx),
             Input::Command(Command::Disconnect) => self.disconnect(cx),
-            Input::Datagram { .. } => cx.discard(Protocol::Diameter, "not over TCP"),
+            Input::Datagram { .. } => cx.discard(DIAMETER, "not over TCP"),
             Input::Secured { peer, names, .. } if peer == Addr::Tcp(self.config.server) => {
                 self.proved = names.to_vec();
             }

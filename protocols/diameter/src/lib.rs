@@ -1,7 +1,7 @@
 //! Diameter, as far as a subscriber database is asked for authentication vectors: RFC 6733 (base), 3GPP TS 29.273 (SWx)
 //! and TS 29.272 (S6a).
 //!
-//! * [`number`]: command, application, AVP and result codes.
+//! * [`number`]: command, application, AVP and result codes; [`names`]: what traces call messages.
 //! * [`wire`]: messages and AVPs, read into borrowed views and written into one buffer.
 //! * [`vectors`]: what is asked for and answered, and how MAR/MAA and AIR/AIA say it.
 //! * [`client`]: in the AAA server or the gateway.
@@ -11,6 +11,7 @@
 
 mod answers;
 pub mod client;
+pub mod names;
 pub mod number;
 mod say;
 pub mod server;
@@ -22,6 +23,7 @@ pub mod wire;
 use keytoll_crypto_api::Phase;
 
 pub use client::Client;
+pub use names::DIAMETER;
 pub use say::result_of;
 pub use server::Server;
 pub use vectors::{Refusal, Request, Vector, Wanted};

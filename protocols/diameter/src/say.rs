@@ -1,11 +1,12 @@
 //! What both ends have in common: their names in every message, the facts they leave.
 
-use keytoll_engine::trace::fact::{Message as Sent, Payloads};
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::{Fact, Message as Sent};
 use keytoll_engine::{Ctx, Datagram};
+use keytoll_net::wire::Reader;
 use keytoll_net::{Addr, Socket};
 
 use crate::Name;
+use crate::names::{self, DIAMETER};
 use crate::number::{AvpCode, VENDOR_3GPP, application};
 use crate::wire::{Avps, Builder, Header};
 
@@ -51,20 +52,13 @@ pub fn result_of(avps: &Avps<'_>) -> Option<u32> {
     group.u32(AvpCode::EXPERIMENTAL_RESULT_CODE).ok()?
 }
 
-/// A datagram of these bytes, and the fact that it was sent. The fact's `kind` is the low byte of the command code.
+/// A datagram of these bytes, and the fact that it was sent.
 pub(crate) fn send(from: Socket, to: Socket, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) -> Datagram {
-    let sent = Sent {
-        protocol: Protocol::Diameter,
-        kind: bytes[7],
-        response: bytes[FLAGS_AT] & crate::wire::message::REQUEST == 0,
-        id: u32::from_be_bytes(bytes[HOP_BY_HOP_AT].try_into().expect("four bytes of the header")),
-        bytes: u32::try_from(bytes.len()).expect("messages have 24 bits of length"),
-        retransmission: again,
-        fragment: 0,
-        payloads: Payloads::default(),
-    };
-    cx.trace.record(Fact::Sent(sent));
-    Datagram { protocol: Protocol::Diameter, from: Addr::Tcp(from), to: Addr::Tcp(to), bytes }
+    let header =
+        Header::read(&mut Reader::new(&bytes[FLAGS_AT..])).expect("a message begins with its header");
+    let sent = names::message(&header, bytes.len());
+    cx.trace.record(Fact::Sent(Sent { retransmission: again, ..sent }));
+    Datagram { protocol: DIAMETER, from: Addr::Tcp(from), to: Addr::Tcp(to), bytes }
 }
 
 // RFC 6733 §13.1: what a peer calls itself is what its certificate proved, or any certificate of one authority could play

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use keytoll_crypto_api::algorithm::Prf;
 use keytoll_crypto_api::{Crypto, Secret};
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use crate::answers::{Answers, Asked};
 
+use crate::names::DIAMETER;
 use crate::number::{AvpCode, VENDOR_3GPP, application, command, result};
 use crate::vectors::{Refusal, Request, Vector, Wanted, write_vectors};
 use crate::wire::message::{Header, Message};
@@ -157,7 +157,7 @@ impl<S: VectorSource> Server<S> {
 
     /// Who says what cannot be answered is hung up on.
     fn refuse(&mut self, from: Socket, why: &'static str, cx: &mut Ctx<'_>) {
-        cx.discard(Protocol::Diameter, why);
+        cx.discard(DIAMETER, why);
         self.forget(from);
         self.close(from);
     }
@@ -306,7 +306,7 @@ impl<S: VectorSource> Engine for Server<S> {
                 self.proved.remove(&peer);
             }
             Input::Datagram { .. } | Input::Secured { .. } | Input::Lost { .. } => {
-                cx.discard(Protocol::Diameter, "not over TCP");
+                cx.discard(DIAMETER, "not over TCP");
             }
             // What has expired was forgotten above; it has no commands, and leaves nothing half done.
             Input::Tick | Input::Command(()) | Input::Inner(_) | Input::Recover => {}

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::{Crypto, Rng, Secret};
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 use proptest::prelude::*;
 
+use crate::names::DIAMETER;
 use crate::number::{AvpCode, application, command, result};
 use crate::server::{VectorSource, kasme};
 use crate::wire::Builder;
@@ -197,7 +198,7 @@ impl Lab {
     }
 
     fn discards(&self) -> Vec<&str> {
-        let why = |fact: &'_ Fact| matches!(fact, Fact::Discarded { protocol: Protocol::Diameter, .. });
+        let why = |fact: &'_ Fact| matches!(fact, Fact::Discarded { protocol: DIAMETER, .. });
         let found = self.facts.iter().filter(|fact| why(fact));
         found.map(|fact| if let Fact::Discarded { why, .. } = fact { &**why } else { "" }).collect()
     }

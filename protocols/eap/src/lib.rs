@@ -39,7 +39,10 @@ use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};
 use std::borrow::Cow;
 
+/// EAP, whoever carries it.
+pub const EAP: Protocol = Protocol::new(&"eap");
+
 /// Notes that something arrived that cannot be used.
 fn discard(cx: &mut Ctx<'_>, why: Cow<'static, str>) {
-    cx.trace.record(Fact::Discarded { protocol: Protocol::Eap, why });
+    cx.trace.record(Fact::Discarded { protocol: EAP, why });
 }

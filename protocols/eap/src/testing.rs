@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng};
-use keytoll_engine::trace::{Fact, Protocol, Trace};
+use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Ctx, Time};
 
 use crate::packet::{Message, Packet};
 use crate::peer::{Peer, PeerConfig, PeerOutput};
 use crate::server::{Server, ServerConfig, ServerOutput};
-use crate::{PeerOffer, ServerOffer};
+use crate::{EAP, PeerOffer, ServerOffer};
 
 /// Bytes from hexadecimal; blanks are ignored.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -26,7 +26,7 @@ pub(crate) struct Discards(pub(crate) Vec<String>);
 
 impl Trace for Discards {
     fn record(&mut self, fact: Fact) {
-        if let Fact::Discarded { protocol: Protocol::Eap, why } = fact {
+        if let Fact::Discarded { protocol: EAP, why } = fact {
             self.0.push(why.into_owned());
         }
     }

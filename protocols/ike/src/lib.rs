@@ -1,7 +1,7 @@
 //! IKE, the Internet Key Exchange: RFC 7296 (IKEv2) with RFC 7383 (fragmentation) and RFC 7427 (signatures), and
 //! RFC 2407–2409 (IKEv1).
 //!
-//! * [`number`]: the IANA registries, and which of our algorithms a number means.
+//! * [`number`]: the IANA registries, and which of our algorithms a number means; [`names`]: what traces call messages.
 //! * [`wire`]: messages and payloads, read into borrowed views and written into one buffer.
 //! * [`config`] and [`event`]: what an endpoint of either version is told, and what it tells.
 //! * [`Endpoint`]: both versions behind one port, for hosts.
@@ -14,6 +14,7 @@ mod endpoint;
 pub mod event;
 mod half_open;
 mod lent;
+pub mod names;
 mod nat;
 pub mod number;
 mod peers;
@@ -32,5 +33,6 @@ pub mod wire;
 pub use config::{Config, Mode};
 pub use endpoint::Endpoint;
 pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};
+pub use names::IKE;
 pub use refused::{Acceptable, Offered, RefusedProposal};
 pub use unproved::{Likely, Unproved};

@@ -2,7 +2,8 @@
 //! algorithms a number in it means. Unknown numbers stay what they are, so that they survive being passed on.
 
 use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf};
-use keytoll_engine::trace::names;
+
+use crate::names;
 
 /// Declares a registry: a number that knows the names it was given.
 macro_rules! registry {
@@ -94,7 +95,7 @@ registry! {
 impl PayloadType {
     /// As RFC 7296 §3.2 abbreviates it: `SA`, `KE`, `IDi`, …
     pub const fn abbreviation(self) -> &'static str {
-        names::ike_payload(self.0)
+        names::payload(self).as_str()
     }
 }
 

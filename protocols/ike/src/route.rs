@@ -1,8 +1,9 @@
 //! Between which addresses the messages of an SA travel.
 
 use keytoll_engine::Datagram;
-use keytoll_engine::trace::Protocol;
 use keytoll_net::{Addr, Socket};
+
+use crate::names::IKE;
 
 /// Where an SA's messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,6 @@ impl Route {
         }
         bytes.extend_from_slice(packet);
         let (from, to) = (Addr::Udp(self.local), Addr::Udp(self.remote));
-        Datagram { protocol: Protocol::Ike, from, to, bytes }
+        Datagram { protocol: IKE, from, to, bytes }
     }
 }

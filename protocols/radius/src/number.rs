@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use keytoll_engine::trace::names;
+use crate::names;
 
 /// What kind of packet, RFC 2865 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,8 +25,8 @@ impl Code {
 
     /// The name the standard uses.
     pub const fn name(self) -> &'static str {
-        match names::radius_code(self.0) {
-            Some(name) => name,
+        match names::packet(self) {
+            Some(name) => name.as_str(),
             None => "code",
         }
     }
@@ -98,8 +98,8 @@ impl AttributeType {
 
     /// The name the standard uses.
     pub const fn name(self) -> &'static str {
-        match names::radius_attribute(self.0) {
-            Some(name) => name,
+        match names::attribute(self) {
+            Some(name) => name.as_str(),
             None => "attribute",
         }
     }

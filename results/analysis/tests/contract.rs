@@ -30,7 +30,7 @@ fn records(samples: u32) -> Vec<Record> {
         let start_ns = u64::from(sample) * 1_000_000_000;
         let carried = Fact::Carried {
             link: Link(Node::Ue, Node::Gw),
-            protocol: Protocol::Ike,
+            protocol: Protocol::new(&"ike"),
             packets: 1,
             bytes: 300,
             transit_ns: 2_000_000,

@@ -5,10 +5,25 @@ use keytoll_analysis::{Findings, RowFindings};
 use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
 use keytoll_trace::provenance::{Load, Provenance};
 use keytoll_trace::{
-    Cost, Fact, Fate, Link, Message, Node, OperationCost, Payloads, Protocol, Record, SampleCost,
+    Cost, Fact, Fate, Link, Message, Name, Node, OperationCost, Protocol, Record, SampleCost,
 };
 
 const MS: u64 = 1_000_000;
+
+const IKE: Protocol = Protocol::new(&"ike");
+const SA_INIT_REQUEST: Name = Name::new(&"IKE_SA_INIT request");
+const SA_INIT_RESPONSE: Name = Name::new(&"IKE_SA_INIT response");
+const AUTH_REQUEST: Name = Name::new(&"IKE_AUTH request");
+const AUTH_RESPONSE: Name = Name::new(&"IKE_AUTH response");
+const SA: Name = Name::new(&"SA");
+const KE: Name = Name::new(&"KE");
+const NONCE: Name = Name::new(&"Nonce");
+const ID_I: Name = Name::new(&"IDi");
+const ID_R: Name = Name::new(&"IDr");
+const AUTH: Name = Name::new(&"AUTH");
+const TS_I: Name = Name::new(&"TSi");
+const TS_R: Name = Name::new(&"TSr");
+const N: Name = Name::new(&"N");
 
 /// Method, variant, network, one-way delay and computation per message, both in nanoseconds.
 const ROWS: [(&str, &str, &str, u64, u64); 4] = [
@@ -107,16 +122,16 @@ fn records(one_way_ns: u64, busy_ns: u64) -> Vec<Record> {
         (tape.sample, tape.now) = (sample, u64::from(sample) * 10_000 * MS);
         tape.note(Node::Ue, Fact::Triggered);
         if sample == 2 {
-            tape.send(Node::Ue, 34, &[33, 34, 40], Fate::Lost, false);
+            tape.send(Node::Ue, SA_INIT_REQUEST, &[SA, KE, NONCE], Fate::Lost, false);
             tape.now += 4_000 * MS;
-            tape.send(Node::Ue, 34, &[33, 34, 40], Fate::Delivered, true);
+            tape.send(Node::Ue, SA_INIT_REQUEST, &[SA, KE, NONCE], Fate::Delivered, true);
         } else {
-            tape.send(Node::Ue, 34, &[33, 34, 40], Fate::Delivered, false);
+            tape.send(Node::Ue, SA_INIT_REQUEST, &[SA, KE, NONCE], Fate::Delivered, false);
         }
-        tape.send(Node::Gw, 34, &[33, 34, 40], Fate::Delivered, false);
-        tape.send(Node::Ue, 35, &[35, 39, 33, 44, 45], Fate::Delivered, false);
-        let answer: &[u8] = if sample == 3 { &[41] } else { &[36, 39, 33, 44, 45] };
-        tape.send(Node::Gw, 35, answer, Fate::Delivered, false);
+        tape.send(Node::Gw, SA_INIT_RESPONSE, &[SA, KE, NONCE], Fate::Delivered, false);
+        tape.send(Node::Ue, AUTH_REQUEST, &[ID_I, AUTH, SA, TS_I, TS_R], Fate::Delivered, false);
+        let answer: &[Name] = if sample == 3 { &[N] } else { &[ID_R, AUTH, SA, TS_I, TS_R] };
+        tape.send(Node::Gw, AUTH_RESPONSE, answer, Fate::Delivered, false);
         tape.compute(Node::Ue);
         tape.end(sample == 3);
     }
@@ -143,22 +158,19 @@ impl Tape {
         self.note(node, Fact::Computed { busy_ns });
     }
 
-    fn send(&mut self, from: Node, kind: u8, payloads: &[u8], fate: Fate, retransmission: bool) {
+    fn send(&mut self, from: Node, name: Name, parts: &[Name], fate: Fate, retransmission: bool) {
         self.compute(from);
-        let mut message = Message {
-            protocol: Protocol::Ike,
-            kind,
+        let message = Message {
             response: from == Node::Gw,
-            id: u32::from(kind - 34),
+            id: u32::from(matches!(name, AUTH_REQUEST | AUTH_RESPONSE)),
             bytes: 300,
             retransmission,
-            fragment: 0,
-            payloads: Payloads::default(),
+            parts: parts.iter().copied().collect(),
+            ..Message::new(IKE, name)
         };
-        payloads.iter().for_each(|&payload| message.payloads.push(payload));
         self.note(from, Fact::Sent(message));
         let (link, transit_ns) = (Link(Node::Ue, Node::Gw), self.one_way_ns);
-        let protocol = Protocol::Ike;
+        let protocol = IKE;
         self.note(from, Fact::Carried { link, protocol, packets: 1, bytes: 348, transit_ns, fate });
         self.now += if fate == Fate::Delivered { transit_ns } else { 0 };
     }

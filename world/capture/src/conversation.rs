@@ -25,9 +25,12 @@ use std::time::Duration;
 
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::{Fate, Message, Node, Protocol};
+use keytoll_ike::IKE;
 use keytoll_net::Addr;
+use keytoll_radius::RADIUS;
 
 use crate::dissect::eap::{Flow, Words};
+use crate::dissect::eapol::WLAN;
 use crate::dissect::{Content, Dissected, Dissector, Part};
 use crate::observe::{self, Observer};
 use crate::packets::{Eapol, Mac, Passed};
@@ -145,7 +148,7 @@ impl Entry {
             packets: 1,
             wire_bytes: passed.wire_bytes.into(),
             fate: passed.comment.as_deref().and_then(remarks::fate),
-            ..Self::bare(Protocol::Wlan, dissected, ends, addrs)
+            ..Self::bare(WLAN, dissected, ends, addrs)
         }
     }
 
@@ -370,7 +373,7 @@ impl Tracker {
         if is_repeat {
             return Some(self.originals.get(&key).copied().unwrap_or(0));
         }
-        if self.originals.len() < ENTRIES_MAX && passed.datagram.protocol != Protocol::Esp {
+        if self.originals.len() < ENTRIES_MAX && passed.datagram.protocol != Protocol::ESP {
             self.originals.insert(key, passed.frame);
         }
         None
@@ -434,12 +437,12 @@ impl Tracker {
 
     fn add_unreadable(&mut self, passed: &Passed, dissected: Dissected) {
         let ends = match passed.datagram.protocol {
-            Protocol::Ike => (Node::Ue, Node::Gw),
-            Protocol::Radius => (Node::Gw, Node::Aaa),
+            IKE => (Node::Ue, Node::Gw),
+            RADIUS => (Node::Gw, Node::Aaa),
             _ => (Node::Aaa, Node::Hss),
         };
         let known = self.ike.between(passed.datagram.from.host(), passed.datagram.to.host());
-        let known = known.filter(|_| passed.datagram.protocol == Protocol::Ike);
+        let known = known.filter(|_| passed.datagram.protocol == IKE);
         if let Some(conversation) = known.or_else(|| self.begin(Kind::Unreadable)) {
             let swap = known.is_some() && self.ike.is_gateway(conversation, passed.datagram.from.host());
             let ends = if swap { (ends.1, ends.0) } else { ends };

@@ -1,8 +1,6 @@
 //! What went over each link, counted as a run counts it: messages without repetitions, packets and bytes with them, copies
 //! that the network made not at all.
 
-use std::collections::BTreeMap;
-
 use keytoll_engine::trace::{Fate, Link, Protocol};
 
 use crate::conversation::Entry;
@@ -20,11 +18,12 @@ pub struct Count {
     pub retransmissions: u64,
 }
 
-/// Counts by link and protocol.
-pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> BTreeMap<(Link, Protocol), Count> {
-    let mut counts: BTreeMap<(Link, Protocol), Count> = BTreeMap::new();
+/// Counts by link and protocol: links in their order, the protocols of a link as they first came.
+pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<((Link, Protocol), Count)> {
+    let mut counts = Vec::new();
     for entry in entries.into_iter().filter(|entry| !entry.is_copy()) {
-        let count = counts.entry((Link::between(entry.ends.0, entry.ends.1), entry.protocol)).or_default();
+        let key = (Link::between(entry.ends.0, entry.ends.1), entry.protocol);
+        let count = entry_of(&mut counts, key);
         if let Some(sent) = entry.sent.as_ref().filter(|sent| sent.fragment <= 1) {
             count.messages += u64::from(!sent.retransmission);
             count.retransmissions += u64::from(sent.retransmission);
@@ -35,5 +34,14 @@ pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> BTreeMap<(Link, P
             count.bytes += entry.wire_bytes;
         }
     }
+    counts.sort_by_key(|&((link, _), _)| link);
     counts
+}
+
+fn entry_of(counts: &mut Vec<((Link, Protocol), Count)>, key: (Link, Protocol)) -> &mut Count {
+    let place = counts.iter().position(|&(known, _)| known == key).unwrap_or_else(|| {
+        counts.push((key, Count::default()));
+        counts.len() - 1
+    });
+    &mut counts[place].1
 }

@@ -19,10 +19,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use keytoll_crypto::Real;
+use keytoll_diameter::DIAMETER;
 use keytoll_engine::trace::{Message, Protocol};
 use keytoll_esp::Inbound;
+use keytoll_ike::IKE;
 use keytoll_ike::v1::overheard::Overheard;
 use keytoll_ike::v2::fragment::Reassembly;
+use keytoll_radius::RADIUS;
 
 pub use diameter::Diameter;
 pub use eapol::Eapol;
@@ -138,17 +141,17 @@ impl Dissector {
     pub fn dissect(&mut self, passed: &Passed) -> Option<Dissected> {
         let bytes = &passed.datagram.bytes[..];
         let mut dissected = match passed.datagram.protocol {
-            Protocol::Ike => self.ike(passed),
-            Protocol::Radius => radius::dissect(bytes),
-            Protocol::Diameter => diameter::dissect(bytes),
-            Protocol::Esp => self.esp(passed),
+            IKE => self.ike(passed),
+            RADIUS => radius::dissect(bytes),
+            DIAMETER => diameter::dissect(bytes),
+            Protocol::ESP => self.esp(passed),
             _ => icmp::dissect(passed)?,
         };
         dissected.sent = observe::message(passed.datagram.protocol, bytes).ok();
         if let (Some(sent), Content::Ike(ike)) = (&mut dissected.sent, &dissected.content)
             && (ike.major == 2 || ike.inside == Inside::Opened)
         {
-            sent.payloads = ike.meaning.kinds;
+            sent.parts = ike.meaning.parts;
         }
         dissected.remarks.extend(passed.cut.map(|cut| why_cut(cut, passed.packets)));
         Some(dissected)
@@ -185,10 +188,10 @@ fn why_cut(cut: Cut, packets: u16) -> String {
 /// A message that cannot be read.
 fn unreadable(protocol: Protocol, error: &impl fmt::Display) -> Dissected {
     let name = match protocol {
-        Protocol::Ike => "unreadable IKE",
-        Protocol::Radius => "unreadable RADIUS",
-        Protocol::Diameter => "unreadable Diameter",
-        Protocol::Wlan => "unreadable EAPOL",
+        IKE => "unreadable IKE",
+        RADIUS => "unreadable RADIUS",
+        DIAMETER => "unreadable Diameter",
+        eapol::WLAN => "unreadable EAPOL",
         _ => "unreadable",
     };
     Dissected {

@@ -149,7 +149,7 @@ pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<
         _ => conversation.outcome.place(),
     };
     for (place, entry) in conversation.entries.iter().enumerate() {
-        if !matches!(entry.protocol, Protocol::Esp | Protocol::Icmp | Protocol::Ip) {
+        if !matches!(entry.protocol, Protocol::ESP | Protocol::ICMP | Protocol::IP) {
             let facts = facts(entry).into_iter();
             records.extend(facts.map(|fact| record(entry.first_ns, entry.ends.0, fact)));
         }
@@ -206,7 +206,7 @@ fn end(conversation: &Conversation) -> Vec<(u64, Node, Fact)> {
 fn gives_up_ns(conversation: &Conversation) -> u64 {
     let spoken = conversation.entries.iter().rfind(|entry| match &entry.content {
         Content::Ike(ike) => matches!(ike.exchange, IKE_SA_INIT | IKE_AUTH),
-        _ => entry.protocol != Protocol::Esp,
+        _ => entry.protocol != Protocol::ESP,
     });
     spoken.map_or(0, |entry| entry.first_ns)
 }
@@ -226,7 +226,7 @@ fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
     let arrived_ns = if is_own { answer.first_ns } else { arrives_ns(answer) };
     let left_ns = answer.fate.and_then(|_| {
         let later = conversation.entries[at..].iter();
-        let mut esp = later.filter(|entry| entry.protocol == Protocol::Esp && entry.ends.0 == Node::Ue);
+        let mut esp = later.filter(|entry| entry.protocol == Protocol::ESP && entry.ends.0 == Node::Ue);
         esp.next().map(|entry| entry.first_ns)
     });
     left_ns.map_or(arrived_ns, |left_ns| left_ns.max(arrived_ns))
@@ -237,7 +237,7 @@ fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
 fn first_packet(conversation: &Conversation) -> Option<u64> {
     let Outcome::Established(at) = conversation.outcome else { return None };
     let later = conversation.entries[at..].iter();
-    let mut answers = later.filter(|entry| entry.protocol == Protocol::Esp && entry.ends.0 == Node::Gw);
+    let mut answers = later.filter(|entry| entry.protocol == Protocol::ESP && entry.ends.0 == Node::Gw);
     let answer = answers.find(|entry| matches!(entry.fate, Some((Fate::Delivered, _))))?;
     Some(arrives_ns(answer))
 }

@@ -23,4 +23,8 @@ pub mod tables;
 pub mod write;
 
 pub use keys::KeyTables;
+/// The protocols of the messages that are read here.
+pub use keytoll_diameter::DIAMETER;
+pub use keytoll_ike::IKE;
+pub use keytoll_radius::RADIUS;
 pub use write::{Seen, Writer};

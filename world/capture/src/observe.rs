@@ -8,11 +8,15 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use keytoll_diameter::DIAMETER;
 use keytoll_engine::Datagram;
-use keytoll_engine::trace::{Fact, Fate, Link, Message, Payloads, Protocol};
+use keytoll_engine::trace::{Fact, Fate, Link, Message, Parts, Protocol};
+use keytoll_ike::IKE;
+use keytoll_ike::names;
 use keytoll_ike::wire as ike;
 use keytoll_net::OnWire;
 use keytoll_net::wire::{DecodeError, Reader};
+use keytoll_radius::RADIUS;
 use keytoll_radius::wire as radius;
 
 /// RFC 7296 §2.23, RFC 3948 §2.2: four zero bytes where ESP has its SPI.
@@ -74,7 +78,7 @@ pub(crate) fn digest(datagram: &Datagram) -> u64 {
     let mut hasher = DefaultHasher::new();
     match datagram.protocol {
         // RFC 3947 §4, RFC 7296 §2.23: IKE moves to the port of NAT traversal, and a NAT changes ports; it is the same message.
-        Protocol::Ike => {
+        IKE => {
             let (from, to) = (datagram.from, datagram.to);
             (from.host(), to.host(), from.host() == to.host() && from.port() < to.port()).hash(&mut hasher);
         }
@@ -87,12 +91,12 @@ pub(crate) fn digest(datagram: &Datagram) -> u64 {
 fn hash_message(datagram: &Datagram, hasher: &mut DefaultHasher) {
     match (datagram.protocol, datagram.bytes.get(DIAMETER_FLAGS_AT)) {
         // RFC 6733 §3: the T flag is set on a request that is sent again, nothing else changes.
-        (Protocol::Diameter, Some(flags)) => {
+        (DIAMETER, Some(flags)) => {
             datagram.bytes[..DIAMETER_FLAGS_AT].hash(hasher);
             (flags & !keytoll_diameter::wire::message::RETRANSMITTED).hash(hasher);
             datagram.bytes[DIAMETER_FLAGS_AT + 1..].hash(hasher);
         }
-        (Protocol::Ike, _) => without_marker(&datagram.bytes).hash(hasher),
+        (IKE, _) => without_marker(&datagram.bytes).hash(hasher),
         _ => datagram.bytes.hash(hasher),
     }
 }
@@ -103,9 +107,9 @@ const DIAMETER_FLAGS_AT: usize = 4;
 /// (ESP, ICMP) have none.
 pub fn message(protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {
     match protocol {
-        Protocol::Ike => ike_message(without_marker(bytes)),
-        Protocol::Radius => radius_message(bytes),
-        Protocol::Diameter => diameter_message(bytes),
+        IKE => ike_message(without_marker(bytes)),
+        RADIUS => radius_message(bytes),
+        DIAMETER => diameter_message(bytes),
         _ => Err(Reader::new(bytes).error("protocol", keytoll_net::wire::Problem::Missing)),
     }
 }
@@ -119,60 +123,33 @@ pub fn without_marker(bytes: &[u8]) -> &[u8] {
 
 fn ike_message(bytes: &[u8]) -> Result<Message, DecodeError> {
     let header = ike::Header::read(&mut Reader::new(bytes))?;
-    let mut payloads = Payloads::default();
+    let mut parts = Parts::default();
     let mut fragment = 0;
     // A payload that cannot be read makes no message unsent.
     for payload in ike::Message::read(bytes).map(|message| message.payloads).unwrap_or_default() {
-        payloads.push(payload.kind().0);
+        parts.push(names::payload(payload.kind()));
         if let ike::Payload::EncryptedFragment(part) = payload {
             fragment = part.number;
         }
     }
     Ok(Message {
-        protocol: Protocol::Ike,
-        kind: header.exchange.0,
-        response: header.flags.is_response(),
         id: header.message_id,
         bytes: header.length,
-        retransmission: false,
         fragment,
-        payloads,
+        parts,
+        ..names::message(header.exchange, header.flags.is_response())
     })
 }
 
 fn radius_message(bytes: &[u8]) -> Result<Message, DecodeError> {
     let packet = radius::Packet::read(bytes)?;
-    let mut payloads = Payloads::default();
-    packet.attributes.iter().for_each(|attribute| payloads.push(attribute.kind().0));
-    Ok(Message {
-        protocol: Protocol::Radius,
-        kind: packet.code.0,
-        response: packet.code.is_response(),
-        id: packet.identifier.into(),
-        bytes: length(packet.bytes()),
-        retransmission: false,
-        fragment: 0,
-        payloads,
-    })
+    let attributes = packet.attributes.iter().map(|attribute| attribute.kind());
+    Ok(keytoll_radius::names::message(packet.code, packet.identifier, packet.bytes().len(), attributes))
 }
 
-/// The kind is the low byte of the command code, which is what a [`Message`] has room for.
 fn diameter_message(bytes: &[u8]) -> Result<Message, DecodeError> {
     let header = keytoll_diameter::wire::Message::read(bytes)?.header;
-    Ok(Message {
-        protocol: Protocol::Diameter,
-        kind: header.command.to_be_bytes()[3],
-        response: !header.is_request(),
-        id: header.hop_by_hop,
-        bytes: length(bytes),
-        retransmission: false,
-        fragment: 0,
-        payloads: Payloads::default(),
-    })
-}
-
-fn length(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+    Ok(keytoll_diameter::names::message(&header, bytes.len()))
 }
 
 #[cfg(test)]
@@ -180,7 +157,7 @@ mod tests {
     use std::net::IpAddr;
 
     use keytoll_diameter::wire::{Builder, message::REQUEST, message::RETRANSMITTED};
-    use keytoll_engine::trace::Node;
+    use keytoll_engine::trace::{Name, Node};
     use keytoll_ike::number::ExchangeType;
     use keytoll_ike::wire::{Flags, Header, MessageBuilder, Nonce, Payload};
     use keytoll_net::Addr;
@@ -213,23 +190,13 @@ mod tests {
     fn an_ike_message_with_and_without_marker_is_the_same_message() {
         let mut observer = Observer::default();
         let marked = [&NON_ESP_MARKER[..], &sa_init(7)].concat();
-        let [bare, marked] = [sa_init(7), marked].map(|bytes| datagram(Protocol::Ike, Addr::udp, bytes));
+        let [bare, marked] = [sa_init(7), marked].map(|bytes| datagram(IKE, Addr::udp, bytes));
         let facts = observer.observe(&bare, LINK, 1500);
-        let mut payloads = Payloads::default();
-        payloads.push(40);
-        let message = Message {
-            protocol: Protocol::Ike,
-            kind: 34,
-            response: false,
-            id: 0,
-            bytes: 48,
-            retransmission: false,
-            fragment: 0,
-            payloads,
-        };
+        let parts = [Name::new(&"Nonce")].into_iter().collect();
+        let message = Message { bytes: 48, parts, ..names::message(ExchangeType::IKE_SA_INIT, false) };
         let carried = Fact::Carried {
             link: LINK,
-            protocol: Protocol::Ike,
+            protocol: IKE,
             packets: 1,
             bytes: 48 + 28,
             transit_ns: 0,
@@ -244,7 +211,7 @@ mod tests {
     #[test]
     fn the_same_bytes_again_are_a_retransmission_other_bytes_are_not() {
         let mut observer = Observer::default();
-        let message = |nonce| datagram(Protocol::Ike, Addr::udp, sa_init(nonce));
+        let message = |nonce| datagram(IKE, Addr::udp, sa_init(nonce));
         let seen = [1, 1, 2, 1, 2].map(|nonce| sent(&mut observer, &message(nonce)).retransmission);
         assert_eq!(seen, [false, true, false, true, true]);
     }
@@ -260,17 +227,17 @@ mod tests {
                 hop_by_hop,
                 end_to_end: 9,
             };
-            datagram(Protocol::Diameter, Addr::tcp, Builder::new(header).finish())
+            datagram(DIAMETER, Addr::tcp, Builder::new(header).finish())
         };
         let requests = [(REQUEST, 1), (REQUEST | RETRANSMITTED, 1), (REQUEST, 2)];
         let seen = requests.map(|(flags, hop)| sent(&mut observer, &request(flags, hop)));
         assert_eq!(seen.each_ref().map(|message| message.retransmission), [false, true, false]);
-        assert_eq!((seen[0].kind, seen[0].id, seen[2].id), (303_u16.to_be_bytes()[1], 1, 2));
+        assert_eq!((seen[0].name.as_str(), seen[0].id, seen[2].id), ("MAR", 1, 2));
     }
 
     #[test]
     fn what_is_no_message_is_carried_all_the_same() {
-        let esp = datagram(Protocol::Esp, Addr::udp, vec![1; 100]);
+        let esp = datagram(Protocol::ESP, Addr::udp, vec![1; 100]);
         let facts = Observer::default().observe(&esp, LINK, 1500);
         assert!(matches!(facts[..], [Fact::Carried { packets: 1, bytes: 128, .. }]), "{facts:?}");
     }
@@ -281,7 +248,7 @@ mod tests {
         for number in 0..MEMORY_MAX as u32 + 10 {
             let mut bytes = sa_init(0);
             bytes[4..8].copy_from_slice(&number.to_be_bytes());
-            sent(&mut observer, &datagram(Protocol::Ike, Addr::udp, bytes));
+            sent(&mut observer, &datagram(IKE, Addr::udp, bytes));
         }
         assert_eq!((observer.seen.len(), observer.order.len()), (MEMORY_MAX, MEMORY_MAX));
     }
@@ -289,7 +256,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>, which in 0_usize..3) {
-            let protocol = [Protocol::Ike, Protocol::Radius, Protocol::Diameter][which];
+            let protocol = [IKE, RADIUS, DIAMETER][which];
             let message = message(protocol, &bytes);
             prop_assert!(message.is_err() || bytes.len() >= 20);
         }

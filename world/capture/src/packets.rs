@@ -216,8 +216,8 @@ impl Packets {
                 let messages = self.sctp.add(&packet);
                 return self.messages(messages);
             }
-            protocol::ESP => Ok(packet.on_ip(Protocol::Esp)),
-            protocol::ICMP | protocol::ICMPV6 => Ok(packet.on_ip(Protocol::Icmp)),
+            protocol::ESP => Ok(packet.on_ip(Protocol::ESP)),
+            protocol::ICMP | protocol::ICMPV6 => Ok(packet.on_ip(Protocol::ICMP)),
             other => Err((protocol_name(other), packet.packets)),
         };
         result.map_or_else(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use keytoll_trace::{Fact, Fate, Message, Node, Protocol, names};
+use keytoll_trace::{Fact, Fate, Message, Node, Protocol};
 
 /// Messages of a node that have not passed yet; more are not waited for.
 const WAITING_MAX: usize = 64;
@@ -75,10 +75,9 @@ impl Remarks {
 
 /// `IKE_AUTH request 1 (IDi AUTH SA TSi TSr), fragment 2, sent again`
 fn described(message: &Message) -> String {
-    let mut text = format!("{} {}", names::message(message), message.id);
-    let payloads = names::payloads(message);
-    if !payloads.is_empty() {
-        write!(text, " ({payloads})").expect("a string takes everything");
+    let mut text = format!("{} {}", message.name, message.id);
+    if !message.parts.as_slice().is_empty() {
+        write!(text, " ({})", message.parts).expect("a string takes everything");
     }
     if message.fragment > 0 {
         write!(text, ", fragment {}", message.fragment).expect("a string takes everything");
@@ -137,16 +136,23 @@ fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_trace::Payloads;
+    use keytoll_ike::IKE;
+    use keytoll_radius::RADIUS;
+    use keytoll_trace::Name;
 
     use super::fate as read_fate;
     use super::*;
 
-    fn sent(protocol: Protocol, kind: u8, fragment: u16, retransmission: bool) -> Fact {
-        let mut payloads = Payloads::default();
-        payloads.push(33);
-        let (response, id, bytes) = (false, 7, 100);
-        Fact::Sent(Message { protocol, kind, response, id, bytes, retransmission, fragment, payloads })
+    fn sent(protocol: Protocol, name: Name, fragment: u16, retransmission: bool) -> Fact {
+        let parts = [Name::new(&"SA")].into_iter().collect();
+        Fact::Sent(Message {
+            id: 7,
+            bytes: 100,
+            retransmission,
+            fragment,
+            parts,
+            ..Message::new(protocol, name)
+        })
     }
 
     fn remark(remarks: &mut Remarks, protocol: Protocol, fate: Fate) -> String {
@@ -156,18 +162,18 @@ mod tests {
     #[test]
     fn messages_are_named_in_the_order_they_were_sent() {
         let mut remarks = Remarks::default();
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 0, true));
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 2, true));
+        remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_AUTH request"), 0, true));
+        remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_AUTH request"), 2, true));
         assert_eq!(
-            remark(&mut remarks, Protocol::Ike, Fate::Delivered),
+            remark(&mut remarks, IKE, Fate::Delivered),
             "authentication 3, IKE_AUTH request 7 (SA), sent again, arrives after 12ms"
         );
         assert_eq!(
-            remark(&mut remarks, Protocol::Ike, Fate::Lost),
+            remark(&mut remarks, IKE, Fate::Lost),
             "authentication 3, IKE_AUTH request 7 (SA), fragment 2, sent again, LOST after 12ms"
         );
         assert_eq!(
-            remark(&mut remarks, Protocol::Esp, Fate::QueueFull),
+            remark(&mut remarks, Protocol::ESP, Fate::QueueFull),
             "authentication 3, esp, DROPPED: the queue is full"
         );
     }
@@ -177,7 +183,7 @@ mod tests {
         let durations = [0, 7, 999, 12_000, 1_234_567, 59_999_999_999, 60_000_000_000];
         for fate in [Fate::Delivered, Fate::Lost, Fate::Corrupted, Fate::Duplicate, Fate::QueueFull] {
             for transit in durations.map(Duration::from_nanos) {
-                let said = Remarks::default().remark(Node::Ue, 3, Protocol::Ike, fate, transit);
+                let said = Remarks::default().remark(Node::Ue, 3, IKE, fate, transit);
                 let expected = if fate == Fate::QueueFull { Duration::ZERO } else { transit };
                 assert_eq!(read_fate(&said), Some((fate, expected)), "{said}");
                 assert_eq!(read_fate(&format!("{said}, packet 1 of 3")), Some((fate, expected)));
@@ -197,19 +203,19 @@ mod tests {
     #[test]
     fn what_never_passed_names_nothing_later() {
         let mut remarks = Remarks::default();
-        remarks.note(Node::Ue, &sent(Protocol::Radius, 1, 0, false));
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 34, 0, false));
-        remark(&mut remarks, Protocol::Ike, Fate::Delivered);
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 35, 0, false));
-        assert!(remark(&mut remarks, Protocol::Radius, Fate::Delivered).contains(", radius,"));
-        assert!(remark(&mut remarks, Protocol::Ike, Fate::Delivered).contains("IKE_AUTH"));
+        remarks.note(Node::Ue, &sent(RADIUS, Name::new(&"Access-Request"), 0, false));
+        remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_SA_INIT request"), 0, false));
+        remark(&mut remarks, IKE, Fate::Delivered);
+        remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_AUTH request"), 0, false));
+        assert!(remark(&mut remarks, RADIUS, Fate::Delivered).contains(", radius,"));
+        assert!(remark(&mut remarks, IKE, Fate::Delivered).contains("IKE_AUTH"));
     }
 
     #[test]
     fn a_copy_takes_no_name_from_a_message_that_is_still_to_pass() {
         let mut remarks = Remarks::default();
-        remarks.note(Node::Ue, &sent(Protocol::Ike, 34, 0, false));
-        assert!(remark(&mut remarks, Protocol::Ike, Fate::Duplicate).contains(", ike, a copy"));
-        assert!(remark(&mut remarks, Protocol::Ike, Fate::Delivered).contains("IKE_SA_INIT"));
+        remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_SA_INIT request"), 0, false));
+        assert!(remark(&mut remarks, IKE, Fate::Duplicate).contains(", ike, a copy"));
+        assert!(remark(&mut remarks, IKE, Fate::Delivered).contains("IKE_SA_INIT"));
     }
 }

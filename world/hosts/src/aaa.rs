@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Seed};
 use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, packet};
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_radius::RADIUS;
 use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attribute;
@@ -131,7 +132,7 @@ impl Aaa {
         self.in_hand = Some(conversation);
         if self.draining && request.first {
             // The client asks again, perhaps somebody else.
-            return cx.discard(Protocol::Radius, "draining");
+            return cx.discard(RADIUS, "draining");
         }
         let Credential::Eap(packet) = request.credential else {
             // Passwords are for methods inside EAP only.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
+use keytoll_eap::EAP;
 use keytoll_eap::packet::{self, MethodType, Packet};
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_net::Addr;
+use keytoll_radius::RADIUS;
 use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
 };
@@ -125,7 +127,7 @@ impl<C: Conversation> Authenticator<C> {
         let session = self.sessions.get_mut(&id)?;
         if let Err(why) = session.take(&eap) {
             if !self.carrier.is_reliable {
-                cx.discard(Protocol::Eap, why);
+                cx.discard(EAP, why);
                 return None;
             }
             cx.trace.record(Fact::Failed { why: why.into() });
@@ -209,7 +211,7 @@ impl<C: Conversation> Authenticator<C> {
             Event::Accounted(_) => None,
             Event::Unaccounted(_, reason) => {
                 let why = format!("accounting report lost: {}", reason.name()).into();
-                cx.trace.record(Fact::Discarded { protocol: Protocol::Radius, why });
+                cx.trace.record(Fact::Discarded { protocol: RADIUS, why });
                 None
             }
         }

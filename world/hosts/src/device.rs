@@ -7,6 +7,7 @@ use std::time::Duration;
 use keytoll_crypto_api::{Rng, Seed};
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_ike::IKE;
 use keytoll_ike::config::{Believe, Responds};
 use keytoll_ike::event::Established as IkeEstablished;
 use keytoll_ike::{ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId};
@@ -90,7 +91,7 @@ impl Device {
             ike: Endpoint::new(Config { responds, ..config.ike.clone() }, seed, name),
             supplicant: config.eap.clone().map(supplicant),
             rng: seed.stream(&format!("{name}/esp")),
-            keepalives: Keepalives::new(Protocol::Ike, config.ike.keepalive_after),
+            keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -192,7 +193,7 @@ impl Device {
         } else if self.has_interface {
             self.out.extend(packet.into_packet().map(Output::Inner));
         } else if packet.protocol == icmp::protocol(packet.source) {
-            cx.discard(Protocol::Icmp, "icmp: not the reply we wait for");
+            cx.discard(Protocol::ICMP, "icmp: not the reply we wait for");
         }
     }
 
@@ -267,7 +268,7 @@ impl Device {
             }
             // What others began and could not end, or what an SA still wanted that another one has replaced, ends nothing here.
             IkeEvent::Failed(..) | IkeEvent::ChildFailed(..) => {
-                cx.discard(Protocol::Ike, "failure of no attempt of ours");
+                cx.discard(IKE, "failure of no attempt of ours");
             }
             IkeEvent::Closed(sa, why) => {
                 self.current = self.current.filter(|current| *current != sa);

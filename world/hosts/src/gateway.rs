@@ -7,6 +7,7 @@ use keytoll_crypto_api::{Rng, Seed};
 use keytoll_eap::packet;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_ike::IKE;
 use keytoll_ike::{
     ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId, Unproved,
 };
@@ -63,7 +64,7 @@ impl Gateway {
                 .clone()
                 .map(|access| Authenticator::new(access, Carrier::IKE, seed, name)),
             rng: seed.stream(&format!("{name}/esp")),
-            keepalives: Keepalives::new(Protocol::Ike, config.ike.keepalive_after),
+            keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
             sas: SaTable::default(),
             station: None,
@@ -128,10 +129,10 @@ impl Gateway {
         let ours =
             packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
         if !ours || packet.protocol != icmp::protocol(packet.source) {
-            return cx.discard(Protocol::Icmp, "icmp: not for the gateway");
+            return cx.discard(Protocol::ICMP, "icmp: not for the gateway");
         }
         let Ok(Some(mut echo)) = Echo::read(packet.source, packet.destination, packet.payload()) else {
-            return cx.discard(Protocol::Icmp, "icmp: malformed");
+            return cx.discard(Protocol::ICMP, "icmp: malformed");
         };
         if !std::mem::replace(&mut echo.reply, true) {
             self.reply(&echo, &packet, cx);
@@ -254,7 +255,7 @@ impl Gateway {
     fn install(&mut self, sa: SaId, child: ChildSa, cx: &mut Ctx<'_>) {
         match self.peers.get(&sa) {
             Some(&peer) => self.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
-            None => cx.discard(Protocol::Ike, "child of an SA nobody told of"),
+            None => cx.discard(IKE, "child of an SA nobody told of"),
         }
     }
 

@@ -188,12 +188,12 @@ impl SaTable {
         match self.ipsec.outbound(&mut frame, rng, cx.crypto, &mut ()) {
             Ok(Sent::Protected(Path { local: from, remote: to, .. })) => {
                 let sealed = frame.range();
-                Some(Datagram { protocol: Protocol::Esp, from, to, bytes: cut(buffer, sealed) })
+                Some(Datagram { protocol: Protocol::ESP, from, to, bytes: cut(buffer, sealed) })
             }
             // No policy of a host lets packets pass as they are.
             Ok(Sent::Bypassed) => None,
             Err(why) => {
-                cx.discard(Protocol::Esp, why.name());
+                cx.discard(Protocol::ESP, why.name());
                 None
             }
         }
@@ -211,7 +211,7 @@ impl SaTable {
             }
             Err(why) => {
                 if !why.is_silent() {
-                    cx.discard(Protocol::Esp, why.name());
+                    cx.discard(Protocol::ESP, why.name());
                 }
                 None
             }

@@ -156,6 +156,7 @@ mod tests {
     use keytoll_crypto_api::Rng;
 
     use super::*;
+    use keytoll_ike::IKE;
 
     fn path(n: u64) -> Path {
         let addr =
@@ -166,7 +167,7 @@ mod tests {
     /// An IKEv1 SA that is heir to another one is told of twice; its peer may have moved meanwhile.
     #[test]
     fn one_that_is_told_of_twice_leaves_nothing() {
-        let mut keepalives = Keepalives::new(Protocol::Ike, Some(AFTER));
+        let mut keepalives = Keepalives::new(IKE, Some(AFTER));
         keepalives.insert(SessionId(1), path(0), Time::ZERO);
         keepalives.insert(SessionId(1), path(1), Time::ZERO);
         keepalives.forget(SessionId(1));
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn due_are_those_that_a_search_through_all_finds() {
         let mut rng = Rng::named(7, "keepalives");
-        let (mut keepalives, mut model) = (Keepalives::new(Protocol::Ike, Some(AFTER)), Model::default());
+        let (mut keepalives, mut model) = (Keepalives::new(IKE, Some(AFTER)), Model::default());
         let mut places: BTreeMap<SessionId, Path> = BTreeMap::new();
         let (mut now, mut found, mut early) = (Time::ZERO, 0, 0);
         for _ in 0..20_000 {
@@ -241,7 +242,7 @@ mod tests {
                 2 => places.get_mut(&sa).into_iter().for_each(|place| *place = at),
                 3 => drop(places.remove(&sa)),
                 4..=6 => {
-                    keepalives.sent(&datagram(Protocol::Ike, at.0, at.1));
+                    keepalives.sent(&datagram(IKE, at.0, at.1));
                     model.sent.get_mut(&at).into_iter().for_each(|last| *last = now);
                 }
                 _ => {
@@ -249,7 +250,7 @@ mod tests {
                     assert_eq!(due, model.due(now, |sa| places.get(&sa).copied()));
                     for (from, to) in due {
                         found += 1;
-                        keepalives.sent(&datagram(Protocol::Ike, from, to));
+                        keepalives.sent(&datagram(IKE, from, to));
                         model.sent.insert((from, to), now);
                     }
                 }

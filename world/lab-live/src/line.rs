@@ -12,11 +12,10 @@ use keytoll_live::{Path, Seen, Tap};
 use keytoll_net::OnWire;
 use keytoll_rig::Layout;
 use keytoll_trace::file::{Recorded, Writer};
-use keytoll_trace::{Fact, Fate, Link, Node};
-use serde::{Deserialize, Serialize};
+use keytoll_trace::{Fact, Fate, Link, Node, stored};
 
 /// One line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) sample: u32,
     pub(super) at_ns: u64,
@@ -26,7 +25,7 @@ pub(super) struct Line {
 }
 
 /// What is in a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// Something happened.
     Fact(Fact),
@@ -35,6 +34,9 @@ pub(super) enum What {
     /// A datagram with this digest arrived.
     Received(u64),
 }
+
+stored!(struct Line { sample, at_ns, node, what });
+stored!(enum What { 0 = Fact(fact), 1 = Sent(digest, fact), 2 = Received(digest) });
 
 impl Recorded for Line {
     const MAGIC: &'static str = "keytoll lines";

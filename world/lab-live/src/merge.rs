@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::path::Path;
 
 use keytoll_trace::file::{ReadError, Reader};
-use keytoll_trace::{Fact, Record};
+use keytoll_trace::{Fact, Name, Record};
 
 use super::line::{Line, What};
 
@@ -74,13 +74,13 @@ fn records(lines: Vec<Line>) -> Vec<Record> {
     records
 }
 
-/// A device that is not ours may tell of its SA before it has sent the negotiation's last message, of this kind. It is usable
+/// A device that is not ours may tell of its SA before it has sent the negotiation's last message, of this name. It is usable
 /// when that is sent.
-pub(super) fn usable_after(kind: u8, records: &mut [Record]) {
+pub(super) fn usable_after(name: Name, records: &mut [Record]) {
     let Some(told) = records.iter().position(|record| record.fact == Fact::Usable) else { return };
     let device = records[told].node;
     let is_last = |record: &Record| {
-        record.node == device && matches!(&record.fact, Fact::Sent(message) if message.kind == kind)
+        record.node == device && matches!(&record.fact, Fact::Sent(message) if message.name == name)
     };
     if let Some(sent) = records.iter().rposition(is_last).filter(|&sent| sent > told) {
         records[told].at_ns = records[sent].at_ns;
@@ -93,7 +93,10 @@ pub(super) fn usable_after(kind: u8, records: &mut [Record]) {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_trace::{Fate, Link, Message, Node, Payloads, Protocol};
+    use keytoll_ike::IKE;
+    use keytoll_ike::names::message_name;
+    use keytoll_ike::v1::number::{INFORMATIONAL, QUICK_MODE};
+    use keytoll_trace::{Fate, Link, Message, Node};
 
     use super::*;
 
@@ -103,7 +106,7 @@ mod tests {
 
     fn carried(transit_ns: u64) -> Fact {
         let (link, fate) = (Link(Node::Ue, Node::Gw), Fate::Delivered);
-        Fact::Carried { link, protocol: Protocol::Ike, packets: 1, bytes: 100, transit_ns, fate }
+        Fact::Carried { link, protocol: IKE, packets: 1, bytes: 100, transit_ns, fate }
     }
 
     #[test]
@@ -131,22 +134,19 @@ mod tests {
     #[test]
     fn an_sa_told_of_early_is_usable_when_the_last_message_is_sent() {
         let record = |at_ns, node, fact| Record { at_ns, node, sample: 0, fact };
-        let sent = |kind| {
-            let (response, retransmission, payloads) = (false, false, Payloads::default());
-            let (protocol, id, bytes, fragment) = (Protocol::Ike, 1, 76, 0);
-            Fact::Sent(Message { protocol, kind, response, id, bytes, retransmission, fragment, payloads })
-        };
+        let quick_mode = message_name(QUICK_MODE, false);
+        let sent = |exchange| Fact::Sent(Message::new(IKE, message_name(exchange, false)));
         let told = |last_ns| {
             vec![
-                record(5, Node::Ue, sent(32)),
+                record(5, Node::Ue, sent(QUICK_MODE)),
                 record(10, Node::Ue, Fact::Usable),
-                record(last_ns, Node::Ue, sent(32)),
+                record(last_ns, Node::Ue, sent(QUICK_MODE)),
                 record(last_ns, Node::Ue, carried(1)),
-                record(90, Node::Ue, sent(5)),
+                record(90, Node::Ue, sent(INFORMATIONAL)),
             ]
         };
         let mut records = told(12);
-        usable_after(32, &mut records);
+        usable_after(quick_mode, &mut records);
         let order: Vec<_> =
             records.iter().map(|record| (record.at_ns, record.fact == Fact::Usable)).collect();
         assert_eq!(order, [(5, false), (12, false), (12, false), (12, true), (90, false)]);
@@ -154,7 +154,7 @@ mod tests {
         let mut early = told(12);
         early.remove(2);
         let before = early.clone();
-        usable_after(32, &mut early);
+        usable_after(quick_mode, &mut early);
         assert_eq!(early, before);
     }
 }

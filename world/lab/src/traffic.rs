@@ -139,7 +139,7 @@ impl Recorder for Sieve<'_> {
         match record.fact {
             Fact::Carried {
                 link,
-                protocol: Protocol::Esp | Protocol::Icmp | Protocol::Ip,
+                protocol: Protocol::ESP | Protocol::ICMP | Protocol::IP,
                 packets,
                 bytes,
                 transit_ns,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use keytoll_lab::{Profile, Stop, Subject, profile};
 use keytoll_scenario::{Overrides, Plan, Source};
-use keytoll_trace::{Cost, Node, StepCost, Stimulus, names};
+use keytoll_trace::{Cost, Node, StepCost, Stimulus};
 
 fn plan(method: &str, crypto: &str) -> Plan {
     let sets = [format!("methods={method}"), format!("crypto={crypto}"), "networks=loopback".to_owned()];
@@ -25,12 +25,12 @@ fn steps(profile: &Profile, node: Node) -> Vec<&StepCost> {
 /// What a step received and sent, and the operations between.
 fn told(step: &StepCost) -> (String, Vec<String>, Vec<String>) {
     let received = match &step.stimulus {
-        Stimulus::Message(message) => names::message(message),
+        Stimulus::Message(message) => message.name.to_string(),
         Stimulus::Datagram(protocol) => protocol.name().to_owned(),
         Stimulus::Own => "-".to_owned(),
     };
     let operations = step.operations.iter().map(|operation| operation.operation.to_string());
-    (received, step.sent.iter().map(names::message).collect(), operations.collect())
+    (received, step.sent.iter().map(|message| message.name.to_string()).collect(), operations.collect())
 }
 
 #[test]

@@ -4,6 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use keytoll_capture::DIAMETER;
+use keytoll_capture::IKE;
+use keytoll_capture::RADIUS;
 use keytoll_lab::{
     Credentials, Directory, Keeper, Memory, PlaceError, Program, Row, RunError, Stop, manifest, run,
 };
@@ -246,19 +249,21 @@ fn messages(memory: &Memory) -> (usize, usize) {
         let sent = memory.records.iter().filter(|record| match &record.fact {
             // 37 is INFORMATIONAL: the deletion at the end is not part of the authentication.
             Fact::Sent(message) => {
-                message.protocol == protocol && message.kind != 37 && message.fragment <= 1
+                message.protocol == protocol
+                    && !message.name.as_str().starts_with("INFORMATIONAL")
+                    && message.fragment <= 1
             }
             _ => false,
         });
         sent.count()
     };
-    (of(keytoll_trace::Protocol::Ike), of(keytoll_trace::Protocol::Radius))
+    (of(IKE), of(RADIUS))
 }
 
 /// Diameter messages of each sample.
 fn diameter_messages(memory: &Memory) -> Vec<usize> {
     let is_diameter = |fact: &Fact| match fact {
-        Fact::Sent(message) => message.protocol == keytoll_trace::Protocol::Diameter,
+        Fact::Sent(message) => message.protocol == DIAMETER,
         _ => false,
     };
     let samples = memory.records.iter().map(|record| record.sample).max().map_or(0, |last| last + 1);
@@ -301,7 +306,7 @@ fn a_pseudonym_is_as_good_as_the_permanent_identity() {
         assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 3, "{method}");
         let radius_bytes = |sample| {
             let of = |record: &Record| match record.fact {
-                Fact::Carried { protocol: keytoll_trace::Protocol::Radius, bytes, .. } => bytes,
+                Fact::Carried { protocol: RADIUS, bytes, .. } => bytes,
                 _ => 0,
             };
             memory.records.iter().filter(|record| record.sample == sample).map(of).sum::<u32>()
@@ -318,7 +323,7 @@ fn two_triplets_take_fewer_bytes_than_three() {
         let row = ["samples=1", "crypto=null", "networks=loopback", "methods=ikev2-eap-sim", triplets];
         let memory = first_row(&plan("quickstart", &row));
         let bytes = memory.records.iter().map(|record| match record.fact {
-            Fact::Carried { protocol: keytoll_trace::Protocol::Radius, bytes, .. } => bytes,
+            Fact::Carried { protocol: RADIUS, bytes, .. } => bytes,
             _ => 0,
         });
         bytes.sum::<u32>()
@@ -350,7 +355,7 @@ fn the_gateway_proves_itself_in_three_ways() {
     };
     let bytes = |memory: &Memory| -> u32 {
         let of = |record: &Record| match record.fact {
-            Fact::Carried { protocol: keytoll_trace::Protocol::Ike, bytes, .. } => bytes,
+            Fact::Carried { protocol: IKE, bytes, .. } => bytes,
             _ => 0,
         };
         memory.records.iter().map(of).sum()
@@ -494,7 +499,7 @@ fn bytes_a_sample(memory: &Memory) -> Vec<u64> {
     let mut bytes = vec![0; starts.len()];
     for record in &memory.records {
         if let Fact::Sent(message) = &record.fact
-            && message.protocol == keytoll_trace::Protocol::Ike
+            && message.protocol == IKE
         {
             let sample = starts.iter().rposition(|start| *start <= record.at_ns);
             bytes[sample.expect("nothing is sent before the first trigger")] += u64::from(message.bytes);

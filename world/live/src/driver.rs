@@ -267,7 +267,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             guard.run(engine, Input::Inner(packet), &mut cx);
         });
         if count == 0 {
-            cx.discard(Protocol::Ip, "live: no packet that could be finished");
+            cx.discard(Protocol::IP, "live: no packet that could be finished");
         }
         count
     }
@@ -328,7 +328,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         }
         self.sockets.deliver(&self.arrived, |why| {
             let why = format!("live: not delivered: {why}").into();
-            trace.record(Fact::Discarded { protocol: Protocol::Ip, why });
+            trace.record(Fact::Discarded { protocol: Protocol::IP, why });
         });
         self.arrived.clear();
     }

@@ -7,8 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
+use keytoll_ike::IKE;
 use keytoll_native::datagrams::{self, BATCH, TRAIN, Train};
 use keytoll_net::Socket;
+use keytoll_radius::RADIUS;
 
 use crate::bind::{self, BindError};
 use crate::inbox::Inbox;
@@ -51,8 +53,8 @@ impl Port {
     /// What a received datagram belongs to, as far as ports and RFC 3948's marker tell.
     pub(crate) fn protocol(&self, from: Socket, bytes: &[u8]) -> Option<Protocol> {
         match self.spoken.or_else(|| well_known(self.local).or_else(|| well_known(from)))? {
-            Protocol::Ike | Protocol::Esp if self.ike_alone || is_marked(bytes) => Some(Protocol::Ike),
-            Protocol::Ike | Protocol::Esp => Some(Protocol::Esp),
+            IKE | Protocol::ESP if self.ike_alone || is_marked(bytes) => Some(IKE),
+            IKE | Protocol::ESP => Some(Protocol::ESP),
             protocol => Some(protocol),
         }
     }
@@ -61,7 +63,7 @@ impl Port {
     pub(crate) fn send(&mut self, datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
         if let Some(last) = datagrams.last() {
             self.spoken = Some(last.protocol);
-            self.ike_alone |= last.protocol == Protocol::Ike && !is_marked(&last.bytes);
+            self.ike_alone |= last.protocol == IKE && !is_marked(&last.bytes);
         }
         let (mut rest, mut longest) = (datagrams, self.longest);
         while let Some((first, others)) = rest.split_first() {
@@ -151,9 +153,9 @@ const IKE_PORT: u16 = 500;
 const fn well_known(address: Socket) -> Option<Protocol> {
     match address.port {
         // RFC 7296 §2, RFC 3948 §2.1.
-        IKE_PORT | 4500 => Some(Protocol::Ike),
+        IKE_PORT | 4500 => Some(IKE),
         // RFC 2865 §3, RFC 2866 §3.
-        1812 | 1813 => Some(Protocol::Radius),
+        1812 | 1813 => Some(RADIUS),
         _ => None,
     }
 }
@@ -182,18 +184,17 @@ mod tests {
 
     #[test]
     fn a_datagram_is_known_by_ports_by_what_was_sent_and_by_the_marker() {
-        use Protocol::{Esp, Ike, Radius};
         assert_eq!(takes(None, 9), [None; 2]);
-        assert_eq!(takes(None, 1812), [Some(Radius); 2]);
-        assert_eq!(takes(None, 4500), [Some(Esp), Some(Ike)]);
-        assert_eq!(takes(Some((Radius, BARE)), 9), [Some(Radius); 2]);
-        assert_eq!(takes(Some((Ike, BARE)), 9), [Some(Ike); 2]);
-        assert_eq!(takes(Some((Ike, MARKED)), 9), [Some(Esp), Some(Ike)]);
-        assert_eq!(takes(Some((Esp, BARE)), 9), [Some(Esp), Some(Ike)]);
+        assert_eq!(takes(None, 1812), [Some(RADIUS); 2]);
+        assert_eq!(takes(None, 4500), [Some(Protocol::ESP), Some(IKE)]);
+        assert_eq!(takes(Some((RADIUS, BARE)), 9), [Some(RADIUS); 2]);
+        assert_eq!(takes(Some((IKE, BARE)), 9), [Some(IKE); 2]);
+        assert_eq!(takes(Some((IKE, MARKED)), 9), [Some(Protocol::ESP), Some(IKE)]);
+        assert_eq!(takes(Some((Protocol::ESP, BARE)), 9), [Some(Protocol::ESP), Some(IKE)]);
     }
 
     fn to(port: u16, length: usize) -> Datagram {
-        let (protocol, from, to) = (Protocol::Esp, Addr::udp(HERE, 1), Addr::udp(HERE, port));
+        let (protocol, from, to) = (Protocol::ESP, Addr::udp(HERE, 1), Addr::udp(HERE, port));
         Datagram { protocol, from, to, bytes: vec![7; length] }
     }
 

@@ -14,6 +14,7 @@ use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_crypto_api::credentials::{Credential, Trust};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Secret, Seed};
+use keytoll_diameter::DIAMETER;
 use keytoll_diameter::wire::message;
 use keytoll_diameter::{Name, client as hss_client, server as hss_server};
 use keytoll_eap::methods::aka;
@@ -109,7 +110,7 @@ fn name(host: &str) -> Name {
 }
 
 fn streaming() -> Streaming {
-    Streaming::new(Protocol::Diameter, message::length)
+    Streaming::new(DIAMETER, message::length)
 }
 
 type Node = Driver<Box<dyn Host>, Real>;
@@ -289,7 +290,7 @@ fn chain(behind: IpAddr) {
     authenticate(&mut device);
     let first_facts = first_hss.stop();
     assert!(discards(&first_facts).is_empty(), "{first_facts:#?}");
-    assert_eq!(sent(&first_facts, Protocol::Diameter), 2, "CEA and the vectors");
+    assert_eq!(sent(&first_facts, DIAMETER), 2, "CEA and the vectors");
     let second_hss = Running::start(hss(hss_at.into(), &seed.clone()).0);
     authenticate(&mut device);
 
@@ -300,11 +301,7 @@ fn chain(behind: IpAddr) {
     let mut calls = discards(&facts).into_iter();
     let refused = |fact: &Fact| matches!(fact, Fact::Discarded { why, .. } if why.contains("refused"));
     assert!(calls.all(refused), "only calls while nobody was there are in vain: {facts:#?}");
-    assert_eq!(
-        sent(&second_hss.stop(), Protocol::Diameter),
-        3,
-        "CEA, vectors, and vectors after resynchronisation"
-    );
+    assert_eq!(sent(&second_hss.stop(), DIAMETER), 3, "CEA, vectors, and vectors after resynchronisation");
     drop(gateway.stop());
 }
 

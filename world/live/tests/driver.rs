@@ -40,7 +40,7 @@ enum Ask {
 
 impl Echo {
     fn send(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) {
-        self.out.push(Output::Datagram(Datagram { protocol: Protocol::Icmp, from, to, bytes }));
+        self.out.push(Output::Datagram(Datagram { protocol: Protocol::ICMP, from, to, bytes }));
     }
 
     fn say(&mut self, what: String) {
@@ -344,6 +344,6 @@ fn a_tap_sees_what_passes_and_when() {
     let notes = seen.0.lock().unwrap();
     let shape: Vec<_> = notes.iter().map(|(sent, bytes, ..)| (*sent, bytes.len())).collect();
     assert_eq!(shape, [(true, 1), (false, 2), (true, 3)], "what could not be sent did not pass");
-    assert!(notes.iter().all(|note| note.2 == Some(Protocol::Icmp) && note.3 == b_address));
+    assert!(notes.iter().all(|note| note.2 == Some(Protocol::ICMP) && note.3 == b_address));
     assert!(notes.is_sorted_by_key(|note| note.4) && notes[2].4 <= origin.now());
 }

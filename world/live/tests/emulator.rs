@@ -14,6 +14,7 @@ use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host, Order};
 use keytoll_ike::Config;
+use keytoll_ike::IKE;
 use keytoll_ike::config::{Believe, Connection, Prove, Reauthenticate, Version};
 use keytoll_live::{Clock, Driver, Emulator, Path, Sockets};
 use keytoll_net::Addr;
@@ -38,7 +39,7 @@ impl Engine for Pipe {
         self.out.push_back(match input {
             Input::Datagram { bytes, .. } => Output::Event((cx.now, bytes.to_vec())),
             Input::Command((from, to, bytes)) => {
-                let protocol = Protocol::Ike;
+                let protocol = IKE;
                 Output::Datagram(Datagram { protocol, from, to, bytes })
             }
             _ => unreachable!("it asks for nothing else"),
@@ -60,7 +61,7 @@ fn slow() -> Direction {
 }
 
 fn path(outbound: Option<Direction>, inbound: Option<Direction>) -> Path {
-    let (own, peer, protocol) = (Node::Ue, Node::Gw, Protocol::Ike);
+    let (own, peer, protocol) = (Node::Ue, Node::Gw, IKE);
     Path { remote: None, own, peer, outbound, inbound, mtu_bytes: 1500, protocol }
 }
 
@@ -99,10 +100,7 @@ fn five_take_their_time(paths: [Option<Path>; 2]) {
     assert!(promptest < LATE_MAX, "{promptest:?} late");
     facts.extend(driving.join().unwrap());
     let carried = facts.iter().filter(|fact| {
-        matches!(
-            fact,
-            Fact::Carried { bytes: 1028, packets: 1, fate: Fate::Delivered, protocol: Protocol::Ike, .. }
-        )
+        matches!(fact, Fact::Carried { bytes: 1028, packets: 1, fate: Fate::Delivered, protocol: IKE, .. })
     });
     assert_eq!(carried.count(), 5, "{facts:?}");
 }

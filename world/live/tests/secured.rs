@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::Null;
+use keytoll_diameter::DIAMETER;
 use keytoll_engine::channel::{Broken, Channel, Secure};
 use keytoll_engine::trace::{Fact, NoTrace, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
@@ -99,7 +100,7 @@ enum Heard {
 }
 
 fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Diameter, from, to, bytes }
+    Datagram { protocol: DIAMETER, from, to, bytes }
 }
 
 impl Engine for Echo {
@@ -138,7 +139,7 @@ type Node = Driver<Echo, Null>;
 fn node(listen: &[SocketAddr], change: impl FnOnce(&mut Streaming)) -> (Node, Vec<Socket>, Arc<AtomicBool>) {
     let counts = Arc::new(AtomicBool::new(true));
     // Messages of four bytes.
-    let mut config = Streaming::new(Protocol::Diameter, |_| Ok(4));
+    let mut config = Streaming::new(DIAMETER, |_| Ok(4));
     config.secure = Some(Arc::new(Toys(Arc::clone(&counts))));
     change(&mut config);
     let sockets = Sockets::bind(&[]).unwrap().streaming(config, listen).unwrap();

@@ -12,7 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use keytoll_crypto::Null;
-use keytoll_engine::trace::{Fact, NoTrace, Protocol};
+use keytoll_diameter::DIAMETER;
+use keytoll_engine::trace::{Fact, NoTrace};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_live::{Driver, Sockets, Streaming};
 use keytoll_net::Addr;
@@ -48,7 +49,7 @@ struct Toy {
 
 impl Toy {
     fn send(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) {
-        let protocol = Protocol::Diameter;
+        let protocol = DIAMETER;
         self.out.push_back(Output::Datagram(Datagram { protocol, from, to, bytes }));
     }
 }
@@ -94,7 +95,7 @@ fn server_with(change: impl FnOnce(&mut Streaming)) -> (Node, SocketAddr) {
 }
 
 fn server_at(ip: IpAddr, change: impl FnOnce(&mut Streaming)) -> (Node, SocketAddr) {
-    let mut config = Streaming::new(Protocol::Diameter, length);
+    let mut config = Streaming::new(DIAMETER, length);
     change(&mut config);
     let sockets = Sockets::bind(&[]).unwrap().streaming(config, &[(ip, 0).into()]).unwrap();
     let address = sockets.locals()[0].into();
@@ -106,7 +107,7 @@ fn server() -> (Node, SocketAddr) {
 }
 
 fn client() -> Node {
-    let config = Streaming::new(Protocol::Diameter, length);
+    let config = Streaming::new(DIAMETER, length);
     Driver::new(Toy::default(), Null, Sockets::bind(&[]).unwrap().streaming(config, &[]).unwrap())
 }
 
@@ -365,7 +366,7 @@ fn an_answer_to_a_lost_connection_goes_nowhere() {
 fn a_taken_port_is_named_and_free_again_at_once() {
     let (mut node, address) = server();
     let open = || {
-        let config = Streaming::new(Protocol::Diameter, length);
+        let config = Streaming::new(DIAMETER, length);
         Sockets::bind(&[]).unwrap().streaming(config, &[address])
     };
     let error = open().expect_err("taken").to_string();

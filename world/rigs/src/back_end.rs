@@ -4,11 +4,13 @@
 use std::net::SocketAddr;
 
 use keytoll_crypto_api::{Secret, Seed};
+use keytoll_diameter::DIAMETER;
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::peer::SharedCard;
-use keytoll_engine::trace::{Link, Node, Protocol};
+use keytoll_engine::trace::{Link, Node};
 use keytoll_hosts::{Aaa, Host, Hss};
+use keytoll_radius::RADIUS;
 use keytoll_rig::{End, LinkSpec, NodeSpec, SharedSecret, Streams, wire};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::plan::{Maker, RowPlan};
@@ -60,7 +62,7 @@ fn hss(sites: &Sites) -> NodeSpec {
 }
 
 fn diameter(listen: Vec<SocketAddr>) -> Streams {
-    Streams { protocol: Protocol::Diameter, length: keytoll_diameter::wire::message::length, listen }
+    Streams { protocol: DIAMETER, length: keytoll_diameter::wire::message::length, listen }
 }
 
 /// Where an authenticator takes the answers of the AAA server, if its row has one.
@@ -76,13 +78,13 @@ pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl I
         Node::Hss => LinkSpec {
             ends: [end(Node::Aaa, sites.aaa), end(Node::Hss, sites.hss)],
             config: fault::hss_link(row, wire(row.topology.aaa_hss())),
-            protocol: Protocol::Diameter,
+            protocol: DIAMETER,
             prefix_bits: None,
         },
         _ => LinkSpec {
             ends: [end(authenticator, sites.core), end(Node::Aaa, sites.aaa)],
             config: fault::aaa_link(row, wire(row.topology.gw_aaa())),
-            protocol: Protocol::Radius,
+            protocol: RADIUS,
             prefix_bits: None,
         },
     })

@@ -290,7 +290,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// A node's packets for its own machine have nowhere to go: the simulated ones have no interface.
     fn no_interface(&self, node: NodeIndex, sample: u32, recorder: &mut dyn Recorder) {
-        let fact = Fact::Discarded { protocol: Protocol::Ip, why: "no interface".into() };
+        let fact = Fact::Discarded { protocol: Protocol::IP, why: "no interface".into() };
         self.note(node, sample, fact, recorder);
     }
 

@@ -232,7 +232,7 @@ struct LinkTotal {
 
 fn links(conversation: &Conversation) -> Vec<LinkTotal> {
     let counts = counts::of(&conversation.entries);
-    let link = |((link, protocol), count): (&(Link, Protocol), &counts::Count)| LinkTotal {
+    let link = |((link, protocol), count): &((Link, Protocol), counts::Count)| LinkTotal {
         link: link.name(),
         protocol: protocol.name(),
         messages: count.messages,

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
+use keytoll_capture::RADIUS;
 use keytoll_engine::Time;
 use keytoll_live::{Capture, Clock};
-use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace, names};
+use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace};
 use miette::Report;
 use tracing::{debug, info, warn};
 use tracing_subscriber::EnvFilter;
@@ -135,7 +136,7 @@ fn sent(message: &Message) {
         fragment = message.fragment,
         retransmission = message.retransmission,
         "sent {}",
-        names::message(message)
+        message.name
     );
 }
 
@@ -186,19 +187,21 @@ impl Discards {
 /// secret makes other authenticators.
 fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
     let is_of_secret = ["wrong authenticator", "wrong Message-Authenticator"].contains(&why);
-    (protocol == Protocol::Radius && is_of_secret)
+    (protocol == RADIUS && is_of_secret)
         .then_some("the RADIUS secrets of the gateway (`secret`) and of the AAA server (`clients`) differ")
 }
 
 #[cfg(test)]
 mod tests {
+    use keytoll_capture::IKE;
+
     use super::*;
 
     #[test]
     fn a_flood_costs_no_memory_and_is_forgotten_after_a_second() {
         let mut discards = Discards::default();
         for n in 0..100_000_u64 {
-            discards.note(Time::from_nanos(n), Protocol::Ike, format!("reason {n}").into());
+            discards.note(Time::from_nanos(n), IKE, format!("reason {n}").into());
         }
         assert_eq!(discards.counts.len(), REASONS_MAX + 1);
         assert_eq!(discards.counts.values().sum::<u64>(), 100_000);

@@ -3,13 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use keytoll_capture::DIAMETER;
 use keytoll_crypto_api::Seed;
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
 use keytoll_rigs::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};
-use keytoll_trace::Protocol;
 use miette::{Report, miette};
 
 use crate::args::Listen;
@@ -79,7 +79,7 @@ pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<S
     }
     let expected = blueprint.expected();
     let secure = blueprint.secure(seed);
-    let streaming = Streaming { expected, secure, ..Streaming::new(Protocol::Diameter, diameter_length) };
+    let streaming = Streaming { expected, secure, ..Streaming::new(DIAMETER, diameter_length) };
     let sockets = Sockets::bind(&udp)
         .and_then(|sockets| sockets.streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;

@@ -254,7 +254,7 @@ fn steps(attempt: &Attempt) -> String {
         let after = millis(step.at.since(before));
         before = step.at;
         let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
-        let name = step.id.map_or_else(|| step.name.clone(), |id| format!("{} {id}", step.name));
+        let name = step.id.map_or_else(|| step.name.to_owned(), |id| format!("{} {id}", step.name));
         vec![
             format!("{:>9.3}", millis(step.at.since(begun))),
             format!("{after:>9.3}"),
@@ -313,7 +313,7 @@ fn passed(step: &Step, begun: Time) -> Passed {
     Passed {
         at_ms: millis(step.at.since(begun)),
         direction: if step.sent { "out" } else { "in" },
-        message: step.name.clone(),
+        message: step.name.to_owned(),
         id: step.id,
         bytes: step.bytes,
         retransmission: step.again,

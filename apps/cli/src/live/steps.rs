@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use keytoll_capture::IKE;
 use keytoll_capture::observe::{Observer, message};
 use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Seen, Tap};
-use keytoll_trace::{Protocol, names};
+use keytoll_trace::Protocol;
 
 /// More steps than this are not kept.
 const STEPS_MAX: usize = 10_000;
@@ -18,7 +19,7 @@ pub(crate) struct Step {
     /// From us, not to us.
     pub(crate) sent: bool,
     /// `IKE_AUTH request`, `ESP packet`.
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     /// IKE's message id.
     pub(crate) id: Option<u32>,
     /// Without UDP and IP headers.
@@ -65,14 +66,14 @@ impl Book {
     /// On the NAT port IKE and ESP come together; what is no IKE message is ESP.
     fn step(&mut self, seen: &Seen<'_>, sent: bool) -> Step {
         let Seen { at, from, to, bytes, .. } = *seen;
-        let is_ike = message(Protocol::Ike, bytes).is_ok();
-        let protocol = if is_ike { Protocol::Ike } else { Protocol::Esp };
+        let is_ike = message(IKE, bytes).is_ok();
+        let protocol = if is_ike { IKE } else { Protocol::ESP };
         let datagram = Datagram { protocol, from, to, bytes: bytes.to_vec() };
         let message = self.observer.sent(&datagram);
         Step {
             at,
             sent,
-            name: message.as_ref().map_or_else(|| "ESP packet".to_owned(), names::message),
+            name: message.as_ref().map_or_else(|| "ESP packet", |message| message.name.as_str()),
             id: message.as_ref().map(|message| message.id),
             bytes: message.as_ref().map_or(bytes.len(), |message| message.bytes as usize),
             again: message.is_some_and(|message| message.retransmission),

@@ -40,6 +40,20 @@ pub struct Header {
 }
 
 impl Header {
+    /// Command Flags(1) Command Code(3) Application-Id(4) Hop-by-Hop Identifier(4) End-to-End Identifier(4), RFC 6733 §3;
+    /// Version and Message Length in front of them have been read.
+    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let flags = r.u8("Command Flags")?;
+        let [a, b, c] = r.array("Command Code")?;
+        Ok(Self {
+            flags,
+            command: u32::from_be_bytes([0, a, b, c]),
+            application: r.u32("Application-Id")?,
+            hop_by_hop: r.u32("Hop-by-Hop Identifier")?,
+            end_to_end: r.u32("End-to-End Identifier")?,
+        })
+    }
+
     /// Whether it is a request.
     pub const fn is_request(&self) -> bool {
         self.flags & REQUEST != 0
@@ -72,15 +86,7 @@ impl<'a> Message<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         read_length(&mut r, |length| length == bytes.len())?;
-        let flags = r.u8("Command Flags")?;
-        let [a, b, c] = r.array("Command Code")?;
-        let header = Header {
-            flags,
-            command: u32::from_be_bytes([0, a, b, c]),
-            application: r.u32("Application-Id")?,
-            hop_by_hop: r.u32("Hop-by-Hop Identifier")?,
-            end_to_end: r.u32("End-to-End Identifier")?,
-        };
+        let header = Header::read(&mut r)?;
         Ok(Self { header, avps: Avps::read(r)? })
     }
 }

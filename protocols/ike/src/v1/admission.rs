@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Time};
 
 use super::endpoint::{Endpoint, Env};
@@ -12,13 +11,14 @@ use super::responder;
 use super::sa::State;
 use crate::config::Responds;
 use crate::half_open::{CROWD, Place};
+use crate::names::IKE;
 
 impl Endpoint {
     /// The first message as the responder meets it: repeated, to be refused, or to be answered.
     pub(super) fn on_first_message(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) {
         let header = step.header;
         if header.message_id != 0 || header.initiator_spi == 0 || header.flags.is_encrypted() {
-            return cx.discard(Protocol::Ike, "malformed header");
+            return cx.discard(IKE, "malformed header");
         }
         let key = (step.route.remote, header.initiator_spi);
         let mut candidates = self.half_open.candidates(key).iter().copied();
@@ -30,13 +30,13 @@ impl Endpoint {
             return;
         }
         if self.draining {
-            return cx.discard(Protocol::Ike, "draining");
+            return cx.discard(IKE, "draining");
         }
         if self.shared.config.responds == Responds::ToPeers && !self.shared.knows(step.route.remote.ip) {
-            return cx.discard(Protocol::Ike, "not a responder");
+            return cx.discard(IKE, "not a responder");
         }
         if !self.has_room(step.route.remote.ip, cx) {
-            return cx.discard(Protocol::Ike, "too many half-open SAs");
+            return cx.discard(IKE, "too many half-open SAs");
         }
         let limits = self.shared.config.half_open;
         let answered = responder::answer(step, &mut Env { shared: &mut self.shared, cx });
@@ -85,7 +85,7 @@ impl Endpoint {
         sa.half_open.take().into_iter().for_each(|place| self.half_open.remove(place, cookie));
         sa.state = State::Gone;
         self.keep(sa);
-        cx.discard(Protocol::Ike, "half-open SA made room");
+        cx.discard(IKE, "half-open SA made room");
         true
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::map::FastMap;
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
@@ -23,6 +23,7 @@ use crate::config::{Config, Connection};
 use crate::event::{Command, Event, Reason, SaId};
 use crate::half_open::HalfOpenTable;
 use crate::lent::Lent;
+use crate::names::IKE;
 use crate::nat::is_keepalive;
 use crate::peers::{Beliefs, Peer, Peers, Proved, Removal};
 use crate::route::Route;
@@ -85,7 +86,7 @@ impl Env<'_, '_> {
     }
 
     pub(super) fn discard(&mut self, why: &'static str) {
-        self.cx.discard(Protocol::Ike, why);
+        self.cx.discard(IKE, why);
     }
 
     /// Sends a message and leaves the fact.
@@ -216,12 +217,12 @@ impl Endpoint {
             return;
         }
         let message = if marked { bytes.strip_prefix(&[0; 4]) } else { Some(bytes) };
-        let Some(message) = message else { return cx.discard(Protocol::Ike, "no non-ESP marker") };
+        let Some(message) = message else { return cx.discard(IKE, "no non-ESP marker") };
         let Ok(header) = Header::read(&mut Reader::new(message)) else {
-            return cx.discard(Protocol::Ike, "malformed header");
+            return cx.discard(IKE, "malformed header");
         };
         if header.major() != 1 {
-            return cx.discard(Protocol::Ike, "INVALID_MAJOR_VERSION");
+            return cx.discard(IKE, "INVALID_MAJOR_VERSION");
         }
         let route = Route { local: to, remote: from, marked };
         let step = Step { header: &header, route, message, fingerprint: Fingerprint::of(message) };
@@ -233,7 +234,7 @@ impl Endpoint {
             [header.initiator_spi, header.responder_spi].into_iter().find(|it| self.sas.contains_key(it));
         let known = ours.is_some_and(|cookie| self.with_sa(cookie, cx, |sa, env| sa.on_message(&step, env)));
         if !known {
-            cx.discard(Protocol::Ike, "unknown cookies");
+            cx.discard(IKE, "unknown cookies");
         }
     }
 
@@ -272,7 +273,7 @@ impl Endpoint {
                 self.draining = true;
                 return;
             }
-            Command::Eap(..) => return cx.discard(Protocol::Ike, "no EAP in IKEv1"),
+            Command::Eap(..) => return cx.discard(IKE, "no EAP in IKEv1"),
         };
         self.with_sa(sa.0, cx, |sa, env| sa.on_task(task, env));
     }
@@ -426,7 +427,7 @@ impl Engine for Endpoint {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);
             }
-            Input::Datagram { .. } => cx.discard(Protocol::Ike, "not in UDP"),
+            Input::Datagram { .. } => cx.discard(IKE, "not in UDP"),
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
             Input::Recover => self.let_go(cx),

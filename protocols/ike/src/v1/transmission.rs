@@ -6,9 +6,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Message, Payloads, Protocol};
+use keytoll_engine::trace::Message;
 
 use crate::config::Retransmission;
+use crate::names::{self, PayloadTypes};
 use crate::number::ExchangeType;
 
 /// A message as it goes on the wire.
@@ -18,7 +19,7 @@ pub(super) struct Packet {
     /// It goes from the exchange's responder to its initiator.
     pub(super) response: bool,
     pub(super) id: u32,
-    pub(super) payloads: Payloads,
+    pub(super) payloads: PayloadTypes,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -26,14 +27,11 @@ impl Packet {
     /// The fact that it is sent.
     pub(super) fn fact(&self, retransmission: bool) -> Message {
         Message {
-            protocol: Protocol::Ike,
-            kind: self.exchange.0,
-            response: self.response,
             id: self.id,
             bytes: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
             retransmission,
-            fragment: 0,
-            payloads: self.payloads,
+            parts: self.payloads.parts(),
+            ..names::message(self.exchange, self.response)
         }
     }
 }
@@ -175,7 +173,7 @@ mod tests {
             exchange: ExchangeType::INFORMATIONAL,
             response: true,
             id: 1,
-            payloads: Payloads::default(),
+            payloads: PayloadTypes::default(),
             bytes: vec![0; 100],
         };
         Sent::on_demand(packet, Fingerprint::of(b"a message"))

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use keytoll_engine::Ctx;
-use keytoll_engine::trace::Protocol;
 use keytoll_net::Socket;
 
 use super::endpoint::{Endpoint, Env, Route};
@@ -12,6 +11,7 @@ use super::responder;
 use super::sa::Sa;
 use crate::config::Responds;
 use crate::half_open::{CROWD, Place, SILENCE};
+use crate::names::IKE;
 use crate::number::NotifyType;
 use crate::wire::{Header, Notify};
 
@@ -25,7 +25,7 @@ impl Endpoint {
         cx: &mut Ctx<'_>,
     ) {
         if header.responder_spi != 0 || header.message_id != 0 || !header.flags.is_from_initiator() {
-            return cx.discard(Protocol::Ike, "malformed header");
+            return cx.discard(IKE, "malformed header");
         }
         let key = (route.remote, header.initiator_spi);
         if let Some(spi) = self.asked_before(key, message) {
@@ -33,10 +33,10 @@ impl Endpoint {
             return;
         }
         if self.draining {
-            return cx.discard(Protocol::Ike, "draining");
+            return cx.discard(IKE, "draining");
         }
         if self.shared.config.responds == Responds::ToPeers && !self.knows(route.remote.ip) {
-            return cx.discard(Protocol::Ike, "not a responder");
+            return cx.discard(IKE, "not a responder");
         }
         let request = match responder::SaInitRequest::read(header, message) {
             Ok(request) => request,
@@ -45,7 +45,7 @@ impl Endpoint {
                     Notify::new(NotifyType::UNSUPPORTED_CRITICAL_PAYLOAD, std::slice::from_ref(&kind));
                 return self.answer_statelessly(header, route, notify, cx);
             }
-            Err(reason) => return cx.discard(Protocol::Ike, reason.name()),
+            Err(reason) => return cx.discard(IKE, reason.name()),
         };
         if self.admits(header, route, &request, cx) {
             self.answer(header, route, &request, cx);
@@ -91,7 +91,7 @@ impl Endpoint {
         let has_room = of_origin < limits.per_address_max
             && (self.half_open.count() < limits.max || self.makes_room(from.ip, cx));
         if !has_room {
-            cx.discard(Protocol::Ike, "too many half-open SAs");
+            cx.discard(IKE, "too many half-open SAs");
         }
         has_room
     }
@@ -123,7 +123,7 @@ impl Endpoint {
                 self.keep(sa.half_open(place));
             }
             Err(refusal) => {
-                cx.discard(Protocol::Ike, refusal.why());
+                cx.discard(IKE, refusal.why());
                 self.answer_statelessly(header, route, refusal.notify(), cx);
             }
         }

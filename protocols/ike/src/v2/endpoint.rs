@@ -9,7 +9,6 @@ use std::time::Duration;
 use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::map::FastMap;
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
@@ -23,6 +22,7 @@ use super::sa::{Sa, State};
 use super::window::Packets;
 use crate::half_open::HalfOpenTable;
 use crate::lent::Lent;
+use crate::names::IKE;
 use crate::nat::is_keepalive;
 use crate::number::{ExchangeType, NotifyType};
 use crate::peers::{Beliefs, Peers, Removal};
@@ -121,7 +121,7 @@ impl Env<'_, '_> {
     }
 
     pub(super) fn discard(&mut self, why: &'static str) {
-        self.cx.discard(Protocol::Ike, why);
+        self.cx.discard(IKE, why);
     }
 
     /// Sends the packets of a message and leaves the facts.
@@ -302,9 +302,9 @@ impl Endpoint {
             return;
         }
         let message = if marked { bytes.strip_prefix(&[0; 4]) } else { Some(bytes) };
-        let Some(message) = message else { return cx.discard(Protocol::Ike, "no non-ESP marker") };
+        let Some(message) = message else { return cx.discard(IKE, "no non-ESP marker") };
         let Ok(header) = Header::read(&mut Reader::new(message)) else {
-            return cx.discard(Protocol::Ike, "malformed header");
+            return cx.discard(IKE, "malformed header");
         };
         let route = Route { local: to, remote: from, marked };
         if header.major() != 2 {
@@ -315,13 +315,13 @@ impl Endpoint {
         }
         let spi = if header.flags.is_from_initiator() { header.responder_spi } else { header.initiator_spi };
         if !self.with_sa(spi, cx, |sa, env| sa.on_message(&header, route, message, env)) {
-            cx.discard(Protocol::Ike, "unknown SPI");
+            cx.discard(IKE, "unknown SPI");
         }
     }
 
     /// RFC 7296 §2.5: a higher major version is refused with ours.
     fn refuse_version(&mut self, header: &Header, route: Route, cx: &mut Ctx<'_>) {
-        cx.discard(Protocol::Ike, "INVALID_MAJOR_VERSION");
+        cx.discard(IKE, "INVALID_MAJOR_VERSION");
         if header.major() > 2 && !header.flags.is_response() {
             self.answer_statelessly(header, route, Notify::new(NotifyType::INVALID_MAJOR_VERSION, &[]), cx);
         }
@@ -526,7 +526,7 @@ impl Engine for Endpoint {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);
             }
-            Input::Datagram { .. } => cx.discard(Protocol::Ike, "not in UDP"),
+            Input::Datagram { .. } => cx.discard(IKE, "not in UDP"),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
             Input::Recover => self.let_go(cx),

@@ -18,7 +18,7 @@ pub(super) fn plain(header: &Header, payloads: impl FnOnce(&mut MessageBuilder))
     let mut message = MessageBuilder::plain(header);
     payloads(&mut message);
     Packets {
-        exchange: header.exchange.0,
+        exchange: header.exchange,
         response: header.flags.is_response(),
         id: header.message_id,
         payloads: message.payloads(),
@@ -52,7 +52,7 @@ pub(super) fn protected(
         .map_or(usize::MAX, |bytes| usize::from(bytes.get()).saturating_sub(overhead(core)));
     let (rng, crypto) = (&mut env.shared.rng, &mut *env.cx.crypto);
     let sealed = fragment::seal(protection, message, bytes_max, rng, crypto).into();
-    Packets { exchange: exchange.0, response, id, payloads: kinds, sealed }
+    Packets { exchange, response, id, payloads: kinds, sealed }
 }
 
 /// IP and UDP headers and the non-ESP marker around a message of this SA.

@@ -315,7 +315,7 @@ impl Sa {
 
     fn on_response(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
         let awaited = self.core.requests.awaits(header.message_id);
-        if awaited.is_none_or(|request| request.exchange != header.exchange.0) {
+        if awaited.is_none_or(|request| request.exchange != header.exchange) {
             return env.discard("response to nothing");
         }
         if let State::SaInitSent(wait) = &mut self.state {
@@ -362,7 +362,7 @@ impl Sa {
         }
         match self.core.responses.classify(header.message_id) {
             Received::Expected => {}
-            Received::Repeated(response) if response.exchange == header.exchange.0 => {
+            Received::Repeated(response) if response.exchange == header.exchange => {
                 return self.on_repeated_request(header, route, message, env);
             }
             Received::Repeated(_) | Received::OutOfWindow => return env.discard("message id out of window"),

@@ -4,17 +4,19 @@
 //! kept so that a repeated request gets the same bytes.
 
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Message, Payloads, Protocol};
+use keytoll_engine::trace::Message;
 
 use super::config::Retransmission;
+use crate::names::{self, PayloadTypes};
+use crate::number::ExchangeType;
 
 /// A message as it goes on the wire: one packet, or the fragments of RFC 7383.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packets {
-    pub(super) exchange: u8,
+    pub(super) exchange: ExchangeType,
     pub(super) response: bool,
     pub(super) id: u32,
-    pub(super) payloads: Payloads,
+    pub(super) payloads: PayloadTypes,
     pub(super) sealed: Sealed,
 }
 
@@ -61,14 +63,12 @@ impl Packets {
         let packets = self.packets();
         let fragment = if packets.len() > 1 { index + 1 } else { 0 };
         Message {
-            protocol: Protocol::Ike,
-            kind: self.exchange,
-            response: self.response,
             id: self.id,
             bytes: u32::try_from(packets[index].len()).unwrap_or(u32::MAX),
             retransmission,
             fragment: u16::try_from(fragment).unwrap_or(u16::MAX),
-            payloads: self.payloads,
+            parts: self.payloads.parts(),
+            ..names::message(self.exchange, self.response)
         }
     }
 }
@@ -228,7 +228,13 @@ mod tests {
 
     fn message(id: u32) -> Packets {
         let sealed = Sealed::Whole(vec![0]);
-        Packets { exchange: 37, response: false, id, payloads: Payloads::default(), sealed }
+        Packets {
+            exchange: ExchangeType::INFORMATIONAL,
+            response: false,
+            id,
+            payloads: PayloadTypes::default(),
+            sealed,
+        }
     }
 
     #[test]

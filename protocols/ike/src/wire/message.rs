@@ -9,7 +9,6 @@
 //!   header  generic header of SK  IV  payload  payload …    protected, before padding and integrity check value
 //! ```
 
-use keytoll_engine::trace::Payloads;
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use super::payload::{Generic, Payload, Unknown, read_chain};
@@ -17,6 +16,7 @@ use super::{
     Configuration, ConfigurationAttribute, Header, Proposal, SecurityAssociation, TrafficSelector,
     TrafficSelectors,
 };
+use crate::names::PayloadTypes;
 use crate::number::{ConfigurationType, PayloadType};
 
 /// A message as it was read.
@@ -76,7 +76,7 @@ pub struct MessageBuilder {
     next_at: usize,
     /// Where the payloads begin that will be encrypted; none in a plain message.
     inner_from: Option<usize>,
-    kinds: Payloads,
+    kinds: PayloadTypes,
 }
 
 /// Room for a message without certificates; longer ones grow.
@@ -91,7 +91,7 @@ impl MessageBuilder {
     pub fn plain(header: &Header) -> Self {
         let mut writer = Writer::with_capacity(CAPACITY);
         header.write(&mut writer);
-        Self { writer, next_at: NEXT_AT, inner_from: None, kinds: Payloads::default() }
+        Self { writer, next_at: NEXT_AT, inner_from: None, kinds: PayloadTypes::default() }
     }
 
     /// Begins a message whose payloads go into an Encrypted payload with an IV of `iv_len` bytes.
@@ -130,7 +130,7 @@ impl MessageBuilder {
     }
 
     /// The payload types so far, those that will be encrypted included.
-    pub const fn payloads(&self) -> Payloads {
+    pub const fn payloads(&self) -> PayloadTypes {
         self.kinds
     }
 
@@ -161,7 +161,7 @@ impl MessageBuilder {
     }
 
     /// What was written, where the payloads to encrypt begin, and the payload types.
-    pub(crate) fn into_parts(self) -> (Writer, usize, Payloads) {
+    pub(crate) fn into_parts(self) -> (Writer, usize, PayloadTypes) {
         let inner_from = self.inner_from.expect("only messages begun as protected are sealed");
         (self.writer, inner_from, self.kinds)
     }
@@ -181,7 +181,7 @@ impl MessageBuilder {
         self.writer.bytes(&[0, if critical { Generic::CRITICAL } else { 0 }, 0, 0]);
         self.writer.patch_u8(self.next_at, kind.0);
         self.next_at = start;
-        self.kinds.push(kind.0);
+        self.kinds.push(kind);
         start
     }
 }
@@ -263,7 +263,7 @@ mod tests {
         let mut builder = MessageBuilder::protected(&header(), 8);
         assert!(builder.is_empty());
         builder.push(&Payload::Nonce(Nonce { data: &[6; 16] }));
-        assert_eq!(builder.payloads().as_slice(), [46, 40]);
+        assert_eq!(builder.payloads().parts().to_string(), "SK Nonce");
         let (writer, inner_from, _) = builder.into_parts();
         assert_eq!((inner_from, writer.as_slice()[28]), (40, 40));
     }

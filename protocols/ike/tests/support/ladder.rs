@@ -10,7 +10,7 @@
 use std::fmt;
 
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Message, names};
+use keytoll_engine::trace::Message;
 use keytoll_ike::Event;
 
 use super::bench::{Bench, Fault, Side};
@@ -56,8 +56,7 @@ impl Ladder {
         self.draw(|| {
             let (from, to) = (side.name(), side.peer().name());
             let arrow = if lost { "x>" } else { "->" };
-            let mut line =
-                format!("{from} {arrow} {to}  {}  {}", names::message(message), names::payloads(message));
+            let mut line = format!("{from} {arrow} {to}  {}  {}", message.name, message.parts);
             if message.fragment > 0 {
                 line += &format!("  #{}", message.fragment);
             }

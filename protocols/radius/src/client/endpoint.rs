@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use keytoll_crypto_api::Rng;
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
@@ -12,6 +11,7 @@ use super::config::Config;
 use super::event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};
 use super::exchange::{Awaited, Due, Exchange, Exchanges, Fresh, Peer};
 use super::identifiers::{Identifiers, Service, Slot};
+use crate::names::RADIUS;
 use crate::number::{AttributeType, Code};
 use crate::protect::mppe::{self, Under};
 use crate::protect::{Forged, MppeKeys, authenticator, password};
@@ -166,7 +166,7 @@ impl Client {
             Service::Accounting => self.config.server.accounting,
         };
         let from = Socket::new(self.config.local, slot.port);
-        Datagram { protocol: Protocol::Radius, from: Addr::Udp(from), to: Addr::Udp(to), bytes }
+        Datagram { protocol: RADIUS, from: Addr::Udp(from), to: Addr::Udp(to), bytes }
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
@@ -208,7 +208,7 @@ impl Client {
 impl Client {
     fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         if let Err(why) = self.on_response(from, to, bytes, cx) {
-            cx.discard(Protocol::Radius, why);
+            cx.discard(RADIUS, why);
         }
     }
 
@@ -321,7 +321,7 @@ impl Engine for Client {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);
             }
-            Input::Datagram { .. } => cx.discard(Protocol::Radius, "not in UDP"),
+            Input::Datagram { .. } => cx.discard(RADIUS, "not in UDP"),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
             // RADIUS speaks datagrams, and leaves nothing half done.

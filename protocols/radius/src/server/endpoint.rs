@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Secret};
-use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
@@ -14,6 +13,7 @@ use super::conversation::{AwaitingAnswer, Conversations, GivenUp};
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
 use super::event::{Command, ConversationId, Credential, Event, Request};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
+use crate::names::RADIUS;
 use crate::number::{AttributeType, Code};
 use crate::protect::mppe::Under;
 use crate::protect::{Forged, MppeKeys};
@@ -84,7 +84,7 @@ impl Server {
     fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
         self.duplicates.purge(cx.now);
         if let Err(why) = self.on_request(from, to, bytes, cx) {
-            cx.discard(Protocol::Radius, why);
+            cx.discard(RADIUS, why);
         }
     }
 
@@ -191,7 +191,7 @@ impl Server {
 
     fn make_room(&mut self, cx: &mut Ctx<'_>) {
         if let Some(given_up) = self.conversations.make_room() {
-            cx.discard(Protocol::Radius, "conversation given up for a newer one");
+            cx.discard(RADIUS, "conversation given up for a newer one");
             self.expire(&given_up);
         }
     }
@@ -306,7 +306,7 @@ impl Server {
                 self.respond_challenge(&request, eap, &state, cause, cx)
             }
             Command::Accept { msk: Some(msk), .. } if msk.len() < MSK_BYTES_MIN => {
-                cx.discard(Protocol::Radius, "MSK too short");
+                cx.discard(RADIUS, "MSK too short");
                 self.respond_reject(&request, None, cx);
                 Ok(())
             }
@@ -372,7 +372,7 @@ impl Server {
         eap.into_iter().for_each(|eap| packet.eap_message(eap));
         if self.respond(request, packet, cx).is_err() {
             // Proxy-States that fill a request leave no room for a Message-Authenticator; then nobody can be answered.
-            cx.discard(Protocol::Radius, "no room for a response");
+            cx.discard(RADIUS, "no room for a response");
         }
     }
 
@@ -411,7 +411,7 @@ fn transmit(key: Key, response: &Sealed, again: bool, cx: &mut Ctx<'_>) -> Datag
     cx.trace.record(response.fact(again));
     let Key { from: client, to: local, .. } = key;
     let (from, to) = (Addr::Udp(local), Addr::Udp(client));
-    Datagram { protocol: Protocol::Radius, from, to, bytes: response.bytes.clone() }
+    Datagram { protocol: RADIUS, from, to, bytes: response.bytes.clone() }
 }
 
 impl Engine for Server {
@@ -424,7 +424,7 @@ impl Engine for Server {
             Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
                 self.on_packet(from, to, bytes, cx);
             }
-            Input::Datagram { .. } => cx.discard(Protocol::Radius, "not in UDP"),
+            Input::Datagram { .. } => cx.discard(RADIUS, "not in UDP"),
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
             // RADIUS speaks datagrams, and leaves nothing half done.

@@ -1,10 +1,11 @@
 //! Writing a packet, RFC 2865 §3, and sealing it with the shared secret, RFC 2866 §3 and RFC 3579 §3.2.
 
 use keytoll_crypto_api::{Crypto, Secret};
-use keytoll_engine::trace::{Fact, Message, Payloads, Protocol};
+use keytoll_engine::trace::{Fact, Message};
 use keytoll_net::wire::Writer;
 
 use super::{Attribute, Authenticator, Packet, eap_message};
+use crate::names;
 use crate::number::{AttributeType, Code};
 use crate::protect::authenticator;
 
@@ -12,9 +13,6 @@ use crate::protect::authenticator;
 #[derive(Debug)]
 pub struct PacketBuilder {
     w: Writer,
-    code: Code,
-    identifier: u8,
-    payloads: Payloads,
     message_authenticator: Option<usize>,
 }
 
@@ -26,14 +24,11 @@ pub struct PacketTooLong {
     pub length: usize,
 }
 
-/// A finished packet, with what the trace wants to know of it.
+/// A finished packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
     /// The packet on the wire.
     pub bytes: Vec<u8>,
-    code: Code,
-    identifier: u8,
-    payloads: Payloads,
 }
 
 impl PacketBuilder {
@@ -43,7 +38,7 @@ impl PacketBuilder {
         w.u8(code.0);
         w.u8(identifier);
         w.zeros(2 + 16);
-        Self { w, code, identifier, payloads: Payloads::default(), message_authenticator: None }
+        Self { w, message_authenticator: None }
     }
 
     /// A packet whose first attribute is a Message-Authenticator: where it stands first, nothing that an attacker
@@ -62,7 +57,6 @@ impl PacketBuilder {
 
     /// Appends an attribute.
     pub fn attribute(&mut self, attribute: &Attribute<'_>) {
-        self.payloads.push(attribute.kind().0);
         attribute.write(&mut self.w);
     }
 
@@ -133,23 +127,26 @@ impl PacketBuilder {
     }
 
     fn finish(self) -> Sealed {
-        let Self { code, identifier, payloads, .. } = self;
-        Sealed { bytes: self.w.finish(), code, identifier, payloads }
+        Sealed { bytes: self.w.finish() }
     }
 }
 
 impl Sealed {
     /// The fact that it is sent.
     pub(crate) fn fact(&self, retransmission: bool) -> Fact {
-        Fact::Sent(Message {
-            protocol: Protocol::Radius,
-            kind: self.code.0,
-            response: self.code.is_response(),
-            id: self.identifier.into(),
-            bytes: u32::try_from(self.bytes.len()).expect("at most 4096"),
-            retransmission,
-            fragment: 0,
-            payloads: self.payloads,
+        let (code, identifier) = (Code(self.bytes[0]), self.bytes[1]);
+        let message = names::message(code, identifier, self.bytes.len(), self.attributes());
+        Fact::Sent(Message { retransmission, ..message })
+    }
+
+    /// The types of its attributes, in order.
+    // RFC 2865 §5:  Type(1) Length(1) Value(*); the length counts all three.
+    fn attributes(&self) -> impl Iterator<Item = AttributeType> {
+        let mut rest = &self.bytes[Packet::HEADER_LEN..];
+        std::iter::from_fn(move || {
+            let &[kind, length, ..] = rest else { return None };
+            rest = &rest[usize::from(length)..];
+            Some(AttributeType(kind))
         })
     }
 }

@@ -10,7 +10,6 @@ use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 use keytoll_radius::client::{self, Client};
-use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server::{self, Server};
 use keytoll_radius::wire::{Attributes, State};
 
@@ -279,20 +278,20 @@ pub(crate) fn step<E: Engine>(
 
 fn line(side: &str, message: &Message, now: Time) -> String {
     let other = if side == "c" { "s" } else { "c" };
-    let kinds = message.payloads.as_slice().iter().map(|&kind| short(AttributeType(kind)));
+    let kinds = message.parts.as_slice().iter().map(|name| short(name.as_str()));
     let kinds = kinds.collect::<Vec<_>>().join(" ");
     let again = if message.retransmission { "  again" } else { "" };
     let at = now.as_nanos() / 1_000_000;
-    let name = Code(message.kind).name();
-    format!("{at:>5} ms  {side} -> {other}  {name} {}  {kinds}{again}", message.id).trim_end().to_owned()
+    let Message { name, id, .. } = message;
+    format!("{at:>5} ms  {side} -> {other}  {name} {id}  {kinds}{again}").trim_end().to_owned()
 }
 
-fn short(kind: AttributeType) -> &'static str {
-    match kind {
-        AttributeType::MESSAGE_AUTHENTICATOR => "MA",
-        AttributeType::EAP_MESSAGE => "EAP",
-        AttributeType::VENDOR_SPECIFIC => "VSA",
-        other => other.name(),
+fn short(name: &'static str) -> &'static str {
+    match name {
+        "Message-Authenticator" => "MA",
+        "EAP-Message" => "EAP",
+        "Vendor-Specific" => "VSA",
+        other => other,
     }
 }
 

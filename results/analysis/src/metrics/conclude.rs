@@ -185,9 +185,9 @@ impl Span {
     }
 }
 
-/// RFC 2866 §4: codes 4, Accounting-Request, and 5, Accounting-Response.
+/// Whether it is a message that reports how much was used.
 pub(super) fn is_accounting(record: &Record) -> bool {
-    matches!(record.fact, Fact::Sent(Message { protocol: Protocol::Radius, kind: 4 | 5, .. }))
+    matches!(record.fact, Fact::Sent(Message { accounting: true, .. }))
 }
 
 /// Whether the device knows how it ended.

@@ -1,6 +1,6 @@
 //! The kinds of messages of a row, in the order in which they first appeared.
 
-use keytoll_trace::{Link, Message, Node, Payloads, Protocol, names};
+use keytoll_trace::{Link, Message, Name, Node, Parts, Protocol};
 
 /// More kinds than this are not told apart: a row under attack or heavy loss could make new ones without end.
 const KINDS_MAX: usize = 512;
@@ -10,7 +10,7 @@ const KINDS_MAX: usize = 512;
 pub enum Part {
     /// Between trigger and outcome, accounting apart.
     Authentication,
-    /// Outside that span: deletes, liveness, rekeying. RADIUS accounting always.
+    /// Outside that span: deletes, liveness, rekeying. accounting always.
     After,
 }
 
@@ -49,13 +49,13 @@ pub struct MessageKind {
 
 impl MessageKind {
     /// `IKE_SA_INIT request`.
-    pub fn name(&self) -> String {
-        names::message(&self.example)
+    pub fn name(&self) -> &'static str {
+        self.example.name.as_str()
     }
 
     /// `SA KE Nonce`.
     pub fn payloads(&self) -> String {
-        names::payloads(&self.example)
+        self.example.parts.to_string()
     }
 
     /// Mean length of a message in bytes.
@@ -71,15 +71,15 @@ impl MessageKind {
 #[derive(PartialEq)]
 struct Key {
     protocol: Protocol,
-    kind: u8,
+    name: Name,
     response: bool,
-    payloads: Payloads,
+    parts: Parts,
 }
 
 impl Key {
     fn of(message: &Message) -> Self {
-        let Message { protocol, kind, response, payloads, .. } = *message;
-        Self { protocol, kind, response, payloads }
+        let Message { protocol, name, response, parts, .. } = *message;
+        Self { protocol, name, response, parts }
     }
 }
 
@@ -135,8 +135,8 @@ impl Messages {
         let alike = |kind: &&mut MessageKind| {
             let whole = &kind.example;
             kind.from == from
-                && (whole.protocol, whole.kind, whole.response)
-                    == (fragment.protocol, fragment.kind, fragment.response)
+                && (whole.protocol, whole.name, whole.response)
+                    == (fragment.protocol, fragment.name, fragment.response)
                 && whole.fragment == 1
         };
         self.kinds.iter_mut().rev().find(alike)

@@ -21,7 +21,7 @@ mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_trace::{Cost, Fact, Node, Protocol, Record, TrafficCost};
+use keytoll_trace::{Cost, Fact, Node, Record, TrafficCost};
 
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
@@ -247,7 +247,7 @@ fn is_traffic_of_users(fact: &Fact) -> bool {
         Fact::Carried { protocol, .. } => *protocol,
         _ => return false,
     };
-    matches!(protocol, Protocol::Esp | Protocol::Icmp | Protocol::Ip)
+    protocol.is_traffic()
 }
 
 #[cfg(test)]

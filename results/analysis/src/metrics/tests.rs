@@ -1,6 +1,6 @@
 //! Authentications small enough to work out by hand, and properties of those that are not.
 
-use keytoll_trace::{Fate, Link, Message, OperationCost, Payloads, SampleCost};
+use keytoll_trace::{Fate, Link, Message, Name, OperationCost, Protocol, SampleCost};
 use proptest::prelude::*;
 
 use super::times::{DELAY, FAILED_AFTER, FIRST_PACKET, WAITING_FOR_REPEATS};
@@ -13,10 +13,20 @@ fn at(at_ns: u64, node: Node, fact: Fact) -> Record {
     Record { at_ns, node, sample: 0, fact }
 }
 
-fn sent(protocol: Protocol, kind: u8) -> Message {
-    let id = 0;
-    let payloads = Payloads::default();
-    Message { protocol, kind, response: false, id, bytes: 200, retransmission: false, fragment: 0, payloads }
+const IKE: Protocol = Protocol::new(&"ike");
+const SA_INIT: Name = Name::new(&"IKE_SA_INIT request");
+const AUTH: Name = Name::new(&"IKE_AUTH request");
+const CREATE_CHILD: Name = Name::new(&"CREATE_CHILD_SA request");
+const INFORMATIONAL: Name = Name::new(&"INFORMATIONAL request");
+
+const RADIUS: Protocol = Protocol::new(&"radius");
+const ACCESS_REQUEST: Name = Name::new(&"Access-Request");
+const ACCESS_ACCEPT: Name = Name::new(&"Access-Accept");
+const ACCOUNTING_REQUEST: Name = Name::new(&"Accounting-Request");
+const ACCOUNTING_RESPONSE: Name = Name::new(&"Accounting-Response");
+
+fn sent(protocol: Protocol, name: Name) -> Message {
+    Message { bytes: 200, ..Message::new(protocol, name) }
 }
 
 fn carried(link: Link, protocol: Protocol, packets: u16, bytes: u32, transit_ns: u64, fate: Fate) -> Fact {
@@ -24,7 +34,7 @@ fn carried(link: Link, protocol: Protocol, packets: u16, bytes: u32, transit_ns:
 }
 
 fn ike(transit_ns: u64, fate: Fate) -> Fact {
-    carried(UE_GW, Protocol::Ike, 1, 248, transit_ns, fate)
+    carried(UE_GW, IKE, 1, 248, transit_ns, fate)
 }
 
 fn only(records: Vec<Record>) -> Sample {
@@ -37,8 +47,8 @@ fn only(records: Vec<Record>) -> Sample {
 /// at 2000 the device repeats itself, travel 1000; the gateway repeats the answer at once, travel 900, in two
 /// packets, and a copy of it is made; the device computes 30 and is done at 3930.
 fn worked_example() -> Vec<Record> {
-    let request = sent(Protocol::Ike, 34);
-    let answer = Message { response: true, ..request.clone() };
+    let request = sent(IKE, SA_INIT);
+    let answer = Message { response: true, ..sent(IKE, Name::new(&"IKE_SA_INIT response")) };
     let again = |message: &Message| Fact::Sent(Message { retransmission: true, ..message.clone() });
     vec![
         at(110, Node::Ue, Fact::Computed { busy_ns: 10 }),
@@ -47,19 +57,19 @@ fn worked_example() -> Vec<Record> {
         at(110, Node::Ue, ike(1000, Fate::Delivered)),
         at(1160, Node::Gw, Fact::Computed { busy_ns: 50 }),
         at(1160, Node::Gw, Fact::Sent(answer.clone())),
-        at(1160, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Lost)),
+        at(1160, Node::Gw, carried(UE_GW, IKE, 2, 1600, 900, Fate::Lost)),
         at(2000, Node::Ue, again(&request)),
         at(2000, Node::Ue, ike(1000, Fate::Delivered)),
         at(3000, Node::Gw, again(&answer)),
-        at(3000, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Delivered)),
-        at(3000, Node::Gw, carried(UE_GW, Protocol::Ike, 2, 1600, 900, Fate::Duplicate)),
+        at(3000, Node::Gw, carried(UE_GW, IKE, 2, 1600, 900, Fate::Delivered)),
+        at(3000, Node::Gw, carried(UE_GW, IKE, 2, 1600, 900, Fate::Duplicate)),
         at(3930, Node::Ue, Fact::Computed { busy_ns: 30 }),
         at(3930, Node::Ue, Fact::Usable),
-        at(3930, Node::Ue, carried(UE_GW, Protocol::Esp, 1, 150, 1000, Fate::Delivered)),
-        at(3935, Node::Ue, Fact::Discarded { protocol: Protocol::Ike, why: "message id".into() }),
+        at(3930, Node::Ue, carried(UE_GW, Protocol::ESP, 1, 150, 1000, Fate::Delivered)),
+        at(3935, Node::Ue, Fact::Discarded { protocol: IKE, why: "message id".into() }),
         at(5930, Node::Ue, Fact::FirstPacket),
-        at(9000, Node::Ue, Fact::Sent(sent(Protocol::Ike, 37))),
-        at(9000, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 120, 1000, Fate::Delivered)),
+        at(9000, Node::Ue, Fact::Sent(sent(IKE, INFORMATIONAL))),
+        at(9000, Node::Ue, carried(UE_GW, IKE, 1, 120, 1000, Fate::Delivered)),
     ]
 }
 
@@ -90,9 +100,9 @@ fn the_kinds_of_messages_of_the_worked_example() {
     let seen =
         kinds.map(|kind| (kind.name(), kind.part, kind.to, kind.count, kind.retransmissions, kind.bytes));
     let wanted = [
-        ("IKE_SA_INIT request".to_owned(), Part::Authentication, Some(Node::Gw), 1, 1, 200),
-        ("IKE_SA_INIT response".to_owned(), Part::Authentication, Some(Node::Ue), 1, 1, 200),
-        ("INFORMATIONAL request".to_owned(), Part::After, Some(Node::Gw), 1, 0, 200),
+        ("IKE_SA_INIT request", Part::Authentication, Some(Node::Gw), 1, 1, 200),
+        ("IKE_SA_INIT response", Part::Authentication, Some(Node::Ue), 1, 1, 200),
+        ("INFORMATIONAL request", Part::After, Some(Node::Gw), 1, 0, 200),
     ];
     assert_eq!(seen.collect::<Vec<_>>(), wanted);
 }
@@ -102,11 +112,11 @@ fn what_was_sent_with_the_failure_belongs_to_it() {
     // The device tells the gateway why it gives up: the datagram leaves after `Failed` is noted.
     let sample = only(vec![
         at(0, Node::Ue, Fact::Triggered),
-        at(50, Node::Ue, Fact::Sent(sent(Protocol::Ike, 37))),
+        at(50, Node::Ue, Fact::Sent(sent(IKE, INFORMATIONAL))),
         at(50, Node::Ue, Fact::Failed { why: "AUTHENTICATION_FAILED".into() }),
-        at(50, Node::Ue, Fact::Sent(Message { bytes: 1, ..sent(Protocol::Ike, 36) })),
+        at(50, Node::Ue, Fact::Sent(Message { bytes: 1, ..sent(IKE, CREATE_CHILD) })),
         at(50, Node::Ue, ike(10, Fate::Delivered)),
-        at(50, Node::Ue, carried(UE_GW, Protocol::Ike, 1, 99, 10, Fate::Delivered)),
+        at(50, Node::Ue, carried(UE_GW, IKE, 1, 99, 10, Fate::Delivered)),
     ]);
     assert_eq!(sample.outcome.failure(), Some("ue: AUTHENTICATION_FAILED"));
     assert_eq!((sample.times.get(&DELAY), sample.split), (None, None));
@@ -116,7 +126,7 @@ fn what_was_sent_with_the_failure_belongs_to_it() {
 
 #[test]
 fn fragments_are_one_message_of_many_packets() {
-    let fragment = |fragment| Fact::Sent(Message { fragment, ..sent(Protocol::Ike, 35) });
+    let fragment = |fragment| Fact::Sent(Message { fragment, ..sent(IKE, AUTH) });
     let samples = measure(
         vec![
             at(0, Node::Ue, Fact::Triggered),
@@ -139,12 +149,12 @@ fn fragments_are_one_message_of_many_packets() {
 
 #[test]
 fn each_protocol_counts_on_its_own_link() {
-    let radius = carried(GW_AAA, Protocol::Radius, 1, 100, 5, Fate::Delivered);
+    let radius = carried(GW_AAA, RADIUS, 1, 100, 5, Fate::Delivered);
     let sample = only(vec![
         at(0, Node::Ue, Fact::Triggered),
-        at(1, Node::Ue, Fact::Sent(sent(Protocol::Ike, 35))),
+        at(1, Node::Ue, Fact::Sent(sent(IKE, AUTH))),
         at(1, Node::Ue, ike(1, Fate::QueueFull)),
-        at(2, Node::Gw, Fact::Sent(sent(Protocol::Radius, 1))),
+        at(2, Node::Gw, Fact::Sent(sent(RADIUS, ACCESS_REQUEST))),
         at(2, Node::Gw, radius),
         at(10, Node::Ue, Fact::Usable),
     ]);
@@ -157,18 +167,18 @@ fn each_protocol_counts_on_its_own_link() {
 /// done or after it. The device computes 30 of the 100 that the report is under way.
 #[test]
 fn accounting_is_never_part_of_the_authentication() {
-    let radius = |bytes| carried(GW_AAA, Protocol::Radius, 1, bytes, 100, Fate::Delivered);
+    let radius = |bytes| carried(GW_AAA, RADIUS, 1, bytes, 100, Fate::Delivered);
     let access = [
         at(0, Node::Ue, Fact::Triggered),
-        at(1, Node::Gw, Fact::Sent(sent(Protocol::Radius, 1))),
+        at(1, Node::Gw, Fact::Sent(sent(RADIUS, ACCESS_REQUEST))),
         at(1, Node::Gw, radius(90)),
-        at(101, Node::Aaa, Fact::Sent(Message { response: true, ..sent(Protocol::Radius, 2) })),
+        at(101, Node::Aaa, Fact::Sent(Message { response: true, ..sent(RADIUS, ACCESS_ACCEPT) })),
         at(101, Node::Aaa, radius(80)),
     ];
     let report = |answered_ns| {
-        let answer = Message { response: true, ..sent(Protocol::Radius, 5) };
+        let answer = Message { response: true, accounting: true, ..sent(RADIUS, ACCOUNTING_RESPONSE) };
         vec![
-            at(201, Node::Gw, Fact::Sent(sent(Protocol::Radius, 4))),
+            at(201, Node::Gw, Fact::Sent(Message { accounting: true, ..sent(RADIUS, ACCOUNTING_REQUEST) })),
             at(201, Node::Gw, radius(70)),
             at(answered_ns, Node::Aaa, Fact::Sent(answer)),
             at(answered_ns, Node::Aaa, radius(20)),
@@ -187,9 +197,9 @@ fn accounting_is_never_part_of_the_authentication() {
         assert_eq!(with.split, without.split, "nobody waits for it");
     }
     let kinds = measure(access.into_iter().chain(report(305)).chain(done), []).tally.messages;
-    let part = |code| kinds.kinds().iter().find(|kind| kind.example.kind == code).unwrap().part;
+    let part = |name| kinds.kinds().iter().find(|kind| kind.example.name == name).unwrap().part;
     assert_eq!(
-        [1, 2, 4, 5].map(part),
+        [ACCESS_REQUEST, ACCESS_ACCEPT, ACCOUNTING_REQUEST, ACCOUNTING_RESPONSE].map(part),
         [Part::Authentication, Part::Authentication, Part::After, Part::After]
     );
 }
@@ -348,13 +358,12 @@ fn any_fate() -> impl Strategy<Value = Fate> {
 }
 
 fn any_fact() -> impl Strategy<Value = Fact> {
-    let message = (any::<bool>(), 0u16..4, 34u8..38).prop_map(|(retransmission, fragment, kind)| {
-        Fact::Sent(Message { retransmission, fragment, ..sent(Protocol::Ike, kind) })
+    let names = prop::sample::select(vec![SA_INIT, AUTH, CREATE_CHILD, INFORMATIONAL]);
+    let message = (any::<bool>(), 0u16..4, names).prop_map(|(retransmission, fragment, name)| {
+        Fact::Sent(Message { retransmission, fragment, ..sent(IKE, name) })
     });
-    let datagram =
-        (0u16..4, 0u32..3000, 0u64..800, any_fate()).prop_map(|(packets, bytes, transit_ns, fate)| {
-            carried(UE_GW, Protocol::Ike, packets, bytes, transit_ns, fate)
-        });
+    let datagram = (0u16..4, 0u32..3000, 0u64..800, any_fate())
+        .prop_map(|(packets, bytes, transit_ns, fate)| carried(UE_GW, IKE, packets, bytes, transit_ns, fate));
     let computed = (0u64..300).prop_map(|busy_ns| Fact::Computed { busy_ns });
     let end =
         prop::sample::select(vec![Fact::Usable, Fact::FirstPacket, Fact::Failed { why: "timeout".into() }]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{Message, Node, Protocol, StepCost, Stimulus, names};
+use keytoll_trace::{Message, Name, Node, Protocol, StepCost, Stimulus};
 
 /// The names of what one step received and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,11 +38,6 @@ pub(super) fn labels(steps: &[&StepCost]) -> Vec<Labels> {
         .collect()
 }
 
-/// RFC 2408 §3.1, RFC 2409 §5 and §5.5: exchange types of IKEv1.
-const MAIN: u8 = 2;
-const AGGRESSIVE: u8 = 4;
-const QUICK: u8 = 32;
-
 /// A message and the how many-th of its kind it is, from 1.
 struct Numbered {
     kind: Kind,
@@ -51,12 +46,12 @@ struct Numbered {
 }
 
 /// Messages that are counted together.
-type Kind = (Protocol, u8, bool);
+type Kind = (Protocol, Name, bool);
 
 /// How many messages of each kind there were.
 #[derive(Default)]
 struct Count {
-    /// The message ids of a kind, or in IKEv1, where they are the same throughout an exchange, the messages.
+    /// The message ids of a kind, or in a series, where they are the same throughout an exchange, the messages.
     seen: BTreeMap<Kind, Vec<u32>>,
 }
 
@@ -74,14 +69,14 @@ impl Count {
     }
 
     fn number(&mut self, message: &Message, of_initiator: bool) -> Numbered {
-        let is_v1 = message.protocol == Protocol::Ike && matches!(message.kind, MAIN | AGGRESSIVE | QUICK);
-        let answering = if is_v1 { !of_initiator } else { message.response };
-        let kind = (message.protocol, message.kind, answering);
+        let in_series = message.series.is_some();
+        let answering = if in_series { !of_initiator } else { message.response };
+        let kind = (message.protocol, message.name, answering);
         let seen = self.seen.entry(kind).or_default();
         let known = seen.iter().position(|&id| id == message.id);
         let place = match known {
             _ if message.retransmission => known,
-            Some(place) if !is_v1 => Some(place),
+            Some(place) if !in_series => Some(place),
             _ => None,
         };
         let place = place.unwrap_or_else(|| {
@@ -92,7 +87,7 @@ impl Count {
     }
 }
 
-/// In IKEv1 nothing in a message says whose it is. The device is the initiator.
+/// In a series nothing in a message says whose it is. The device is the initiator.
 fn of_initiator(node: Node, sent: bool) -> bool {
     (node == Node::Ue) == sent
 }
@@ -100,11 +95,9 @@ fn of_initiator(node: Node, sent: bool) -> bool {
 impl Numbered {
     fn name(&self, count: &Count) -> String {
         let side = if self.kind.2 { 'R' } else { 'I' };
-        let name = match self.message.kind {
-            _ if self.message.protocol != Protocol::Ike => self.plain(count),
-            MAIN | AGGRESSIVE => format!("P1, {side}{}", self.place),
-            QUICK => format!("P2, {side}{}", self.place),
-            _ => self.plain(count),
+        let name = match self.message.series {
+            Some(series) => format!("{series}, {side}{}", self.place),
+            None => self.plain(count),
         };
         // RFC 7383 §2.5: fragments are numbered from 1, and each is opened for itself. The first stands for the message.
         if self.message.fragment > 1 { format!("{name}, fragment {}", self.message.fragment) } else { name }
@@ -112,8 +105,8 @@ impl Numbered {
 
     /// With its number, if there are several.
     fn plain(&self, count: &Count) -> String {
-        let name = names::message(&self.message);
+        let name = self.message.name;
         let several = count.seen.get(&self.kind).is_some_and(|seen| seen.len() > 1);
-        if several { format!("{name} {}", self.place) } else { name }
+        if several { format!("{name} {}", self.place) } else { name.to_string() }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{Protocol, StepCost, StepOperation, Stimulus};
+use keytoll_trace::{StepCost, StepOperation, Stimulus};
 
 use super::label::labels;
 
@@ -80,7 +80,7 @@ impl Worked {
 }
 
 fn is_traffic(step: &StepCost) -> bool {
-    matches!(step.stimulus, Stimulus::Datagram(Protocol::Esp | Protocol::Icmp))
+    matches!(step.stimulus, Stimulus::Datagram(protocol) if protocol.is_traffic())
 }
 
 /// The operations that belong to the authentication, their ticks, and those of IPsec traffic.

@@ -1,16 +1,22 @@
 //! What profiles must say of steps that are written out here, with numbers that can be added up by hand.
 
-use keytoll_trace::{Cost, Message, Node, Payloads, Protocol, StepCost, StepOperation, Stimulus};
+use keytoll_trace::{Cost, Message, Name, Node, Protocol, StepCost, StepOperation, Stimulus};
 
 use super::*;
 
-fn message(protocol: Protocol, kind: u8, response: bool, id: u32) -> Message {
-    let (bytes, retransmission, fragment, payloads) = (100, false, 0, Payloads::default());
-    Message { protocol, kind, response, id, bytes, retransmission, fragment, payloads }
+fn ike(exchange: &str, response: bool, id: u32) -> Message {
+    let direction = if response { "response" } else { "request" };
+    let series = match exchange {
+        "IDENTITY_PROTECTION" => Some(Name::new(&"P1")),
+        "QUICK_MODE" => Some(Name::new(&"P2")),
+        _ => None,
+    };
+    let name = Name::intern(&format!("{exchange} {direction}")).unwrap();
+    Message { series, response, id, bytes: 100, ..Message::new(Protocol::new(&"ike"), name) }
 }
 
-fn ike(kind: u8, response: bool, id: u32) -> Message {
-    message(Protocol::Ike, kind, response, id)
+fn radius(name: Name, response: bool, id: u32) -> Message {
+    Message { response, id, bytes: 100, ..Message::new(Protocol::new(&"radius"), name) }
 }
 
 fn operation(
@@ -53,14 +59,14 @@ fn on_node(node: Node, costs: &[Cost]) -> Vec<Cost> {
 fn handshake(agree: u64) -> Vec<Cost> {
     vec![
         step(
-            Some(ike(34, false, 0)),
-            vec![ike(34, true, 0)],
+            Some(ike("IKE_SA_INIT", false, 0)),
+            vec![ike("IKE_SA_INIT", true, 0)],
             1000,
             vec![operation("sa-init", "generate", "x25519", 300)],
         ),
         step(
-            Some(ike(35, false, 1)),
-            vec![ike(35, true, 1)],
+            Some(ike("IKE_AUTH", false, 1)),
+            vec![ike("IKE_AUTH", true, 1)],
             3000,
             vec![
                 operation("sa-init", "agree", "x25519", agree),
@@ -75,7 +81,7 @@ fn handshake(agree: u64) -> Vec<Cost> {
         Cost::Step(StepCost {
             sample: 0,
             node: Node::Gw,
-            stimulus: Stimulus::Datagram(Protocol::Esp),
+            stimulus: Stimulus::Datagram(Protocol::ESP),
             sent: Vec::new(),
             ticks: 9999,
             operations: vec![operation("traffic", "decrypt", "aes128gcm16", 777)],
@@ -173,7 +179,7 @@ fn no_two_lines_look_the_same() {
 
 #[test]
 fn a_fragment_is_told_from_the_message() {
-    let fragment = |number| Message { fragment: number, ..ike(35, false, 1) };
+    let fragment = |number| Message { fragment: number, ..ike("IKE_AUTH", false, 1) };
     let decrypt = || vec![operation("auth", "decrypt", "aes128gcm16", 5)];
     let steps = [
         step(Some(fragment(1)), Vec::new(), 10, decrypt()),
@@ -215,15 +221,21 @@ fn suites_meet_in_their_lines_and_keep_their_own() {
 #[test]
 fn ikev1_is_named_by_phase_side_and_place() {
     let agree = || vec![operation("sa-init", "agree", "modp1536", 100)];
-    let main = |received: u32| (Some(ike(2, false, 0)), vec![ike(2, true, 0)], 10 * u64::from(received));
-    let quick = || ike(32, false, 7);
+    let main = |received: u32| {
+        (
+            Some(ike("IDENTITY_PROTECTION", false, 0)),
+            vec![ike("IDENTITY_PROTECTION", true, 0)],
+            10 * u64::from(received),
+        )
+    };
+    let quick = || ike("QUICK_MODE", false, 7);
     let mut steps: Vec<Cost> = (1..=3)
         .map(|place| {
             let (received, sent, ticks) = main(place);
             step(received, sent, ticks, agree())
         })
         .collect();
-    steps.push(step(Some(quick()), vec![ike(32, true, 7)], 10, agree()));
+    steps.push(step(Some(quick()), vec![ike("QUICK_MODE", true, 7)], 10, agree()));
     let decrypt = vec![operation("create-child", "decrypt", "3des", 5)];
     steps.push(step(Some(quick()), Vec::new(), 10, decrypt));
     let gateway: Vec<Cost> = std::iter::once(clock()).chain(steps.clone()).collect();
@@ -239,12 +251,12 @@ fn ikev1_is_named_by_phase_side_and_place() {
 #[test]
 fn several_messages_of_a_kind_have_numbers_and_repetitions_do_not_count() {
     let hash = || vec![operation("aaa", "hash", "md5", 1)];
-    let request = |id| message(Protocol::Radius, 1, false, id);
+    let request = |id| radius(Name::new(&"Access-Request"), false, id);
     let again = Message { retransmission: true, ..request(4) };
     let steps = [
         step(None, vec![request(4)], 10, hash()),
         step(None, vec![again], 10, hash()),
-        step(Some(message(Protocol::Radius, 11, true, 4)), vec![request(5)], 10, hash()),
+        step(Some(radius(Name::new(&"Access-Challenge"), true, 4)), vec![request(5)], 10, hash()),
     ];
     let costs: Vec<Cost> = std::iter::once(clock()).chain(steps).collect();
     let profile = of(Node::Gw, &[timed("one", &costs)]);
@@ -258,7 +270,7 @@ fn a_message_with_many_runs_has_one_line_for_each_kind() {
         0 => operation("aaa", "hash", "sha384", 1),
         _ => operation("aaa", "prf", "prfsha384", 2),
     });
-    let costs = [clock(), step(None, vec![ike(35, true, 1)], 100, operations.collect())];
+    let costs = [clock(), step(None, vec![ike("IKE_AUTH", true, 1)], 100, operations.collect())];
     let profile = of(Node::Gw, &[timed("one", &costs)]);
     let told: Vec<_> =
         told(&profile).into_iter().map(|(_, operation, _, count, ms)| (operation, count, ms)).collect();
@@ -272,7 +284,7 @@ fn subtraction_and_addition_are_held_against_each_other() {
             let operations = vec![operation("auth", "agree", "x25519", crypto[place])];
             step(Some(ike(kind, false, 0)), vec![ike(kind, true, 0)], ticks[place], operations)
         };
-        vec![clock(), one(34, 0), one(35, 1)]
+        vec![clock(), one("IKE_SA_INIT", 0), one("IKE_AUTH", 1)]
     };
     let timed = with([1100, 2100], [500, 800]);
     let (full, skeleton) = (with([1000, 2000], [0, 0]), with([480, 800], [0, 0]));

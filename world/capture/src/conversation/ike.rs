@@ -315,7 +315,7 @@ impl Tracker {
     fn sum_up(&mut self, conversation: usize, entry: &Entry) -> bool {
         let entries = &mut self.conversations[conversation].entries;
         let run =
-            entries.iter().rev().take(ESP_SHOWN + 2).take_while(|entry| entry.protocol == Protocol::Esp);
+            entries.iter().rev().take(ESP_SHOWN + 2).take_while(|entry| entry.protocol == Protocol::ESP);
         if run.clone().count() < ESP_SHOWN {
             return false;
         }

@@ -1,8 +1,10 @@
 //! What belongs together, and what it comes to.
 
 use keytoll_engine::Datagram;
+use keytoll_ike::IKE;
 use keytoll_ike::number::{ExchangeType, NotifyType, PayloadType};
 use keytoll_ike::wire::{Encrypted, Flags, Header, MessageBuilder, Nonce, Notify, Payload};
+use keytoll_radius::RADIUS;
 
 use super::*;
 use crate::remarks::Remarks;
@@ -56,7 +58,7 @@ impl Wire {
             MessageBuilder::plain(&Header::new(spis, exchange, Flags::new(from_ue, !from_ue), id));
         payloads.iter().for_each(|payload| message.push(payload));
         let (from, to) = if from_ue { (UE, GW) } else { (GW, UE) };
-        self.pass(Protocol::Ike, (from, 500), (to, 500), message.finish())
+        self.pass(IKE, (from, 500), (to, 500), message.finish())
     }
 
     fn sa_init(&mut self, spis: (u64, u64)) -> &mut Self {
@@ -75,7 +77,7 @@ impl Wire {
         let bytes = [&[code, identifier, 0, length][..], &[identifier; 16], attributes].concat();
         let (client, server) = ((GW_INSIDE, 4000), (AAA, 1812));
         let (from, to) = if from_gw { (client, server) } else { (server, client) };
-        self.pass(Protocol::Radius, from, to, bytes)
+        self.pass(RADIUS, from, to, bytes)
     }
 
     fn finish(&mut self) -> Vec<Conversation> {
@@ -149,7 +151,7 @@ fn what_is_sent_again_points_to_the_first_and_the_last_stays_unanswered() {
     assert_eq!(repeats, [None, None, None, Some(3), Some(3)]);
     assert_eq!(conversation.outcome, Outcome::Unanswered(4));
     let counts = crate::counts::of(&conversation.entries);
-    let count = counts.values().next().unwrap();
+    let count = counts[0].1;
     assert_eq!((count.messages, count.retransmissions, count.packets), (3, 2, 5));
 }
 
@@ -222,7 +224,7 @@ fn long_runs_of_esp_are_summed_up() {
     for number in 0..50_u8 {
         let ends = [(UE, 4500), (GW, 4500)];
         let (from, to) = (ends[usize::from(number % 2)], ends[usize::from(1 - number % 2)]);
-        wire.pass(Protocol::Esp, from, to, vec![1, 1, 1, 1, 0, 0, 0, number]);
+        wire.pass(Protocol::ESP, from, to, vec![1, 1, 1, 1, 0, 0, 0, number]);
     }
     let conversation = wire.finish().remove(0);
     assert_eq!(conversation.entries.len(), 2 + ESP_SHOWN + 2);
@@ -245,14 +247,14 @@ fn ports_tell_two_nodes_of_one_address_apart() {
     let mut wire = Wire::default();
     let marked = |message: Vec<u8>| [vec![0; 4], message].concat();
     let (ue, gw) = ((LOOPBACK, 40_000), (LOOPBACK, 500));
-    wire.pass(Protocol::Ike, ue, gw, ikev1(0, 2, 0));
-    wire.pass(Protocol::Ike, gw, ue, ikev1(8, 2, 0));
+    wire.pass(IKE, ue, gw, ikev1(0, 2, 0));
+    wire.pass(IKE, gw, ue, ikev1(8, 2, 0));
     // RFC 3947 §4: to the NAT ports, the initiator first.
     let (ue, gw) = ((LOOPBACK, 40_001), (LOOPBACK, 4500));
-    wire.pass(Protocol::Ike, ue, gw, marked(ikev1(8, 2, 0)));
-    wire.pass(Protocol::Ike, gw, ue, marked(ikev1(8, 2, 0)));
-    wire.pass(Protocol::Esp, ue, gw, vec![9; 40]);
-    wire.pass(Protocol::Esp, gw, ue, vec![9; 40]);
+    wire.pass(IKE, ue, gw, marked(ikev1(8, 2, 0)));
+    wire.pass(IKE, gw, ue, marked(ikev1(8, 2, 0)));
+    wire.pass(Protocol::ESP, ue, gw, vec![9; 40]);
+    wire.pass(Protocol::ESP, gw, ue, vec![9; 40]);
     let conversations = wire.tracker.finish();
     let senders: Vec<_> = conversations[0].entries.iter().map(|entry| entry.ends.0).collect();
     assert_eq!(senders, [Node::Ue, Node::Gw].repeat(3));
@@ -281,9 +283,9 @@ fn isakmp(wire: &mut Wire, cookie: u8, script: &str) {
         let (is_initiator, message) = said[number].clone();
         let ends = if is_initiator { (UE, GW) } else { (GW, UE) };
         let transit = Duration::from_millis(5);
-        let remark = || Remarks::default().remark(Node::Ue, 0, Protocol::Ike, fate, transit);
+        let remark = || Remarks::default().remark(Node::Ue, 0, IKE, fate, transit);
         wire.comment = says_fates.then(remark);
-        let (protocol, port) = if word.contains("esp") { (Protocol::Esp, 0) } else { (Protocol::Ike, 500) };
+        let (protocol, port) = if word.contains("esp") { (Protocol::ESP, 0) } else { (IKE, 500) };
         wire.pass(protocol, (ends.0, port), (ends.1, port), message);
     }
 }

@@ -1,9 +1,8 @@
 //! Diameter messages: RFC 6733 §3, §7.1; TS 29.272 §7 (S6a), TS 29.273 §8 (SWx).
 
 use keytoll_diameter::number::{AvpCode, result};
-use keytoll_diameter::result_of;
 use keytoll_diameter::wire::{Avps, Header, Message, message};
-use keytoll_engine::trace::{Protocol, names};
+use keytoll_diameter::{DIAMETER, names, result_of};
 
 use super::{Content, Dissected, Part, printable, unreadable};
 
@@ -23,7 +22,7 @@ pub struct Diameter {
 pub(super) fn dissect(bytes: &[u8]) -> Dissected {
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(error) => return unreadable(Protocol::Diameter, &error),
+        Err(error) => return unreadable(DIAMETER, &error),
     };
     let (header, avps) = (message.header, &message.avps);
     let text = |code| avps.get(code).map(printable);
@@ -45,12 +44,9 @@ pub(super) fn dissect(bytes: &[u8]) -> Dissected {
 }
 
 fn name(header: &Header) -> String {
-    let known = names::diameter_command(header.command.to_be_bytes()[3], !header.is_request());
-    // The low byte alone would give other commands these names.
-    let ours = matches!(header.command, 257 | 280 | 282 | 303 | 318);
-    let name = known.filter(|_| ours).map_or_else(
+    let name = names::abbreviation(header).map_or_else(
         || format!("command {} {}", header.command, if header.is_request() { "request" } else { "answer" }),
-        str::to_owned,
+        |known| known.to_string(),
     );
     format!("{name} {:08x}", header.hop_by_hop)
 }

@@ -2,7 +2,7 @@
 //! handshake), §12.7.7 (group key handshake).
 
 use keytoll_eap::packet::{MethodType, Packet};
-use keytoll_engine::trace::{Message, Payloads, Protocol, names};
+use keytoll_engine::trace::{Message, Name, Protocol};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::{Content, Dissected, Part, printable, unreadable};
@@ -68,9 +68,49 @@ impl Handshake {
 const EAP_PACKET: u8 = 0;
 const START: u8 = 1;
 const LOGOFF: u8 = 2;
+const KEY: u8 = 3;
+
+/// 802.11 and 802.1X.
+pub const WLAN: Protocol = Protocol::new(&"wlan");
+
+/// Declares the packet types: their names alone and in either direction. An EAP packet has one of its own, and a key goes from
+/// or to the authenticator.
+macro_rules! packet_types {
+    ($($number:pat => $name:literal),+) => {
+        /// Packet types of EAPOL, IEEE 802.1X-2020 table 11-3.
+        pub(crate) const fn packet_type(number: u8) -> Option<&'static str> {
+            match number {
+                $($number => Some($name),)+
+                _ => None,
+            }
+        }
+
+        const fn message_name(number: u8, response: bool) -> Name {
+            match (number, response) {
+                $(
+                    ($number, false) => Name::new(&concat!($name, " request")),
+                    ($number, true) => Name::new(&concat!($name, " response")),
+                )+
+                (_, false) => Name::new(&"EAPOL request"),
+                (_, true) => Name::new(&"EAPOL response"),
+            }
+        }
+    };
+}
+
+packet_types! {
+    EAP_PACKET => "EAP-Packet",
+    START => "EAPOL-Start",
+    LOGOFF => "EAPOL-Logoff",
+    KEY => "EAPOL-Key",
+    4 => "EAPOL-Encapsulated-ASF-Alert",
+    5 => "EAPOL-MKA",
+    6 | 7 => "EAPOL-Announcement",
+    8 => "EAPOL-Announcement-Req"
+}
 
 pub(super) fn dissect(bytes: &[u8]) -> Dissected {
-    read(bytes).unwrap_or_else(|error| unreadable(Protocol::Wlan, &error))
+    read(bytes).unwrap_or_else(|error| unreadable(WLAN, &error))
 }
 
 /// IEEE 802.1X-2020 §11.3:  Protocol Version(1) Packet Type(1) Packet Body Length(2) Packet Body(*)
@@ -82,7 +122,7 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
     let length = r.u16("EAPOL packet body length")?;
     let mut body = r.sub(length.into(), "EAPOL packet body")?;
     let mut parts = vec![Part::new("EAPOL", format!("version {version}"))];
-    let mut name = names::eapol_type(kind).unwrap_or("EAPOL").to_owned();
+    let mut name = packet_type(kind).unwrap_or("EAPOL").to_owned();
     let (mut user, mut id, mut response) = (None, 0, false);
     let body = match kind {
         EAP_PACKET => {
@@ -98,7 +138,7 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
         START => Body::Start,
         LOGOFF => Body::Logoff,
         // The point of capture lets no other pass.
-        _ if names::eapol_type(kind) != Some("EAPOL-Key") => {
+        _ if kind != KEY => {
             return Err(at.error("EAPOL packet type", Problem::Value(kind.into())));
         }
         _ => {
@@ -109,14 +149,10 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
         }
     };
     let sent = Message {
-        protocol: Protocol::Wlan,
-        kind,
         response,
         id: id.into(),
         bytes: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-        retransmission: false,
-        fragment: 0,
-        payloads: Payloads::default(),
+        ..Message::new(WLAN, message_name(kind, response))
     };
     let content = Content::Eapol(Box::new(Eapol { body, user }));
     Ok(Dissected { name, parts, failure: None, remarks: Vec::new(), sent: Some(sent), content })

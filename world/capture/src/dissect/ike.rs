@@ -1,11 +1,11 @@
 //! IKEv2 messages: RFC 7296 §3.1 and §3.14, RFC 7383 §2.5. With keys the Encrypted payload is opened, fragments put together.
 
-use keytoll_engine::trace::{Protocol, names};
 use keytoll_ike::number::{NotifyType, PayloadType};
 use keytoll_ike::v2::fragment::Progress;
 use keytoll_ike::v2::keys::Role;
 use keytoll_ike::v2::protect::{Envelope, OpenError, Protection};
 use keytoll_ike::wire::{Header, Message, Payload};
+use keytoll_ike::{IKE, names};
 use keytoll_net::wire::Reader;
 
 use super::payloads::{Meaning, Seen, part};
@@ -63,7 +63,7 @@ impl Dissector {
         let header = if passed.cut.is_some() { lenient_header(bytes) } else { strict_header(bytes) };
         let header = match header {
             Ok(header) => header,
-            Err(error) => return unreadable(Protocol::Ike, &error),
+            Err(error) => return unreadable(IKE, &error),
         };
         let mut dissected = Dissected {
             name: name(&header),
@@ -208,7 +208,7 @@ fn ike_of(header: &Header) -> Ike {
 }
 
 fn name(header: &Header) -> String {
-    let exchange = names::ike_exchange(header.exchange.0);
+    let exchange = names::exchange(header.exchange);
     match header.major() {
         1 => ikev1::name(header),
         2 => {
@@ -225,8 +225,10 @@ const fn is_sealed(payload: &Payload<'_>) -> bool {
 
 /// What can be said of an Encrypted payload without keys.
 fn sealed_part(ike: &Ike, bytes: usize) -> Part {
-    let first =
-        ike.first_inside.map(|first| format!(", first {}", names::ike_payload(first))).unwrap_or_default();
+    let first = ike
+        .first_inside
+        .map(|first| format!(", first {}", names::payload(PayloadType(first))))
+        .unwrap_or_default();
     match ike.fragment {
         Some((number, total)) => Part::new("SKF", format!("{number} of {total}, encrypted{first}")),
         None if bytes == 0 => Part::bare("SK"),

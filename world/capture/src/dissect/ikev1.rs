@@ -1,7 +1,7 @@
 //! IKEv1 messages: RFC 2408 §3, RFC 2409 §5, RFC 2407 §4.6. With the key of the ISAKMP SA the encrypted ones are opened.
 
-use keytoll_engine::trace::names;
-use keytoll_ike::number::{IdKind, ProtocolId};
+use keytoll_ike::names;
+use keytoll_ike::number::{IdKind, PayloadType, ProtocolId};
 use keytoll_ike::v1::overheard::{NotOpened, Overheard};
 use keytoll_ike::v1::proposal::Phase1Transform;
 use keytoll_ike::v1::wire::{Delete, Identification, Message, Payload, SecurityAssociation};
@@ -103,7 +103,7 @@ fn describe(payloads: &[Payload<'_>], ike: &mut Ike, dissected: &mut Dissected) 
 
 impl Meaning {
     fn add1(&mut self, payload: &Payload<'_>) {
-        self.kinds.push(payload.kind().0);
+        self.parts.push(names::payload(payload.kind()));
         match payload {
             Payload::SecurityAssociation(sa) => self.add_sa1(sa),
             Payload::Identification(id) if !self.has_child => {
@@ -185,11 +185,11 @@ fn deleted(delete: &Delete<'_>) -> impl Iterator<Item = String> {
 
 /// The registry's name, and those of drafts that are still spoken.
 fn payload_name(kind: u8) -> String {
-    match (names::ike_payload(kind), kind) {
+    match (names::payload(PayloadType(kind)), kind) {
         (_, 14) => "ATTR".to_owned(),
         (_, 130) => "NAT-D".to_owned(),
         (_, 132) => "FRAG".to_owned(),
-        ("?", _) => format!("payload type {kind}"),
-        (name, _) => name.to_owned(),
+        (names::UNKNOWN_PAYLOAD, _) => format!("payload type {kind}"),
+        (name, _) => name.to_string(),
     }
 }

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Crypto;
 use keytoll_crypto_api::algorithm::Hash;
-use keytoll_engine::trace::Payloads;
+use keytoll_engine::trace::Parts;
+use keytoll_ike::names;
 use keytoll_ike::number::{HashId, IdKind, NotifyType, ProtocolId};
 use keytoll_ike::v1::number::AuthenticationMethod;
 use keytoll_ike::v2::words;
@@ -47,8 +48,8 @@ pub struct Meaning {
     pub vendor: Option<&'static str>,
     /// How both sides prove themselves: IKEv1 negotiates it.
     pub proof: Option<AuthenticationMethod>,
-    /// The payload types in the order they were read, those inside encryption included.
-    pub kinds: Payloads,
+    /// The payloads' names in the order in which they were read, those inside encryption included.
+    pub parts: Parts,
 }
 
 /// What a DELETE ends.
@@ -67,7 +68,7 @@ impl Meaning {
     }
 
     pub(super) fn add(&mut self, payload: &Payload<'_>) {
-        self.kinds.push(payload.kind().0);
+        self.parts.push(names::payload(payload.kind()));
         match payload {
             Payload::SecurityAssociation(sa) => self.add_sa(sa),
             Payload::IdInitiator(id) => self.identity = Some(identity(id)),

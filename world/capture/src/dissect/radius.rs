@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use keytoll_engine::trace::{Protocol, names};
 use keytoll_radius::number::{AcctStatus, AttributeType, Code, MICROSOFT};
 use keytoll_radius::wire::{Attribute, Authenticator, Packet, VendorSpecific, eap_message};
+use keytoll_radius::{RADIUS, names};
 
 use super::{Content, Dissected, Part, printable, short_hex, unreadable};
 
@@ -43,7 +43,7 @@ impl Radius {
 pub(super) fn dissect(bytes: &[u8]) -> Dissected {
     let packet = match Packet::read(bytes) {
         Ok(packet) => packet,
-        Err(error) => return unreadable(Protocol::Radius, &error),
+        Err(error) => return unreadable(RADIUS, &error),
     };
     let mut remarks = Vec::new();
     let eap = eap_message::join(&packet.attributes).unwrap_or_else(|error| {
@@ -73,19 +73,8 @@ pub(super) fn dissect(bytes: &[u8]) -> Dissected {
     }
 }
 
-/// RFC 5176 §3 names the numbers from 40.
 pub(super) fn name(code: Code) -> String {
-    let known = names::radius_code(code.0).or(match code.0 {
-        13 => Some("Status-Client"),
-        40 => Some("Disconnect-Request"),
-        41 => Some("Disconnect-ACK"),
-        42 => Some("Disconnect-NAK"),
-        43 => Some("CoA-Request"),
-        44 => Some("CoA-ACK"),
-        45 => Some("CoA-NAK"),
-        _ => None,
-    });
-    known.map_or_else(|| format!("RADIUS code {}", code.0), str::to_owned)
+    names::packet(code).map_or_else(|| format!("RADIUS code {}", code.0), |known| known.to_string())
 }
 
 /// The attributes in words; the pieces of one EAP packet are one.
@@ -106,7 +95,8 @@ fn parts(packet: &Packet<'_>) -> Vec<Part> {
 fn part(attribute: &Attribute<'_>) -> Part {
     let (kind, value) = (attribute.kind(), attribute.value());
     let number = || value.try_into().ok().map(u32::from_be_bytes);
-    let name = names::radius_attribute(kind.0).map_or_else(|| format!("attribute {}", kind.0), str::to_owned);
+    let name =
+        names::attribute(kind).map_or_else(|| format!("attribute {}", kind.0), |known| known.to_string());
     match kind {
         AttributeType::EAP_MESSAGE => Part::bare("EAP"),
         AttributeType::USER_NAME

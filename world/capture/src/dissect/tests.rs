@@ -3,15 +3,18 @@
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::suite::Suite;
+use keytoll_diameter::DIAMETER;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Revealed;
 use keytoll_engine::trace::revealed::{Algorithms, Sealing};
+use keytoll_ike::IKE;
 use keytoll_ike::number::{ExchangeType, NotifyType};
 use keytoll_ike::v2::fragment;
 use keytoll_ike::v2::keys::{IkeKeys, Nonces, Role};
 use keytoll_ike::v2::protect::Protection;
 use keytoll_ike::wire::{Flags, Header, MessageBuilder, Nonce, Notify, Payload, VendorId};
 use keytoll_net::Addr;
+use keytoll_radius::RADIUS;
 use proptest::prelude::*;
 
 use super::eap::Flow;
@@ -19,7 +22,7 @@ use super::*;
 use crate::KeyTables;
 
 fn passed(protocol: Protocol, bytes: Vec<u8>) -> Passed {
-    let at = if protocol == Protocol::Diameter { Addr::tcp } else { Addr::udp };
+    let at = if protocol == DIAMETER { Addr::tcp } else { Addr::udp };
     let addr = |last| at([10, 0, 0, last].into(), 500);
     Passed {
         first_ns: 0,
@@ -89,7 +92,7 @@ fn our_tables_open_messages_and_fragments_of_every_construction() {
         let keys = ike_keys(&suite);
         let mut dissector = Dissector::new(tables(name, &suite, &keys));
         assert_eq!(dissector.keys().unusable(), 0, "{name}");
-        let whole = dissector.dissect(&passed(Protocol::Ike, sealed(&keys, 5000).remove(0))).unwrap();
+        let whole = dissector.dissect(&passed(IKE, sealed(&keys, 5000).remove(0))).unwrap();
         assert_eq!(
             shown(&whole),
             "IKE_AUTH request 1: N(AUTHENTICATION_FAILED), V(0707070707070707..)",
@@ -99,7 +102,7 @@ fn our_tables_open_messages_and_fragments_of_every_construction() {
         let fragments = sealed(&keys, 400);
         let last = fragments.len() - 1;
         for (index, bytes) in fragments.into_iter().enumerate() {
-            let dissected = dissector.dissect(&passed(Protocol::Ike, bytes)).unwrap();
+            let dissected = dissector.dissect(&passed(IKE, bytes)).unwrap();
             assert_eq!(dissected.failure.is_some(), index == last, "{name} fragment {index}");
         }
     }
@@ -161,14 +164,14 @@ fn ikev1_opens_along_its_chain_of_ivs_also_when_messages_come_again() {
     tables.reveal(&revealed).unwrap();
     let mut dissector = Dissector::new(Keys::read(&directory).unwrap());
     std::fs::remove_dir_all(&directory).unwrap();
-    let mut told = |bytes: &[u8]| shown(&dissector.dissect(&passed(Protocol::Ike, bytes.to_vec())).unwrap());
+    let mut told = |bytes: &[u8]| shown(&dissector.dissect(&passed(IKE, bytes.to_vec())).unwrap());
     let lines: Vec<String> = all.iter().map(|bytes| told(bytes)).collect();
     assert_eq!(lines[0], "Main Mode: SA(aes128-prfsha256-modp2048)");
     assert_eq!(lines[3..], ["Main Mode: HASH", "Informational (IKEv1): D(ESP 0x00000102)"]);
     let again: Vec<String> = all.iter().map(|bytes| told(bytes)).collect();
     assert_eq!(again, lines);
     let mut blind = Dissector::default();
-    let sealed = blind.dissect(&passed(Protocol::Ike, all[3].clone())).unwrap();
+    let sealed = blind.dissect(&passed(IKE, all[3].clone())).unwrap();
     assert_eq!(shown(&sealed), "Main Mode: encrypted");
 }
 
@@ -176,8 +179,7 @@ fn ikev1_opens_along_its_chain_of_ivs_also_when_messages_come_again() {
 fn without_keys_the_type_of_the_first_payload_is_all_there_is() {
     let suite = Suite::ike("aes256-sha256-x25519").unwrap();
     let mut dissector = Dissector::default();
-    let dissected =
-        dissector.dissect(&passed(Protocol::Ike, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
+    let dissected = dissector.dissect(&passed(IKE, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
     assert_eq!(shown(&dissected), "IKE_AUTH request 1: SK(encrypted, first N)");
     assert_eq!(dissected.failure, None);
 }
@@ -188,8 +190,7 @@ fn the_wrong_keys_are_said_to_be_wrong() {
     let nonces = Nonces { initiator: &[3; 32], responder: &[2; 32] };
     let other = IkeKeys::first(&mut Real::default(), &suite, &[9; 32], nonces, SPIS);
     let mut dissector = Dissector::new(tables("wrong", &suite, &other));
-    let dissected =
-        dissector.dissect(&passed(Protocol::Ike, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
+    let dissected = dissector.dissect(&passed(IKE, sealed(&ike_keys(&suite), 5000).remove(0))).unwrap();
     assert_eq!(dissected.remarks, ["NOT AUTHENTIC under the keys given: damaged, forged, or other keys"]);
 }
 
@@ -208,7 +209,7 @@ fn a_plain_message_says_what_was_negotiated() {
     message.push(&Payload::Nonce(Nonce { data: &[6; 16] }));
     message.push(&Payload::Notify(Notify::new(NotifyType::INVALID_KE_PAYLOAD, &[0, 31])));
     message.push(&Payload::Notify(Notify::new(NotifyType::NAT_DETECTION_SOURCE_IP, &[0; 20])));
-    let dissected = Dissector::default().dissect(&passed(Protocol::Ike, message.finish())).unwrap();
+    let dissected = Dissector::default().dissect(&passed(IKE, message.finish())).unwrap();
     assert_eq!(
         shown(&dissected),
         "IKE_SA_INIT request 0: SA(aes128gcm16-prfsha256-x25519 or aes256-sha256-prfsha256-modp2048), Nonce, \
@@ -301,7 +302,7 @@ fn tables_that_are_damaged_are_counted_and_never_shown() {
 proptest! {
     #[test]
     fn any_bytes_of_any_protocol_are_put_into_words(which in 0_usize..5, bytes: Vec<u8>, four in prop::option::of(0_u8..64)) {
-        let protocols = [Protocol::Ike, Protocol::Radius, Protocol::Diameter, Protocol::Esp, Protocol::Icmp];
+        let protocols = [IKE, RADIUS, DIAMETER, Protocol::ESP, Protocol::ICMP];
         let mut bytes = bytes;
         if let Some(kind) = four {
             // Something that gets past the first checks more often.

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 
+use keytoll_diameter::DIAMETER;
+use keytoll_ike::IKE;
 use keytoll_net::Addr;
+use keytoll_radius::RADIUS;
 use keytoll_trace::Protocol;
 
 /// Ports that are named; more are no longer told.
@@ -50,10 +53,10 @@ impl Ports {
 fn dissector(protocol: Protocol, bytes: &[u8]) -> Option<(&'static str, &'static [u16])> {
     let is_marked = bytes.starts_with(&NON_ESP_MARKER);
     Some(match protocol {
-        Protocol::Ike if !is_marked => ("ISAKMP", &[500, 4500]),
-        Protocol::Ike | Protocol::Esp => ("UDPENCAP", &[4500]),
-        Protocol::Radius => ("RADIUS", &[1645, 1646, 1812, 1813, 3799]),
-        Protocol::Diameter => ("Diameter", &[3868]),
-        Protocol::Icmp | Protocol::Hip | Protocol::Wlan | Protocol::Eap | Protocol::Ip => return None,
+        IKE if !is_marked => ("ISAKMP", &[500, 4500]),
+        IKE | Protocol::ESP => ("UDPENCAP", &[4500]),
+        RADIUS => ("RADIUS", &[1645, 1646, 1812, 1813, 3799]),
+        DIAMETER => ("Diameter", &[3868]),
+        _ => return None,
     })
 }

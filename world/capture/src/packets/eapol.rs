@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{Cut, Origin};
-use keytoll_engine::trace::names;
+use crate::dissect::eapol::packet_type;
 
 /// A MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,9 +68,7 @@ impl Lan<'_> {
         let header = self.pdu.first_chunk::<HEADER_LEN>();
         let &[_, kind, l0, l1] = header.ok_or_else(|| "EAPOL header cut short".to_owned())?;
         if kind > EAPOL_KEY {
-            return Err(
-                names::eapol_type(kind).map_or_else(|| format!("EAPOL packet type {kind}"), str::to_owned)
-            );
+            return Err(packet_type(kind).map_or_else(|| format!("EAPOL packet type {kind}"), str::to_owned));
         }
         let length = HEADER_LEN + usize::from(u16::from_be_bytes([l0, l1]));
         let Origin { at_ns, frame, comment, .. } = origin;

@@ -40,10 +40,10 @@ impl Ports {
             return behind_nat(payload);
         }
         if is_at(IKE) {
-            return Ok(Protocol::Ike);
+            return Ok(keytoll_ike::IKE);
         }
         if RADIUS.into_iter().any(is_at) {
-            return Ok(Protocol::Radius);
+            return Ok(keytoll_radius::RADIUS);
         }
         let guess = if cut { None } else { self.guess(from, to, payload) };
         guess.ok_or_else(|| format!("UDP port {}", from.port.min(to.port)))
@@ -51,15 +51,15 @@ impl Ports {
 
     fn guess(&mut self, from: Socket, to: Socket, payload: &[u8]) -> Option<Protocol> {
         if is_ike(payload) {
-            return Some(Protocol::Ike);
+            return Some(keytoll_ike::IKE);
         }
         if payload.strip_prefix(&NON_ESP_MARKER).is_some_and(is_ike) {
             if self.nat.len() < LEARNT_MAX {
                 self.nat.extend([from, to]);
             }
-            return Some(Protocol::Ike);
+            return Some(keytoll_ike::IKE);
         }
-        is_radius(payload).then_some(Protocol::Radius)
+        is_radius(payload).then_some(keytoll_radius::RADIUS)
     }
 }
 
@@ -67,8 +67,8 @@ impl Ports {
 fn behind_nat(payload: &[u8]) -> Result<Protocol, String> {
     match payload {
         [0xff] => Err("NAT keepalive".to_owned()),
-        _ if payload.starts_with(&NON_ESP_MARKER) => Ok(Protocol::Ike),
-        _ if payload.len() >= 8 => Ok(Protocol::Esp),
+        _ if payload.starts_with(&NON_ESP_MARKER) => Ok(keytoll_ike::IKE),
+        _ if payload.len() >= 8 => Ok(Protocol::ESP),
         _ => Err("UDP port 4500, too short".to_owned()),
     }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use keytoll_diameter::DIAMETER;
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
 use keytoll_engine::Datagram;
-use keytoll_engine::trace::Protocol;
 use keytoll_net::{Addr, Socket};
 
 use super::{IpPacket, Passed};
@@ -139,7 +139,7 @@ impl Sctp {
             frame: packet.origin.frame,
             packets: message.packets,
             wire_bytes: message.wire_bytes,
-            datagram: Datagram { protocol: Protocol::Diameter, from, to, bytes: message.data },
+            datagram: Datagram { protocol: DIAMETER, from, to, bytes: message.data },
             cut: packet.cut,
             comment: packet.origin.comment.clone(),
         })

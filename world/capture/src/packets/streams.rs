@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
 use keytoll_engine::Datagram;
-use keytoll_engine::trace::Protocol;
 use keytoll_net::Addr;
 
 use super::{IpPacket, Origin, Passed};
@@ -279,7 +278,7 @@ impl Stream {
             frame: origin.frame,
             packets,
             wire_bytes,
-            datagram: Datagram { protocol: Protocol::Diameter, from, to, bytes },
+            datagram: Datagram { protocol: keytoll_diameter::DIAMETER, from, to, bytes },
             cut: None,
             comment: origin.comment,
         })

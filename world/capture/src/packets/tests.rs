@@ -1,9 +1,12 @@
 //! What our own writer writes comes back; what networks and attackers do to packets does no harm.
 
+use keytoll_diameter::DIAMETER;
 use keytoll_diameter::wire::{Builder, Header, message::REQUEST};
+use keytoll_ike::IKE;
 use keytoll_ike::number::ExchangeType;
 use keytoll_ike::wire::{Flags, MessageBuilder, Nonce, Payload};
 use keytoll_net::OnWire;
+use keytoll_radius::RADIUS;
 use proptest::prelude::*;
 
 use super::*;
@@ -70,20 +73,20 @@ fn take(packets: &mut Packets, frames: &[Frame]) -> Vec<Passed> {
 /// Of every protocol and transport one, some longer than the link takes.
 fn examples(v6: bool) -> Vec<Datagram> {
     let marked = [&[0; 4][..], &ike(30)].concat();
-    let esp = |at, port| datagram(Protocol::Esp, at, port, vec![7; 700], v6);
+    let esp = |at, port| datagram(Protocol::ESP, at, port, vec![7; 700], v6);
     vec![
-        datagram(Protocol::Ike, Addr::udp, 500, ike(30), v6),
-        datagram(Protocol::Ike, Addr::udp, 4500, [&[0; 4][..], &ike(2000)].concat(), v6),
-        datagram(Protocol::Ike, Addr::udp, 45_001, marked, v6),
-        datagram(Protocol::Radius, Addr::udp, 1812, radius(), v6),
-        datagram(Protocol::Radius, Addr::udp, 11_812, radius(), v6),
-        datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(10), v6),
-        datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(3000), v6),
-        datagram(Protocol::Diameter, Addr::tcp, 13_868, diameter(100), v6),
+        datagram(IKE, Addr::udp, 500, ike(30), v6),
+        datagram(IKE, Addr::udp, 4500, [&[0; 4][..], &ike(2000)].concat(), v6),
+        datagram(IKE, Addr::udp, 45_001, marked, v6),
+        datagram(RADIUS, Addr::udp, 1812, radius(), v6),
+        datagram(RADIUS, Addr::udp, 11_812, radius(), v6),
+        datagram(DIAMETER, Addr::tcp, 3868, diameter(10), v6),
+        datagram(DIAMETER, Addr::tcp, 3868, diameter(3000), v6),
+        datagram(DIAMETER, Addr::tcp, 13_868, diameter(100), v6),
         esp(Addr::udp, 4500),
         esp(Addr::udp, 45_001),
         esp(esp_at, 0),
-        datagram(Protocol::Icmp, icmp_at, 0, vec![8, 0, 0, 0, 1, 1, 1, 1], v6),
+        datagram(Protocol::ICMP, icmp_at, 0, vec![8, 0, 0, 0, 1, 1, 1, 1], v6),
     ]
 }
 
@@ -111,7 +114,7 @@ fn what_was_written_comes_back_with_its_packets_and_bytes() {
 
 #[test]
 fn fragments_in_any_order_and_twice_are_one_datagram() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(IKE, Addr::udp, 500, ike(3000), false)], 1500);
     frames.reverse();
     frames.insert(1, frames[0].clone());
     let passed = take(&mut Packets::default(), &frames);
@@ -120,7 +123,7 @@ fn fragments_in_any_order_and_twice_are_one_datagram() {
 
 #[test]
 fn a_fragment_that_never_passes_leaves_the_beginning() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(IKE, Addr::udp, 500, ike(3000), false)], 1500);
     frames.remove(1);
     let mut packets = Packets::default();
     assert_eq!(take(&mut packets, &frames), []);
@@ -131,7 +134,7 @@ fn a_fragment_that_never_passes_leaves_the_beginning() {
 
 #[test]
 fn overlapping_fragments_are_not_put_together() {
-    let mut frames = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500);
+    let mut frames = frames(&[datagram(IKE, Addr::udp, 500, ike(3000), false)], 1500);
     let mut forged = frames[1].clone();
     *forged.bytes.last_mut().unwrap() ^= 1;
     frames.insert(2, forged);
@@ -142,7 +145,7 @@ fn overlapping_fragments_are_not_put_together() {
 
 #[test]
 fn open_fragments_are_bounded() {
-    let first = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(3000), false)], 1500)[0];
+    let first = &frames(&[datagram(IKE, Addr::udp, 500, ike(3000), false)], 1500)[0];
     let mut packets = Packets::default();
     for identification in 0..5000_u16 {
         let mut frame = first.clone();
@@ -172,7 +175,7 @@ fn segments(frame: &Frame, cuts: &[usize]) -> Vec<Frame> {
 
 #[test]
 fn messages_come_out_of_a_stream_in_any_order_of_its_segments() {
-    let one = frames(&[datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(200), false)], 1500);
+    let one = frames(&[datagram(DIAMETER, Addr::tcp, 3868, diameter(200), false)], 1500);
     let mut pieces = segments(&one[0], &[7, 30, 100]);
     // The first establishes the stream; the others come backwards, one of them twice.
     pieces[1..].reverse();
@@ -185,7 +188,7 @@ fn messages_come_out_of_a_stream_in_any_order_of_its_segments() {
 
 #[test]
 fn a_stream_goes_on_after_a_gap() {
-    let message = |_| datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(8), false);
+    let message = |_| datagram(DIAMETER, Addr::tcp, 3868, diameter(8), false);
     let mut frames = frames(&(0..100).map(message).collect::<Vec<_>>(), 1500);
     frames.remove(10);
     let passed = take(&mut Packets::default(), &frames);
@@ -194,7 +197,7 @@ fn a_stream_goes_on_after_a_gap() {
 
 #[test]
 fn the_same_packet_at_two_points_is_one_a_repeated_packet_is_two() {
-    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(IKE, Addr::udp, 500, ike(30), false)], 1500)[0];
     let elsewhere = Frame { interface: 1, at_ns: frame.at_ns + 1000, ..frame.clone() };
     let mut packets = Packets::default();
     assert_eq!(take(&mut packets, &[frame.clone(), elsewhere.clone()]).len(), 1);
@@ -205,7 +208,7 @@ fn the_same_packet_at_two_points_is_one_a_repeated_packet_is_two() {
 
 #[test]
 fn links_of_every_kind_lead_to_the_packet() {
-    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(IKE, Addr::udp, 500, ike(30), false)], 1500)[0];
     let with =
         |link_type, head: &[u8]| Frame { link_type, bytes: [head, &frame.bytes].concat(), ..frame.clone() };
     let mac = [2; 12];
@@ -234,9 +237,9 @@ fn links_of_every_kind_lead_to_the_packet() {
 #[test]
 fn what_is_of_no_use_is_counted_by_its_name() {
     let mut packets = Packets::default();
-    let frame = &frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(30), false)], 1500)[0];
+    let frame = &frames(&[datagram(IKE, Addr::udp, 500, ike(30), false)], 1500)[0];
     let arp = Frame { link_type: 1, bytes: [&[2; 12][..], &[8, 6]].concat(), ..frame.clone() };
-    let dns = datagram(Protocol::Ike, Addr::udp, 53, vec![1; 30], false);
+    let dns = datagram(IKE, Addr::udp, 53, vec![1; 30], false);
     take(&mut packets, &[&[arp.clone(), arp][..], &frames(&[dns], 1500)].concat());
     assert_eq!(packets.skipped().kinds(), [("ARP", 2), ("UDP port 53", 1)]);
     for kind in 0..1000 {
@@ -247,7 +250,7 @@ fn what_is_of_no_use_is_counted_by_its_name() {
 
 #[test]
 fn a_short_snap_length_is_told() {
-    let mut frame = frames(&[datagram(Protocol::Ike, Addr::udp, 500, ike(300), false)], 1500).remove(0);
+    let mut frame = frames(&[datagram(IKE, Addr::udp, 500, ike(300), false)], 1500).remove(0);
     let wire_bytes = frame.bytes.len() as u32;
     frame.bytes.truncate(96);
     let passed = Packets::default().take(&frame).datagrams();
@@ -286,7 +289,7 @@ proptest! {
 
     #[test]
     fn streams_survive_any_cut(cuts in prop::collection::vec(any::<usize>(), 0..10), swap: (usize, usize)) {
-        let one = frames(&[datagram(Protocol::Diameter, Addr::tcp, 3868, diameter(200), false)], 1500);
+        let one = frames(&[datagram(DIAMETER, Addr::tcp, 3868, diameter(200), false)], 1500);
         let mut pieces = segments(&one[0], &cuts);
         let len = pieces.len();
         if len > 2 {
@@ -307,7 +310,7 @@ fn nothing_in_tls_is_taken_for_diameter() {
         [&[kind, 3, 3][..], &u16::try_from(inside.len()).unwrap().to_be_bytes(), inside].concat()
     };
     for port in [5658, 5868, 3868, 15_658] {
-        let of = |bytes: Vec<u8>| datagram(Protocol::Diameter, Addr::tcp, port, bytes, false);
+        let of = |bytes: Vec<u8>| datagram(DIAMETER, Addr::tcp, port, bytes, false);
         let back = |mut datagram: Datagram| {
             std::mem::swap(&mut datagram.from, &mut datagram.to);
             datagram
@@ -327,7 +330,7 @@ fn nothing_in_tls_is_taken_for_diameter() {
 
 #[test]
 fn streams_of_tls_are_bounded_and_one_that_begins_anew_is_read_again() {
-    let of = |port, bytes| datagram(Protocol::Diameter, Addr::tcp, port, bytes, false);
+    let of = |port, bytes| datagram(DIAMETER, Addr::tcp, port, bytes, false);
     let sealed = |port| of(port, vec![22, 3, 1, 0, 100, 1]);
     let many: Vec<_> = (20_000..23_000).map(sealed).collect();
     let mut packets = Packets::default();
@@ -356,12 +359,12 @@ fn amqp_is_no_diameter_and_diameter_is_found_on_any_port() {
         for len in [4, 13, 29, 63, 256, 257, 300, 1000] {
             let payload: Vec<u8> = [&[0, 60, 0, 40][..], &vec![0; len]].concat();
             let frame = [amqp_frame(channel, &payload), amqp_frame(channel, &[0; 12])].concat();
-            let one = datagram(Protocol::Diameter, Addr::tcp, 5672, frame, false);
+            let one = datagram(DIAMETER, Addr::tcp, 5672, frame, false);
             assert_eq!(take(&mut packets, &frames(&[one], 1500)), [], "channel {channel}, {len} bytes");
         }
     }
     assert_eq!(packets.skipped().kinds()[0].0, "TCP of other protocols");
-    let real = datagram(Protocol::Diameter, Addr::tcp, 5673, diameter(200), false);
+    let real = datagram(DIAMETER, Addr::tcp, 5673, diameter(200), false);
     assert_eq!(take(&mut packets, &frames(&[real], 1500)).len(), 1);
 }
 
@@ -372,7 +375,7 @@ proptest! {
         let mut message = diameter(filler);
         message[turned / 8] ^= 1 << (turned % 8);
         let mut packets = Packets::default();
-        let one = datagram(Protocol::Diameter, Addr::tcp, 5673, message.clone(), false);
+        let one = datagram(DIAMETER, Addr::tcp, 5673, message.clone(), false);
         for passed in take(&mut packets, &frames(&[one], 1500)) {
             prop_assert_eq!(passed.datagram.bytes, message.clone());
         }

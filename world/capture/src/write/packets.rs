@@ -159,7 +159,7 @@ mod tests {
 
     fn datagram(ip: [&str; 2], at: fn(IpAddr) -> Addr, bytes: Vec<u8>) -> Datagram {
         let [from, to] = ip.map(|ip| at(ip.parse().unwrap()));
-        Datagram { protocol: Protocol::Esp, from, to, bytes }
+        Datagram { protocol: Protocol::ESP, from, to, bytes }
     }
 
     fn packets(datagram: &Datagram, mtu_bytes: u16) -> Vec<Vec<u8>> {

@@ -82,7 +82,7 @@ impl Flow {
                     desk.got(data_bytes, cx.now);
                 }
             }
-            Err(_) => cx.discard(Protocol::Ip, "udp: malformed"),
+            Err(_) => cx.discard(Protocol::IP, "udp: malformed"),
         }
         true
     }

@@ -77,7 +77,7 @@ impl Flow {
                 echo.reply = true;
                 desk.send(packet.protocol, echo.write(desk.local, desk.remote));
             }
-            _ => cx.discard(Protocol::Icmp, "icmp: malformed"),
+            _ => cx.discard(Protocol::ICMP, "icmp: malformed"),
         }
         true
     }
@@ -85,7 +85,7 @@ impl Flow {
     fn replied(&mut self, echo: &Echo, cx: &mut Ctx<'_>, desk: &mut Desk) {
         let sent = self.pings.as_mut().and_then(|pings| pings.sent.remove(&echo.sequence));
         let Some(sent) = sent else {
-            return cx.discard(Protocol::Icmp, "icmp: not a reply we wait for");
+            return cx.discard(Protocol::ICMP, "icmp: not a reply we wait for");
         };
         desk.account.data_packets_got += 1;
         desk.account.round_trips.add(nanos(cx.now.since(sent)));

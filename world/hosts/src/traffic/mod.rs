@@ -151,11 +151,11 @@ impl Station {
     /// Takes a packet that came past the SAs.
     pub(crate) fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let (Some(source), Some(destination), Some(protocol)) = (from.ip(), to.ip(), to.ip_protocol()) else {
-            return cx.discard(Protocol::Ip, "ip: no such traffic");
+            return cx.discard(Protocol::IP, "ip: no such traffic");
         };
         let packet = ip::Packet { source, destination, protocol, payload: bytes };
         if !self.arrived(&packet, cx) {
-            cx.discard(Protocol::Ip, "ip: no such traffic");
+            cx.discard(Protocol::IP, "ip: no such traffic");
         }
     }
 
@@ -202,7 +202,7 @@ impl Station {
 /// A packet that goes past the SAs, as a datagram.
 fn plain(packet: &ip::Packet<'_>) -> Datagram {
     let of_icmp = packet.protocol == icmp::protocol(packet.source);
-    let protocol = if of_icmp { Protocol::Icmp } else { Protocol::Ip };
+    let protocol = if of_icmp { Protocol::ICMP } else { Protocol::IP };
     let at = |ip| Addr::Ip { ip, protocol: packet.protocol };
     let (from, to) = (at(packet.source), at(packet.destination));
     Datagram { protocol, from, to, bytes: packet.payload.to_vec() }

@@ -15,6 +15,7 @@ use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::permanent;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::vector::Triplet;
+use keytoll_ike::names::message_name;
 use keytoll_ike::v1::number::QUICK_MODE;
 use keytoll_pki::pem;
 use keytoll_rig::{Goal, Rig};
@@ -25,7 +26,7 @@ use keytoll_scenario::catalogue::eap::{Foreign, Proof, Words};
 use keytoll_scenario::catalogue::{EapMethod, Method};
 use keytoll_scenario::families::ike::{Auth, Exchange, Phase1};
 use keytoll_scenario::plan::{Maker, Plan, RowPlan, TlsVersion};
-use keytoll_trace::Node;
+use keytoll_trace::{Name, Node};
 
 use super::{Daemon, Initiator, Order};
 use crate::foreign;
@@ -123,8 +124,8 @@ impl Initiator for Vici {
         let _ = self.run("terminate", &[("ike", "c"), ("timeout", "20000"), ("loglevel", "-1")]);
     }
 
-    fn last_message(&self) -> u8 {
-        QUICK_MODE.0
+    fn last_message(&self) -> Name {
+        message_name(QUICK_MODE, false)
     }
 }
 

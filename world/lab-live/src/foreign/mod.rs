@@ -9,7 +9,7 @@ use keytoll_daemons::{Place, Trouble, Usage};
 use keytoll_rig::{Goal, Placement};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Maker, Plan, RowPlan};
-use keytoll_trace::Node;
+use keytoll_trace::{Name, Node};
 
 use super::testbed::LiveError;
 
@@ -64,7 +64,7 @@ pub(super) trait Initiator {
     fn terminate(&mut self);
 
     /// The kind of the message that it may not have sent yet when it tells of its SA, which is usable after it.
-    fn last_message(&self) -> u8;
+    fn last_message(&self) -> Name;
 }
 
 /// The stand-ins of every access technology that has some.

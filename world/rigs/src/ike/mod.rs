@@ -12,8 +12,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use keytoll_crypto_api::{Secret, Seed};
-use keytoll_engine::trace::{Node, Protocol};
+use keytoll_engine::trace::Node;
 use keytoll_hosts::Host;
+use keytoll_ike::IKE;
 use keytoll_rig::{
     End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users,
 };
@@ -98,7 +99,7 @@ fn links((row, sites): (&RowPlan, &Sites)) -> Vec<LinkSpec> {
     let access = LinkSpec {
         ends: [End { node: Node::Ue, address: sites.ue }, End { node: Node::Gw, address: sites.gw }],
         config: fault::access_link(row, keytoll_rig::link(&row.network, row.topology.ue_gw())),
-        protocol: Protocol::Ike,
+        protocol: IKE,
         prefix_bits: Some(if sites.ue.is_ipv6() { 64 } else { 24 }),
     };
     [access].into_iter().chain(back_end::links(row, Node::Gw, &sites.back_end)).collect()

@@ -48,7 +48,7 @@ impl Engine for Echo {
 }
 
 fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Ike, from, to, bytes }
+    Datagram { protocol: Protocol::new(&"echo"), from, to, bytes }
 }
 
 /// Both of them, and how many datagrams are under way at a time.

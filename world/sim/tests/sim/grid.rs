@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use keytoll_engine::trace::{NoTrace, Node, Protocol};
+use keytoll_engine::trace::{NoTrace, Node};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 use keytoll_sim::{Direction, Free, LinkConfig, Loss, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
-use crate::toy::{GW, UE, addr, millis};
+use crate::toy::{GW, TOY, UE, addr, millis};
 
 const BLOCKS: u16 = 200;
 const BLOCK_BYTES: usize = 1000;
@@ -29,7 +29,7 @@ impl Host {
     }
 
     fn datagram(&self, bytes: Vec<u8>) -> Option<Output<u32>> {
-        let protocol = Protocol::Ike;
+        let protocol = TOY;
         Some(Output::Datagram(Datagram { protocol, from: self.me, to: self.other, bytes }))
     }
 

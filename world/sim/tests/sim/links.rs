@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
+use keytoll_engine::trace::{Fact, Fate, Link, Node, Record};
 use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
 
-use crate::toy::{GW, News, Order, Pair, UE, addr, millis, ms, udp};
+use crate::toy::{GW, News, Order, Pair, TOY, UE, addr, millis, ms, udp};
 
 /// A datagram of 300 bytes is 328 on the wire: 20 IP, 8 UDP.
 const PAYLOAD: usize = 300;
@@ -47,7 +47,7 @@ fn a_rate_takes_its_time_and_the_second_waits_for_the_first() {
     assert_eq!(pair.arrivals_ns(), [16_833_334, 23_666_668, 116_833_334]);
     let carried = |transit_ns| Fact::Carried {
         link: Link(Node::Ue, Node::Gw),
-        protocol: Protocol::Ike,
+        protocol: TOY,
         packets: 1,
         bytes: 328,
         transit_ns,
@@ -243,8 +243,7 @@ fn what_cannot_be_sent_is_discarded_by_name() {
         assert_eq!(pair.run(), []);
         pair.records.last().map(|record| (record.node, record.fact.clone()))
     };
-    let discarded =
-        |why: &'static str| Some((Node::Ue, Fact::Discarded { protocol: Protocol::Ike, why: why.into() }));
+    let discarded = |why: &'static str| Some((Node::Ue, Fact::Discarded { protocol: TOY, why: why.into() }));
     assert_eq!(whys("192.0.2.1", 1), discarded("no route to host"));
     // 65 535 bytes at most with 20 of IP header and 8 of UDP header.
     assert_eq!(whys(GW[0], 65_508), discarded("message too long"));

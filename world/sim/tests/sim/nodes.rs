@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Protocol, Record};
+use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Record};
 use keytoll_sim::{Direction, Free, Limits, LinkConfig, Loss, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
-use crate::toy::{Fixed, GW, News, Order, Pair, Toy, UE, addr, millis, ms, udp};
+use crate::toy::{Fixed, GW, News, Order, Pair, TOY, Toy, UE, addr, millis, ms, udp};
 
 /// A gateway that needs 10 ms for anything.
 fn slow_gateway(cores: u32, queue_datagrams_max: usize) -> Pair<Fixed> {
@@ -69,7 +69,7 @@ fn a_full_node_discards_datagrams_but_no_commands() {
     (0..5).for_each(|_| pair.world.command_at(ms(1), pair.gw, Order::WakeAt(None)));
     assert_eq!(pair.arrivals_ns().len(), 3);
     let gateway = facts(&pair, Node::Gw);
-    let full = Fact::Discarded { protocol: Protocol::Ike, why: "node queue full".into() };
+    let full = Fact::Discarded { protocol: TOY, why: "node queue full".into() };
     assert_eq!(gateway.iter().filter(|(at, fact)| *at == 0 && *fact == full).count(), 2);
     assert_eq!(gateway.iter().filter(|(_, fact)| matches!(fact, Fact::Computed { .. })).count(), 8);
 }

@@ -11,6 +11,9 @@ use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, Sti
 
 use crate::no_crypto::NoCrypto;
 
+/// The protocol of the toys.
+pub(crate) const TOY: Protocol = Protocol::new(&"toy");
+
 /// What a toy can be told.
 #[derive(Debug)]
 pub(crate) enum Order {
@@ -86,7 +89,7 @@ impl<C> Meter<C> for Fixed {
 }
 
 pub(crate) fn udp(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
-    Datagram { protocol: Protocol::Ike, from, to, bytes }
+    Datagram { protocol: TOY, from, to, bytes }
 }
 
 pub(crate) fn addr(ip: &str) -> Addr {

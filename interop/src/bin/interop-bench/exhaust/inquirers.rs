@@ -5,10 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
+use keytoll_diameter::DIAMETER;
 use keytoll_diameter::client::{self, Command, Event};
 use keytoll_diameter::wire::message::length;
 use keytoll_diameter::{Client, Name, Request, Wanted};
-use keytoll_engine::trace::{NoTrace, Protocol};
+use keytoll_engine::trace::NoTrace;
 use keytoll_interop::eap::IMSI;
 use keytoll_live::{Driver, Sockets, Streaming, os_seed};
 use keytoll_net::Socket;
@@ -53,7 +54,7 @@ fn inquire(inquirers: &Inquirers, number: u64) -> Result<std::result::Result<(),
     let name = Name { host: format!("aaa{number}.lab"), realm: "lab".into() };
     let config = client::Config::new(Socket::new(inquirers.local, PORT), server, name, "lab".into());
     let client = Client::new(config, &mut os_seed()?.stream("inquirer"));
-    let sockets = Sockets::bind(&[])?.streaming(Streaming::new(Protocol::Diameter, length), &[])?;
+    let sockets = Sockets::bind(&[])?.streaming(Streaming::new(DIAMETER, length), &[])?;
     let mut driver = Driver::new(client, Real::default(), sockets);
     let request = Request { imsi: IMSI.into(), wanted: Wanted::Aka, count: 1, resynchronisation: None };
     driver.command(Command::Ask { id: number, request }, &mut NoTrace);

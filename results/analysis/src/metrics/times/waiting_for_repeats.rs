@@ -52,7 +52,7 @@ fn is_repeat(one: &Message, other: &Message) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_trace::{Fate, Link, Payloads, Protocol};
+    use keytoll_trace::{Fate, Link, Name, Protocol};
     use proptest::prelude::*;
 
     use super::*;
@@ -61,9 +61,11 @@ mod tests {
 
     const UE_GW: Link = Link(Node::Ue, Node::Gw);
 
-    fn message(kind: u8, retransmission: bool) -> Message {
-        let (protocol, payloads) = (Protocol::Ike, Payloads::default());
-        Message { protocol, kind, response: false, id: 0, bytes: 200, retransmission, fragment: 0, payloads }
+    const ONE: Name = Name::new(&"one");
+    const TWO: Name = Name::new(&"two");
+
+    fn message(name: Name, retransmission: bool) -> Message {
+        Message { bytes: 200, retransmission, ..Message::new(Protocol::new(&"toy"), name) }
     }
 
     /// A message, and the datagram of it that takes 100 ns.
@@ -86,38 +88,38 @@ mod tests {
 
     #[test]
     fn without_a_repeat_nothing_was_waited_for() {
-        let request = sends(0, Node::Ue, message(34, false), Fate::Delivered);
-        let late = sends(500, Node::Gw, message(34, false), Fate::Delivered);
+        let request = sends(0, Node::Ue, message(ONE, false), Fate::Delivered);
+        let late = sends(500, Node::Gw, message(ONE, false), Fate::Delivered);
         assert_eq!(waited_ns([request, late], 600), 0, "the gateway answers late, and nobody asks again");
     }
 
     #[test]
     fn a_lost_request_is_waited_for_from_its_sending_until_its_repeat() {
-        let lost = sends(10, Node::Ue, message(34, false), Fate::Lost);
-        let lost_again = sends(1010, Node::Ue, message(34, true), Fate::Lost);
-        let arrives = sends(3010, Node::Ue, message(34, true), Fate::Delivered);
+        let lost = sends(10, Node::Ue, message(ONE, false), Fate::Lost);
+        let lost_again = sends(1010, Node::Ue, message(ONE, true), Fate::Lost);
+        let arrives = sends(3010, Node::Ue, message(ONE, true), Fate::Delivered);
         assert_eq!(waited_ns([lost, lost_again, arrives], 3110), 3000);
     }
 
     #[test]
     fn what_is_under_way_meanwhile_is_not_waiting() {
         // The request arrives, its answer is lost on the way: 100 ns of the 1000 were of use.
-        let arrives = sends(0, Node::Ue, message(34, false), Fate::Delivered);
-        let lost = sends(100, Node::Gw, Message { response: true, ..message(34, false) }, Fate::Lost);
-        let again = sends(1000, Node::Ue, message(34, true), Fate::Delivered);
-        let answer = sends(1100, Node::Gw, Message { response: true, ..message(34, true) }, Fate::Delivered);
+        let arrives = sends(0, Node::Ue, message(ONE, false), Fate::Delivered);
+        let lost = sends(100, Node::Gw, Message { response: true, ..message(ONE, false) }, Fate::Lost);
+        let again = sends(1000, Node::Ue, message(ONE, true), Fate::Delivered);
+        let answer = sends(1100, Node::Gw, Message { response: true, ..message(ONE, true) }, Fate::Delivered);
         assert_eq!(waited_ns([arrives, lost, again, answer], 1200), 900);
     }
 
     #[test]
     fn two_who_wait_at_once_wait_once() {
         let both = [
-            sends(0, Node::Ue, message(34, false), Fate::Lost),
-            sends(200, Node::Gw, message(35, false), Fate::Lost),
+            sends(0, Node::Ue, message(ONE, false), Fate::Lost),
+            sends(200, Node::Gw, message(TWO, false), Fate::Lost),
         ];
         let again = [
-            sends(500, Node::Gw, message(35, true), Fate::Delivered),
-            sends(1000, Node::Ue, message(34, true), Fate::Delivered),
+            sends(500, Node::Gw, message(TWO, true), Fate::Delivered),
+            sends(1000, Node::Ue, message(ONE, true), Fate::Delivered),
         ];
         assert_eq!(
             waited_ns(both.into_iter().chain(again), 1100),
@@ -128,8 +130,8 @@ mod tests {
 
     #[test]
     fn what_was_not_established_has_no_such_time() {
-        let lost = sends(0, Node::Ue, message(34, false), Fate::Lost);
-        let again = sends(1000, Node::Ue, message(34, true), Fate::Lost);
+        let lost = sends(0, Node::Ue, message(ONE, false), Fate::Lost);
+        let again = sends(1000, Node::Ue, message(ONE, true), Fate::Lost);
         let failed =
             Record { at_ns: 2000, node: Node::Ue, sample: 0, fact: Fact::Failed { why: "timeout".into() } };
         let triggered = Record { at_ns: 0, node: Node::Ue, sample: 0, fact: Fact::Triggered };
@@ -140,14 +142,14 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_part_of_the_waiting(
-            sent in prop::collection::vec((0_u64..5000, 34_u8..37, any::<bool>(), any::<bool>(), any::<bool>()), 0..20),
+            sent in prop::collection::vec((0_u64..5000, any::<[bool; 4]>()), 0..20),
         ) {
-            let sent = sent.into_iter().map(|(at_ns, kind, again, is_lost, is_ue)| {
+            let sent = sent.into_iter().map(|(at_ns, [is_one, again, is_lost, is_ue])| {
                 let (node, fate) = (
                     if is_ue { Node::Ue } else { Node::Gw },
                     if is_lost { Fate::Lost } else { Fate::Delivered },
                 );
-                sends(at_ns, node, message(kind, again), fate)
+                sends(at_ns, node, message(if is_one { ONE } else { TWO }, again), fate)
             });
             let times = sample(sent, 4000).times;
             prop_assert!(times.get(&WAITING_FOR_REPEATS) <= times.get(&WAITING));

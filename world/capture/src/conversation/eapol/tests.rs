@@ -2,8 +2,8 @@
 
 use keytoll_eap::packet::{failure, request, response, success};
 use keytoll_engine::Datagram;
-use keytoll_engine::trace::Protocol;
 use keytoll_net::Addr;
+use keytoll_radius::RADIUS;
 use proptest::prelude::*;
 
 use super::*;
@@ -226,7 +226,7 @@ fn the_authenticator_that_asks_over_radius_is_the_same() {
         let (from, to) = if code == 1 { (ends[0], ends[1]) } else { (ends[1], ends[0]) };
         lan.frame += 1;
         let at_ns = lan.frame * 1_000_000;
-        let datagram = Datagram { protocol: Protocol::Radius, from, to, bytes };
+        let datagram = Datagram { protocol: RADIUS, from, to, bytes };
         let (frame, cut, comment) = (lan.frame, None, None);
         let passed =
             Passed { first_ns: at_ns, at_ns, frame, packets: 1, wire_bytes: 60, datagram, cut, comment };

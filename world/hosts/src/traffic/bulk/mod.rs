@@ -59,7 +59,7 @@ impl Flow {
             return false;
         }
         let Ok(segment) = Segment::read((packet.source, packet.destination), PORT, packet.payload) else {
-            cx.discard(Protocol::Ip, "tcp: malformed");
+            cx.discard(Protocol::IP, "tcp: malformed");
             return true;
         };
         if segment.data.is_empty() {
