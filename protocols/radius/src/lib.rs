@@ -17,7 +17,6 @@ pub mod protect;
 pub mod server;
 pub mod wire;
 
-
 pub use names::RADIUS;
 
 use keytoll_crypto_api::Phase;
