@@ -28,8 +28,7 @@ use crate::version;
 fn gather(rows: &mut BTreeMap<Method, Vec<&Conversation>>) {
     let unknown: Vec<Method> = rows.keys().filter(|method| !method.is_known).cloned().collect();
     for begun in unknown {
-        let is_one = |method: &&Method| method.is_known && method.name.starts_with(&begun.name);
-        let mut known = rows.keys().filter(is_one);
+        let mut known = rows.keys().filter(|method| begun.may_become(method));
         let (Some(only), None) = (known.next().cloned(), known.next()) else { continue };
         let others = rows.remove(&begun).unwrap_or_default();
         let row = rows.entry(only).or_default();

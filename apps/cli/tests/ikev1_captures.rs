@@ -6,8 +6,8 @@
 use std::fs::File;
 use std::io::{BufReader, Write};
 
+use keytoll_capture::passage;
 use keytoll_capture::read::{Capture, Frame};
-use keytoll_capture::remarks;
 use keytoll_trace::Fate;
 use serde_json::Value;
 
@@ -169,7 +169,7 @@ fn seen_at(end: End, capture: &str) -> Vec<(u64, Frame)> {
 fn passes(end: End, frame: Frame) -> Option<(u64, Frame)> {
     // RFC 8200 §3: where the source address ends.
     let is_own = frame.bytes[23] == end as u8;
-    let (fate, transit) = remarks::fate(frame.comment.as_deref()?)?;
+    let (fate, transit) = passage::fate(frame.comment.as_deref()?)?;
     match fate {
         _ if is_own => Some((frame.at_ns, frame)),
         Fate::Delivered | Fate::Duplicate => {

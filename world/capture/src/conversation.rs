@@ -23,18 +23,21 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_eap::packet::MethodType;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::{Fate, Message, Node, Protocol};
 use keytoll_ike::IKE;
+use keytoll_ike::number::AuthMethod;
+use keytoll_ike::v1::number::AuthenticationMethod;
 use keytoll_net::Addr;
 use keytoll_radius::RADIUS;
 
-use crate::dissect::eap::{Flow, Words};
+use crate::dissect::eap::{Flow, PacketKind, Words};
 use crate::dissect::eapol::WLAN;
-use crate::dissect::{Content, Dissected, Dissector, Part};
+use crate::dissect::{Content, Dissected, Dissector, Part, PartKind};
 use crate::observe::{self, Observer};
 use crate::packets::{Eapol, Mac, Passed};
-use crate::remarks;
+use crate::passage;
 use crate::tables::Keys;
 
 pub use outcome::Outcome;
@@ -105,6 +108,8 @@ pub struct Entry {
     pub name: String,
     /// What it carries.
     pub parts: Vec<Part>,
+    /// What the EAP packet in it is.
+    pub eap: Option<PacketKind>,
     /// What in it says that something failed.
     pub failure: Option<String>,
     /// What else a reader should know.
@@ -134,7 +139,7 @@ impl Entry {
             frame: passed.frame,
             packets: passed.packets.into(),
             wire_bytes: passed.wire_bytes.into(),
-            fate: passed.comment.as_deref().and_then(remarks::fate),
+            fate: passed.comment.as_deref().and_then(passage::fate),
             ..Self::bare(protocol, dissected, ends, (Address::Ip(from), Address::Ip(to)))
         }
     }
@@ -147,7 +152,7 @@ impl Entry {
             frame: passed.frame,
             packets: 1,
             wire_bytes: passed.wire_bytes.into(),
-            fate: passed.comment.as_deref().and_then(remarks::fate),
+            fate: passed.comment.as_deref().and_then(passage::fate),
             ..Self::bare(WLAN, dissected, ends, addrs)
         }
     }
@@ -166,6 +171,7 @@ impl Entry {
             protocol,
             name,
             parts,
+            eap: None,
             failure,
             remarks,
             sent,
@@ -190,16 +196,17 @@ impl Entry {
 
     /// Whether it arrives as it was sent, as far as the capture says.
     pub const fn arrives(&self) -> bool {
-        remarks::arrives(self.fate)
+        passage::arrives(self.fate)
     }
 
-    /// Replaces the part that stands for an EAP packet by its words.
+    /// Gives the part that stands for an EAP packet its words.
     fn put_eap(&mut self, words: &Words) {
+        self.eap = Some(words.kind);
         self.failure = self.failure.take().or_else(|| words.failure.clone());
         let line = words.line();
-        match self.parts.iter_mut().find(|part| &*part.name == "EAP") {
+        match self.parts.iter_mut().find(|part| part.kind == PartKind::Eap) {
             Some(part) => part.detail = line.into(),
-            None => self.parts.push(Part::new("EAP", line)),
+            None => self.parts.push(Part::eap(line)),
         }
     }
 }
@@ -257,15 +264,33 @@ pub struct About {
     /// Who the responder says it is.
     pub gateway: Option<String>,
     /// The EAP method that came last.
-    pub eap_method: Option<String>,
-    /// How the initiator proved itself, in the words of AUTH.
-    pub auth_method: Option<String>,
+    pub eap_method: Option<MethodType>,
+    /// How the initiator proved itself.
+    pub auth_method: Option<Proof>,
     /// The device's inner address.
     pub address: Option<IpAddr>,
     /// Implementations that named themselves, by role.
     pub vendors: BTreeMap<Node, &'static str>,
     /// Whether protected messages could not be opened.
     pub sealed: bool,
+}
+
+/// How an end of an IKE SA proves itself: each version has numbers of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// RFC 2409 appendix A, as both ends have agreed.
+    Ikev1(AuthenticationMethod),
+    /// RFC 7296 §3.8, from the AUTH payload.
+    Ikev2(AuthMethod),
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ikev1(method) => method.fmt(f),
+            Self::Ikev2(method) => method.fmt(f),
+        }
+    }
 }
 
 /// A conversation being gathered.

@@ -59,16 +59,32 @@ pub struct Dissected {
 /// One payload, attribute or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is. The same words of many messages are kept once, as those of `detail`.
+    /// What it is for the conversation.
+    pub kind: PartKind,
+    /// What it is called. The same words of many messages are kept once, as those of `detail`.
     pub name: Arc<str>,
     /// What it says; may be empty.
     pub detail: Arc<str>,
 }
 
+/// What a part is for the conversation that its message belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// An EAP packet. The conversation puts it into words, because TLS messages span packets.
+    Eap,
+    /// Anything else, which is only shown.
+    Other,
+}
+
 impl Part {
     /// A part that says something.
     pub fn new(name: impl Into<Arc<str>>, detail: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), detail: detail.into() }
+        Self { kind: PartKind::Other, name: name.into(), detail: detail.into() }
+    }
+
+    /// An EAP packet in words; empty until the conversation has put it into words.
+    pub fn eap(words: impl Into<Arc<str>>) -> Self {
+        Self { kind: PartKind::Eap, ..Self::new("EAP", words) }
     }
 
     /// A part whose presence says it all.
@@ -79,11 +95,12 @@ impl Part {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.name[..], &self.detail[..]) {
-            (name, "") => f.write_str(name),
-            // The packet says itself that it is EAP.
-            ("EAP", packet) => f.write_str(packet),
-            (name, detail) => write!(f, "{name}({detail})"),
+        let Self { kind, name, detail } = self;
+        match kind {
+            _ if detail.is_empty() => f.write_str(name),
+            // The words of a packet say themselves that it is EAP.
+            PartKind::Eap => f.write_str(detail),
+            PartKind::Other => write!(f, "{name}({detail})"),
         }
     }
 }

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 
-use keytoll_eap::methods::METHODS;
-use keytoll_ike::number::ExchangeType;
-use keytoll_ike::v1::number::{AGGRESSIVE, IDENTITY_PROTECTION};
+use keytoll_eap::methods::of_type;
+use keytoll_eap::packet::MethodType;
+use keytoll_ike::number::{AuthMethod, ExchangeType};
+use keytoll_ike::v1::number::{AGGRESSIVE, AuthenticationMethod, IDENTITY_PROTECTION};
 
-use crate::conversation::{Conversation, Entry, Kind, Outcome};
+use crate::conversation::{Conversation, Entry, Kind, Outcome, Proof};
 use crate::dissect::Content;
 use crate::dissect::eapol::{Body, Handshake, Key};
 
@@ -22,6 +23,19 @@ const IKE_AUTH: u8 = 35;
 
 /// What a device calls it when nobody answers.
 const TIMEOUT: &str = "timeout";
+
+/// How an authentication begins, which is all that is known of one that ended before it showed its method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Opening {
+    /// With the mode of phase 1, if the capture shows it.
+    Ikev1(Option<ExchangeType>),
+    /// With IKE_SA_INIT.
+    Ikev2,
+    /// With an Access-Request that is for nothing else here.
+    Radius,
+    /// With EAPOL.
+    Eapol,
+}
 
 /// The method of an authentication, by the name of the catalogue where it has one, and the suite that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,18 +46,31 @@ pub struct Method {
     pub suite: String,
     /// Whether it got as far as to show its method.
     pub is_known: bool,
+    /// How it began.
+    pub opening: Opening,
+}
+
+impl Method {
+    /// Whether an authentication that did not show its method may have been one of this method: they begin alike.
+    pub fn may_become(&self, known: &Self) -> bool {
+        let begins_alike = match (self.opening, known.opening) {
+            (Opening::Ikev1(None), Opening::Ikev1(_)) => true,
+            (own, other) => own == other,
+        };
+        !self.is_known && known.is_known && begins_alike
+    }
 }
 
 /// The method of a conversation; none of what is no authentication.
 pub fn method(conversation: &Conversation) -> Option<Method> {
     let about = &conversation.about;
-    let eap = about.eap_method.as_deref().map(eap_name);
+    let eap = about.eap_method.map(eap_name);
     let named = match conversation.kind {
         Kind::Ike { major: 1, .. } => Some(ikev1_name(conversation)),
-        Kind::Ike { .. } => match (eap, about.auth_method.as_deref()) {
+        Kind::Ike { .. } => match (eap, about.auth_method) {
             (Some(eap), _) => Some(format!("ikev2-eap-{eap}")),
-            (None, Some("SHARED_KEY_MIC")) => Some("ikev2-psk".to_owned()),
-            (None, Some("NULL_AUTHENTICATION")) => Some("ikev2-null".to_owned()),
+            (None, Some(Proof::Ikev2(AuthMethod::SHARED_KEY_MIC))) => Some("ikev2-psk".to_owned()),
+            (None, Some(Proof::Ikev2(AuthMethod::NULL_AUTHENTICATION))) => Some("ikev2-null".to_owned()),
             (None, Some(_)) => Some("ikev2-certificate".to_owned()),
             (None, None) => sealed_method(conversation),
         },
@@ -55,31 +82,41 @@ pub fn method(conversation: &Conversation) -> Option<Method> {
         }
         _ => return None,
     };
-    let begun = if conversation.kind == Kind::Eapol { "eapol" } else { "ikev2" };
+    let (opening, begun) = match conversation.kind {
+        Kind::Ike { major: 1, .. } => (Opening::Ikev1(phase1_mode(conversation)), "ikev1"),
+        Kind::Eapol => (Opening::Eapol, "eapol"),
+        Kind::Radius => (Opening::Radius, "radius"),
+        _ => (Opening::Ikev2, "ikev2"),
+    };
     let suite = about.ike_suite.clone().unwrap_or_default();
     // Until the responder of IKEv1 has chosen, nobody knows how the two will prove themselves.
     let is_undecided = matches!(conversation.kind, Kind::Ike { major: 1, .. }) && about.auth_method.is_none();
     let is_known = named.is_some() && !is_undecided;
-    Some(Method { name: named.unwrap_or_else(|| begun.to_owned()), suite, is_known })
+    Some(Method { name: named.unwrap_or_else(|| begun.to_owned()), suite, is_known, opening })
 }
 
 /// RFC 2409 §5: phase 1 begins with its mode, and the answer names the authentication method.
 fn ikev1_name(conversation: &Conversation) -> String {
+    let mode = match phase1_mode(conversation) {
+        Some(IDENTITY_PROTECTION) => "-main",
+        Some(_) => "-aggressive",
+        None => "",
+    };
+    let proof = match conversation.about.auth_method {
+        Some(Proof::Ikev1(AuthenticationMethod::PRE_SHARED_KEY)) => "-psk",
+        Some(Proof::Ikev1(AuthenticationMethod::RSA_SIGNATURES)) => "-rsa",
+        _ => "",
+    };
+    format!("ikev1{mode}{proof}")
+}
+
+/// Main or aggressive mode, whichever comes first.
+fn phase1_mode(conversation: &Conversation) -> Option<ExchangeType> {
     let mut exchanges = conversation.entries.iter().filter_map(|entry| match &entry.content {
         Content::Ike(ike) => Some(ExchangeType(ike.exchange)),
         _ => None,
     });
-    let mode = exchanges.find_map(|exchange| match exchange {
-        IDENTITY_PROTECTION => Some("-main"),
-        AGGRESSIVE => Some("-aggressive"),
-        _ => None,
-    });
-    let proof = match conversation.about.auth_method.as_deref() {
-        Some("PRE_SHARED_KEY") => "-psk",
-        Some("RSA_SIGNATURES") => "-rsa",
-        _ => "",
-    };
-    format!("ikev1{}{proof}", mode.unwrap_or_default())
+    exchanges.find(|exchange| matches!(*exchange, IDENTITY_PROTECTION | AGGRESSIVE))
 }
 
 /// Without keys the number of IKE_AUTH exchanges tells EAP from the other methods, once there was one.
@@ -91,9 +128,10 @@ fn sealed_method(conversation: &Conversation) -> Option<String> {
     }
 }
 
-fn eap_name(title: &str) -> String {
-    let known = METHODS.iter().find(|method| method.title == title);
-    known.map_or_else(|| title.to_lowercase().replace(' ', "-"), |method| method.name_outside())
+/// What the catalogue calls the method, as far as it shows; `type-77` if it is not ours.
+fn eap_name(kind: MethodType) -> String {
+    let unknown = || kind.to_string().to_lowercase().replace(' ', "-");
+    of_type(kind).next().map_or_else(unknown, |method| method.name_outside())
 }
 
 fn auth_exchanges(conversation: &Conversation) -> usize {

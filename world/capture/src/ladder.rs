@@ -268,10 +268,10 @@ pub fn title(conversation: &Conversation) -> String {
         Kind::Esp => "ESP".to_owned(),
         Kind::Unreadable => "unreadable".to_owned(),
     };
-    let eap = about.eap_method.as_ref().map(|method| format!("EAP-{method}"));
+    let eap = about.eap_method.map(|method| format!("EAP-{method}"));
     let words = [
         Some(protocol),
-        eap.or_else(|| about.auth_method.clone()),
+        eap.or_else(|| about.auth_method.map(|proof| proof.to_string())),
         about.user.clone(),
         outcome(conversation),
     ];

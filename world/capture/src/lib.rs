@@ -3,7 +3,7 @@
 //!
 //! * [`Writer`] writes the packets of datagrams as they pass.
 //! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
-//! * [`remarks`] says of packets what only the sender knows.
+//! * [`remarks`] says of packets what only the sender knows, [`passage`] what the link did with them.
 //! * [`observe`] tells the facts of datagrams that pass.
 //! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them, [`dissect`] puts them into words with
 //!   the keys of [`tables`], [`conversation`] says what belongs together and what it came to.
@@ -17,6 +17,7 @@ pub mod keys;
 pub mod ladder;
 pub mod observe;
 pub mod packets;
+pub mod passage;
 pub mod read;
 pub mod remarks;
 pub mod tables;

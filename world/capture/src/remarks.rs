@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use keytoll_trace::{Fact, Fate, Message, Node, Protocol};
 
+use crate::passage::Passage;
+
 /// Messages of a node that have not passed yet; more are not waited for.
 const WAITING_MAX: usize = 64;
 
@@ -46,16 +48,8 @@ impl Remarks {
         fate: Fate,
         transit: Duration,
     ) -> String {
-        let mut text = format!("authentication {sample}, {}", self.named(node, protocol, fate));
-        let ends = match fate {
-            Fate::Delivered => ARRIVES,
-            Fate::Lost => LOST,
-            Fate::QueueFull => return text + DROPPED,
-            Fate::Corrupted => CORRUPTED,
-            Fate::Duplicate => DUPLICATE,
-        };
-        write!(text, "{ends}{transit:?}").expect("a string takes everything");
-        text
+        let named = self.named(node, protocol, fate);
+        format!("authentication {sample}, {named}{}", Passage { fate, transit })
     }
 
     /// A copy is named after the protocol only.
@@ -88,59 +82,12 @@ fn described(message: &Message) -> String {
     text
 }
 
-const ARRIVES: &str = ", arrives after ";
-const LOST: &str = ", LOST after ";
-const DROPPED: &str = ", DROPPED: the queue is full";
-const CORRUPTED: &str = ", CORRUPTED on its way, arrives after ";
-const DUPLICATE: &str = ", a copy that the link made, arrives after ";
-
-/// What became of a packet and after how long, as [`Remarks::remark`] has put it; none of other people's comments.
-pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
-    let after = |marker: &str| {
-        let (_, rest) = comment.rsplit_once(marker)?;
-        duration(rest.split(',').next()?)
-    };
-    // The longer ones contain the shorter.
-    let timed = [
-        (DUPLICATE, Fate::Duplicate),
-        (CORRUPTED, Fate::Corrupted),
-        (LOST, Fate::Lost),
-        (ARRIVES, Fate::Delivered),
-    ];
-    let timed = timed.into_iter().find_map(|(marker, fate)| Some((fate, after(marker)?)));
-    timed.or_else(|| comment.contains(DROPPED).then_some((Fate::QueueFull, Duration::ZERO)))
-}
-
-/// Whether a packet arrives as it was sent, as far as the capture says: a copy does, whatever becomes of the other one.
-pub const fn arrives(fate: Option<(Fate, Duration)>) -> bool {
-    matches!(fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
-}
-
-/// A duration as `Debug` writes it: `1.25ms`.
-fn duration(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|char: char| !char.is_ascii_digit() && char != '.')?;
-    let (number, unit) = text.split_at(unit_at);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = match unit {
-        "s" => 9,
-        "ms" => 6,
-        "µs" => 3,
-        "ns" => 0,
-        _ => return None,
-    };
-    let ns = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok() };
-    let fraction = format!("{fraction:0<digits$}");
-    let whole = ns(whole)?.checked_mul(10_u64.checked_pow(u32::try_from(digits).ok()?)?)?;
-    Some(Duration::from_nanos(whole.checked_add(ns(fraction.get(..digits)?)?)?))
-}
-
 #[cfg(test)]
 mod tests {
     use keytoll_ike::IKE;
     use keytoll_radius::RADIUS;
     use keytoll_trace::Name;
 
-    use super::fate as read_fate;
     use super::*;
 
     fn sent(protocol: Protocol, name: Name, fragment: u16, retransmission: bool) -> Fact {
@@ -176,28 +123,6 @@ mod tests {
             remark(&mut remarks, Protocol::ESP, Fate::QueueFull),
             "authentication 3, esp, DROPPED: the queue is full"
         );
-    }
-
-    #[test]
-    fn what_was_said_of_a_packet_is_read_again() {
-        let durations = [0, 7, 999, 12_000, 1_234_567, 59_999_999_999, 60_000_000_000];
-        for fate in [Fate::Delivered, Fate::Lost, Fate::Corrupted, Fate::Duplicate, Fate::QueueFull] {
-            for transit in durations.map(Duration::from_nanos) {
-                let said = Remarks::default().remark(Node::Ue, 3, IKE, fate, transit);
-                let expected = if fate == Fate::QueueFull { Duration::ZERO } else { transit };
-                assert_eq!(read_fate(&said), Some((fate, expected)), "{said}");
-                assert_eq!(read_fate(&format!("{said}, packet 1 of 3")), Some((fate, expected)));
-            }
-        }
-        for other in [
-            "",
-            "arrives",
-            "x, arrives after lunch",
-            "x, LOST after 1.2.3ms",
-            "x, arrives after 99999999999999999999s",
-        ] {
-            assert_eq!(read_fate(other), None, "{other}");
-        }
     }
 
     #[test]

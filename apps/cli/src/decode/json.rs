@@ -189,10 +189,10 @@ struct About<'a> {
     gateway: Option<&'a str>,
     /// The EAP method that came last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    eap_method: Option<&'a str>,
+    eap_method: Option<String>,
     /// How the initiator proved itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    auth_method: Option<&'a str>,
+    auth_method: Option<String>,
     /// The device's inner address.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner_address: Option<String>,
@@ -206,8 +206,8 @@ impl<'a> About<'a> {
             child_suite: about.child_suite.as_deref(),
             user: about.user.as_deref(),
             gateway: about.gateway.as_deref(),
-            eap_method: about.eap_method.as_deref(),
-            auth_method: about.auth_method.as_deref(),
+            eap_method: about.eap_method.map(|method| method.to_string()),
+            auth_method: about.auth_method.map(|proof| proof.to_string()),
             inner_address: about.address.map(|address| address.to_string()),
         }
     }

@@ -10,6 +10,21 @@ const TRANSFORMS_SHOWN: usize = 3;
 
 /// The suites of an SA payload: `aes128-prfsha1-modp1024 or …`, `ESP aes128-sha1 SPI 0x…`.
 pub fn transforms(sa: &SecurityAssociation<'_>) -> String {
+    let suites = suites(sa);
+    match child_of(sa) {
+        Some((_, spi)) => format!("{suites} SPI {spi:#010x}"),
+        None => suites,
+    }
+}
+
+/// The protocol and SPI of what an SA payload is for; none of an ISAKMP SA.
+fn child_of(sa: &SecurityAssociation<'_>) -> Option<(ProtocolId, u32)> {
+    let first = sa.proposals().next()?;
+    Some((first.protocol, first.child_spi()?)).filter(|(protocol, _)| *protocol != ProtocolId::IKE)
+}
+
+/// The same without the SPI: `ESP aes128-sha1`.
+pub fn suites(sa: &SecurityAssociation<'_>) -> String {
     let suites = sa.proposals().flat_map(|proposal| {
         let is_ike = proposal.protocol == ProtocolId::IKE;
         proposal.transforms().map(move |transform| {
@@ -26,9 +41,9 @@ pub fn transforms(sa: &SecurityAssociation<'_>) -> String {
     if more > 0 {
         words += &format!(" or {more} more");
     }
-    match sa.proposals().next().and_then(|first| Some((first.protocol, first.child_spi()?))) {
-        Some((protocol, spi)) if protocol != ProtocolId::IKE => format!("{protocol} {words} SPI {spi:#010x}"),
-        _ => words,
+    match child_of(sa) {
+        Some((protocol, _)) => format!("{protocol} {words}"),
+        None => words,
     }
 }
 

@@ -19,7 +19,25 @@ pub fn proposals(sa: &SecurityAssociation<'_>) -> String {
     }
 }
 
+/// The suite of the first proposal with its protocol, without the SPI; none if there is no proposal.
+pub fn first_suite(sa: &SecurityAssociation<'_>) -> Option<String> {
+    sa.proposals().next().map(|proposal| match proposal.spi {
+        Spi::None | Spi::Ike(_) => suite(&proposal),
+        Spi::Child(_) | Spi::Foreign => format!("{} {}", proposal.protocol, suite(&proposal)),
+    })
+}
+
 fn proposal(proposal: &ProposalRef<'_>) -> String {
+    let words = suite(proposal);
+    match proposal.spi {
+        Spi::None => words,
+        Spi::Child(spi) => format!("{} {words} SPI {spi:#010x}", proposal.protocol),
+        Spi::Ike(spi) => format!("{words} SPI {spi:016x}"),
+        Spi::Foreign => format!("{} {words}", proposal.protocol),
+    }
+}
+
+fn suite(proposal: &ProposalRef<'_>) -> String {
     const KINDS: [TransformType; 5] = [
         TransformType::ENCR,
         TransformType::INTEG,
@@ -34,13 +52,7 @@ fn proposal(proposal: &ProposalRef<'_>) -> String {
     let mut words: Vec<String> = KINDS.into_iter().map(of).filter(|words| !words.is_empty()).collect();
     let others = proposal.transforms().filter(|transform| !KINDS.contains(&transform.kind));
     words.extend(others.map(|transform| format!("{}={}", transform.kind, transform.id)));
-    let words = words.join("-");
-    match proposal.spi {
-        Spi::None => words,
-        Spi::Child(spi) => format!("{} {words} SPI {spi:#010x}", proposal.protocol),
-        Spi::Ike(spi) => format!("{words} SPI {spi:016x}"),
-        Spi::Foreign => format!("{} {words}", proposal.protocol),
-    }
+    words.join("-")
 }
 
 /// None for what goes without saying: no integrity with an AEAD, no group, no extended sequence numbers.

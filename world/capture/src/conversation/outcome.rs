@@ -9,9 +9,10 @@ use keytoll_engine::trace::Node;
 use keytoll_ike::number::{ExchangeType, PayloadType};
 use keytoll_radius::number::Code;
 
-use super::{About, Entry, Kind};
+use super::{About, Entry, Kind, Proof};
+use crate::dissect::eap::PacketKind;
 use crate::dissect::eapol::{Body, Handshake, Key};
-use crate::dissect::{Content, Ike, Inside, Part};
+use crate::dissect::{Content, Ike, Inside};
 
 /// What a conversation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,7 +264,8 @@ pub(super) fn about(entries: &[Entry]) -> About {
             Content::Eapol(eapol) if about.user.is_none() => about.user.clone_from(&eapol.user),
             _ => {}
         }
-        about.add_eap(entry);
+        // The method that is run last counts.
+        about.eap_method = entry.eap.and_then(PacketKind::server_method).or(about.eap_method);
     }
     about
 }
@@ -275,42 +277,20 @@ impl About {
         self.sealed |= matches!(ike.inside, Inside::Sealed | Inside::NotAuthentic);
         // What is answered is chosen; what is asked only offered. IKEv1 has no flag for it.
         if ike.response || (ike.major == 1 && entry.ends.0 == Node::Gw) {
-            self.auth_method =
-                self.auth_method.take().or_else(|| meaning.proof.map(|proof| proof.to_string()));
+            self.auth_method = self.auth_method.or(meaning.proof.map(Proof::Ikev1));
             self.ike_suite = self.ike_suite.take().or_else(|| meaning.ike_suite.clone());
-            let child = meaning.child_suite.as_deref().and_then(without_spi);
-            self.child_suite = self.child_suite.take().or(child);
+            self.child_suite = self.child_suite.take().or_else(|| meaning.child_suite.clone());
         }
         let identity = if is_ue { &mut self.user } else { &mut self.gateway };
         if let Some(told) = &meaning.identity {
             identity.get_or_insert_with(|| told.clone());
         }
-        if let (true, true, Some(auth)) = (is_ue, meaning.has_auth, named(&entry.parts, "AUTH")) {
-            self.auth_method.get_or_insert_with(|| auth.to_owned());
+        if is_ue {
+            self.auth_method = self.auth_method.or(meaning.auth.map(Proof::Ikev2));
         }
         self.address = self.address.or(meaning.address.filter(|_| ike.response));
         if let Some(vendor) = meaning.vendor {
             self.vendors.insert(entry.ends.0, vendor);
         }
     }
-
-    /// The method of the latest EAP message that is neither identity nor refusal.
-    fn add_eap(&mut self, entry: &Entry) {
-        let Some(line) = named(&entry.parts, "EAP") else { return };
-        let method =
-            line.strip_prefix("EAP-Request/").map(|rest| rest.split([':', ',']).next().unwrap_or(rest));
-        let method = method.filter(|method| !matches!(*method, "Identity" | "Notification"));
-        if let Some(method) = method {
-            self.eap_method = Some(method.to_owned());
-        }
-    }
-}
-
-fn named<'a>(parts: &'a [Part], name: &str) -> Option<&'a str> {
-    parts.iter().find(|part| &*part.name == name).map(|part| &*part.detail)
-}
-
-/// `ESP aes128-sha256 SPI 0x…` without the SPI.
-fn without_spi(suite: &str) -> Option<String> {
-    suite.split(" SPI ").next().map(str::to_owned)
 }

@@ -10,7 +10,7 @@ use keytoll_radius::number::Code;
 use keytoll_radius::wire::{Authenticator, Packet};
 
 use super::{Entry, Kind, Place, Tracker, ike};
-use crate::dissect::{Content, Dissected, Part, Radius};
+use crate::dissect::{Content, Dissected, Part, PartKind, Radius};
 use crate::packets::Passed;
 
 /// Of more candidates than this the latest count.
@@ -114,7 +114,7 @@ impl Tracker {
     fn shorten(&mut self, conversation: usize, parts: &mut Vec<Part>) {
         let Some(before) = self.radius.said.insert(conversation, parts.clone()) else { return };
         let count = parts.len();
-        parts.retain(|part| &*part.name == "EAP" || !before.contains(part));
+        parts.retain(|part| part.kind == PartKind::Eap || !before.contains(part));
         match count - parts.len() {
             0 => {}
             same => parts.push(Part::bare(format!("{same} attributes as before"))),

@@ -1,6 +1,8 @@
 //! EAP packets in words, whoever carries them: RFC 3748 §4 and §5, RFC 4186 §9, RFC 4187 §9, RFC 9048, RFC 5216 §3,
 //! draft-kamath-pppext-eap-mschapv2 §2. A [`Flow`] follows one conversation, because TLS messages span packets.
 
+use std::fmt;
+
 use keytoll_eap::methods::of_type;
 use keytoll_eap::packet::{Message, MethodType, Packet};
 use keytoll_eap::simaka::attribute::Attribute;
@@ -10,26 +12,67 @@ use keytoll_net::wire::Reader;
 use super::tls::{self, Direction};
 use super::{Part, printable};
 
+/// What an EAP packet is: RFC 3748 §4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketKind {
+    /// RFC 3579 §2.1: no packet at all, with which an authenticator asks the server to begin.
+    Start,
+    /// A request of this type.
+    Request(MethodType),
+    /// A response of this type.
+    Response(MethodType),
+    /// The end of an authentication.
+    Success,
+    /// The end of a failed one.
+    Failure,
+    /// Something that cannot be read.
+    Malformed,
+}
+
+impl PacketKind {
+    /// The method that it runs, if the server speaks: what is neither identity nor notification, registered or not.
+    pub fn server_method(self) -> Option<MethodType> {
+        match self {
+            Self::Request(MethodType::IDENTITY | MethodType::NOTIFICATION) => None,
+            Self::Request(method) => Some(method),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for PacketKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("EAP-Start"),
+            Self::Request(method) => write!(f, "EAP-Request/{method}"),
+            Self::Response(method) => write!(f, "EAP-Response/{method}"),
+            Self::Success => f.write_str("EAP-Success"),
+            Self::Failure => f.write_str("EAP-Failure"),
+            Self::Malformed => f.write_str("EAP"),
+        }
+    }
+}
+
 /// An EAP packet in words.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// `Request/AKA'`, `Success`.
-    pub name: String,
+    /// What it is.
+    pub kind: PacketKind,
     /// What is in it.
     pub parts: Vec<Part>,
     /// What in it says that something failed.
     pub failure: Option<String>,
-    /// The method, once one is under way.
-    pub method: Option<MethodType>,
-    /// The identity it tells.
-    pub identity: Option<String>,
 }
 
 impl Words {
+    const fn bare(kind: PacketKind) -> Self {
+        Self { kind, parts: Vec::new(), failure: None }
+    }
+
     /// All of it in one line.
     pub fn line(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(Part::to_string).collect();
-        if parts.is_empty() { self.name.clone() } else { format!("{}: {}", self.name, parts.join(", ")) }
+        if parts.is_empty() { self.kind.to_string() } else { format!("{}: {}", self.kind, parts.join(", ")) }
     }
 }
 
@@ -54,46 +97,41 @@ impl Flow {
     /// Puts the next packet of the conversation into words; one that was sent again must not be shown twice.
     pub fn take(&mut self, bytes: &[u8]) -> Words {
         match Packet::read(bytes) {
-            _ if bytes.is_empty() => Words { name: "EAP-Start".to_owned(), ..Words::default() },
+            _ if bytes.is_empty() => Words::bare(PacketKind::Start),
             Err(error) => {
                 let parts = vec![Part::bare(format!("MALFORMED: {error}"))];
-                Words { name: "EAP".to_owned(), parts, ..Words::default() }
+                Words { parts, ..Words::bare(PacketKind::Malformed) }
             }
-            Ok(Packet::Success(_)) => Words { name: "EAP-Success".to_owned(), ..Words::default() },
-            Ok(Packet::Failure(_)) => Words {
-                name: "EAP-Failure".to_owned(),
-                failure: Some("EAP-Failure".to_owned()),
-                ..Words::default()
-            },
-            Ok(Packet::Request(message)) => self.message("EAP-Request", &message, true),
-            Ok(Packet::Response(message)) => self.message("EAP-Response", &message, false),
+            Ok(Packet::Success(_)) => Words::bare(PacketKind::Success),
+            Ok(Packet::Failure(_)) => {
+                let failure = Some(PacketKind::Failure.to_string());
+                Words { failure, ..Words::bare(PacketKind::Failure) }
+            }
+            Ok(Packet::Request(message)) => {
+                message_words(PacketKind::Request(message.kind), &message, &mut self.to_peer)
+            }
+            Ok(Packet::Response(message)) => {
+                message_words(PacketKind::Response(message.kind), &message, &mut self.to_server)
+            }
         }
     }
+}
 
-    fn message(&mut self, kind: &str, message: &Message<'_>, request: bool) -> Words {
-        let mut words = Words {
-            name: format!("{kind}/{}", message.kind),
-            method: message.kind.is_method().then_some(message.kind),
-            ..Words::default()
-        };
-        match message.kind {
-            MethodType::IDENTITY if !request => {
-                let identity = printable(message.data);
-                words.parts.push(Part::bare(format!("\"{identity}\"")));
-                words.identity = Some(identity);
-            }
-            MethodType::NOTIFICATION => words.parts.push(Part::bare(printable(message.data))),
-            MethodType::NAK => words.parts.push(Part::new("wants", nak(message.data))),
-            MethodType::MSCHAPV2 => mschapv2(message.data, &mut words),
-            kind if of_type(kind).any(|method| method.card.is_some()) => simaka(message.data, &mut words),
-            kind if of_type(kind).any(|method| method.has_tls) => {
-                let half = if request { &mut self.to_peer } else { &mut self.to_server };
-                half.tunnelled(message.data, &mut words);
-            }
-            _ => {}
+/// A request or response in words; `half` is what its sender has said before.
+fn message_words(kind: PacketKind, message: &Message<'_>, half: &mut Half) -> Words {
+    let mut words = Words::bare(kind);
+    match message.kind {
+        MethodType::IDENTITY if matches!(kind, PacketKind::Response(_)) => {
+            words.parts.push(Part::bare(format!("\"{}\"", printable(message.data))));
         }
-        words
+        MethodType::NOTIFICATION => words.parts.push(Part::bare(printable(message.data))),
+        MethodType::NAK => words.parts.push(Part::new("wants", nak(message.data))),
+        MethodType::MSCHAPV2 => mschapv2(message.data, &mut words),
+        kind if of_type(kind).any(|method| method.card.is_some()) => simaka(message.data, &mut words),
+        kind if of_type(kind).any(|method| method.has_tls) => half.tunnelled(message.data, &mut words),
+        _ => {}
     }
+    words
 }
 
 /// RFC 3748 §5.3.1: the types the peer would rather have; 0 stands for none.
@@ -107,16 +145,18 @@ fn nak(data: &[u8]) -> String {
 
 fn mschapv2(data: &[u8], words: &mut Words) {
     // draft-kamath §2:  OpCode(1) MS-CHAPv2-ID(1) Length(2) Data(*); Success and Failure responses are an OpCode alone.
-    let (name, text) = match data.first() {
+    const FAILURE: u8 = 4;
+    let code = data.first();
+    let (name, text) = match code {
         Some(1) => ("Challenge", None),
         Some(2) => ("Response", None),
         Some(3) => ("Success", None),
-        Some(4) => ("Failure", data.get(4..)),
+        Some(&FAILURE) => ("Failure", data.get(4..)),
         Some(7) => ("Change-Password", None),
         _ => ("unknown", None),
     };
     words.parts.push(Part::new(name, text.map(printable).unwrap_or_default()));
-    if name == "Failure" {
+    if code == Some(&FAILURE) {
         words.failure = Some("MSCHAPv2 Failure".to_owned());
     }
 }
@@ -158,10 +198,7 @@ fn simaka_attribute(attribute: &Attribute<'_>, words: &mut Words) {
         Attribute::PermanentIdReq => Part::bare("AT_PERMANENT_ID_REQ"),
         Attribute::AnyIdReq => Part::bare("AT_ANY_ID_REQ"),
         Attribute::FullauthIdReq => Part::bare("AT_FULLAUTH_ID_REQ"),
-        Attribute::Identity(identity) => {
-            words.identity = Some(printable(identity));
-            Part::new("AT_IDENTITY", printable(identity))
-        }
+        Attribute::Identity(identity) => Part::new("AT_IDENTITY", printable(identity)),
         Attribute::Rand(rand) => Part::new("AT_RAND", (rand.len() / 16).to_string()),
         Attribute::Autn(_) => Part::bare("AT_AUTN"),
         Attribute::Res(_) => Part::bare("AT_RES"),

@@ -126,7 +126,7 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
     let (mut user, mut id, mut response) = (None, 0, false);
     let body = match kind {
         EAP_PACKET => {
-            parts.push(Part::bare("EAP"));
+            parts.push(Part::eap(""));
             if let Ok(packet) = Packet::read(body.clone().rest()) {
                 id = packet.identifier();
                 name = format!("{name} {id}");

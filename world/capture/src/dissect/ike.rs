@@ -12,7 +12,7 @@ use super::payloads::{Meaning, Seen, part};
 use super::{Content, Dissected, Dissector, OPEN_MAX, Part, ikev1, unreadable};
 use crate::observe::without_marker;
 use crate::packets::Passed;
-use crate::remarks;
+use crate::passage;
 
 /// An IKE message as its conversation sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +101,7 @@ impl Dissector {
                 ike.fragment = Some((part.number, part.total));
             }
             // What never arrives completes nothing.
-            let arrives = remarks::arrives(passed.comment.as_deref().and_then(remarks::fate));
+            let arrives = passage::arrives(passed.comment.as_deref().and_then(passage::fate));
             if arrives || ike.fragment.is_none() {
                 self.open(bytes, &seen, ike, dissected);
             } else {

@@ -12,7 +12,7 @@ use super::ike::{Ike, Inside};
 use super::payloads::{Deleted, Meaning, identity, vendor};
 use super::{Dissected, Dissector, OPEN_MAX, Part, short_hex};
 use crate::packets::Passed;
-use crate::remarks;
+use crate::passage;
 
 pub(super) fn name(header: &Header) -> String {
     match header.exchange.0 {
@@ -61,7 +61,7 @@ impl Dissector {
             return;
         };
         // What never arrives moves nobody's IV.
-        let arrives = remarks::arrives(passed.comment.as_deref().and_then(remarks::fate));
+        let arrives = passage::arrives(passed.comment.as_deref().and_then(passage::fate));
         let mut overheard = std::mem::take(self.overheard(ike.spis));
         match overheard.open(message, &key, arrives, &mut self.crypto) {
             Ok(opened) => {
@@ -122,15 +122,14 @@ impl Meaning {
     }
 
     fn add_sa1(&mut self, sa: &SecurityAssociation<'_>) {
-        let words = Some(words::transforms(sa));
         let Some(proposal) = sa.proposals().next() else { return };
         if proposal.protocol == ProtocolId::IKE {
             let mut methods = proposal.transforms().filter_map(|one| Phase1Transform::read(&one));
             self.proof = methods.next().map(|transform| transform.method);
-            self.ike_suite = words;
+            self.ike_suite = Some(words::transforms(sa));
         } else {
             self.child_spi = proposal.child_spi();
-            (self.child_suite, self.has_child) = (words, true);
+            (self.child_suite, self.has_child) = (Some(words::suites(sa)), true);
         }
     }
 }
@@ -159,21 +158,20 @@ fn part(payload: &Payload<'_>) -> Part {
 
 /// RFC 2407 §4.6.2: an identity, or the traffic that is meant.
 fn of_identity(id: &Identification<'_>) -> String {
-    let pair = || id.data.split_at(id.data.len() / 2);
     let end = |kind, data| identity(&keytoll_ike::wire::Identification { kind, data });
-    let (address, joint) = match id.kind {
-        Identification::IPV4_SUBNET => (IdKind::ID_IPV4_ADDR, "/"),
-        Identification::IPV6_SUBNET => (IdKind::ID_IPV6_ADDR, "/"),
-        Identification::IPV4_RANGE => (IdKind::ID_IPV4_ADDR, "-"),
-        Identification::IPV6_RANGE => (IdKind::ID_IPV6_ADDR, "-"),
-        kind => return end(kind, id.data),
+    let (first, second) = id.data.split_at(id.data.len() / 2);
+    let subnet = |kind| {
+        let prefix_bits: u32 = second.iter().map(|byte| byte.count_ones()).sum();
+        format!("{}/{prefix_bits}", end(kind, first))
     };
-    let (first, second) = pair();
-    let last = match joint {
-        "/" => second.iter().map(|byte| byte.count_ones()).sum::<u32>().to_string(),
-        _ => end(address, second),
-    };
-    format!("{}{joint}{last}", end(address, first))
+    let range = |kind| format!("{}-{}", end(kind, first), end(kind, second));
+    match id.kind {
+        Identification::IPV4_SUBNET => subnet(IdKind::ID_IPV4_ADDR),
+        Identification::IPV6_SUBNET => subnet(IdKind::ID_IPV6_ADDR),
+        Identification::IPV4_RANGE => range(IdKind::ID_IPV4_ADDR),
+        Identification::IPV6_RANGE => range(IdKind::ID_IPV6_ADDR),
+        kind => end(kind, id.data),
+    }
 }
 
 /// What a Delete payload ends.

@@ -7,7 +7,7 @@ use keytoll_crypto_api::Crypto;
 use keytoll_crypto_api::algorithm::Hash;
 use keytoll_engine::trace::Parts;
 use keytoll_ike::names;
-use keytoll_ike::number::{HashId, IdKind, NotifyType, ProtocolId};
+use keytoll_ike::number::{AttributeType, AuthMethod, HashId, IdKind, NotifyType, ProtocolId};
 use keytoll_ike::v1::number::AuthenticationMethod;
 use keytoll_ike::v2::words;
 use keytoll_ike::wire::{
@@ -28,9 +28,11 @@ pub struct Meaning {
     pub identity: Option<String>,
     /// Whether the sender proves itself.
     pub has_auth: bool,
+    /// How, in the AUTH payload of IKEv2.
+    pub auth: Option<AuthMethod>,
     /// IKE suites offered, or the one chosen.
     pub ike_suite: Option<String>,
-    /// ESP suites offered, or the one chosen.
+    /// The ESP suites of the first proposal, which is the one that was chosen if this is an answer.
     pub child_suite: Option<String>,
     /// Whether there is an SA payload for a child.
     pub has_child: bool,
@@ -74,7 +76,10 @@ impl Meaning {
             Payload::IdInitiator(id) => self.identity = Some(identity(id)),
             Payload::IdResponder(id) => self.identity = self.identity.take().or_else(|| Some(identity(id))),
             Payload::Certificate(_) => self.certificates += 1,
-            Payload::Authentication(_) => self.has_auth = true,
+            Payload::Authentication(auth) => {
+                self.has_auth = true;
+                self.auth.get_or_insert(auth.method);
+            }
             Payload::Notify(notify) => self.notifies.push(notify.kind),
             Payload::Delete(delete) if delete.protocol == ProtocolId::IKE => {
                 self.deletes.push(Deleted::IkeSa);
@@ -88,7 +93,6 @@ impl Meaning {
     }
 
     fn add_sa(&mut self, sa: &SecurityAssociation<'_>) {
-        let words = Some(words::proposals(sa));
         for proposal in sa.proposals() {
             match proposal.spi {
                 Spi::Ike(spi) => self.new_ike_spi = Some(spi),
@@ -98,9 +102,9 @@ impl Meaning {
         }
         let is_ike = sa.proposals().next().is_some_and(|proposal| proposal.protocol == ProtocolId::IKE);
         if is_ike {
-            self.ike_suite = words;
+            self.ike_suite = Some(words::proposals(sa));
         } else {
-            (self.child_suite, self.has_child) = (words, true);
+            (self.child_suite, self.has_child) = (words::first_suite(sa), true);
         }
     }
 }
@@ -140,7 +144,7 @@ pub(super) fn part(payload: &Payload<'_>, seen: &Seen, crypto: &mut Real) -> Par
         Payload::Encrypted(_) => Part::new(name, "encrypted"),
         Payload::EncryptedFragment(part) => Part::new(name, format!("{} of {}", part.number, part.total)),
         Payload::Configuration(config) => Part::new(name, configuration(config)),
-        Payload::Eap(_) => Part::bare(name),
+        Payload::Eap(_) => Part::eap(""),
         Payload::Unknown(unknown) => {
             let critical = if unknown.critical { ", critical" } else { "" };
             Part::new("payload", format!("type {}{critical}", unknown.kind.0))
@@ -245,9 +249,9 @@ fn configuration(config: &Configuration<'_>) -> String {
 }
 
 fn inner_address(config: &Configuration<'_>) -> Option<IpAddr> {
-    config.attributes().find_map(|attribute| match attribute.kind.name() {
-        "INTERNAL_IP4_ADDRESS" => attribute.ipv4().map(IpAddr::from),
-        "INTERNAL_IP6_ADDRESS" => attribute.ipv6().map(|(address, _)| address.into()),
+    config.attributes().find_map(|attribute| match attribute.kind {
+        AttributeType::INTERNAL_IP4_ADDRESS => attribute.ipv4().map(IpAddr::from),
+        AttributeType::INTERNAL_IP6_ADDRESS => attribute.ipv6().map(|(address, _)| address.into()),
         _ => None,
     })
 }

@@ -6,7 +6,7 @@ use keytoll_radius::number::{AcctStatus, AttributeType, Code, MICROSOFT};
 use keytoll_radius::wire::{Attribute, Authenticator, Packet, VendorSpecific, eap_message};
 use keytoll_radius::{RADIUS, names};
 
-use super::{Content, Dissected, Part, printable, short_hex, unreadable};
+use super::{Content, Dissected, Part, PartKind, printable, short_hex, unreadable};
 
 /// A RADIUS packet as its conversation sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ fn parts(packet: &Packet<'_>) -> Vec<Part> {
     for attribute in packet.attributes.iter() {
         let part = part(&attribute);
         if attribute.kind() == AttributeType::EAP_MESSAGE
-            && parts.last().is_some_and(|last| &*last.name == "EAP")
+            && parts.last().is_some_and(|last| last.kind == PartKind::Eap)
         {
             continue;
         }
@@ -98,7 +98,7 @@ fn part(attribute: &Attribute<'_>) -> Part {
     let name =
         names::attribute(kind).map_or_else(|| format!("attribute {}", kind.0), |known| known.to_string());
     match kind {
-        AttributeType::EAP_MESSAGE => Part::bare("EAP"),
+        AttributeType::EAP_MESSAGE => Part::eap(""),
         AttributeType::USER_NAME
         | AttributeType::REPLY_MESSAGE
         | AttributeType::CALLED_STATION_ID

@@ -1,0 +1,130 @@
+//! What a link did with a packet, as the packet's comment in a capture says it: written and read here alone.
+//!
+//! ```text
+//!   , arrives after 12.5ms
+//!   , LOST after 12.5ms
+//!   , DROPPED: the queue is full
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use keytoll_trace::Fate;
+
+/// The words for each fate, in the order in which they are looked for: some contain others. After all but the last stands
+/// the time on the link.
+const WORDS: [(Fate, &str); 5] = [
+    (Fate::Duplicate, ", a copy that the link made, arrives after "),
+    (Fate::Corrupted, ", CORRUPTED on its way, arrives after "),
+    (Fate::Lost, ", LOST after "),
+    (Fate::Delivered, ", arrives after "),
+    (Fate::QueueFull, ", DROPPED: the queue is full"),
+];
+
+/// What became of a packet, to be put behind what else its comment says.
+#[derive(Debug, Clone, Copy)]
+pub struct Passage {
+    /// Whether it arrives.
+    pub fate: Fate,
+    /// How long it is on the link; of no matter to what never leaves the queue.
+    pub transit: Duration,
+}
+
+impl fmt::Display for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, words) = WORDS.iter().find(|(fate, _)| *fate == self.fate).expect("every fate has words");
+        f.write_str(words)?;
+        if self.fate == Fate::QueueFull { Ok(()) } else { write_time(self.transit, f) }
+    }
+}
+
+/// What became of a packet and after how long; none if its comment is not ours.
+pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
+    WORDS.iter().find_map(|(fate, words)| {
+        let (_, rest) = comment.rsplit_once(words)?;
+        let transit = if *fate == Fate::QueueFull { Duration::ZERO } else { time(rest.split(',').next()?)? };
+        Some((*fate, transit))
+    })
+}
+
+/// Whether a packet arrives as it was sent, as far as the capture says: a copy does, whatever becomes of the other one.
+pub const fn arrives(fate: Option<(Fate, Duration)>) -> bool {
+    matches!(fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
+}
+
+/// Units of time, the longest first, with the decimal places that a nanosecond is away from them.
+const UNITS: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("µs", 3), ("ns", 0)];
+
+/// Writes a time exactly, in the longest unit of which it has one: `1.25ms`.
+fn write_time(time: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let ns = time.as_nanos();
+    let fits = |(_, places): &&(&str, u32)| ns >= 10_u128.pow(*places);
+    let (unit, places) = UNITS.iter().find(fits).unwrap_or(&UNITS[UNITS.len() - 1]);
+    let unit_ns = 10_u128.pow(*places);
+    write!(f, "{}", ns / unit_ns)?;
+    if !ns.is_multiple_of(unit_ns) {
+        let fraction = format!("{:0width$}", ns % unit_ns, width = *places as usize);
+        write!(f, ".{}", fraction.trim_end_matches('0'))?;
+    }
+    f.write_str(unit)
+}
+
+/// Reads what [`write_time`] has written.
+fn time(text: &str) -> Option<Duration> {
+    let unit_at = text.find(|char: char| !char.is_ascii_digit() && char != '.')?;
+    let (number, unit) = text.split_at(unit_at);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (_, places) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let width = *places as usize;
+    let ns = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok() };
+    let fraction = format!("{fraction:0<width$}");
+    let whole_ns = ns(whole)?.checked_mul(10_u64.pow(*places))?;
+    Some(Duration::from_nanos(whole_ns.checked_add(ns(fraction.get(..width)?)?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FATES: [Fate; 5] = [Fate::Delivered, Fate::Lost, Fate::Corrupted, Fate::Duplicate, Fate::QueueFull];
+
+    #[test]
+    fn what_was_written_of_a_packet_is_read_again() {
+        let times = [0, 7, 999, 12_000, 1_234_567, 59_999_999_999, 60_000_000_000];
+        for fate in FATES {
+            for transit in times.map(Duration::from_nanos) {
+                let said = format!("authentication 3, ike{}", Passage { fate, transit });
+                let expected = if fate == Fate::QueueFull { Duration::ZERO } else { transit };
+                assert_eq!(super::fate(&said), Some((fate, expected)), "{said}");
+                assert_eq!(super::fate(&format!("{said}, packet 1 of 3")), Some((fate, expected)));
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_written_as_they_always_were() {
+        let written = |ns| {
+            let transit = Duration::from_nanos(ns);
+            Passage { fate: Fate::Lost, transit }.to_string()
+        };
+        let times = [(0, "0ns"), (999, "999ns"), (12_500, "12.5µs"), (1_234_567, "1.234567ms")];
+        let longer =
+            [(12_000_000, "12ms"), (59_999_999_999, "59.999999999s"), (1_000_000_001, "1.000000001s")];
+        for (ns, text) in times.into_iter().chain(longer) {
+            assert_eq!(written(ns), format!(", LOST after {text}"));
+        }
+    }
+
+    #[test]
+    fn other_comments_say_nothing() {
+        for other in [
+            "",
+            "arrives",
+            "x, arrives after lunch",
+            "x, LOST after 1.2.3ms",
+            "x, arrives after 99999999999999999999s",
+        ] {
+            assert_eq!(fate(other), None, "{other}");
+        }
+    }
+}
