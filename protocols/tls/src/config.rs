@@ -124,6 +124,9 @@ pub struct Client {
 
 impl Client {
     /// Prepares a client.
+    ///
+    /// # Errors
+    /// If the settings leave no version, no group or no trust anchors.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let verifier = config.verifier().ok_or(ConfigError::NoTrust)?;
         let builder = ClientConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
@@ -170,6 +173,9 @@ pub struct Server {
 
 impl Server {
     /// Prepares a server.
+    ///
+    /// # Errors
+    /// If the settings leave no version or no group, or there is no certificate.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let credential = config.credential.as_ref().ok_or(ConfigError::NoCredential)?;
         let builder = ServerConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))

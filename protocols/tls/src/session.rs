@@ -43,6 +43,9 @@ pub struct Session {
 
 impl Session {
     /// Begins as client: the ClientHello is in the output.
+    ///
+    /// # Errors
+    /// If the TLS library refuses to begin.
     pub fn client(client: &Client, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
         let (config, mut notes) = (Arc::clone(&client.config), Notes::default());
         let connection =
@@ -54,6 +57,9 @@ impl Session {
     }
 
     /// Waits as server.
+    ///
+    /// # Errors
+    /// If the TLS library refuses to begin.
     pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
         let (config, mut notes) = (Arc::clone(&server.config), Notes::default());
         let connection = lent::with(cx, Some(rng), &mut notes, || ServerConnection::new(config))?;
@@ -76,6 +82,9 @@ impl Session {
 
     /// Takes bytes of the other side. After a failure everything is refused with the same failure; an alert that tells
     /// the other side may be in the output.
+    ///
+    /// # Errors
+    /// If the bytes are not TLS, or TLS cannot go on with them.
     pub fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         if let Some(failure) = self.failed {
             return Err(failure);
@@ -147,6 +156,9 @@ impl Session {
     }
 
     /// Encrypts application data into the output.
+    ///
+    /// # Errors
+    /// If the handshake is not over or has failed, or the data are too long.
     pub fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         // Before the handshake is over rustls would keep the data back, without a bound on how much.
         if self.is_handshaking() || self.failed.is_some() {
@@ -163,6 +175,9 @@ impl Session {
     }
 
     /// RFC 9190 §2.5: as server of TLS 1.3, promises that no more handshake messages follow.
+    ///
+    /// # Errors
+    /// If the handshake is not over or has failed.
     pub fn indicate_success(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         self.send(&SUCCESS_INDICATION, cx, rng)
     }
@@ -199,6 +214,9 @@ impl Session {
     }
 
     /// Judges the other side's certificate once more: it may have expired meanwhile, or been revoked.
+    ///
+    /// # Errors
+    /// If there is no certificate, or it is not to be believed any more.
     pub fn judge(&self, cx: &mut Ctx<'_>) -> Result<(), Failure> {
         let chain = self.connection.peer_certificates().ok_or(Failure::NoCertificate)?;
         let verifier = self.verifier.as_ref().ok_or(Failure::NoCertificate)?;
@@ -246,6 +264,9 @@ impl Session {
 
     /// RFC 5705 §4, RFC 8446 §7.5: `len` bytes of keying material, once the handshake is over. TLS 1.2 tells no context
     /// and an empty one apart.
+    ///
+    /// # Errors
+    /// If the handshake is not over, or TLS cannot make so many bytes.
     pub fn export(
         &mut self,
         label: &[u8],

@@ -33,6 +33,9 @@ pub struct Avps<'a> {
 
 impl<'a> Avps<'a> {
     /// Reads to the end.
+    ///
+    /// # Errors
+    /// If an AVP is cut short, its length does not fit, or there are too many.
     pub fn read(mut r: Reader<'a>) -> Result<Self, DecodeError> {
         let (start, mut list) = (r, Vec::new());
         while !r.is_empty() {
@@ -50,11 +53,17 @@ impl<'a> Avps<'a> {
     }
 
     /// The same, or an error that names it.
+    ///
+    /// # Errors
+    /// If no AVP has this code.
     pub fn need(&self, code: AvpCode) -> Result<&'a [u8], DecodeError> {
         self.get(code).ok_or(self.start.error(code.name, Problem::Missing))
     }
 
     /// Exactly N bytes.
+    ///
+    /// # Errors
+    /// If no AVP has this code, or its data have another length.
     pub fn array<const N: usize>(&self, code: AvpCode) -> Result<[u8; N], DecodeError> {
         let data = self.find(code).ok_or(self.start.error(code.name, Problem::Missing))?;
         let bytes = data.clone().rest();
@@ -67,6 +76,9 @@ impl<'a> Avps<'a> {
     }
 
     /// An Unsigned32 or Enumerated, if it is there.
+    ///
+    /// # Errors
+    /// If the data are not four bytes.
     pub fn u32(&self, code: AvpCode) -> Result<Option<u32>, DecodeError> {
         match self.find(code) {
             None => Ok(None),
@@ -75,12 +87,18 @@ impl<'a> Avps<'a> {
     }
 
     /// Text, which must be UTF-8.
+    ///
+    /// # Errors
+    /// If no AVP has this code, or its data are not UTF-8.
     pub fn text(&self, code: AvpCode) -> Result<&'a str, DecodeError> {
         let data = self.need(code)?;
         std::str::from_utf8(data).map_err(|_| self.start.error(code.name, Problem::Value(0)))
     }
 
     /// The AVPs inside the first group of this code.
+    ///
+    /// # Errors
+    /// If an AVP inside is cut short.
     pub fn group(&self, code: AvpCode) -> Result<Option<Self>, DecodeError> {
         self.find(code).map(Self::read).transpose()
     }

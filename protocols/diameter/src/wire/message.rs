@@ -83,6 +83,9 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// Reads a whole message.
+    ///
+    /// # Errors
+    /// If the header or an AVP is cut short, or a field has a value that RFC 6733 §3 does not allow.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         read_length(&mut r, |length| length == bytes.len())?;
@@ -93,6 +96,9 @@ impl<'a> Message<'a> {
 
 /// How long a message is that begins like this: what cuts a stream into messages (RFC 6733 §2.1). At least the header,
 /// at most [`MESSAGE_BYTES_MAX`].
+///
+/// # Errors
+/// If the version is not 1, or the length is out of these bounds or no multiple of four.
 pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
     read_length(&mut Reader::new(&start), |_| true)
 }

@@ -65,6 +65,9 @@ pub struct Value<'a> {
 
 impl<'a> Value<'a> {
     /// Reads type data.
+    ///
+    /// # Errors
+    /// If a field is cut short.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let size = r.u8("MD5 value size")?;

@@ -49,6 +49,11 @@ pub fn of_type(kind: MethodType) -> impl Iterator<Item = &'static Method> {
     METHODS.iter().copied().filter(move |method| method.kind == kind)
 }
 
+/// Makes a peer's side of a method.
+type MakePeer = fn(&Method, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>;
+/// Makes a server's side.
+type MakeServer = fn(&ServerParts, &[&'static Method]) -> Result<Arc<dyn ServerOffer>, Lacks>;
+
 /// A method, with what goes on inside its tunnel if it has one.
 pub struct Method {
     /// What scenarios and node files call it.
@@ -64,9 +69,9 @@ pub struct Method {
     /// The EAP method inside its tunnel; none: there is no tunnel, or something else goes on in it.
     pub inside: Option<&'static Self>,
     /// Makes the peer's side.
-    pub(crate) peer: fn(&Self, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>,
+    pub(crate) peer: MakePeer,
     /// Makes the server's side, with the methods that it proposes inside its tunnel.
-    pub(crate) server: fn(&ServerParts, &[&'static Self]) -> Result<Arc<dyn ServerOffer>, Lacks>,
+    pub(crate) server: MakeServer,
 }
 
 impl Method {

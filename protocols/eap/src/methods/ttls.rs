@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use keytoll_crypto_api::Secret;
 
-use super::{Lacks, Method, PeerParts, ServerParts, TlsParts, inside, md5, mschapv2};
+use super::{Lacks, MakePeer, Method, PeerParts, ServerParts, TlsParts, inside, md5, mschapv2};
 use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::mschap::message::read_proof_text;
 use crate::mschap::{CHALLENGE_LEN, Exchange, PasswordHash, RESPONSE_LEN};
@@ -49,11 +49,7 @@ pub static WITH_EAP_MD5: Method = with("ttls-md5", Some(&md5::METHOD), with_eap)
 pub static WITH_EAP_MSCHAPV2: Method = with("ttls-eap-mschapv2", Some(&mschapv2::METHOD), with_eap);
 
 /// EAP-TTLS with something inside; the EAP method, if it is one.
-const fn with(
-    name: &'static str,
-    inside: Option<&'static Method>,
-    peer: fn(&Method, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>,
-) -> Method {
+const fn with(name: &'static str, inside: Option<&'static Method>, peer: MakePeer) -> Method {
     Method { name, kind: MethodType::TTLS, title: "TTLS", has_tls: true, card: None, inside, peer, server }
 }
 

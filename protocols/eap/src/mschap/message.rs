@@ -65,6 +65,9 @@ pub enum Response<'a> {
 
 impl<'a> Request<'a> {
     /// Reads type data.
+    ///
+    /// # Errors
+    /// If a field is cut short, or has a value that the draft does not allow.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let start = r;
@@ -94,6 +97,9 @@ impl<'a> Request<'a> {
 
 impl<'a> Response<'a> {
     /// Reads type data.
+    ///
+    /// # Errors
+    /// If a field is cut short, or has a value that the draft does not allow.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let start = r;

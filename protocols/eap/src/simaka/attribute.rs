@@ -106,6 +106,9 @@ const SKIPPABLE: u8 = 128;
 
 impl<'a> Attribute<'a> {
     /// Reads one attribute.
+    ///
+    /// # Errors
+    /// If the attribute is cut short, or its length does not fit its type.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let start = *r;
         let kind = r.u8("attribute type")?;

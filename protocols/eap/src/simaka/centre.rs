@@ -113,6 +113,9 @@ impl AuthenticationCentre {
     }
 
     /// Makes vectors; at most [`BATCH_MAX`], at least one.
+    ///
+    /// # Errors
+    /// If the subscriber is unknown, has a card that cannot do this, or AUTS is wrong.
     pub fn vectors(
         &mut self,
         request: &VectorRequest,

@@ -62,11 +62,17 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// Reads a request of this method.
+    ///
+    /// # Errors
+    /// If the packet is not a request of this method, or an attribute is malformed.
     pub fn read_request(flavour: Flavour, packet: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(flavour, REQUEST, packet)
     }
 
     /// Reads a response of this method.
+    ///
+    /// # Errors
+    /// If the packet is not a response of this method, or an attribute is malformed.
     pub fn read_response(flavour: Flavour, packet: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(flavour, RESPONSE, packet)
     }
@@ -88,6 +94,9 @@ impl<'a> Message<'a> {
     }
 
     /// Checks AT_MAC over the packet and what follows it.
+    ///
+    /// # Errors
+    /// If AT_MAC is missing or wrong.
     pub fn verify(&self, keys: &Keys, extra: &[&[u8]], crypto: &mut dyn Crypto) -> Result<(), Fault> {
         let at = self.mac_at.ok_or(Fault::Missing("AT_MAC"))?;
         let expected = mac(keys, self.packet, at, extra, crypto);
@@ -96,6 +105,9 @@ impl<'a> Message<'a> {
     }
 
     /// Decrypts AT_ENCR_DATA; none if there is none. To be called after [`Message::verify`].
+    ///
+    /// # Errors
+    /// If only one of AT_IV and AT_ENCR_DATA is there, or the data are not whole blocks.
     pub fn decrypt(&self, keys: &Keys, crypto: &mut dyn Crypto) -> Result<Option<Zeroizing<Vec<u8>>>, Fault> {
         // RFC 4186 §10.1: either both of AT_IV and AT_ENCR_DATA or none.
         let (iv, data) = match (self.attributes.iv(), self.attributes.encr_data()) {
@@ -145,6 +157,9 @@ macro_rules! values {
 
 impl<'a> Attributes<'a> {
     /// Reads the attributes in a decrypted AT_ENCR_DATA.
+    ///
+    /// # Errors
+    /// If an attribute is malformed.
     pub fn read_nested(plain: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(&mut Reader::new(plain)).map(|(attributes, _)| attributes)
     }
@@ -206,6 +221,9 @@ impl<'a> Attributes<'a> {
     }
 
     /// Refuses what may not be skipped and is not among `allowed`.
+    ///
+    /// # Errors
+    /// If there is such an attribute.
     pub fn only(&self, allowed: &[u8]) -> Result<(), Fault> {
         let kinds = self.0.iter().map(Attribute::kind);
         let wrong = kinds.filter(|kind| *kind < 128).find(|kind| !allowed.contains(kind));

@@ -99,6 +99,9 @@ fn read_length(r: &mut Reader<'_>) -> Result<usize, DecodeError> {
 }
 
 /// Reads a message.
+///
+/// # Errors
+/// If an AVP is cut short, or its length does not fit.
 pub fn read_avps(bytes: &[u8]) -> Result<Vec<Avp<'_>>, DecodeError> {
     let mut r = Reader::new(bytes);
     let mut avps = Vec::new();

@@ -47,6 +47,9 @@ impl Extensions {
     }
 
     /// Reads type data.
+    ///
+    /// # Errors
+    /// If a TLV is cut short, or its length does not fit.
     pub fn read(data: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let mut extensions = Self::default();

@@ -36,11 +36,17 @@ impl Forged {
 
 impl Packet<'_> {
     /// Checks an Access-Request.
+    ///
+    /// # Errors
+    /// If the Message-Authenticator is missing or wrong.
     pub fn verify_request(&self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<(), Forged> {
         self.verify_message(&self.authenticator, secret, crypto)
     }
 
     /// Checks a response to an Access-Request that had the authenticator `request`.
+    ///
+    /// # Errors
+    /// If the Message-Authenticator is missing or wrong, or the Response Authenticator is wrong.
     pub fn verify_response(
         &self,
         request: &Authenticator,
@@ -52,11 +58,17 @@ impl Packet<'_> {
     }
 
     /// Checks an Accounting-Request.
+    ///
+    /// # Errors
+    /// If the Request Authenticator is wrong.
     pub fn verify_accounting_request(&self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<(), Forged> {
         self.verify_digest(&ZERO, secret, crypto)
     }
 
     /// Checks an Accounting-Response, which needs no Message-Authenticator: nothing is granted by it.
+    ///
+    /// # Errors
+    /// If the Response Authenticator is wrong.
     pub fn verify_accounting_response(
         &self,
         request: &Authenticator,

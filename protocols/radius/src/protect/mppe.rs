@@ -78,6 +78,9 @@ impl MppeKeys {
     }
 
     /// The keys of an Access-Accept, if it has any.
+    ///
+    /// # Errors
+    /// If only one of the two keys is there, or one is malformed, repeated or of a length that nobody can use.
     pub fn read(
         attributes: &AttributeList<'_>,
         under: Under<'_>,
@@ -132,6 +135,9 @@ pub fn hide(key: &Secret, salt: u16, under: Under<'_>, crypto: &mut dyn Crypto) 
 }
 
 /// The key hidden in a value of either attribute.
+///
+/// # Errors
+/// If the value is cut short, or the length inside does not fit, as under a wrong secret.
 pub fn reveal(
     mut value: Reader<'_>,
     under: Under<'_>,

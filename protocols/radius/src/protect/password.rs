@@ -27,6 +27,9 @@ pub fn hide(
 }
 
 /// The password hidden in a value of the attribute. A wrong secret gives a wrong password.
+///
+/// # Errors
+/// If the value is not whole blocks of 16 bytes, or too long.
 pub fn reveal(
     mut value: Reader<'_>,
     request: &Authenticator,

@@ -30,6 +30,9 @@ impl<'a> Attribute<'a> {
     pub const VALUE_MAX: usize = 255 - Self::HEADER_LEN;
 
     /// An attribute, if the value fits.
+    ///
+    /// # Errors
+    /// If the value is longer than an attribute can be.
     pub const fn new(kind: AttributeType, value: &'a [u8]) -> Result<Self, ValueTooLong> {
         if value.len() > Self::VALUE_MAX {
             return Err(ValueTooLong { kind, length: value.len() });
@@ -59,12 +62,18 @@ impl<'a> Attribute<'a> {
     }
 
     /// Reads one attribute.
+    ///
+    /// # Errors
+    /// If the attribute is cut short, or its length does not fit.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let (kind, mut value) = Self::split(r)?;
         Ok(Self { kind, value: value.rest() })
     }
 
     /// Reads one attribute, its value as a reader that keeps counting offsets from the start of the packet.
+    ///
+    /// # Errors
+    /// If the attribute is cut short, or its length does not fit.
     pub fn split(r: &mut Reader<'a>) -> Result<(AttributeType, Reader<'a>), DecodeError> {
         let kind = AttributeType(r.u8("attribute type")?);
         let at = *r;

@@ -71,6 +71,9 @@ impl PacketBuilder {
     }
 
     /// An Access-Request under an authenticator nobody can foresee.
+    ///
+    /// # Errors
+    /// If the packet is longer than RFC 2865 §3 allows.
     pub fn seal_request(
         mut self,
         authenticator: &Authenticator,
@@ -84,6 +87,9 @@ impl PacketBuilder {
     }
 
     /// A response to the request that had this authenticator.
+    ///
+    /// # Errors
+    /// If the packet is longer than RFC 2865 §3 allows.
     // RFC 3579 §3.2: the Message-Authenticator is inserted before the Response Authenticator is calculated.
     pub fn seal_response(
         mut self,
@@ -100,6 +106,9 @@ impl PacketBuilder {
     }
 
     /// An Accounting-Request.
+    ///
+    /// # Errors
+    /// If the packet is longer than RFC 2865 §3 allows.
     // RFC 2866 §3: its authenticator is that of a response to a request whose authenticator was zero.
     pub fn seal_accounting(self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<Sealed, PacketTooLong> {
         self.seal_response(&authenticator::ZERO, secret, crypto)

@@ -16,6 +16,9 @@ pub fn split(eap: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
 }
 
 /// The EAP packet that a packet carries, if any; empty for an EAP-Start.
+///
+/// # Errors
+/// If the attributes with it are not consecutive.
 pub fn join(attributes: &AttributeList<'_>) -> Result<Option<Vec<u8>>, DecodeError> {
     let mut eap: Option<Vec<u8>> = None;
     let mut end = 0;

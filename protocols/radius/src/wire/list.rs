@@ -13,6 +13,9 @@ pub struct AttributeList<'a>(Reader<'a>);
 
 impl<'a> AttributeList<'a> {
     /// Everything that is left, as attributes.
+    ///
+    /// # Errors
+    /// If an attribute is cut short, or its length does not fit.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let list = Self(*r);
         while !r.is_empty() {
@@ -38,6 +41,9 @@ impl<'a> AttributeList<'a> {
     }
 
     /// The value of an attribute that may be there once.
+    ///
+    /// # Errors
+    /// If it is there more than once.
     pub fn at_most_one(&self, kind: AttributeType) -> Result<Option<Reader<'a>>, DecodeError> {
         let mut values = self.values(kind);
         let first = values.next();
@@ -48,6 +54,9 @@ impl<'a> AttributeList<'a> {
     }
 
     /// The value of an attribute that must be there once.
+    ///
+    /// # Errors
+    /// If it is not there, or more than once.
     pub fn exactly_one(&self, kind: AttributeType) -> Result<Reader<'a>, DecodeError> {
         self.at_most_one(kind)?.ok_or_else(|| self.0.error(kind.name(), Problem::Missing))
     }

@@ -33,6 +33,9 @@ impl<'a> Packet<'a> {
     pub const LEN_MAX: usize = 4096;
 
     /// Reads a datagram.
+    ///
+    /// # Errors
+    /// If a field is cut short, or has a value that RFC 2865 §3 does not allow.
     pub fn read(datagram: &'a [u8]) -> Result<Self, DecodeError> {
         let bytes = Self::without_padding(datagram)?;
         let mut r = Reader::new(bytes);

@@ -22,6 +22,9 @@ impl<'a> VendorSpecific<'a> {
     pub const VALUE_MAX: usize = Attribute::VALUE_MAX - 4 - Attribute::HEADER_LEN;
 
     /// Reads the value of a Vendor-Specific attribute if it is of `vendor`.
+    ///
+    /// # Errors
+    /// If the value is cut short, or an attribute inside is.
     pub fn read(r: &mut Reader<'a>, vendor: u32) -> Result<Option<Self>, DecodeError> {
         if r.u32("vendor id")? != vendor {
             return Ok(None);
@@ -47,6 +50,9 @@ impl<'a> VendorSpecific<'a> {
     }
 
     /// The values of all attributes `kind` of `vendor` in a packet.
+    ///
+    /// # Errors
+    /// If there is more than one, or an attribute inside is cut short.
     pub fn find(
         packet: &AttributeList<'a>,
         vendor: u32,
