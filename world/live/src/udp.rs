@@ -5,12 +5,12 @@ use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use keytoll_capture::IKE;
+use keytoll_capture::RADIUS;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_ike::IKE;
 use keytoll_native::datagrams::{self, BATCH, TRAIN, Train};
 use keytoll_net::Socket;
-use keytoll_radius::RADIUS;
 
 use crate::bind::{self, BindError};
 use crate::inbox::Inbox;
