@@ -10,7 +10,7 @@ use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
-use crate::catalogue::{Method, Topology, suites};
+use crate::catalogue::{Impairments, Method, Topology, suites};
 pub use crate::families::Options;
 pub use crate::families::ike::{CookiePolicy, GatewayAuth, Retransmission};
 pub use crate::options::certificates::Chain;
@@ -18,7 +18,6 @@ pub use crate::options::ipsec::{Mode, SaLimits};
 pub use crate::options::nodes::{Maker, Makers};
 pub use crate::options::tls::{Tls, TlsVersion};
 pub use crate::options::traffic::{Traffic, TrafficDirection, TrafficKind};
-use crate::quantity::Probability;
 
 /// Most authentications of a row.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
@@ -191,7 +190,7 @@ pub struct Network {
 }
 
 /// One direction of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction {
     /// One-way delay without serialisation.
     pub delay: Duration,
@@ -201,14 +200,8 @@ pub struct Direction {
     pub rate_bits_per_s: Option<u64>,
     /// What the sender may have waiting for the link; more is dropped.
     pub queue_bytes_max: u64,
-    /// Chance of a packet to be lost.
-    pub loss: Probability,
-    /// Chance of a packet to be overtaken.
-    pub reorder: Probability,
-    /// Chance of a packet to arrive twice.
-    pub duplicate: Probability,
-    /// Chance of a packet to arrive with a flipped bit.
-    pub corrupt: Probability,
+    /// What happens to its packets besides.
+    pub impairments: Impairments,
 }
 
 /// How well founded the numbers of a network are.

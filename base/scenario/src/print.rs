@@ -7,7 +7,7 @@ use crate::options::settings::Settings;
 use crate::plan::{CpuProfile, Network, Plan, RowPlan};
 use crate::quantity::{self, Kind};
 use crate::resolve::cpu::HOST;
-use crate::resolve::network::{PROPERTIES, UNLIMITED};
+use crate::resolve::network::{UNLIMITED, printed};
 
 impl Plan {
     /// The plan as a scenario file in which nothing that makes a difference is left to a default.
@@ -75,12 +75,11 @@ fn write_network(out: &mut String, network: &Network) -> fmt::Result {
     writeln!(out, "down = \"{}\"", rate(network.down.rate_bits_per_s))?;
     writeln!(out, "up = \"{}\"", rate(network.up.rate_bits_per_s))?;
     writeln!(out, "mtu = {}", network.mtu_bytes)?;
-    for property in PROPERTIES {
-        let (down, up) = ((property.print)(&network.down), (property.print)(&network.up));
+    for ((key, down), (_, up)) in printed(&network.down).zip(printed(&network.up)) {
         if down == up {
-            writeln!(out, "{} = {down}", property.key)?;
+            writeln!(out, "{key} = {down}")?;
         } else {
-            writeln!(out, "{0}_down = {down}\n{0}_up = {up}", property.key)?;
+            writeln!(out, "{key}_down = {down}\n{key}_up = {up}")?;
         }
     }
     Ok(())

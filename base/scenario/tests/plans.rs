@@ -10,7 +10,7 @@ use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
-use keytoll_scenario::catalogue::{Fault, List, Method, Topology, networks, signatures};
+use keytoll_scenario::catalogue::{Fault, Impairments, List, Method, Topology, networks, signatures};
 use keytoll_scenario::families::ike;
 use keytoll_scenario::plan::{
     Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
@@ -68,7 +68,7 @@ fn the_quickstart_is_what_the_readme_promises() {
     assert_eq!(row.network.up.rate_bits_per_s, Some(64_000));
     assert_eq!(row.network.down.rate_bits_per_s, Some(384_000));
     assert_eq!(row.network.up.delay, Duration::from_millis(120));
-    assert_eq!(row.network.up.loss.as_f64(), 0.002);
+    assert_eq!(row.network.up.impairments.get("loss"), [Probability::from_parts_per_billion(2_000_000)]);
     assert_eq!(row.options.ike.reauth_lifetime, Duration::from_secs(8));
 }
 
@@ -149,8 +149,8 @@ fn networks_build_on_presets_and_directions_can_differ() {
         (Duration::from_millis(30), Duration::from_millis(50))
     );
     assert_eq!((network.down.rate_bits_per_s, network.up.rate_bits_per_s), (None, Some(64_000)));
-    assert_eq!(network.down.loss, Probability::from_parts_per_billion(10_000_000));
-    assert_eq!(network.up.loss, networks::named("umts-r99-64").unwrap().up.loss);
+    assert_eq!(network.down.impairments.get("loss"), [Probability::from_parts_per_billion(10_000_000)]);
+    assert_eq!(network.up.impairments, networks::named("umts-r99-64").unwrap().up.impairments);
     assert_eq!(network.up.queue_bytes_max, 16_384);
     assert_eq!(network.basis, Basis::Custom);
     assert_eq!(plan.rows[0].variant, "rekey_child=60s");
@@ -266,16 +266,70 @@ fn chances() -> impl Strategy<Value = Probability> {
 fn directions() -> impl Strategy<Value = Direction> {
     let times = (durations(0, 60_000_000_000), durations(0, 60_000_000_000));
     let sizes = (option::of(1_000..=10_000_000_000_000_u64), 1500..=1_000_000_000_000_u64);
-    (times, sizes, chances(), chances(), chances(), chances()).prop_map(
-        |((delay, jitter), (rate_bits_per_s, queue_bytes_max), loss, reorder, duplicate, corrupt)| {
-            Direction { delay, jitter, rate_bits_per_s, queue_bytes_max, loss, reorder, duplicate, corrupt }
+    (times, sizes, impairments()).prop_map(
+        |((delay, jitter), (rate_bits_per_s, queue_bytes_max), impairments)| Direction {
+            delay,
+            jitter,
+            rate_bits_per_s,
+            queue_bytes_max,
+            impairments,
         },
     )
 }
 
+/// As a scenario says them: everything by itself, and loss in bursts as well.
+fn impairments() -> impl Strategy<Value = Impairments> {
+    let bursts = prop::collection::vec(chances(), 4);
+    (chances(), chances(), chances(), chances(), option::of(bursts)).prop_map(
+        |(loss, reorder, duplicate, corrupt, bursts)| {
+            let loss = match bursts.as_deref() {
+                Some([p, r, h, k]) => {
+                    format!("{{ p = \"{p}\", r = \"{r}\", 1-h = \"{h}\", 1-k = \"{k}\" }}")
+                }
+                _ => format!("\"{loss}\""),
+            };
+            let network = format!(
+                "{{ name = \"x\", loss = {loss}, reorder = \"{reorder}\", duplicate = \"{duplicate}\", corrupt = \"{corrupt}\" }}"
+            );
+            let plan = parse("x", &format!("methods = \"ikev2-psk\"\nnetworks = {network}")).unwrap();
+            plan.rows[0].network.up.impairments.clone()
+        },
+    )
+}
+
+#[test]
+fn loss_in_bursts_is_read_for_each_direction_printed_and_told_in_words() {
+    let text = "methods = 'ikev2-psk'\nnetworks = { name = 'mine', loss_down = { p = '2 %', r = '25 %' }, loss_up = '1 %' }";
+    let plan = parse("bursts.toml", text).unwrap();
+    let network = &plan.rows[0].network;
+    let percent = |percent: u32| Probability::from_parts_per_billion(percent * 10_000_000);
+    assert_eq!(network.down.impairments.get("loss"), [2, 25, 100, 0].map(percent));
+    assert_eq!(network.up.impairments.get("loss"), [percent(1)]);
+    let line = "loss_down = { p = \"2 %\", r = \"25 %\", 1-h = \"100 %\", 1-k = \"0 %\" }\nloss_up = \"1 %\"";
+    assert!(plan.to_toml().contains(line), "{}", plan.to_toml());
+    assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
+    let words = "loss in bursts, 2 % into them, 25 % out of them, 100 % inside;";
+    assert!(networks::summary(network).contains(words), "{}", networks::summary(network));
+}
+
+#[test]
+fn what_is_no_burst_is_refused_where_it_stands() {
+    let said = |loss: &str| {
+        let text = format!("methods = 'ikev2-psk'\nnetworks = {{ name = 'mine', {loss} }}");
+        let error = parse("bursts.toml", &text).unwrap_err();
+        assert_eq!(error.location().map(|place| place.1), Some(2), "{error}");
+        error.to_string()
+    };
+    assert!(said("loss = { p = '2 %' }").contains("`loss` without `r`"));
+    assert!(said("loss = { p = '2 %', r = '3 %', q = '1 %' }").contains("unknown key `q` in `loss`"));
+    assert!(said("loss = { p = '2 %', r = '101 %' }").contains("must be from 0 % to 100 %"));
+    assert!(said("corrupt = { p = '2 %', r = '3 %' }").contains("a probability"));
+}
+
 fn networks() -> impl Strategy<Value = Network> {
     let basis = prop::sample::select(&Basis::ALL[..]);
-    let directions = directions().prop_flat_map(|down| (Just(down), prop_oneof![Just(down), directions()]));
+    let directions =
+        directions().prop_flat_map(|down| (Just(down.clone()), prop_oneof![Just(down), directions()]));
     ("[^\\p{Cc}]{0,40}", directions, 1280..=u16::MAX, "[^\\p{Cc}]{0,60}", basis).prop_map(
         |(name, (down, up), mtu_bytes, source, basis)| Network { name, down, up, mtu_bytes, source, basis },
     )
@@ -329,7 +383,7 @@ fn signing(mut row: RowPlan) -> RowPlan {
 
 /// Without what cannot flow: past no SA, or endlessly.
 fn flowing(mut row: RowPlan) -> RowPlan {
-    let rates = [row.network.up, row.network.down].map(|way| way.rate_bits_per_s);
+    let rates = [&row.network.up, &row.network.down].map(|way| way.rate_bits_per_s);
     let traffic = &mut row.options.traffic;
     if traffic.kind == Some(TrafficKind::Bulk) && rates.contains(&None) {
         traffic.kind = None;

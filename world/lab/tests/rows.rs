@@ -10,11 +10,12 @@ use keytoll_capture::RADIUS;
 use keytoll_lab::{
     Credentials, Directory, Keeper, Memory, PlaceError, Program, Row, RunError, Stop, manifest, run,
 };
+use keytoll_scenario::catalogue::Impairments;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_sim::Recorder;
-use keytoll_trace::{Cost, Fact, Node, Record};
+use keytoll_trace::{Cost, Fact, Fate, Node, Record};
 
 fn plan(name: &str, overrides: &[&str]) -> Plan {
     let source = Source::builtin(name).unwrap();
@@ -28,8 +29,9 @@ fn every_authentication_of_ikev1_over_a_lossy_link_ends() {
         let mut plan =
             plan("quickstart", &[&format!("methods={method}"), "samples=300", "crypto=null", "networks=lte"]);
         let network = &mut plan.rows[0].network;
-        network.up.loss = Probability::from_parts_per_billion(100_000_000);
-        network.down.loss = network.up.loss;
+        let tenth = Probability::from_parts_per_billion(100_000_000);
+        network.up.impairments = Impairments::NONE.with_loss(tenth);
+        network.down.impairments = network.up.impairments.clone();
         let mut memory = Memory::default();
         let mut row = Row::new(&plan, &plan.rows[0], &Credentials::prepare(&plan), 3e9);
         let end = row.run(&mut memory, &|| {}, &Stop::new(false));
@@ -41,6 +43,27 @@ fn every_authentication_of_ikev1_over_a_lossy_link_ends() {
         // The case itself is among them: the lifetime ended while quick mode waited.
         assert!(of(|fact| matches!(fact, Fact::Failed { why } if why == "lifetime")) > 0, "{method}");
     }
+}
+
+/// With p = 5 % and r = 25 % losses come in bursts whose mean length is 1 ÷ r, and p ÷ (p + r) of all packets are lost.
+#[test]
+fn losses_come_in_bursts_as_the_scenario_says() {
+    let network =
+        "networks=[{ name = \"bursty\", delay = \"1 ms\", loss_up = { p = \"5 %\", r = \"25 %\" } }]";
+    let quick = "options.retransmit_first=50 ms";
+    let plan = plan("quickstart", &["methods=ikev2-psk", "samples=3000", "crypto=null", network, quick]);
+    let memory = first_row(&plan);
+    let sent_up = memory.records.iter().filter(|record| record.node == Node::Ue);
+    let fates = sent_up.filter_map(|record| match record.fact {
+        Fact::Carried { packets: 1, fate, .. } => Some(fate == Fate::Lost),
+        _ => None,
+    });
+    let is_lost: Vec<bool> = fates.collect();
+    let lost = is_lost.iter().filter(|lost| **lost).count() as f64;
+    let bursts = is_lost.chunk_by(|one, other| one == other).filter(|run| run[0]).count() as f64;
+    let share = lost / is_lost.len() as f64;
+    assert!(is_lost.len() > 8000 && (share - 0.05 / 0.3).abs() < 0.02, "{share} of {}", is_lost.len());
+    assert!((lost / bursts - 4.0).abs() < 0.5, "{lost} in {bursts} bursts");
 }
 
 /// Everything the first row of a plan leaves behind.

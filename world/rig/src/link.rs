@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keytoll_scenario::plan::{self, Network};
-use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+use keytoll_sim::{Direction, LinkConfig};
 
 /// The link of a network with the wire behind it, device first.
 pub fn link(network: &Network, wire: Duration) -> LinkConfig {
@@ -21,19 +21,15 @@ pub fn wire(delay: Duration) -> LinkConfig {
 }
 
 fn direction(direction: &plan::Direction) -> Direction {
-    let some = |probability: f64| (probability > 0.0).then_some(probability);
-    Direction {
+    let plain = Direction {
         delay: direction.delay,
         jitter: direction.jitter,
         rate_bits_per_s: direction.rate_bits_per_s,
         queue_bytes_max: direction.queue_bytes_max,
-        loss: some(direction.loss.as_f64()).map_or(Loss::None, Loss::Uniform),
-        reorder: some(direction.reorder.as_f64()).map(|probability| Reorder {
-            probability,
-            extra_delay: direction.delay.max(Duration::from_millis(1)),
-        }),
-        duplicate: direction.duplicate.as_f64(),
-        corrupt: direction.corrupt.as_f64(),
-        unchecked: false,
-    }
+        ..Direction::default()
+    };
+    direction.impairments.iter().fold(plain, |way, (key, chances)| {
+        let chances: Vec<_> = chances.iter().map(|chance| chance.as_f64()).collect();
+        way.impaired(key, &chances).expect("a test runs every impairment of the catalogue")
+    })
 }

@@ -5,6 +5,7 @@ pub mod eap;
 pub mod facet;
 mod faults;
 mod groups;
+pub(crate) mod impairments;
 pub(crate) mod keys;
 mod method;
 pub mod networks;
@@ -19,6 +20,7 @@ use keytoll_crypto_api::algorithm::{Group, SignatureScheme};
 
 pub use eap::{EAP_METHODS, EapMethod};
 pub use faults::Fault;
+pub use impairments::Impairments;
 pub use method::Method;
 pub use topologies::Topology;
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::Entry;
+use super::{Entry, Impairments};
 use crate::plan::{Basis, Direction, Network};
 use crate::quantity::{Probability, duration, rate};
 
@@ -222,7 +222,8 @@ impl Preset {
             jitter: Duration::from_micros(self.jitter_us),
             rate_bits_per_s: (rate > 0).then_some(rate),
             queue_bytes_max: if rate > 10 * M { M } else { 64 * K },
-            loss: Probability::from_parts_per_billion(self.loss_ppm * 1000),
+            impairments: Impairments::NONE
+                .with_loss(Probability::from_parts_per_billion(self.loss_ppm * 1000)),
             ..Direction::IDEAL
         }
     }
@@ -235,10 +236,7 @@ impl Direction {
         jitter: Duration::ZERO,
         rate_bits_per_s: None,
         queue_bytes_max: 64 * K,
-        loss: Probability::ZERO,
-        reorder: Probability::ZERO,
-        duplicate: Probability::ZERO,
-        corrupt: Probability::ZERO,
+        impairments: Impairments::NONE,
     };
 }
 
@@ -281,7 +279,8 @@ pub fn summary(network: &Network) -> String {
         format!("{} down, {} up", duration(down.delay), duration(up.delay))
     };
     let jitter = if down.jitter.is_zero() { String::new() } else { format!(" ± {}", duration(down.jitter)) };
-    format!("{rates}; {delays}{jitter}; loss {}; MTU {}", down.loss, network.mtu_bytes)
+    let loss = down.impairments.loss_in_words();
+    format!("{rates}; {delays}{jitter}; loss {loss}; MTU {}", network.mtu_bytes)
 }
 
 fn optional_rate(bits_per_s: Option<u64>) -> String {

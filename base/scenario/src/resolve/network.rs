@@ -1,10 +1,11 @@
 //! A network: a name of the catalogue, or a table with numbers of its own on top of a preset or of an ideal link.
 //!
 //! Every number of a direction can be given for both (`delay`) or for one (`delay_down`, `delay_up`); rates always are
-//! for one (`down`, `up`).
+//! for one (`down`, `up`). What is lost, and what happens to packets besides, is in `catalogue/impairments.rs`.
 
 use std::time::Duration;
 
+use crate::catalogue::impairments::{IMPAIRMENTS, Impairment, Part};
 use crate::catalogue::networks;
 use crate::diagnostic::ScenarioError;
 use crate::plan::{Basis, Direction, Network};
@@ -12,32 +13,16 @@ use crate::quantity::{self, Kind, Probability};
 use crate::tree::{Item, Table, Value};
 
 /// A number of a direction: how it is read, and printed.
-pub(crate) struct Property {
-    pub(crate) key: &'static str,
+struct Property {
+    key: &'static str,
     read: fn(&mut Direction, &Item) -> Result<(), ScenarioError>,
-    pub(crate) print: fn(&Direction) -> String,
+    print: fn(&Direction) -> String,
 }
 
-/// The numbers that have a key for both directions and one for each.
-pub(crate) const PROPERTIES: &[Property] = &[
+/// The numbers that have a key for both directions and one for each, besides those of impairments.
+const PROPERTIES: &[Property] = &[
     Property { key: "delay", read: |d, item| set(&mut d.delay, delay(item)), print: |d| quoted(d.delay) },
     Property { key: "jitter", read: |d, item| set(&mut d.jitter, delay(item)), print: |d| quoted(d.jitter) },
-    Property { key: "loss", read: |d, item| set(&mut d.loss, chance(item)), print: |d| percent(d.loss) },
-    Property {
-        key: "reorder",
-        read: |d, item| set(&mut d.reorder, chance(item)),
-        print: |d| percent(d.reorder),
-    },
-    Property {
-        key: "duplicate",
-        read: |d, item| set(&mut d.duplicate, chance(item)),
-        print: |d| percent(d.duplicate),
-    },
-    Property {
-        key: "corrupt",
-        read: |d, item| set(&mut d.corrupt, chance(item)),
-        print: |d| percent(d.corrupt),
-    },
     Property {
         key: "queue",
         read: |d, item| set(&mut d.queue_bytes_max, item.quantity(Kind::Size, QUEUE_BYTES)),
@@ -45,7 +30,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
     },
 ];
 
-/// The keys of a network besides those of [`PROPERTIES`].
+/// The keys of a network besides those of [`PROPERTIES`] and of impairments.
 const KEYS: &[&str] = &["name", "base", "down", "up", "mtu", "source", "basis"];
 
 /// Shorter queues could not hold one packet.
@@ -88,10 +73,26 @@ fn custom(table: &Table) -> Result<Network, ScenarioError> {
 }
 
 fn keys() -> Vec<String> {
-    let both = PROPERTIES.iter().map(|property| property.key.to_owned());
-    let each =
-        PROPERTIES.iter().flat_map(|Property { key, .. }| [format!("{key}_down"), format!("{key}_up")]);
+    let both = of_directions().map(str::to_owned);
+    let each = of_directions().flat_map(|key| [format!("{key}_down"), format!("{key}_up")]);
     KEYS.iter().map(|key| (*key).to_owned()).chain(both).chain(each).collect()
+}
+
+/// The keys that stand for both directions, in the order in which they are printed: the queue behind what it loses.
+fn of_directions() -> impl Iterator<Item = &'static str> {
+    let [times @ .., queue] = PROPERTIES else { unreachable!("there are properties") };
+    let impairments = IMPAIRMENTS.iter().map(|impairment| impairment.key);
+    times.iter().map(|property| property.key).chain(impairments).chain([queue.key])
+}
+
+/// Every number of a direction with its key, as TOML values.
+pub(crate) fn printed(direction: &Direction) -> impl Iterator<Item = (&'static str, String)> {
+    of_directions().map(|key| {
+        let property = PROPERTIES.iter().find(|property| property.key == key);
+        let impairment = IMPAIRMENTS.iter().find(|impairment| impairment.key == key);
+        let print = || impairment.map(|impairment| direction.impairments.print(impairment));
+        (key, property.map(|property| (property.print)(direction)).or_else(print).unwrap_or_default())
+    })
 }
 
 /// The preset to start from, or an ideal link.
@@ -112,19 +113,49 @@ fn base(item: Option<&Item>) -> Result<Network, ScenarioError> {
 }
 
 fn properties(network: &mut Network, table: &Table) -> Result<(), ScenarioError> {
-    for Property { key, read, .. } in PROPERTIES {
+    for key in of_directions() {
         if let Some(item) = table.get(key) {
-            read(&mut network.down, item)?;
-            read(&mut network.up, item)?;
+            change(&mut network.down, key, item)?;
+            change(&mut network.up, key, item)?;
         }
         if let Some(item) = table.get(&format!("{key}_down")) {
-            read(&mut network.down, item)?;
+            change(&mut network.down, key, item)?;
         }
         if let Some(item) = table.get(&format!("{key}_up")) {
-            read(&mut network.up, item)?;
+            change(&mut network.up, key, item)?;
         }
     }
     Ok(())
+}
+
+/// Reads a number of a direction, or an impairment.
+fn change(direction: &mut Direction, key: &str, item: &Item) -> Result<(), ScenarioError> {
+    if let Some(property) = PROPERTIES.iter().find(|property| property.key == key) {
+        return (property.read)(direction, item);
+    }
+    let impairment = IMPAIRMENTS.iter().find(|impairment| impairment.key == key);
+    impairment.map_or(Ok(()), |impairment| {
+        direction.impairments.set(impairment.key, chances(impairment, item)?);
+        Ok(())
+    })
+}
+
+/// One probability, or a table of them.
+fn chances(impairment: &Impairment, item: &Item) -> Result<Vec<Probability>, ScenarioError> {
+    let Value::Table(table) = &item.value else {
+        return chance(item).map(|chance| vec![chance]);
+    };
+    let Impairment { key, parts, .. } = impairment;
+    if parts.is_empty() {
+        return Err(item.wrong("a probability like `\"0.1 %\"`"));
+    }
+    let what = format!("`{key}`");
+    table.only(&what, &parts.iter().map(|part| part.key).collect::<Vec<_>>())?;
+    let read = |part: &Part| match (table.get(part.key), part.default) {
+        (None, Some(default)) => Ok(default),
+        _ => chance(table.need(part.key, &what)?),
+    };
+    parts.iter().map(read).collect()
 }
 
 fn rates(network: &mut Network, table: &Table) -> Result<(), ScenarioError> {
@@ -159,8 +190,4 @@ fn set<T>(slot: &mut T, value: Result<T, ScenarioError>) -> Result<(), ScenarioE
 
 fn quoted(duration: Duration) -> String {
     format!("\"{}\"", quantity::duration(duration))
-}
-
-fn percent(probability: Probability) -> String {
-    format!("\"{probability}\"")
 }

@@ -4,9 +4,19 @@
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Kind, Passage};
 
-pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind {
+    told: Some(("corrupt", |direction, chances| {
+        let [chance] = *chances else { return None };
+        direction.corrupt = chance;
+        Some(())
+    })),
+    make,
+};
+
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let probability = direction.corrupt;
     (probability > 0.0).then(|| Box::new(Corrupting { probability, rng: stream("corrupt") }) as _)
 }

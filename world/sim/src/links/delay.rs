@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Passage, normal};
+use super::{Direction, Impairment, Kind, Passage, normal};
 
-pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind { told: None, make };
+
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     if !direction.jitter.is_zero() {
         return Some(Box::new(Jittery {
             mean: direction.delay,

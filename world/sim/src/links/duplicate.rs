@@ -2,9 +2,19 @@
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Kind, Passage};
 
-pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind {
+    told: Some(("duplicate", |direction, chances| {
+        let [chance] = *chances else { return None };
+        direction.duplicate = chance;
+        Some(())
+    })),
+    make,
+};
+
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let probability = direction.duplicate;
     (probability > 0.0).then(|| Box::new(Duplicating { probability, rng: stream("duplicate") }) as _)
 }

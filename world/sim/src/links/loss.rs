@@ -3,7 +3,7 @@
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Kind, Passage};
 
 /// How IP packets get lost. All numbers are probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -26,7 +26,22 @@ pub enum Loss {
     },
 }
 
-pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind {
+    told: Some(("loss", |direction, chances| {
+        direction.loss = match *chances {
+            [uniform] => Loss::Uniform(uniform),
+            [to_bad, to_good, loss_in_bad, loss_in_good] => {
+                Loss::GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good }
+            }
+            _ => return None,
+        };
+        Some(())
+    })),
+    make,
+};
+
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     match direction.loss {
         Loss::None | Loss::Uniform(0.0) => None,
         Loss::Uniform(probability) => {

@@ -83,12 +83,45 @@ impl Default for Direction {
     }
 }
 
-/// Makes an impairment if the direction asks for it. `stream` gives the impairment its own random stream by name.
-type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>;
+impl Direction {
+    /// With an impairment, told by the key and the probabilities of a scenario.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no impairment has that key, or it has not so many probabilities.
+    pub fn impaired(mut self, key: &str, chances: &[f64]) -> Result<Self, UnknownImpairment> {
+        let told = IMPAIRMENTS.iter().filter_map(|kind| kind.told).find(|(known, _)| *known == key);
+        let set = told.is_some_and(|(_, set)| set(&mut self, chances).is_some());
+        if set { Ok(self) } else { Err(UnknownImpairment { key: key.to_owned(), chances: chances.len() }) }
+    }
+}
+
+/// Nothing that can happen on a link is told so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownImpairment {
+    key: String,
+    chances: usize,
+}
+
+impl std::fmt::Display for UnknownImpairment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no impairment `{}` with {} probabilities", self.key, self.chances)
+    }
+}
+
+impl std::error::Error for UnknownImpairment {}
+
+/// A kind of impairment.
+pub(crate) struct Kind {
+    /// The key of scenarios, and how its probabilities get into a direction; none if there are not so many.
+    told: Option<(&'static str, fn(&mut Direction, &[f64]) -> Option<()>)>,
+    /// Makes it if the direction asks for it. `stream` gives it its own random stream by name.
+    make: fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>,
+}
 
 /// Every impairment, in the order a datagram meets them.
-const IMPAIRMENTS: [Make; 6] =
-    [rate::make, loss::make, delay::make, reorder::make, duplicate::make, corrupt::make];
+const IMPAIRMENTS: [Kind; 6] =
+    [rate::KIND, loss::KIND, delay::KIND, reorder::KIND, duplicate::KIND, corrupt::KIND];
 
 /// Something that can happen to a datagram on a link.
 pub(crate) trait Impairment: Send {
@@ -165,7 +198,7 @@ impl Channel {
     pub fn new(link: Link, ends: [&str; 2], direction: &Direction, mtu_bytes: u16, seed: &Seed) -> Self {
         let [from, to] = ends;
         let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
-        let impairments = IMPAIRMENTS.iter().filter_map(|make| make(direction, &stream)).collect();
+        let impairments = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
         Self { link, mtu_bytes, impairments, unchecked: direction.unchecked, last_arrival: Time::ZERO }
     }
 

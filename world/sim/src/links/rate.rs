@@ -9,9 +9,12 @@ use keytoll_crypto_api::Rng;
 use keytoll_engine::Time;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Kind, Passage};
 
-pub(crate) fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind { told: None, make };
+
+fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let bits_per_s = direction.rate_bits_per_s?.max(1);
     Some(Box::new(Sender { bits_per_s, queue_bytes_max: direction.queue_bytes_max, idle_from: Time::ZERO }))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Passage};
+use super::{Direction, Impairment, Kind, Passage};
 
 /// Some datagrams leave the order of the others: they need not wait for those before them (which jitter may have held
 /// up), nor do those behind wait for them, and they are late by `extra_delay`.
@@ -16,7 +16,19 @@ pub struct Reorder {
     pub extra_delay: Duration,
 }
 
-pub(crate) fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+/// The kind of impairment.
+pub(super) const KIND: Kind = Kind {
+    told: Some(("reorder", |direction, chances| {
+        let [probability] = *chances else { return None };
+        // As late as the link is long, so that others can overtake.
+        let extra_delay = direction.delay.max(Duration::from_millis(1));
+        direction.reorder = Some(Reorder { probability, extra_delay });
+        Some(())
+    })),
+    make,
+};
+
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let reorder = direction.reorder.filter(|reorder| reorder.probability > 0.0)?;
     Some(Box::new(Reordering { reorder, rng: stream("reorder") }))
 }
