@@ -104,8 +104,8 @@ pub struct Entry {
     pub addrs: (Address, Address),
     /// Its protocol.
     pub protocol: Protocol,
-    /// `IKE_AUTH request 1`.
-    pub name: String,
+    /// `IKE_AUTH request 1`; the same words of many messages are kept once.
+    pub name: Arc<str>,
     /// What it carries.
     pub parts: Vec<Part>,
     /// What the EAP packet in it is.
@@ -115,7 +115,7 @@ pub struct Entry {
     /// What else a reader should know.
     pub remarks: Vec<String>,
     /// As the records of a run would have it.
-    pub sent: Option<Message>,
+    pub sent: Option<Box<Message>>,
     /// What decides where it belongs.
     pub content: Content,
     /// The frame of the message that this one repeats.
@@ -169,12 +169,12 @@ impl Entry {
             ends,
             addrs,
             protocol,
-            name,
+            name: name.into(),
             parts,
             eap: None,
             failure,
             remarks,
-            sent,
+            sent: sent.map(Box::new),
             content,
             repeats: None,
             answers_after_ns: None,
@@ -417,6 +417,7 @@ impl Tracker {
     fn push(&mut self, conversation: usize, mut entry: Entry) -> Place {
         self.entries += 1;
         entry.parts.shrink_to_fit();
+        self.share(&mut entry.name);
         for part in &mut entry.parts {
             self.share(&mut part.name);
             self.share(&mut part.detail);

@@ -202,7 +202,7 @@ pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<
 /// What was sent and carried.
 fn facts(entry: &Entry) -> Vec<Fact> {
     let (fate, transit) = entry.fate.unwrap_or((Fate::Delivered, std::time::Duration::ZERO));
-    let sent = entry.sent.clone().filter(|_| !entry.is_copy()).map(Fact::Sent);
+    let sent = entry.sent.as_deref().filter(|_| !entry.is_copy()).cloned().map(Fact::Sent);
     let carried = Fact::Carried {
         link: Link::between(entry.ends.0, entry.ends.1),
         protocol: entry.protocol,

@@ -331,7 +331,7 @@ impl Tracker {
                 sum.at_ns = entry.at_ns;
             }
             None => {
-                let more = Entry { more: 1, name: "ESP".to_owned(), ..entry.clone() };
+                let more = Entry { more: 1, name: "ESP".into(), ..entry.clone() };
                 self.push(conversation, more);
             }
         }

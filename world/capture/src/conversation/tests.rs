@@ -88,7 +88,7 @@ impl Wire {
 const SPIS: (u64, u64) = (7, 8);
 
 fn names(conversation: &Conversation) -> Vec<&str> {
-    conversation.entries.iter().map(|entry| entry.name.as_str()).collect()
+    conversation.entries.iter().map(|entry| &*entry.name).collect()
 }
 
 #[test]
