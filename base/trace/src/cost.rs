@@ -18,7 +18,7 @@ pub enum Cost {
     Sample(SampleCost),
     /// What one operation cost over the whole row.
     Operation(OperationCost),
-    /// What one authentication cost a program that is not ours.
+    /// What one authentication cost a foreign daemon.
     Foreign(ForeignCost),
     /// What one input cost a node, operation by operation; only profiles have them.
     Step(StepCost),
@@ -48,9 +48,9 @@ pub struct StepCost {
 pub enum Stimulus {
     /// A message of a protocol that knows messages.
     Message(Message),
-    /// Another datagram: IPsec traffic, or nothing that can be read.
+    /// Another datagram: IPsec traffic, or one that cannot be read.
     Datagram(Protocol),
-    /// The node's own wish, or a timer.
+    /// A command of its own user, or a timer.
     Own,
 }
 
@@ -101,7 +101,7 @@ pub struct TrafficCost {
     pub crypto_ns: u64,
 }
 
-/// What one authentication cost a node that is another maker's program, as the operating system counts it.
+/// What one authentication cost a node that is a foreign daemon, as the operating system counts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignCost {
     /// The authentication.

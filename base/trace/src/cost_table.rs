@@ -103,6 +103,9 @@ impl CostTable {
     }
 
     /// Writes it with a line for every cost.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
     pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
         let head = serde_json::to_string_pretty(&Self { costs: Vec::new(), ..self.clone() })?;
         let head = head.strip_suffix("[]\n}").expect("the costs come last");
@@ -115,6 +118,9 @@ impl CostTable {
     }
 
     /// Reads it; anything else is refused before its fields are looked at.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no cost table, or one of another format.
     pub fn read(input: impl Read) -> Result<Self, CostTableError> {
         let mut text = String::new();
         input.take(BYTES_MAX).read_to_string(&mut text)?;

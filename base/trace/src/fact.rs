@@ -131,9 +131,9 @@ pub enum Fate {
 pub enum Fact {
     /// Traffic wanted an SA that was not there: the clock of the authentication starts.
     Triggered,
-    /// An engine sent a message.
+    /// An engine has sent a message.
     Sent(Message),
-    /// A link took a datagram.
+    /// A link has taken a datagram.
     Carried {
         /// The link.
         link: Link,
@@ -179,18 +179,18 @@ pub enum Fact {
         /// A name analysis groups by: `AUTHENTICATION_FAILED`, `timeout`, …
         why: Cow<'static, str>,
     },
-    /// The driver lost the CPU while this sample ran: its computation times are not to be used.
+    /// The process lost the CPU during this authentication: its computation times are not to be used.
     Disturbed,
     /// The authentication ended without an SA because the other side said so; a node that found the reason has `Failed`.
     Refused {
         /// What it said, a name as in `Failed`.
         why: Cow<'static, str>,
     },
-    /// Traffic of users begins.
+    /// The traffic of users begins.
     TrafficBegan,
-    /// What a node sent and got of it; it is over.
+    /// The traffic of users has ended: what this node sent and received of it.
     Traffic(Box<Traffic>),
-    /// What a link carried meanwhile, of users' traffic in IPsec's clothes or without.
+    /// What a link carried of the traffic of users, protected by IPsec or not, from its beginning to its end.
     TrafficCarried {
         /// The link.
         link: Link,
@@ -203,7 +203,7 @@ pub enum Fact {
         /// Bytes of those that a full queue refused.
         refused_bytes: u64,
     },
-    /// How often a node met something meanwhile that it could not use.
+    /// How often, while there was traffic of users, something arrived that cannot be used.
     TrafficDiscarded {
         /// The protocol.
         protocol: Protocol,
@@ -212,7 +212,7 @@ pub enum Fact {
         /// How often.
         count: u64,
     },
-    /// For how long a node was busy meanwhile, in virtual time, with traffic and all else.
+    /// For how long the node was busy while there was traffic of users, with that and everything else, in virtual time.
     TrafficComputed {
         /// In nanoseconds.
         busy_ns: u64,

@@ -121,6 +121,9 @@ pub enum ManifestError {
 
 impl Manifest {
     /// Writes it as indented JSON with a final newline.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
     pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
         serde_json::to_writer_pretty(&mut out, self)?;
         writeln!(out)
@@ -128,6 +131,9 @@ impl Manifest {
 
     /// Reads it; one of somebody else and one of another format are refused before their fields are looked at, and one that
     /// leads out of its directory.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is one of these.
     pub fn read(input: impl Read) -> Result<Self, ManifestError> {
         let mut text = String::new();
         input.take(BYTES_MAX).read_to_string(&mut text).map_err(serde_json::Error::io)?;

@@ -1,11 +1,12 @@
-//! Traffic of users: what a node sent and got of it, told once when it has ended. A packet each would be too many facts.
+//! Traffic of users: what a node sent and received of it, in one fact when it has ended. A fact for each packet would be too
+//! many.
 
 use std::collections::BTreeMap;
 
 use crate::stored;
 
-/// What one node sent and got of the traffic of one authentication. Packets are those of users: as they are before IPsec
-/// takes them and after it gives them back.
+/// What one node sent and received of the traffic that followed one authentication. Packets are those of users: before IPsec
+/// protects them, and after it has opened them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// For how long the sources were to send, in nanoseconds.

@@ -28,7 +28,7 @@ impl Part {
     }
 }
 
-/// Messages that look alike.
+/// Messages of one name with the same parts, from one node to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageKind {
     /// Part of the authentication or not.

@@ -71,9 +71,9 @@ pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterat
 #[derive(Debug)]
 pub struct Meter<S> {
     open: BTreeMap<u32, Open>,
-    /// Those of the open ones that have an outcome.
+    /// The open authentications that have an outcome.
     ended: BTreeSet<u32>,
-    /// Samples below this have been looked at for closing and are gone unless they never ended.
+    /// Authentications with a lower number are concluded, except those that have not ended.
     closed_below: u32,
     newest: u32,
     routes: Routes,
@@ -82,7 +82,7 @@ pub struct Meter<S> {
     sink: S,
 }
 
-/// One authentication that may still get records.
+/// One authentication of which records may still come.
 #[derive(Debug, Default)]
 struct Open {
     records: Vec<Record>,

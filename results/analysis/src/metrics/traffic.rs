@@ -1,4 +1,4 @@
-//! Traffic of users after an authentication: what one of them moved, and what all of a row did.
+//! Traffic of users after an authentication: after one of them, and summed over a row.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use keytoll_trace::{Fact, Link, Node, Protocol, Record, Spread, TrafficCost};
 use super::Tally;
 use crate::stats::{Distribution, Welford};
 
-/// What users sent after one authentication.
+/// The traffic of users after one authentication.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// What each node told, the device and the gateway.
+    /// What each node sent and received: the device and the gateway.
     pub nodes: BTreeMap<Node, TrafficNode>,
-    /// What each link carried, in IPsec's clothes or without.
+    /// What each link carried, protected by IPsec or not.
     pub links: BTreeMap<Link, TrafficLink>,
     /// Child and IKE SAs that were given new keys meanwhile.
     pub rekeys: u64,
 }
 
-/// What one node moved.
+/// What one node sent and received, and what that cost it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrafficNode {
-    /// What it sent and got.
+    /// What it sent and received.
     pub told: keytoll_trace::Traffic,
     /// For how long it was busy, in virtual time.
     pub busy_ns: u64,
