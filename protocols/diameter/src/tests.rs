@@ -146,7 +146,7 @@ impl Lab {
         match output {
             Output::Datagram(datagram) => self.carry(&datagram),
             Output::Close { local, peer } => {
-                self.closed.push((local.socket().unwrap(), peer.socket().unwrap()))
+                self.closed.push((local.socket().unwrap(), peer.socket().unwrap()));
             }
             other => panic!("{other:?}"),
         }

@@ -131,7 +131,7 @@ fn sealed_method(conversation: &Conversation) -> Option<String> {
 /// What the catalogue calls the method, as far as it shows; `type-77` if it is not ours.
 fn eap_name(kind: MethodType) -> String {
     let unknown = || kind.to_string().to_lowercase().replace(' ', "-");
-    of_type(kind).next().map_or_else(unknown, |method| method.name_outside())
+    of_type(kind).next().map_or_else(unknown, keytoll_eap::methods::Method::name_outside)
 }
 
 fn auth_exchanges(conversation: &Conversation) -> usize {

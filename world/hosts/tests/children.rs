@@ -143,7 +143,10 @@ impl Bench {
     fn deliver(&mut self) -> bool {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
         let (from, to) = self.translated(from, to);
-        let end = ADDRESS.iter().position(|address| *address == to.ip().unwrap()).expect("one of the two");
+        let end = ADDRESS
+            .iter()
+            .position(|address| *address == to.ip().expect("users send over IP"))
+            .expect("one of the two");
         self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
         true
     }
@@ -156,11 +159,11 @@ impl Bench {
     fn translated(&self, mut from: Addr, mut to: Addr) -> (Addr, Addr) {
         let Some(hidden) = self.hidden else { return (from, to) };
         let shift = if hidden == DEVICE { 10_000 } else { 0 };
-        if from.ip().unwrap() == ADDRESS[hidden] {
-            from = Addr::udp(OUTSIDE, from.port().unwrap() + shift);
+        if from.ip().expect("users send over IP") == ADDRESS[hidden] {
+            from = Addr::udp(OUTSIDE, from.port().expect("IKE has ports") + shift);
         }
-        if to.ip().unwrap() == OUTSIDE {
-            to = Addr::udp(ADDRESS[hidden], to.port().unwrap() - shift);
+        if to.ip().expect("users send over IP") == OUTSIDE {
+            to = Addr::udp(ADDRESS[hidden], to.port().expect("IKE has ports") - shift);
         }
         (from, to)
     }
@@ -186,7 +189,7 @@ impl Bench {
             for datagram in self.wire.drain(..) {
                 let by = ADDRESS
                     .iter()
-                    .position(|address| *address == datagram.from.ip().unwrap())
+                    .position(|address| *address == datagram.from.ip().expect("users send over IP"))
                     .expect("one of the two");
                 sent.push((at.since(begin), by, datagram.bytes.len()));
             }
@@ -352,8 +355,9 @@ fn a_stranger_does_not_end_the_attempt_of_a_device() {
     while let Some(output) = stranger.poll() {
         let Output::Datagram(Datagram { from, to, bytes, .. }) = output else { continue };
         bench.step(DEVICE, |host, cx| host.handle(Input::Datagram { from, to, bytes: &bytes }, cx));
-        let (answers, others): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut bench.wire).into_iter().partition(|sent| sent.to.ip().unwrap() == here);
+        let (answers, others): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut bench.wire)
+            .into_iter()
+            .partition(|sent| sent.to.ip().expect("users send over IP") == here);
         bench.wire = others;
         for Datagram { from, to, bytes, .. } in answers {
             stranger.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);

@@ -267,7 +267,7 @@ fn the_sweep_has_thousands_of_seeds_and_every_weather() {
     let cells = cells();
     assert!(cells.len() as u64 * SEEDS >= 3000, "{} cells", cells.len());
     let weather = cells.iter().flat_map(|(method, variant)| {
-        (0..SEEDS).map(|seed| Weather::of(*method, variant, seed)).collect::<Vec<_>>()
+        (0..SEEDS).map(|seed| Weather::of(method, variant, seed)).collect::<Vec<_>>()
     });
     let weather: Vec<_> = weather.collect();
     let all = |of: fn(&Weather) -> u64| weather.iter().map(of).collect::<BTreeSet<_>>();
@@ -520,7 +520,7 @@ fn whole_hosts_come_to_an_end_in_any_weather() {
         Some(case) => panic!("a case is method/options/seed: {case:?}"),
         None => true,
     };
-    let cells = cells().into_iter().filter(|(method, variant)| is_wanted(*method, variant));
+    let cells = cells().into_iter().filter(|(method, variant)| is_wanted(method, variant));
     let cells: Vec<(&'static Method, Mutex<Option<Variant>>)> =
         cells.map(|(method, variant)| (method, Mutex::new(Some(variant)))).collect();
     assert!(!cells.is_empty(), "no such case: {only:?}");
@@ -529,7 +529,7 @@ fn whole_hosts_come_to_an_end_in_any_weather() {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some((method, variant)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    sweep(*method, variant.lock().unwrap().take().unwrap(), &seeds, &failed);
+                    sweep(method, variant.lock().unwrap().take().unwrap(), &seeds, &failed);
                 }
             });
         }

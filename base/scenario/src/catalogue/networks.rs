@@ -224,7 +224,6 @@ impl Preset {
             queue_bytes_max: if rate > 10 * M { M } else { 64 * K },
             impairments: Impairments::NONE
                 .with_loss(Probability::from_parts_per_billion(self.loss_ppm * 1000)),
-            ..Direction::IDEAL
         }
     }
 }

@@ -336,7 +336,7 @@ impl Bench {
                     datagram.from = Addr::udp(nat.outside, datagram.from.port().unwrap() + nat.port_offset);
                 }
                 Side::R => {
-                    datagram.to = Addr::udp(Side::I.ip(), datagram.to.port().unwrap() - nat.port_offset)
+                    datagram.to = Addr::udp(Side::I.ip(), datagram.to.port().unwrap() - nat.port_offset);
                 }
             }
         }

@@ -229,7 +229,7 @@ impl Chain {
             self.carried += 1;
             assert!(self.carried < DATAGRAMS_MAX, "an answer to an answer to an answer");
             if self.survives(&mut datagram) {
-                match datagram.to.ip().unwrap() {
+                match datagram.to.ip().expect("everything here goes over IP") {
                     DEVICE => self.for_device(input_of(&datagram)),
                     GATEWAY => self.for_gateway(input_of(&datagram)),
                     _ => self.for_aaa(input_of(&datagram)),
@@ -239,7 +239,9 @@ impl Chain {
     }
 
     fn survives(&mut self, datagram: &mut Datagram) -> bool {
-        if datagram.to.ip().unwrap() != AAA && datagram.from.ip().unwrap() != AAA {
+        if datagram.to.ip().expect("everything here goes over IP") != AAA
+            && datagram.from.ip().expect("everything here goes over IP") != AAA
+        {
             return true;
         }
         match self.fault.take() {

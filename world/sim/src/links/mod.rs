@@ -111,12 +111,18 @@ impl std::fmt::Display for UnknownImpairment {
 
 impl std::error::Error for UnknownImpairment {}
 
+/// Puts the probabilities of an impairment into a direction; none if there are not so many.
+type Tell = fn(&mut Direction, &[f64]) -> Option<()>;
+
+/// Makes an impairment if the direction asks for it. `stream` gives the impairment its own random stream by name.
+type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>;
+
 /// A kind of impairment.
 pub(crate) struct Kind {
-    /// The key of scenarios, and how its probabilities get into a direction; none if there are not so many.
-    told: Option<(&'static str, fn(&mut Direction, &[f64]) -> Option<()>)>,
-    /// Makes it if the direction asks for it. `stream` gives it its own random stream by name.
-    make: fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>,
+    /// The key of scenarios, and how its probabilities get into a direction; none if no scenario asks for it by probabilities.
+    told: Option<(&'static str, Tell)>,
+    /// How it is made.
+    make: Make,
 }
 
 /// Every impairment, in the order a datagram meets them.
