@@ -1,5 +1,5 @@
 //! Trace and cost files: a magic line with the version, then records with their lengths, then the end, which says how much
-//! there was. A file without its end was cut off, or is still being written. What is in a record, [`stored`](crate::stored)
+//! there was. A file without its end was cut off, or is still being written. What is in a record, [`stored`](mod@crate::stored)
 //! says; the same records give the same bytes.
 //!
 //! ```text

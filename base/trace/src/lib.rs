@@ -7,7 +7,7 @@
 //!
 //! [`mod@file`] writes and reads both, versioned; [`listing`] says which files a run has, and [`output`] puts files into
 //! their places whole; [`regular`] opens what others may have put there. Nothing here knows a protocol: engines bring the
-//! names of their messages along ([`name`]), and a file holds each once ([`stored`]).
+//! names of their messages along ([`name`]), and a file holds each once ([`mod@stored`]).
 
 pub mod cost;
 pub mod cost_table;

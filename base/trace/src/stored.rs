@@ -7,7 +7,7 @@
 //! name     number of the name in the file, counted from 0; if it is the next new one: bytes of its text, UTF-8
 //! ```
 //!
-//! Nothing says which field comes: that is what the version of the file is for. [`stored!`](crate::stored) writes both ways of
+//! Nothing says which field comes: that is what the version of the file is for. [`stored!`](macro@crate::stored) writes both ways of
 //! a type from one list of its fields.
 
 use std::borrow::Cow;

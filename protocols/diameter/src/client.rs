@@ -32,7 +32,7 @@ pub struct Config {
     pub name: Name,
     /// Destination-Realm.
     pub realm: String,
-    /// Whether the stream is secured: the server is then believed only by a name that it has proved ([`Engine::secured`]).
+    /// Whether the stream is secured: the server is then believed only by a name that it has proved ([`Input::Secured`]).
     pub secured: bool,
     /// How long an answer may take before the request is sent again. RFC 6733 leaves that to TCP and failover; where
     /// each message is a datagram somebody must.

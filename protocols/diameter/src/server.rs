@@ -42,7 +42,7 @@ pub struct Config {
     pub name: Name,
     /// Who may ask, by address; none: anybody.
     pub admitted: Option<BTreeSet<IpAddr>>,
-    /// Whether streams are secured: a peer is then answered only by a name that it has proved ([`Engine::secured`]).
+    /// Whether streams are secured: a peer is then answered only by a name that it has proved ([`Input::Secured`]).
     pub secured: bool,
     /// Most peers known at a time; the oldest is forgotten first.
     pub peers_max: usize,

@@ -1,7 +1,7 @@
 //! The times of an authentication, as one list: each is found when the authentication is concluded, stands in
 //! [`Sample::times`](super::Sample::times), and has its distribution over the row in [`Tally::times`](super::Tally::times).
 //!
-//! A further time is a file below this one and a line in [`TIMES`]; then a member of
+//! A further time is a file below this one and a line in `TIMES`; then a member of
 //! [`SummaryRow`](crate::summary::SummaryRow), and the columns that show it.
 
 mod waiting_for_repeats;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! What secures a stream is a [`Channel`]: no message passes before the peer is proved, the engine hears first which names
-//! were ([`keytoll_engine::Engine::secured`]), and a tap sees what passes the socket, sealed. A panic while one stream is
+//! were ([`keytoll_engine::Input::Secured`]), and a tap sees what passes the socket, sealed. A panic while one stream is
 //! handled costs that stream.
 
 mod connection;
