@@ -32,8 +32,15 @@ fn secrets(seed: &Seed) -> Vec<(&'static str, Secret)> {
     RIGS.iter().flat_map(|rig| rig.secrets(seed)).collect()
 }
 
+/// What rigs call the password of a row.
+const PASSWORD: &str = "password";
+
 fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
-    for (name, secret) in secrets(&row_seed(plan, row)) {
+    check_but(&|_| false, place, haystack, plan, row);
+}
+
+fn check_but(may_show: &dyn Fn(&str) -> bool, place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
+    for (name, secret) in secrets(&row_seed(plan, row)).into_iter().filter(|(name, _)| !may_show(name)) {
         assert!(!holds(haystack, &secret), "{place} shows the {name} of {}", row.method.name());
     }
 }
@@ -89,9 +96,11 @@ fn no_file_of_a_run_shows_a_secret() {
     let is_capture = |file: &PathBuf| file.extension() == Some("pcapng".as_ref());
     for file in files.iter().filter(|file| !is_key_table(file)) {
         let bytes = std::fs::read(file).expect("it was just written");
-        // A capture of RADIUS has what the method itself sends in the clear.
-        let rows = plan.rows.iter().filter(|row| !is_capture(file) || !shows_password(row));
-        rows.for_each(|row| check(&file.display().to_string(), &bytes, &plan, row));
+        for row in &plan.rows {
+            // A capture of RADIUS has the password that the method itself sends in the clear, and no other secret.
+            let may_show = |name: &str| name == PASSWORD && is_capture(file) && shows_password(row);
+            check_but(&may_show, &file.display().to_string(), &bytes, &plan, row);
+        }
     }
     std::fs::remove_dir_all(&path).expect("it is ours");
 }
