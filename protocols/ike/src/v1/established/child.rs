@@ -20,10 +20,6 @@ use crate::wire::TrafficSelector;
 /// arrive.
 const OVERLAP: Duration = Duration::from_secs(5);
 
-/// How long they are kept by who sent the last message of quick mode, if the peer neither uses the new ones nor asks for that
-/// message again: by then it would have done so four times.
-const UNHEARD: Duration = Duration::from_secs(60);
-
 /// A pair of IPsec SAs, as far as IKE must remember them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v1) struct Child {
@@ -125,9 +121,10 @@ impl Child {
     }
 
     /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one when the
-    /// peer is seen to have it; who answered does so later, if nobody has.
-    pub(super) fn replace(&mut self, ours: bool, now: Time) {
-        self.turn = Turn::Over { until: now + if ours { UNHEARD } else { 2 * OVERLAP } };
+    /// peer is seen to have it, or has given up asking for the last message of quick mode, after `unconfirmed`; who answered
+    /// does so later, if nobody has.
+    pub(super) fn replace(&mut self, ours: bool, unconfirmed: Duration, now: Time) {
+        self.turn = Turn::Over { until: now + if ours { unconfirmed } else { 2 * OVERLAP } };
     }
 
     /// The peer uses what has taken over.
@@ -137,10 +134,10 @@ impl Child {
         }
     }
 
-    /// The peer does not know yet that another child has taken over.
-    pub(super) fn is_in_use(&mut self, now: Time) {
+    /// The peer does not know yet that another child has taken over, and may ask for the last message of quick mode until then.
+    pub(super) fn is_in_use(&mut self, until_given_up: Time) {
         if let Turn::Over { until } = &mut self.turn {
-            *until = (*until).max(now + UNHEARD);
+            *until = (*until).max(until_given_up);
         }
     }
 

@@ -184,7 +184,8 @@ impl Established {
             if let Wait::Confirmed(Confirmed { spi, .. }) = *wait
                 && is_repeated
             {
-                self.predecessors(spi).for_each(|child| child.is_in_use(env.now()));
+                let given_up = env.now() + env.shared.config.retransmission.total();
+                self.predecessors(spi).for_each(|child| child.is_in_use(given_up));
             }
             return;
         }

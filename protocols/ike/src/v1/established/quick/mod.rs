@@ -84,7 +84,8 @@ impl Established {
         match self.predecessor(agreed) {
             Some(at) => {
                 let old = self.children[at].inbound_spi();
-                self.children[at].replace(agreed.ours, env.now());
+                let unconfirmed = env.shared.config.retransmission.total();
+                self.children[at].replace(agreed.ours, unconfirmed, env.now());
                 self.withdraw(&agreed.traffic, env);
                 env.emit(Event::ChildRekeyed { sa, old, new });
             }
