@@ -213,29 +213,32 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
         Ok(Self { input, scratch, names, passed, ended: false, kind: PhantomData })
     }
 
-    fn read(&mut self) -> Result<Option<R>, ReadError> {
+    /// Reads the next record, which then is in `scratch` behind its length; whether there was one.
+    fn advance(&mut self) -> Result<bool, ReadError> {
         let mut length = [0; 2];
         self.fill(&mut length)?;
         let bytes = usize::from(u16::from_le_bytes(length));
         if bytes == 0 {
-            return self.end().map(|()| None);
+            return self.end().map(|()| false);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(bytes, 0);
-        self.fill(&mut scratch)?;
-        let index = self.passed.records;
-        let record = self.decode(&scratch).map_err(|source| ReadError::Damaged { index, source })?;
-        self.passed.add(&length);
-        self.passed.add(&scratch);
-        self.passed.records += 1;
+        scratch.resize(2 + bytes, 0);
+        scratch[..2].copy_from_slice(&length);
+        let filled = self.fill(&mut scratch[2..]);
         self.scratch = scratch;
-        Ok(Some(record))
+        filled.map(|()| true)
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Result<R, DecodeError> {
-        let mut decoder = Decoder::new(bytes, &mut self.names);
-        let record = R::read(&mut decoder)?;
-        decoder.finish().map(|()| record)
+    fn decode(&mut self) -> Result<R, ReadError> {
+        let mut decoder = Decoder::new(&self.scratch[2..], &mut self.names);
+        let record = R::read(&mut decoder);
+        if let Err(source) = decoder.finish() {
+            self.ended = true;
+            return Err(ReadError::Damaged { index: self.passed.records, source });
+        }
+        self.passed.add(&self.scratch);
+        self.passed.records += 1;
+        Ok(record)
     }
 
     /// The end must say what was read, and nothing may follow it.
@@ -278,9 +281,17 @@ impl<R: Recorded, I: BufRead> Iterator for Reader<R, I> {
         if self.ended {
             return None;
         }
-        let read = self.read();
-        self.ended = !matches!(read, Ok(Some(_)));
-        read.transpose()
+        match self.advance() {
+            Ok(true) => Some(self.decode()),
+            Ok(false) => {
+                self.ended = true;
+                None
+            }
+            Err(error) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+        }
     }
 }
 

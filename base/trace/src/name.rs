@@ -67,6 +67,13 @@ impl Name {
     }
 }
 
+/// The empty name.
+impl Default for Name {
+    fn default() -> Self {
+        Self(&"")
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.0)

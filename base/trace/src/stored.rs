@@ -21,11 +21,8 @@ pub trait Stored: Sized {
     /// Appends it.
     fn store(&self, to: &mut Encoder<'_>);
 
-    /// Reads it.
-    ///
-    /// # Errors
-    /// When what stands there cannot be such a value.
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError>;
+    /// Reads it. When what stands there cannot be such a value, any other is given, and the decoder keeps the error.
+    fn read(from: &mut Decoder<'_>) -> Self;
 }
 
 /// Why a record makes no sense.
@@ -143,86 +140,135 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Reads a record.
+/// Reads a record. After the first error, which is asked for when everything was read, all that follows is 0 and empty: so that
+/// nobody has to look at a value of the many before it is in its place.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
     names: &'a mut Vec<Name>,
+    error: Option<DecodeError>,
 }
 
 impl<'a> Decoder<'a> {
     /// Reads `bytes`, with the names that the file has had so far.
     pub(crate) const fn new(bytes: &'a [u8], names: &'a mut Vec<Name>) -> Self {
-        Self { rest: bytes, names }
+        Self { rest: bytes, names, error: None }
     }
 
-    /// There must be nothing more.
-    pub(crate) const fn finish(self) -> Result<(), DecodeError> {
-        match self.rest.len() {
-            0 => Ok(()),
-            more => Err(DecodeError::Long(more)),
+    /// There must have been no error, and there must be nothing more.
+    pub(crate) fn finish(self) -> Result<(), DecodeError> {
+        match (self.error, self.rest.len()) {
+            (Some(error), _) => Err(error),
+            (None, 0) => Ok(()),
+            (None, more) => Err(DecodeError::Long(more)),
         }
     }
 
-    fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Short)?;
+    /// What stands here makes no sense.
+    #[cold]
+    pub fn fail(&mut self, error: DecodeError) {
+        self.error.get_or_insert(error);
+        self.rest = &[];
+    }
+
+    fn bytes(&mut self, count: usize) -> &'a [u8] {
+        let Some((bytes, rest)) = self.rest.split_at_checked(count) else {
+            self.fail(DecodeError::Short);
+            return &[];
+        };
         self.rest = rest;
-        Ok(bytes)
+        bytes
     }
 
-    /// Reads a number.
-    ///
-    /// # Errors
-    /// When the record ends within it, or it has more than 64 bits.
-    pub fn number(&mut self) -> Result<u64, DecodeError> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.rest.split_first().ok_or(DecodeError::Short)?;
-            self.rest = rest;
-            let bits = u64::from(byte & 0x7F);
-            if bits << shift >> shift != bits {
-                break;
+    /// Reads a number. It is an error when the record ends within it, or it has more than 64 bits.
+    #[inline]
+    pub fn number(&mut self) -> u64 {
+        match self.rest {
+            [byte @ ..0x80, rest @ ..] => {
+                self.rest = rest;
+                u64::from(*byte)
             }
-            number |= bits << shift;
-            if byte < 0x80 {
-                return Ok(number);
+            _ => self.long_number(),
+        }
+    }
+
+    /// A number of more than one byte.
+    fn long_number(&mut self) -> u64 {
+        let (mut number, mut shift) = (0, 0);
+        while let [byte, rest @ ..] = self.rest {
+            self.rest = rest;
+            number |= u64::from(byte & 0x7F) << shift;
+            match (byte, shift) {
+                (..0x80, ..63) | (..2, 63) => return number,
+                (_, 63) => return self.failed_number(DecodeError::Range(u64::MAX)),
+                _ => shift += 7,
             }
         }
-        Err(DecodeError::Range(u64::MAX))
+        self.failed_number(DecodeError::Short)
+    }
+
+    #[cold]
+    fn failed_number(&mut self, error: DecodeError) -> u64 {
+        self.fail(error);
+        0
     }
 
     /// Reads how many items follow, of at least one byte each.
-    fn count(&mut self) -> Result<usize, DecodeError> {
-        let count = self.number()?;
-        usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or(DecodeError::Short)
-    }
-
-    /// Reads a name.
-    ///
-    /// # Errors
-    /// When the file has had no such name, or a new one cannot be one.
-    pub fn name(&mut self) -> Result<Name, DecodeError> {
-        let number = self.number()?;
-        match usize::try_from(number) {
-            Ok(known) if known < self.names.len() => Ok(self.names[known]),
-            Ok(new) if new == self.names.len() => self.new_name(),
-            _ => Err(DecodeError::UnknownName(number)),
+    fn count(&mut self) -> usize {
+        let count = self.number();
+        match usize::try_from(count) {
+            Ok(count) if count <= self.rest.len() => count,
+            _ => {
+                self.fail(DecodeError::Short);
+                0
+            }
         }
     }
 
-    fn new_name(&mut self) -> Result<Name, DecodeError> {
+    /// Reads a name. It is an error when the file has had no such name, or a new one cannot be one.
+    #[inline]
+    pub fn name(&mut self) -> Name {
+        let number = self.number();
+        match usize::try_from(number).ok().and_then(|number| self.names.get(number)) {
+            Some(&known) => known,
+            None => self.first_seen(number),
+        }
+    }
+
+    /// The name that stands here for the first time.
+    #[cold]
+    fn first_seen(&mut self, number: u64) -> Name {
+        let name = self.new_name(number).and_then(|text| Ok(Name::intern(text)?));
+        match name {
+            Ok(name) => {
+                self.names.push(name);
+                name
+            }
+            Err(error) => {
+                self.fail(error);
+                Name::default()
+            }
+        }
+    }
+
+    /// The text of a name that must have the next free number.
+    fn new_name(&mut self, number: u64) -> Result<&'a str, DecodeError> {
+        if number != self.names.len() as u64 {
+            return Err(DecodeError::UnknownName(number));
+        }
         if self.names.len() >= Name::COUNT_MAX {
             return Err(NameError::TooMany.into());
         }
-        let count = self.count()?;
-        let text = std::str::from_utf8(self.bytes(count)?).map_err(|_| DecodeError::NotText)?;
-        let name = Name::intern(text)?;
-        self.names.push(name);
-        Ok(name)
+        let count = self.count();
+        let bytes = self.bytes(count);
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => std::str::from_utf8(bytes).map_err(|_| DecodeError::NotText),
+        }
     }
 }
 
-/// Writes and reads a struct, or an enum whose variants have these numbers, in this order of fields.
+/// Writes and reads a struct, or an enum whose variants have these numbers, from 0, in this order of fields.
 #[macro_export]
 macro_rules! stored {
     (struct $name:ident { $($field:ident),+ $(,)? }) => {
@@ -232,9 +278,10 @@ macro_rules! stored {
                 $($crate::stored::Stored::store($field, to);)+
             }
 
-            fn read(from: &mut $crate::stored::Decoder<'_>) -> Result<Self, $crate::stored::DecodeError> {
-                $(let $field = $crate::stored::Stored::read(from)?;)+
-                Ok(Self { $($field),+ })
+            #[inline]
+            fn read(from: &mut $crate::stored::Decoder<'_>) -> Self {
+                $(let $field = $crate::stored::Stored::read(from);)+
+                Self { $($field),+ }
             }
         }
     };
@@ -252,14 +299,19 @@ macro_rules! stored {
                 }
             }
 
-            fn read(from: &mut $crate::stored::Decoder<'_>) -> Result<Self, $crate::stored::DecodeError> {
-                match from.number()? {
+            #[inline]
+            fn read(from: &mut $crate::stored::Decoder<'_>) -> Self {
+                match from.number() {
                     $($number => {
-                        $($(let $item = $crate::stored::Stored::read(from)?;)+)?
-                        $($(let $field = $crate::stored::Stored::read(from)?;)+)?
-                        Ok(Self::$variant $(($($item),+))? $({ $($field),+ })?)
+                        $($(let $item = $crate::stored::Stored::read(from);)+)?
+                        $($(let $field = $crate::stored::Stored::read(from);)+)?
+                        Self::$variant $(($($item),+))? $({ $($field),+ })?
                     })+
-                    other => Err($crate::stored::DecodeError::Variant(other)),
+                    other => {
+                        // From now on every number is 0: the first variant comes.
+                        from.fail($crate::stored::DecodeError::Variant(other));
+                        Self::read(from)
+                    }
                 }
             }
         }
@@ -273,9 +325,13 @@ macro_rules! numbers {
                 to.number(u64::from(*self));
             }
 
-            fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-                let number = from.number()?;
-                Self::try_from(number).map_err(|_| DecodeError::Range(number))
+            #[inline]
+            fn read(from: &mut Decoder<'_>) -> Self {
+                let number = from.number();
+                Self::try_from(number).unwrap_or_else(|_| {
+                    from.fail(DecodeError::Range(number));
+                    0
+                })
             }
         })+
     };
@@ -288,11 +344,14 @@ impl Stored for bool {
         to.number(u64::from(*self));
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        match from.number()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(DecodeError::Range(other)),
+    fn read(from: &mut Decoder<'_>) -> Self {
+        match from.number() {
+            0 => false,
+            1 => true,
+            other => {
+                from.fail(DecodeError::Range(other));
+                false
+            }
         }
     }
 }
@@ -302,9 +361,8 @@ impl Stored for f64 {
         to.out.extend_from_slice(&self.to_le_bytes());
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let bytes = from.bytes(8)?.first_chunk().expect("eight bytes were taken");
-        Ok(Self::from_le_bytes(*bytes))
+    fn read(from: &mut Decoder<'_>) -> Self {
+        from.bytes(8).first_chunk().map_or(0.0, |bytes| Self::from_le_bytes(*bytes))
     }
 }
 
@@ -314,8 +372,8 @@ impl<T: Stored> Stored for Option<T> {
         self.iter().for_each(|value| value.store(to));
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        bool::read(from)?.then(|| T::read(from)).transpose()
+    fn read(from: &mut Decoder<'_>) -> Self {
+        bool::read(from).then(|| T::read(from))
     }
 }
 
@@ -324,8 +382,8 @@ impl<T: Stored> Stored for Box<T> {
         T::store(self, to);
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        T::read(from).map(Self::new)
+    fn read(from: &mut Decoder<'_>) -> Self {
+        Self::new(T::read(from))
     }
 }
 
@@ -335,8 +393,8 @@ impl<A: Stored, B: Stored> Stored for (A, B) {
         self.1.store(to);
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        Ok((A::read(from)?, B::read(from)?))
+    fn read(from: &mut Decoder<'_>) -> Self {
+        (A::read(from), B::read(from))
     }
 }
 
@@ -346,8 +404,8 @@ impl<T: Stored> Stored for Vec<T> {
         self.iter().for_each(|item| item.store(to));
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let count = from.count()?;
+    fn read(from: &mut Decoder<'_>) -> Self {
+        let count = from.count();
         (0..count).map(|_| T::read(from)).collect()
     }
 }
@@ -361,8 +419,8 @@ impl<K: Stored + Ord, V: Stored> Stored for BTreeMap<K, V> {
         }
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let count = from.count()?;
+    fn read(from: &mut Decoder<'_>) -> Self {
+        let count = from.count();
         (0..count).map(|_| <(K, V)>::read(from)).collect()
     }
 }
@@ -372,7 +430,7 @@ impl Stored for Name {
         to.text(self.as_str());
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+    fn read(from: &mut Decoder<'_>) -> Self {
         from.name()
     }
 }
@@ -385,8 +443,8 @@ impl Stored for Cow<'static, str> {
         }
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        from.name().map(|name| Self::Borrowed(name.as_str()))
+    fn read(from: &mut Decoder<'_>) -> Self {
+        Self::Borrowed(from.name().as_str())
     }
 }
 
@@ -395,8 +453,8 @@ impl Stored for Protocol {
         self.as_name().store(to);
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        from.name().map(Self::named)
+    fn read(from: &mut Decoder<'_>) -> Self {
+        Self::named(from.name())
     }
 }
 
@@ -406,11 +464,13 @@ impl Stored for Parts {
         self.as_slice().iter().for_each(|name| name.store(to));
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        match from.number()? {
-            count if count <= Self::MAX as u64 => (0..count).map(|_| from.name()).collect(),
-            other => Err(DecodeError::Range(other)),
+    fn read(from: &mut Decoder<'_>) -> Self {
+        let mut parts = Self::default();
+        match from.number() {
+            count if count <= Self::MAX as u64 => (0..count).for_each(|_| parts.push(from.name())),
+            other => from.fail(DecodeError::Range(other)),
         }
+        parts
     }
 }
 
@@ -422,8 +482,8 @@ impl Stored for Link {
         self.1.store(to);
     }
 
-    fn read(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        Ok(Self(Node::read(from)?, Node::read(from)?))
+    fn read(from: &mut Decoder<'_>) -> Self {
+        Self(Node::read(from), Node::read(from))
     }
 }
 
