@@ -1,5 +1,5 @@
-//! The access technologies: one folder and one line in [`RIGS`] each. What several of them share stands beside them:
-//! certificates, EAP, the AAA server and the HSS behind it.
+//! The access technologies: one folder and one line in [`RIGS`] each, and a line in [`FAMILIES`] for each family of protocols
+//! that they speak. What several of them share stands beside them: certificates, EAP, the AAA server and the HSS behind it.
 
 pub mod back_end;
 mod credentials;
@@ -13,6 +13,7 @@ mod sites;
 use std::collections::BTreeSet;
 
 use keytoll_crypto_api::Seed;
+use keytoll_family::Families;
 use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
@@ -23,6 +24,9 @@ pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 
 /// Every rig.
 pub const RIGS: [&dyn Rig; 1] = [&IkeRig];
+
+/// Every family of protocols. Where two could know a packet, the first one does.
+pub static FAMILIES: Families = &[];
 
 /// The rig that runs a method.
 fn of(method: &Method) -> &'static dyn Rig {

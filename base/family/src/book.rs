@@ -1,0 +1,421 @@
+//! The conversations of a capture while they are gathered, and where families meet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use keytoll_net::{Addr, Host};
+use keytoll_trace::Node;
+
+use crate::conversation::{About, Conversation, Judgement, Kind};
+use crate::entry::{Entry, Shape};
+use crate::family::{Families, Family, Flow};
+use crate::passed::Passed;
+use crate::words::Dissected;
+
+/// More conversations are not told apart; what would begin another is counted.
+const CONVERSATIONS_MAX: usize = 100_000;
+/// More messages are not kept; they are counted.
+pub const ENTRIES_MAX: usize = 250_000;
+/// More words, or longer ones, are kept with each message that says them.
+const WORDS_MAX: usize = 4096;
+const WORDS_BYTES_MAX: usize = 256;
+/// Packets of traffic in a row that are kept one by one; the others are only summed up.
+const TRAFFIC_SHOWN: usize = 4;
+/// More ports of one host are not remembered.
+const PORTS_MAX: usize = 16;
+/// More SPIs of traffic are not remembered.
+const SPIS_MAX: usize = 65_536;
+/// More carried packets are not remembered.
+const CARRIED_MAX: usize = 65_536;
+/// A longer carried packet is told apart by its beginning.
+const CARRIED_KEY_BYTES: usize = 64;
+/// More addresses of one role are not listed.
+const ADDRS_MAX: usize = 16;
+
+/// Where an entry is: conversation and place.
+pub type Place = (usize, usize);
+
+/// The conversations so far.
+pub struct Book {
+    conversations: Vec<Building>,
+    entries: usize,
+    left_out: u64,
+    /// Which family begins conversations now, by its place in the list.
+    owner: Option<usize>,
+    /// The family whose packets the others carry.
+    carried: Option<&'static dyn Family>,
+    /// Words that messages have in common.
+    words: BTreeSet<Arc<str>>,
+    /// What records of messages have in common.
+    shapes: BTreeSet<Arc<Shape>>,
+    hosts: Hosts,
+    /// Which conversation has set up an SA, by the receiver's address and SPI.
+    spis: BTreeMap<(Host, u32), usize>,
+    /// In which conversation a carried packet passed.
+    passing: BTreeMap<Vec<u8>, usize>,
+    /// Conversations that wait for a role's answer, and where it was asked.
+    waiting: BTreeMap<Node, BTreeMap<usize, Addr>>,
+    /// Whom a conversation that waits for a server is about.
+    users: BTreeMap<usize, String>,
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Book({} conversations, {} messages)", self.conversations.len(), self.entries)
+    }
+}
+
+/// A conversation being gathered.
+struct Building {
+    kind: Kind,
+    owner: Option<usize>,
+    entries: Vec<Entry>,
+    flow: Option<Box<dyn Flow>>,
+    /// Joined to another at the end.
+    joined: Option<usize>,
+}
+
+/// Who of two hosts is who.
+#[derive(Debug, Default)]
+struct Hosts {
+    /// The latest conversation between two hosts.
+    pairs: BTreeMap<(Host, Host), usize>,
+    /// The gateway's address of a conversation.
+    gateways: BTreeMap<usize, Host>,
+    /// The device's ports of a conversation of which both ends have one address, as on loopback.
+    device_ports: BTreeMap<usize, BTreeSet<Option<u16>>>,
+}
+
+impl Book {
+    /// An empty one, for conversations of these families.
+    pub fn new(families: Families) -> Self {
+        Self {
+            conversations: Vec::new(),
+            entries: 0,
+            left_out: 0,
+            owner: None,
+            carried: families.iter().copied().find(|family| family.flow().is_some()),
+            words: BTreeSet::new(),
+            shapes: BTreeSet::new(),
+            hosts: Hosts::default(),
+            spis: BTreeMap::new(),
+            passing: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            users: BTreeMap::new(),
+        }
+    }
+
+    /// Says which family, by its place in the list, files what comes next.
+    pub const fn open_for(&mut self, family: usize) {
+        self.owner = Some(family);
+    }
+
+    /// Whether there is no place for another message; it is counted.
+    pub fn is_full(&mut self) -> bool {
+        let is_full = self.entries >= ENTRIES_MAX;
+        self.left_out += u64::from(is_full);
+        is_full
+    }
+
+    /// Messages that were not kept because there were too many.
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Begins a conversation; none if there are too many.
+    pub fn begin(&mut self, kind: Kind) -> Option<usize> {
+        if self.conversations.len() >= CONVERSATIONS_MAX {
+            self.left_out += 1;
+            return None;
+        }
+        let owner = self.owner.filter(|_| kind != Kind::UNREADABLE);
+        self.conversations.push(Building { kind, owner, entries: Vec::new(), flow: None, joined: None });
+        Some(self.conversations.len() - 1)
+    }
+
+    /// How many conversations there are.
+    pub const fn count(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// The messages of a conversation, in the order in which they passed.
+    pub fn entries(&self, conversation: usize) -> &[Entry] {
+        &self.conversations[conversation].entries
+    }
+
+    /// A message.
+    pub fn entry(&self, (conversation, place): Place) -> &Entry {
+        &self.conversations[conversation].entries[place]
+    }
+
+    /// A message, to be changed.
+    pub fn entry_mut(&mut self, (conversation, place): Place) -> &mut Entry {
+        &mut self.conversations[conversation].entries[place]
+    }
+
+    /// Appends a message to a conversation.
+    pub fn push(&mut self, conversation: usize, mut entry: Entry) -> Place {
+        self.entries += 1;
+        entry.parts.shrink_to_fit();
+        self.share(&mut entry.name);
+        for part in &mut entry.parts {
+            self.share(&mut part.name);
+            self.share(&mut part.detail);
+        }
+        if let Some(sent) = &mut entry.sent {
+            self.share_shape(sent.shape_mut());
+        }
+        let entries = &mut self.conversations[conversation].entries;
+        entries.push(entry);
+        (conversation, entries.len() - 1)
+    }
+
+    /// Appends a packet of traffic, or adds it to the run that it continues, if the run is long enough already; `name` is what
+    /// the sum is called.
+    pub fn push_traffic(&mut self, conversation: usize, entry: Entry, name: &str) {
+        let entries = &mut self.conversations[conversation].entries;
+        let run = entries.iter().rev().take(TRAFFIC_SHOWN + 2);
+        let run = run.take_while(|other| other.protocol == entry.protocol);
+        if run.clone().count() < TRAFFIC_SHOWN {
+            self.push(conversation, entry);
+            return;
+        }
+        // One sum for each direction.
+        let summed = run.clone().position(|summed| summed.more > 0 && summed.ends == entry.ends);
+        match summed {
+            Some(back) => {
+                let place = entries.len() - 1 - back;
+                let sum = &mut entries[place];
+                sum.more += 1;
+                sum.packets += entry.packets;
+                sum.wire_bytes += entry.wire_bytes;
+                sum.at_ns = entry.at_ns;
+            }
+            None => _ = self.push(conversation, Entry { more: 1, name: name.into(), ..entry }),
+        }
+    }
+
+    /// Files a message that cannot be read, in the conversation `known` or in one of its own.
+    pub fn push_unreadable(
+        &mut self,
+        passed: &Passed,
+        dissected: Dissected,
+        ends: (Node, Node),
+        known: Option<usize>,
+    ) {
+        if let Some(conversation) = known.or_else(|| self.begin(Kind::UNREADABLE)) {
+            self.push(conversation, Entry::new(passed, dissected, ends));
+        }
+    }
+
+    /// Words that were seen before are kept once.
+    fn share(&mut self, words: &mut Arc<str>) {
+        if let Some(known) = self.words.get(&**words) {
+            *words = Arc::clone(known);
+        } else if self.words.len() < WORDS_MAX && words.len() <= WORDS_BYTES_MAX {
+            self.words.insert(Arc::clone(words));
+        }
+    }
+
+    fn share_shape(&mut self, shape: &mut Arc<Shape>) {
+        if let Some(known) = self.shapes.get(shape) {
+            *shape = Arc::clone(known);
+        } else if self.shapes.len() < WORDS_MAX {
+            self.shapes.insert(Arc::clone(shape));
+        }
+    }
+
+    /// The words of a carried packet go into the message that carries it; one that is repeated was put into words before.
+    pub fn put_carried(&mut self, place: Place, packet: Option<&[u8]>, repeats: Option<u64>) {
+        let (Some(packet), Some(family)) = (packet, self.carried) else { return };
+        let Some(mut fresh) = family.flow() else { return };
+        let words = match repeats {
+            None => self.conversations[place.0].flow.get_or_insert(fresh).take(packet),
+            Some(_) => fresh.take(packet),
+        };
+        self.entry_mut(place).put_words(words);
+    }
+
+    /// The answer to a question: how long it took, and that the question was answered.
+    pub fn answer(&mut self, questions: &[Place], answer: Place) {
+        let Some(&first) = questions.first().filter(|_| self.entry(answer).arrives()) else { return };
+        let asked_ns = self.entry(first).first_ns;
+        let entry = self.entry_mut(answer);
+        entry.answers_after_ns = Some(entry.at_ns.saturating_sub(asked_ns));
+        for &question in questions {
+            self.entry_mut(question).unanswered = false;
+        }
+    }
+
+    /// Joins a conversation to another one, at the end.
+    pub fn join(&mut self, conversation: usize, other: usize) {
+        self.conversations[conversation].joined = Some(other);
+    }
+
+    /// Turns the ends of a conversation's messages: who was taken for the device is the gateway.
+    pub fn turn(&mut self, conversation: usize) {
+        for entry in &mut self.conversations[conversation].entries {
+            entry.ends = (entry.ends.1, entry.ends.0);
+        }
+    }
+}
+
+/// Who is who, and who waits for whom.
+impl Book {
+    /// A message of a conversation passes between two ends, of which one is the device.
+    pub fn meet(&mut self, conversation: usize, device: Addr, gateway: Addr) {
+        self.meet_hosts(conversation, device.host(), gateway.host());
+        if device.host() == gateway.host() {
+            let ports = self.hosts.device_ports.entry(conversation).or_default();
+            if ports.len() < PORTS_MAX {
+                ports.insert(device.port());
+            }
+        }
+    }
+
+    /// The same where nobody knows at which ports.
+    pub fn meet_hosts(&mut self, conversation: usize, device: Host, gateway: Host) {
+        self.hosts.pairs.insert((device.min(gateway), device.max(gateway)), conversation);
+        self.hosts.gateways.insert(conversation, gateway);
+    }
+
+    /// The latest conversation between two hosts.
+    pub fn between(&self, a: Host, b: Host) -> Option<usize> {
+        self.hosts.pairs.get(&(a.min(b), a.max(b))).copied()
+    }
+
+    /// Whether this host is the gateway of a conversation.
+    pub fn is_gateway(&self, conversation: usize, host: Host) -> bool {
+        self.hosts.gateways.get(&conversation) == Some(&host)
+    }
+
+    /// Whether the gateway sent what went this way.
+    pub fn is_from_gateway(&self, conversation: usize, from: Addr, to: Addr) -> bool {
+        match self.hosts.device_ports.get(&conversation).filter(|_| from.host() == to.host()) {
+            Some(ports) => ports.contains(&to.port()),
+            None => self.is_gateway(conversation, from.host()),
+        }
+    }
+
+    /// A conversation sets up an SA on which this host receives under this SPI.
+    pub fn expect_traffic(&mut self, receiver: Host, spi: u32, conversation: usize) {
+        if self.spis.len() < SPIS_MAX {
+            self.spis.insert((receiver, spi), conversation);
+        }
+    }
+
+    /// The conversation that has set up the SA on which this host receives under this SPI.
+    pub fn traffic_of(&self, receiver: Host, spi: u32) -> Option<usize> {
+        self.spis.get(&(receiver, spi)).copied()
+    }
+
+    /// Notes in which conversation a device's carried packet passes; the gateway will ask a server about it.
+    pub fn pass_carried(&mut self, packet: &[u8], conversation: usize) {
+        if self.passing.len() < CARRIED_MAX {
+            self.passing.insert(carried_key(packet).to_vec(), conversation);
+        }
+    }
+
+    /// In which conversation a carried packet passed last.
+    pub fn who_passed(&self, packet: &[u8]) -> Option<usize> {
+        self.passing.get(carried_key(packet)).copied()
+    }
+
+    /// A conversation waits for an answer of `role`, which was asked at this address.
+    pub fn wait(&mut self, role: Node, conversation: usize, at: Addr) {
+        self.waiting.entry(role).or_default().insert(conversation, at);
+    }
+
+    /// A conversation waits no more for `role`.
+    pub fn wait_no_more(&mut self, role: Node, conversation: usize) {
+        if let Some(waiting) = self.waiting.get_mut(&role) {
+            waiting.remove(&conversation);
+        }
+    }
+
+    /// The conversations that wait for `role`, and where it was asked, in the order in which they began.
+    pub fn waiting(&self, role: Node) -> impl DoubleEndedIterator<Item = (usize, Addr)> {
+        self.waiting.get(&role).into_iter().flatten().map(|(&conversation, &at)| (conversation, at))
+    }
+
+    /// Whom a conversation that waits for a server is about.
+    pub fn name_user(&mut self, conversation: usize, user: &str) {
+        self.users.insert(conversation, user.to_owned());
+    }
+
+    /// Whom a conversation that waits for a server is about, if it says so.
+    pub fn user(&self, conversation: usize) -> Option<&str> {
+        self.users.get(&conversation).map(String::as_str)
+    }
+}
+
+/// What tells carried packets apart.
+fn carried_key(packet: &[u8]) -> &[u8] {
+    &packet[..packet.len().min(CARRIED_KEY_BYTES)]
+}
+
+/// The end of a capture.
+impl Book {
+    /// The conversations, in the order in which they began, each judged by the family with this place in the list.
+    pub fn finish(mut self, judge: impl Fn(usize, usize, &Conversation) -> Judgement) -> Vec<Conversation> {
+        self.shorten_joins();
+        let mut joined: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
+        let mut whole = Vec::new();
+        for (number, building) in self.conversations.into_iter().enumerate() {
+            match building.joined {
+                Some(other) => joined.entry(other).or_default().extend(building.entries),
+                None => whole.push((number, building)),
+            }
+        }
+        let complete = |(number, mut building): (usize, Building)| {
+            building.entries.extend(joined.remove(&number).unwrap_or_default());
+            let owner = building.owner;
+            let mut conversation = building.finish();
+            if let Some(owner) = owner {
+                conversation.judgement = judge(owner, number, &conversation);
+            }
+            conversation
+        };
+        let mut conversations: Vec<_> = whole.into_iter().map(complete).collect();
+        conversations.sort_by_key(|conversation| conversation.entries.first().map(|entry| entry.first_ns));
+        conversations
+    }
+
+    /// What joined a conversation joins what that joins.
+    fn shorten_joins(&mut self) {
+        for conversation in 0..self.conversations.len() {
+            let next = self.conversations[conversation].joined;
+            if let Some(last) = next.and_then(|next| self.conversations[next].joined) {
+                self.conversations[conversation].joined = Some(last);
+            }
+        }
+    }
+}
+
+impl Building {
+    fn finish(mut self) -> Conversation {
+        self.entries.sort_by_key(|entry| (entry.at_ns, entry.frame));
+        let mut about = About::default();
+        let mut hosts: BTreeMap<Node, Vec<Addr>> = BTreeMap::new();
+        for entry in &self.entries {
+            entry.content.tell(entry, &mut about);
+            // The method that is run last counts.
+            about.inner_method = entry.method.clone().or(about.inner_method);
+            for (node, addr) in [(entry.ends.0, Some(entry.addrs.0)), (entry.ends.1, entry.addrs.1)] {
+                let addrs = hosts.entry(node).or_default();
+                let addr = addr.filter(|addr| is_individual(*addr) && addrs.len() < ADDRS_MAX);
+                addrs.extend(addr.filter(|addr| !addrs.contains(addr)));
+            }
+        }
+        Conversation { kind: self.kind, entries: self.entries, hosts, about, judgement: Judgement::default() }
+    }
+}
+
+/// IEEE 802 §8.2.2: the first bit on the wire tells groups, such as 01:80:c2:00:00:03 of 802.1X, from stations.
+const fn is_individual(addr: Addr) -> bool {
+    match addr {
+        Addr::Mac(station) => station[0] & 1 == 0,
+        _ => true,
+    }
+}

@@ -1,0 +1,237 @@
+//! A message in its conversation.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keytoll_net::Addr;
+use keytoll_trace::{Fate, Message, Name, Node, Parts, Protocol};
+
+use crate::conversation::About;
+use crate::family::{InnerMethod, Words};
+use crate::passed::{Passed, arrives};
+use crate::words::{Dissected, Part, PartKind};
+
+/// What a family keeps of a message, and what the others may ask of it.
+pub trait Content: Any + fmt::Debug {
+    /// Whether a key has opened it.
+    fn is_opened(&self) -> bool {
+        false
+    }
+
+    /// Whether it is said to set something up: a device that gives up does so some time after the last such message.
+    fn sets_up(&self) -> bool {
+        true
+    }
+
+    /// What it says to, or as, a server that decides who may have access.
+    fn access(&self) -> Option<Access> {
+        None
+    }
+
+    /// The SPI of traffic under an SA.
+    fn spi(&self) -> Option<u32> {
+        None
+    }
+
+    /// Adds what it tells of its conversation. It is asked in order of time.
+    fn tell(&self, _entry: &Entry, _about: &mut About) {}
+}
+
+impl dyn Content {
+    /// The content of a family, if it is that family's.
+    pub fn of<T: Content>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// What is said between who asks for a user's access and the server that decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Somebody asks.
+    Requested,
+    /// The server says yes.
+    Accepted,
+    /// The server says no, in this word of its standard.
+    Rejected(&'static str),
+}
+
+/// A message as the records of a run would have it. What many messages have in common is kept once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    shape: Arc<Shape>,
+    id: u32,
+    bytes: u32,
+    fragment: u16,
+    retransmission: bool,
+}
+
+/// What many messages have in common.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    protocol: Protocol,
+    name: Name,
+    series: Option<Name>,
+    response: bool,
+    accounting: bool,
+    parts: Box<[Name]>,
+}
+
+impl Sent {
+    /// Keeps a message.
+    pub fn new(message: &Message) -> Self {
+        let Message {
+            protocol,
+            name,
+            series,
+            response,
+            accounting,
+            id,
+            bytes,
+            retransmission,
+            fragment,
+            parts,
+        } = *message;
+        let parts = parts.as_slice().into();
+        let shape = Arc::new(Shape { protocol, name, series, response, accounting, parts });
+        Self { shape, id, bytes, fragment, retransmission }
+    }
+
+    /// The message.
+    pub fn message(&self) -> Message {
+        let Shape { protocol, name, series, response, accounting, ref parts } = *self.shape;
+        let (id, bytes, retransmission, fragment) = (self.id, self.bytes, self.retransmission, self.fragment);
+        let parts: Parts = parts.iter().copied().collect();
+        Message { protocol, name, series, response, accounting, id, bytes, retransmission, fragment, parts }
+    }
+
+    /// Its length without transport and IP headers.
+    pub const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Which fragment it is, counted from 1; 0 if it is whole.
+    pub const fn fragment(&self) -> u16 {
+        self.fragment
+    }
+
+    /// Whether it was sent before.
+    pub const fn is_retransmission(&self) -> bool {
+        self.retransmission
+    }
+
+    /// Says whether it was sent before.
+    pub const fn set_retransmission(&mut self, retransmission: bool) {
+        self.retransmission = retransmission;
+    }
+
+    pub(crate) const fn shape_mut(&mut self) -> &mut Arc<Shape> {
+        &mut self.shape
+    }
+}
+
+/// A message in its conversation.
+#[derive(Debug)]
+pub struct Entry {
+    /// When its first packet was captured, in nanoseconds.
+    pub first_ns: u64,
+    /// When its last one was.
+    pub at_ns: u64,
+    /// The frame of its last packet.
+    pub frame: u64,
+    /// IP packets, or frames of a LAN.
+    pub packets: u64,
+    /// Their bytes, headers of IP included.
+    pub wire_bytes: u64,
+    /// The roles of its ends.
+    pub ends: (Node, Node),
+    /// Their addresses; cooked captures of a LAN keep no receiver.
+    pub addrs: (Addr, Option<Addr>),
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// `IKE_AUTH request 1`; the same words of many messages are kept once.
+    pub name: Arc<str>,
+    /// What it carries.
+    pub parts: Vec<Part>,
+    /// The method that the packet in it runs, if the server of that method speaks.
+    pub method: Option<Arc<InnerMethod>>,
+    /// What in it says that something failed.
+    pub failure: Option<String>,
+    /// What else a reader should know.
+    pub remarks: Vec<String>,
+    /// As the records of a run would have it.
+    pub sent: Option<Sent>,
+    /// What its family keeps of it.
+    pub content: Box<dyn Content>,
+    /// The frame of the message that this one repeats.
+    pub repeats: Option<u64>,
+    /// Of an answer: how long after the question; its first transmission.
+    pub answers_after_ns: Option<u64>,
+    /// A question that nobody answered.
+    pub unanswered: bool,
+    /// Of a run of traffic: how many more packets there were after the ones shown.
+    pub more: u64,
+    /// What became of it, and how long it took, where the capture says so.
+    pub fate: Option<(Fate, Duration)>,
+}
+
+impl Entry {
+    /// A message that passed, between these roles.
+    pub fn new(passed: &Passed, dissected: Dissected, ends: (Node, Node)) -> Self {
+        let Dissected { name, parts, failure, remarks, sent, content } = dissected;
+        Self {
+            first_ns: passed.first_ns,
+            at_ns: passed.at_ns,
+            frame: passed.frame,
+            packets: passed.packets.into(),
+            wire_bytes: passed.wire_bytes.into(),
+            ends,
+            addrs: (passed.datagram.from, passed.to()),
+            protocol: passed.datagram.protocol,
+            name: name.into(),
+            parts,
+            method: None,
+            failure,
+            remarks,
+            sent: sent.as_ref().map(Sent::new),
+            content,
+            repeats: None,
+            answers_after_ns: None,
+            unanswered: false,
+            more: 0,
+            fate: passed.fate,
+        }
+    }
+
+    /// A second copy that the network made: nobody sent it.
+    pub const fn is_copy(&self) -> bool {
+        matches!(self.fate, Some((Fate::Duplicate, _)))
+    }
+
+    /// Whether it never arrives, as far as the capture says.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self.fate, Some((Fate::Lost | Fate::QueueFull, _)))
+    }
+
+    /// Whether it arrives as it was sent, as far as the capture says.
+    pub const fn arrives(&self) -> bool {
+        arrives(self.fate)
+    }
+
+    /// Whether it is traffic that the SAs are for.
+    pub fn is_traffic(&self) -> bool {
+        self.content.spi().is_some()
+    }
+
+    /// Gives the part that stands for a packet of another protocol its words.
+    pub(crate) fn put_words(&mut self, words: Words) {
+        let Words { protocol, line, failure, method } = words;
+        self.method = method;
+        self.failure = self.failure.take().or(failure);
+        match self.parts.iter_mut().find(|part| part.kind == PartKind::Carried) {
+            Some(part) => part.detail = line.into(),
+            None => self.parts.push(Part::carried(protocol, line)),
+        }
+    }
+}

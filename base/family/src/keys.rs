@@ -1,0 +1,88 @@
+//! Tables of keys as Wireshark reads them: how a family writes a key down, and how it finds it again.
+
+use std::collections::BTreeMap;
+
+/// A table of keys, a file in a directory that is a Wireshark profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyTable {
+    /// Its name.
+    pub file: &'static str,
+    /// The preference that says where it is, for a table that Wireshark does not look for by itself.
+    pub preference: Option<&'static str>,
+    /// Whether keytoll opens anything with it.
+    pub is_read: bool,
+}
+
+impl KeyTable {
+    /// A table that Wireshark looks for by itself, and that keytoll reads.
+    pub const fn new(file: &'static str) -> Self {
+        Self { file, preference: None, is_read: true }
+    }
+}
+
+/// A key, written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyLine {
+    /// What the key is for, without the key: both ends of a conversation tell the same.
+    pub of: String,
+    /// The file of the table.
+    pub table: &'static str,
+    /// The line, or what it is that Wireshark cannot decrypt, with the names of its algorithms.
+    pub line: Result<String, String>,
+}
+
+/// The texts of key tables, as somebody has written them.
+#[derive(Debug, Default)]
+pub struct Tables {
+    texts: BTreeMap<String, String>,
+    unusable: u64,
+}
+
+/// More lines of a table are not read.
+const LINES_MAX: usize = 1_000_000;
+
+impl Tables {
+    /// These files with their texts.
+    pub const fn new(texts: BTreeMap<String, String>) -> Self {
+        Self { texts, unusable: 0 }
+    }
+
+    /// The text of a file, if it is there.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.texts.get(file).map(String::as_str)
+    }
+
+    /// Gives every line of a table to `add`, its fields without quotes, and counts those that it cannot use.
+    pub fn each_line(&mut self, file: &str, mut add: impl FnMut(&[&str]) -> Option<()>) {
+        let text = self.texts.get(file).map_or("", String::as_str);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for line in lines.take(LINES_MAX) {
+            // None of the values can have a comma inside its quotes.
+            let fields: Vec<&str> = line.split(',').map(|field| field.trim().trim_matches('"')).collect();
+            self.unusable += u64::from(add(&fields).is_none());
+        }
+    }
+
+    /// Lines that could not be used: damaged, or of algorithms that we do not have.
+    pub const fn unusable(&self) -> u64 {
+        self.unusable
+    }
+}
+
+/// A key in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    bytes.iter().for_each(|byte| text += &format!("{byte:02x}"));
+    text
+}
+
+/// Bytes in hexadecimal, with or without `0x`.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_start_matches("0x").as_bytes();
+    let digit = |byte: u8| (byte as char).to_digit(16);
+    let pairs = digits.chunks(2).map(|pair| match *pair {
+        [high, low] => u8::try_from(digit(high)? << 4 | digit(low)?).ok(),
+        _ => None,
+    });
+    pairs.collect()
+}

@@ -1,0 +1,37 @@
+//! The contract of a protocol family as captures and observers see it: how its packets are recognised, what its messages are
+//! called, which of them belong together and what they come to, and how the keys that it reveals are written down.
+//!
+//! ```text
+//!   Frame --Recogniser, Framing, …--> Passed --Analyser::dissect--> Dissected --Analyser::file--> Book of conversations
+//!                                                  Analyser::judge: the outcome of each, its method, what else is known of it
+//! ```
+//!
+//! A protocol crate implements [`Family`] in its `family.rs` and has a line in `FAMILIES` of `world/rigs`. A family with
+//! requests and responses and nothing else to tell implements [`Simple`], and [`simple::Requests`] is its analyser.
+//!
+//! Families do not know each other. Where they meet they meet in the [`Book`]:
+//!
+//! * packets that one carries and another asks a server about, as EAP in IKE and in RADIUS ([`Book::pass_carried`]);
+//! * who waits for whom, which tells whose question a server is asked ([`Book::wait`]);
+//! * which conversation has set up an SA, by the SPI of its packets ([`Book::expect_traffic`]);
+//! * who of two hosts is the device ([`Book::meet`]).
+
+pub mod book;
+pub mod conversation;
+pub mod entry;
+pub mod family;
+pub mod keys;
+pub mod passed;
+pub mod recognise;
+pub mod simple;
+pub mod words;
+
+pub use book::{Book, Place};
+pub use conversation::{About, Conversation, Ends, Ids, Judgement, Kind, Method, Opening, Outcome};
+pub use entry::{Access, Content, Entry, Sent};
+pub use family::{Analyser, Families, Family, Flow, InnerMethod, Words};
+pub use keys::{KeyLine, KeyTable, Tables};
+pub use passed::{Cut, Passed};
+pub use recognise::{ByPort, Chunks, Framing, OnLan, Recogniser, Udp};
+pub use simple::Simple;
+pub use words::{Dissected, Part, PartKind, Unreadable, unreadable};
