@@ -282,7 +282,7 @@ fn rows(phase: Phase, book: &Book) -> impl Iterator<Item = Row> + '_ {
         phase,
         purpose: "",
         operation,
-        algorithm,
+        algorithm: algorithm.name(),
         count: sums.count,
         ticks: sums.ticks,
         bytes: sums.bytes,

@@ -50,9 +50,9 @@ impl Journal {
     pub(super) fn rows(&self) -> Vec<Row> {
         let names: Vec<_> = Slot::all().collect();
         let row = |entry: &Entry| {
-            let (operation, algorithm) = names[entry.slot.index()].clone();
+            let (operation, algorithm) = names[entry.slot.index()];
             let Entry { phase, purpose, ticks, bytes, .. } = *entry;
-            Row { phase, purpose, operation, algorithm, count: 1, ticks, bytes }
+            Row { phase, purpose, operation, algorithm: algorithm.name(), count: 1, ticks, bytes }
         };
         self.0.iter().map(row).collect()
     }

@@ -37,7 +37,7 @@ impl Prices {
     pub fn new<'a>(
         prices: impl IntoIterator<Item = (&'a str, &'a str, f64, f64)>,
     ) -> Result<Self, UnknownOperation> {
-        let names: Vec<_> = Slot::all().collect();
+        let names: Vec<_> = Slot::all().map(|(operation, algorithm)| (operation, algorithm.name())).collect();
         let mut each = vec![None; 2 * Slot::COUNT].into_boxed_slice();
         for (operation, algorithm, fixed_ns, ns_per_byte) in prices {
             let (plain, first) = match operation.strip_suffix(TRAFFIC) {
@@ -94,7 +94,7 @@ impl Place {
     pub(super) fn name(self) -> (String, String) {
         let (operation, algorithm) = Slot::all().nth(self.0 % Slot::COUNT).expect("every place has a name");
         let suffix = if self.0 < Slot::COUNT { "" } else { TRAFFIC };
-        (format!("{operation}{suffix}"), algorithm.into_owned())
+        (format!("{operation}{suffix}"), algorithm.name().into_owned())
     }
 }
 

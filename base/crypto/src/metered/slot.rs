@@ -109,7 +109,7 @@ impl Slot {
     }
 
     /// Operation and algorithm of every place, in their order.
-    pub(super) fn all() -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+    pub(super) fn all() -> impl Iterator<Item = (&'static str, Algorithm)> {
         simple("hash", Hash::ALL, |a| a.name())
             .chain(simple("prf", Prf::ALL, |a| a.name()))
             .chain(simple("mac", Integrity::ALL, |a| a.name()))
@@ -121,10 +121,29 @@ impl Slot {
             .chain(signatures("sign"))
             .chain(signatures("verify"))
             .chain(simple("block", BlockCipher::ALL, |a| a.name()))
-            .chain(std::iter::once(("compress", Cow::Borrowed(Hash::Sha1.name()))))
+            .chain(std::iter::once(("compress", Algorithm::Named(Hash::Sha1.name()))))
             .chain(simple("stream", StreamCipher::ALL, |a| a.name()))
             .chain(keys("rsa-encrypt"))
             .chain(keys("rsa-decrypt"))
+    }
+}
+
+/// What a place is for: there are many, few are used, and only the names of these are put together.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Algorithm {
+    /// An algorithm with a name of its own.
+    Named(&'static str),
+    /// A signature of a kind of key, in one of the ways.
+    Signature(KeyKind, usize),
+}
+
+impl Algorithm {
+    /// Its name.
+    pub(super) fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::Named(name) => Cow::Borrowed(name),
+            Self::Signature(kind, way) => signature_name(kind, way),
+        }
     }
 }
 
@@ -143,21 +162,21 @@ fn simple<A: Copy>(
     operation: &'static str,
     algorithms: &'static [A],
     name: fn(&A) -> &'static str,
-) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
-    algorithms.iter().map(move |algorithm| (operation, Cow::Borrowed(name(algorithm))))
+) -> impl Iterator<Item = (&'static str, Algorithm)> {
+    algorithms.iter().map(move |algorithm| (operation, Algorithm::Named(name(algorithm))))
 }
 
-fn signatures(operation: &'static str) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+fn signatures(operation: &'static str) -> impl Iterator<Item = (&'static str, Algorithm)> {
     KeyKind::ALL
         .iter()
-        .flat_map(|&kind| (0..WAYS).map(move |way| signature_name(kind, way)))
-        .chain(std::iter::once(Cow::Borrowed("unknown")))
+        .flat_map(|&kind| (0..WAYS).map(move |way| Algorithm::Signature(kind, way)))
+        .chain(std::iter::once(Algorithm::Named("unknown")))
         .map(move |algorithm| (operation, algorithm))
 }
 
-fn keys(operation: &'static str) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+fn keys(operation: &'static str) -> impl Iterator<Item = (&'static str, Algorithm)> {
     let kinds = KeyKind::ALL.iter().map(|kind| kind.name());
-    kinds.chain(["unknown"]).map(move |name| (operation, Cow::Borrowed(name)))
+    kinds.chain(["unknown"]).map(move |name| (operation, Algorithm::Named(name)))
 }
 
 /// E.g. `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
@@ -177,9 +196,13 @@ fn signature_name(kind: KeyKind, way: usize) -> Cow<'static, str> {
 mod tests {
     use super::*;
 
+    fn names() -> Vec<(&'static str, Cow<'static, str>)> {
+        Slot::all().map(|(operation, algorithm)| (operation, algorithm.name())).collect()
+    }
+
     #[test]
     fn every_place_has_one_name_and_every_name_its_place() {
-        let names: Vec<_> = Slot::all().collect();
+        let names = names();
         assert_eq!(names.len(), Slot::COUNT);
         let at = |slot: Slot| (names[slot.index()].0, names[slot.index()].1.as_ref());
         assert_eq!(at(Slot::hash(Hash::Sha512)), ("hash", "sha512"));
@@ -201,7 +224,7 @@ mod tests {
     #[test]
     fn signatures_are_told_apart_by_key_scheme_and_hash() {
         let names: Vec<_> =
-            Slot::all().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
+            names().iter().map(|(operation, algorithm)| format!("{operation} {algorithm}")).collect();
         let sign = |kind, scheme| names[Slot::sign(kind, scheme).index()].as_str();
         assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1(Hash::Md5)), "sign rsa1024-pkcs1-md5");
         assert_eq!(sign(KeyKind::Rsa1024, SignatureScheme::RsaPkcs1Bare), "sign rsa1024-pkcs1-bare");
