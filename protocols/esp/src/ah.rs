@@ -11,13 +11,12 @@
 use std::ops::Range;
 
 use keytoll_crypto_api::{Crypto, TrafficKey};
-use keytoll_net::internet_checksum;
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use crate::lifetime::Limit;
 use crate::replay::Window;
 use crate::{Dropped, Frame};
-use keytoll_net::ip::{Fragment, HEADER_V4, HEADER_V6, Header, extension, protocol};
+use keytoll_net::ip::{self, Fragment, HEADER_V4, HEADER_V6, Header, extension, protocol};
 
 /// RFC 4302 §2:  Next Header(1) Payload Len(1) Reserved(2) SPI(4) Sequence Number(4) ICV(*)
 const FIXED_LEN: usize = 12;
@@ -89,7 +88,7 @@ impl Outbound {
         let packet = frame.bytes_mut();
         packet.copy_within(ah_len..ah_len + header.header_len, 0);
         packet[header.next_header_at] = protocol::AH;
-        write_total_len(packet, total);
+        ip::set_length(&mut packet[..header.header_len], total);
         let ah = &mut packet[header.header_len..][..ah_len];
         ah.fill(0);
         ah[0] = header.protocol;
@@ -105,7 +104,6 @@ impl Outbound {
         // A packet that cannot be authenticated leaves with no number.
         self.sequence = sequence;
         packet[header.header_len + FIXED_LEN..][..icv_len].copy_from_slice(&icv[..icv_len]);
-        refresh_checksum(packet, header.header_len);
         Ok(())
     }
 }
@@ -166,8 +164,7 @@ impl Inbound {
         self.used.packets += 1;
         self.used.bytes += (header.total_len - ah_len) as u64;
         packet[header.next_header_at] = packet[header.header_len];
-        write_total_len(packet, header.total_len - ah_len);
-        refresh_checksum(packet, header.header_len);
+        ip::set_length(&mut packet[..header.header_len], header.total_len - ah_len);
         packet.copy_within(..header.header_len, ah_len);
         frame.skip(ah_len);
         Ok(())
@@ -361,24 +358,6 @@ fn mask_options_v6(extension: &mut [u8]) -> Result<(), Dropped> {
 fn malformed(headers: &[u8], field: &'static str, offset: usize) -> Dropped {
     let value = headers.get(offset).copied().map_or(0, u64::from);
     Dropped::Malformed(DecodeError { field, offset, problem: Problem::Value(value) })
-}
-
-/// The length of a packet, which is no longer than its kind of header can tell.
-// RFC 8200 §3: the header does not count, so that a packet may have 40 bytes more than 16 bits tell.
-fn write_total_len(packet: &mut [u8], total: usize) {
-    if packet[0] >> 4 == 4 {
-        packet[2..4].copy_from_slice(&(total as u16).to_be_bytes());
-    } else {
-        packet[4..6].copy_from_slice(&((total - HEADER_V6) as u16).to_be_bytes());
-    }
-}
-
-fn refresh_checksum(packet: &mut [u8], header_len: usize) {
-    if packet[0] >> 4 == 4 {
-        packet[10..12].fill(0);
-        let sum = internet_checksum(&packet[..header_len]);
-        packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    }
 }
 
 #[cfg(test)]

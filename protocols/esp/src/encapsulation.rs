@@ -113,7 +113,7 @@ impl Saved {
     ) -> Result<(), Dropped> {
         let between = path.map_or(0, udp_len);
         let total = self.len + between + frame.len();
-        let total = u16::try_from(total).map_err(|_| Dropped::TooLong)?;
+        u16::try_from(total).map_err(|_| Dropped::TooLong)?;
         self.bytes[self.next_header_at] = protocol;
         ip::set_length(&mut self.bytes[..self.len], total);
         frame.grow(self.len + between, 0);

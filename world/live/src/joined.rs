@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use keytoll_native::tun::{Large, Tun};
 use keytoll_net::checksum::{Sum, internet_checksum, transport_checksum};
-
-use crate::segments::{TCP, TCP_HEADER_BYTES, put};
+use keytoll_net::ip::protocol::TCP;
+use keytoll_net::ip::{self, HEADER_V4, HEADER_V6};
+use keytoll_net::tcp::{self, flag};
 
 /// No IP packet is longer.
 const BYTES_MAX: usize = 65_535;
@@ -131,10 +132,6 @@ struct Segment<'a> {
     is_pushed: bool,
 }
 
-const V4_HEADER_BYTES: usize = 20;
-const V6_HEADER_BYTES: usize = 40;
-const ACK: u8 = 0x10;
-const PSH: u8 = 0x08;
 /// RFC 791 §3.1: of flags and fragment offset, "don't fragment" alone.
 const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
 
@@ -151,16 +148,14 @@ impl<'a> Segment<'a> {
 
     fn split(packet: &'a [u8]) -> Option<Self> {
         let ends = ends(packet)?;
-        let ip_header_len = if ends.0.is_ipv6() { V6_HEADER_BYTES } else { V4_HEADER_BYTES };
+        let ip_header_len = if ends.0.is_ipv6() { HEADER_V6 } else { HEADER_V4 };
         // What may be fragmented has a number of its own (RFC 6864 §4), which would be lost.
         let is_plain = ends.0.is_ipv6() || packet[6..8] == DONT_FRAGMENT;
-        let tcp = &packet[ip_header_len..];
-        let headers_len = ip_header_len + usize::from(tcp.get(12)? >> 4) * 4;
-        let flags = *tcp.get(13)?;
-        let is_data = flags & !PSH == ACK && headers_len >= ip_header_len + TCP_HEADER_BYTES;
-        let (headers, payload) = packet.split_at_checked(headers_len)?;
-        let sequence = u32::from_be_bytes(*tcp[4..].first_chunk()?);
-        let is_pushed = flags & PSH != 0;
+        let tcp::Header { header_len, flags, sequence, .. } =
+            tcp::Header::read(&packet[ip_header_len..]).ok()?;
+        let is_data = flags & !flag::PSH == flag::ACK;
+        let (headers, payload) = packet.split_at(ip_header_len + header_len);
+        let is_pushed = flags & flag::PSH != 0;
         (is_plain && is_data && !payload.is_empty()).then_some(Self {
             ip_header_len,
             headers,
@@ -195,17 +190,10 @@ impl<'a> Segment<'a> {
         let mut headers = self.headers.to_vec();
         let tcp_len = bytes - self.ip_header_len;
         let (source, destination, _) = self.ends;
-        let (ip, tcp) = headers.split_at_mut(self.ip_header_len);
-        if source.is_ipv6() {
-            put(ip, 4, tcp_len as u16);
-        } else {
-            put(ip, 2, bytes as u16);
-            put(ip, 10, 0);
-            let sum = internet_checksum(ip);
-            put(ip, 10, sum);
-        }
-        tcp[13] |= if is_pushed { PSH } else { 0 };
-        put(tcp, 16, Sum::default().pseudo_header((source, destination), TCP, tcp_len).folded());
+        let (ip_header, tcp) = headers.split_at_mut(self.ip_header_len);
+        ip::set_length(ip_header, bytes);
+        *tcp::flags_mut(tcp) |= if is_pushed { flag::PSH } else { 0 };
+        tcp::set_checksum(tcp, Sum::default().pseudo_header((source, destination), TCP, tcp_len).folded());
         headers
     }
 }
@@ -216,11 +204,11 @@ fn ends(packet: &[u8]) -> Option<Ends> {
     let (source, destination, tcp): (IpAddr, IpAddr, _) = match *packet.first()? {
         0x45 if packet.get(9) == Some(&TCP) && number(2)? == packet.len() => {
             let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk::<4>()?).into());
-            (address(12)?, address(16)?, V4_HEADER_BYTES)
+            (address(12)?, address(16)?, HEADER_V4)
         }
         first if first >> 4 == 6 && packet.get(6) == Some(&TCP) && number(4)? + 40 == packet.len() => {
             let address = |at: usize| Some(Ipv6Addr::from(*packet.get(at..)?.first_chunk::<16>()?).into());
-            (address(8)?, address(24)?, V6_HEADER_BYTES)
+            (address(8)?, address(24)?, HEADER_V6)
         }
         _ => return None,
     };
@@ -234,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segments::finish;
+    use crate::segments::{finish, put};
 
     /// A large packet as the kernel gives it, with an option of TCP, and what is left to be done.
     fn large(v6: bool, payload: &[u8], segment_bytes: u16) -> (Vec<u8>, Undone) {
@@ -266,7 +254,7 @@ mod tests {
             0,
             5,
             0x80,
-            ACK | PSH,
+            flag::ACK | flag::PSH,
             1,
             0,
             0,
@@ -381,7 +369,7 @@ mod tests {
         assert_eq!(change(|tcp| tcp[11] ^= 1), alone, "acknowledgement");
         assert_eq!(change(|tcp| tcp[31] ^= 1), alone, "time stamp");
         assert_eq!(change(|tcp| tcp[7] ^= 1), alone, "sequence");
-        assert_eq!(change(|tcp| tcp[13] |= PSH), [[0, 1], [2, 3]]);
+        assert_eq!(change(|tcp| tcp[13] |= flag::PSH), [[0, 1], [2, 3]]);
         let mut damaged = whole[1].clone();
         damaged[80] ^= 1;
         assert_eq!(with(1, damaged), alone, "its receiver is to see the wrong checksum");
@@ -407,7 +395,7 @@ mod tests {
     fn a_packet_stays_below_the_longest() {
         let mut packets = segments(false, 130);
         let last = packets.pop().unwrap();
-        packets.push(changed(&last, |tcp| tcp[13] &= !PSH));
+        packets.push(changed(&last, |tcp| tcp[13] &= !flag::PSH));
         packets.push(changed(&last, |tcp| {
             let next = u32::from_be_bytes(*tcp[4..].first_chunk().unwrap()).wrapping_add(500);
             tcp[4..8].copy_from_slice(&next.to_be_bytes());

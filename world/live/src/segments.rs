@@ -4,6 +4,7 @@
 use keytoll_native::tun::{Checksum, Undone};
 use keytoll_net::checksum::{Sum, internet_checksum};
 use keytoll_net::ip::{self, Version};
+use keytoll_net::tcp::{self, flag};
 use keytoll_net::udp;
 
 /// Finishes a packet and gives what goes to the network, in order; how many they were. None of a packet that cannot be what
@@ -50,12 +51,6 @@ struct Large<'a> {
     segment_bytes: usize,
 }
 
-pub(crate) use keytoll_net::ip::protocol::TCP;
-/// RFC 9293 §3.1.
-pub(crate) const TCP_HEADER_BYTES: usize = 20;
-const FIN_PSH: u8 = 0x01 | 0x08;
-const CWR: u8 = 0x80;
-
 impl<'a> Large<'a> {
     fn read(packet: &'a [u8], ip_header_len: usize, segment_bytes: usize) -> Option<Self> {
         let version = match packet.first()? >> 4 {
@@ -63,14 +58,9 @@ impl<'a> Large<'a> {
             6 if ip_header_len >= ip::HEADER_V6 => Version::V6,
             _ => return None,
         };
-        let tcp = packet.get(ip_header_len..)?;
-        let tcp_header_len = usize::from(*tcp.get(12)? >> 4) * 4;
-        if tcp_header_len < TCP_HEADER_BYTES || segment_bytes == 0 {
-            return None;
-        }
-        let (headers, payload) = packet.split_at_checked(ip_header_len + tcp_header_len)?;
-        let sequence = u32::from_be_bytes(*tcp[4..].first_chunk()?);
-        let sum = u16::from_be_bytes(*tcp[16..].first_chunk()?);
+        let tcp::Header { header_len, sequence, checksum: sum, .. } =
+            tcp::Header::read(packet.get(ip_header_len..)?).ok().filter(|_| segment_bytes > 0)?;
+        let (headers, payload) = packet.split_at(ip_header_len + header_len);
         Some(Self { version, ip_header_len, headers, sequence, sum, payload, segment_bytes })
     }
 
@@ -97,22 +87,23 @@ impl<'a> Large<'a> {
             let identification = u16::from_be_bytes([segment[4], segment[5]]).wrapping_add(number as u16);
             put(segment, 4, identification);
         }
-        ip::set_length(&mut segment[..self.ip_header_len], len as u16);
+        ip::set_length(&mut segment[..self.ip_header_len], len);
     }
 
     fn write_tcp(&self, segment: &mut [u8], number: usize, is_last: bool) {
         let tcp = &mut segment[self.ip_header_len..];
         let sequence = self.sequence.wrapping_add((number * self.segment_bytes) as u32);
-        tcp[4..8].copy_from_slice(&sequence.to_be_bytes());
+        tcp::set_sequence(tcp, sequence);
         // What ends a stream or asks for its delivery belongs to the end; RFC 3168 §6.1.2: that the window was reduced is
         // said once.
-        tcp[13] &= if is_last { !0 } else { !FIN_PSH } & if number == 0 { !0 } else { !CWR };
+        let at_end = if is_last { 0 } else { flag::FIN | flag::PSH };
+        *tcp::flags_mut(tcp) &= !(at_end | if number == 0 { 0 } else { flag::CWR });
         // What stands there is the sum of the pseudo-header of the whole: of a routed packet it has another address than
         // the header. Only the length is different.
         let whole_len = (self.headers.len() - self.ip_header_len + self.payload.len()) as u16;
         let pseudo_header = Sum::default().number(self.sum).number(!whole_len).number(tcp.len() as u16);
-        put(tcp, 16, 0);
-        put(tcp, 16, pseudo_header.bytes(tcp).finish());
+        tcp::set_checksum(tcp, 0);
+        tcp::set_checksum(tcp, pseudo_header.bytes(tcp).finish());
     }
 }
 

@@ -109,14 +109,15 @@ impl Fields {
     }
 }
 
-/// Writes the length of a whole packet into its header, which has `header_len` bytes without IPv6's extensions, and IPv4's
-/// checksum.
-pub fn set_length(header: &mut [u8], total: u16) {
+/// Writes the length of a whole packet into its header, and computes IPv4's checksum anew: after this nothing of the header may
+/// change. The packet is no longer than its kind of header can tell.
+// RFC 8200 §3: the header does not count, so that a packet may have 40 bytes more than 16 bits tell.
+pub fn set_length(header: &mut [u8], total_bytes: usize) {
     if header[0] >> 4 == 4 {
-        header[2..4].copy_from_slice(&total.to_be_bytes());
+        header[2..4].copy_from_slice(&(total_bytes as u16).to_be_bytes());
         renew_checksum(header);
     } else {
-        header[4..6].copy_from_slice(&(total - HEADER_V6 as u16).to_be_bytes());
+        header[4..6].copy_from_slice(&((total_bytes - HEADER_V6) as u16).to_be_bytes());
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use keytoll_diameter::wire::message::MESSAGE_BYTES_MAX;
 use keytoll_engine::Datagram;
 use keytoll_net::Addr;
+use keytoll_net::tcp::{Header, flag};
 
 use super::{IpPacket, Origin, Passed};
 
@@ -121,15 +122,13 @@ struct Segment {
 impl Segment {
     fn read(packet: &IpPacket) -> Option<Self> {
         let cost = Cost::of(packet);
-        let header: &[u8; 20] = packet.payload.first_chunk()?;
-        let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let data_at = usize::from(header[12] >> 4) * 4;
+        let header = Header::read(&packet.payload).ok()?;
         Some(Self {
-            from: Addr::tcp(packet.source, u16_at(0)),
-            to: Addr::tcp(packet.destination, u16_at(2)),
-            sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-            synchronises: header[13] & 0x02 != 0,
-            data: packet.payload.get(data_at.max(20)..)?.to_vec(),
+            from: Addr::tcp(packet.source, header.source),
+            to: Addr::tcp(packet.destination, header.destination),
+            sequence: header.sequence,
+            synchronises: header.flags & flag::SYN != 0,
+            data: packet.payload[header.header_len..].to_vec(),
             cost,
         })
     }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use keytoll_net::ip::{Fields, Part, protocol};
-use keytoll_net::{Addr, Socket, transport_checksum, udp, wire::Writer};
+use keytoll_net::tcp::{self, flag};
+use keytoll_net::{Addr, Socket, udp};
 
 use super::Seen;
 
@@ -58,7 +59,7 @@ impl Packets {
         for (index, piece) in pieces.enumerate() {
             let acknowledged = self.next_of(to, from);
             let sequence = self.next_of(from, to);
-            let segment = tcp(from, to, [sequence, acknowledged], index == last, piece);
+            let segment = tcp_segment(from, to, [sequence, acknowledged], index == last, piece);
             let advance = u32::try_from(piece.len()).expect("a piece fits the MTU");
             self.streams.insert((from, to), sequence.wrapping_add(advance));
             packets.extend(self.fragments((from.ip, to.ip), protocol::TCP, &segment, usize::from(u16::MAX)));
@@ -114,32 +115,27 @@ fn packet(fields: &Fields, payload: &[u8]) -> Option<Vec<u8>> {
     Some(packet)
 }
 
-/// RFC 9293 §3.1: Source Port(2) Destination Port(2) Sequence(4) Acknowledgment(4) Offset, Flags(2) Window(2) Checksum(2)
-/// Urgent(2).
-fn tcp(from: Socket, to: Socket, [sequence, acknowledged]: [u32; 2], last: bool, data: &[u8]) -> Vec<u8> {
-    const FIVE_WORDS_ACK: u16 = 0x5010;
-    const PSH: u16 = 0x0008;
-    let mut w = Writer::with_capacity(20 + data.len());
-    w.u16(from.port);
-    w.u16(to.port);
-    w.u32(sequence);
-    w.u32(acknowledged);
-    w.u16(FIVE_WORDS_ACK | if last { PSH } else { 0 });
-    w.u16(u16::MAX);
-    w.u16(0);
-    w.u16(0);
-    w.bytes(data);
-    let checksum = transport_checksum((from.ip, to.ip), protocol::TCP, w.as_slice());
-    w.patch_u16(16, checksum);
-    w.finish()
+fn tcp_segment(
+    from: Socket,
+    to: Socket,
+    [sequence, acknowledged]: [u32; 2],
+    last: bool,
+    data: &[u8],
+) -> Vec<u8> {
+    let flags = flag::ACK | if last { flag::PSH } else { 0 };
+    let mut segment = vec![0; tcp::HEADER + data.len()];
+    segment[tcp::HEADER..].copy_from_slice(data);
+    let header = tcp::Header::new((from.port, to.port), sequence, acknowledged, flags);
+    header.write((from.ip, to.ip), &mut segment).expect("there is room for it");
+    segment
 }
 
 #[cfg(test)]
 mod tests {
     use keytoll_engine::Datagram;
     use keytoll_net::OnWire;
-    use keytoll_net::internet_checksum;
     use keytoll_net::ip::{extension, header_bytes};
+    use keytoll_net::{internet_checksum, transport_checksum};
     use keytoll_trace::Protocol;
     use proptest::prelude::*;
 

@@ -2,16 +2,12 @@
 
 use std::net::IpAddr;
 
+use keytoll_net::tcp::{self, Header, flag};
 use keytoll_net::transport_checksum;
-use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem};
 
-/// IP protocol number of TCP.
-pub(super) const TCP: u8 = 6;
-/// Its header without options.
-pub(super) const HEADER_BYTES: usize = 20;
-
-/// Data offset 5 (no options) and the flag ACK.
-const OFFSET_AND_ACK: u16 = 0x5010;
+pub(super) use keytoll_net::ip::protocol::TCP;
+pub(super) use keytoll_net::tcp::HEADER as HEADER_BYTES;
 
 /// A segment of an established connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,42 +21,28 @@ pub(super) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    pub(super) fn write(&self, (from, to): (IpAddr, IpAddr), port: u16) -> Vec<u8> {
-        let mut w = Writer::with_capacity(HEADER_BYTES + self.data.len());
-        w.u16(port);
-        w.u16(port);
-        w.u32(self.sequence);
-        w.u32(self.acknowledgement);
-        w.u16(OFFSET_AND_ACK);
-        // The window does not change; both stations know it.
-        w.u16(u16::MAX);
-        w.u16(0);
-        w.u16(0);
-        w.bytes(self.data);
-        let sum = transport_checksum((from, to), TCP, w.as_slice());
-        w.patch_u16(16, sum);
-        w.finish()
+    /// The window does not change; both stations know it.
+    pub(super) fn write(&self, ends: (IpAddr, IpAddr), port: u16) -> Vec<u8> {
+        let mut segment = vec![0; HEADER_BYTES + self.data.len()];
+        segment[HEADER_BYTES..].copy_from_slice(self.data);
+        let header = Header::new((port, port), self.sequence, self.acknowledgement, flag::ACK);
+        header.write(ends, &mut segment).expect("there is room for it");
+        segment
     }
 
     pub(super) fn read(ends: (IpAddr, IpAddr), port: u16, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
-        r.skip(2, "TCP source port")?;
-        let bad_port = r.error("TCP destination port", Problem::Value(port.into()));
-        if r.u16("TCP destination port")? != port {
-            return Err(bad_port);
+        let header = Header::read(bytes)?;
+        let wrong = |field, offset, value| Err(DecodeError { field, offset, problem: Problem::Value(value) });
+        if header.destination != port {
+            return wrong("TCP destination port", 2, header.destination.into());
         }
-        let (sequence, acknowledgement) =
-            (r.u32("TCP sequence number")?, r.u32("TCP acknowledgement number")?);
-        let bad_flags = r.error("TCP data offset and flags", Problem::Value(OFFSET_AND_ACK.into()));
-        if r.u16("TCP data offset and flags")? != OFFSET_AND_ACK {
-            return Err(bad_flags);
+        if (header.header_len, header.flags) != (tcp::HEADER, flag::ACK) {
+            return wrong("TCP data offset and flags", 12, header.flags.into());
         }
-        r.skip(2, "TCP window")?;
-        let bad_sum = r.error("TCP checksum", Problem::Value(0));
-        r.skip(4, "TCP checksum and urgent pointer")?;
         if transport_checksum(ends, TCP, bytes) != 0 {
-            return Err(bad_sum);
+            return wrong("TCP checksum", 16, header.checksum.into());
         }
-        Ok(Self { sequence, acknowledgement, data: r.rest() })
+        let Header { sequence, acknowledgement, .. } = header;
+        Ok(Self { sequence, acknowledgement, data: &bytes[HEADER_BYTES..] })
     }
 }
