@@ -162,6 +162,7 @@ fn with_eap(eap: &'static EapMethod) -> Method {
         facets,
         eap: Some(eap),
         key: Some(KeyKind::Rsa2048),
+        standing: if eap.shows_password { Standing::Weak } else { Standing::Good },
         own: &OF_EAP,
         ..ikev2_psk()
     }
