@@ -56,7 +56,7 @@ fn round(
 ) -> Option<State> {
     let ask = client::Command::Authenticate(client::Authenticate {
         conversation: client::ConversationId(1),
-        peer: None,
+        peer: address("192.0.2.9").ip.into(),
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(vec![2; 64]),
         state,

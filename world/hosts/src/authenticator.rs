@@ -2,14 +2,13 @@
 //! the AAA server's verdict. RFC 3748 §2.3, RFC 3579 §2, RFC 7296 §2.16.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
 use keytoll_eap::EAP;
 use keytoll_eap::packet::{self, MethodType, Packet};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
-use keytoll_net::Addr;
+use keytoll_net::{Addr, Host};
 use keytoll_radius::RADIUS;
 use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
@@ -36,7 +35,7 @@ pub struct AaaAccess {
 #[derive(Debug)]
 struct Session {
     /// Where the peer is.
-    peer: Option<IpAddr>,
+    peer: Host,
     /// Who it says it is.
     user_name: Vec<u8>,
     state: Option<State>,
@@ -106,7 +105,7 @@ impl<C: Conversation> Authenticator<C> {
         &mut self,
         id: C,
         identity: &[u8],
-        peer: Option<IpAddr>,
+        peer: Host,
         cx: &mut Ctx<'_>,
     ) -> Option<Wanted<C>> {
         let asked = self.asks_identity;
@@ -324,7 +323,10 @@ mod tests {
         let mut ap = authenticator(is_reliable);
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         let port = Port(3);
-        assert!(matches!(ap.begin(port, b"", None, &mut cx), Some(Wanted::Tell(Port(3), Eap::Packet(_)))));
+        assert!(matches!(
+            ap.begin(port, b"", Host::Mac([2, 0, 0, 0, 0, 3]), &mut cx),
+            Some(Wanted::Tell(Port(3), Eap::Packet(_)))
+        ));
         let identity = |identifier| packet::response(identifier, MethodType::IDENTITY, b"sta@lab");
         let told = match ap.answered(port, identity(9), &mut cx) {
             Some(Wanted::Tell(_, eap)) => Some(eap),

@@ -178,7 +178,7 @@ impl Gateway {
     /// A device wants to prove itself with EAP.
     fn begin_eap(&mut self, sa: SaId, identity: &[u8], peer: IpAddr, cx: &mut Ctx<'_>) {
         let wanted = match &mut self.authenticator {
-            Some(authenticator) => authenticator.begin(sa, identity, Some(peer), cx),
+            Some(authenticator) => authenticator.begin(sa, identity, peer.into(), cx),
             None => Some(Wanted::Tell(sa, Eap::Failure { packet: packet::failure(0) })),
         };
         if let Some(wanted) = wanted {

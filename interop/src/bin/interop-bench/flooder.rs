@@ -220,7 +220,7 @@ fn radius_samples(flood: &Flood, seed: &Seed) -> Result<Samples> {
         };
         let request = Authenticate {
             conversation: ConversationId(1),
-            peer: None,
+            peer: local.into(),
             user_name: USER.into(),
             credential: Credential::Eap(packet::response(0, MethodType::IDENTITY, USER.as_bytes())),
             state: None,

@@ -18,6 +18,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_hosts::tunnels::tls_client;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
 use keytoll_live::{Driver, Sockets, os_seed};
+use keytoll_net::Host;
 use keytoll_radius::client::{
     Accept, Authenticate, Client, Command, Config, ConversationId, Credential, Event, Retransmission, Server,
 };
@@ -143,9 +144,10 @@ impl Crowd {
     }
 
     fn ask(&mut self, conversation: ConversationId, eap: Vec<u8>, state: Option<State>, cx: &mut Ctx<'_>) {
+        let [_, _, station @ ..] = conversation.0.to_be_bytes();
         let request = Authenticate {
             conversation,
-            peer: None,
+            peer: Host::Mac(station),
             user_name: USER.into(),
             credential: Credential::Eap(eap),
             state,

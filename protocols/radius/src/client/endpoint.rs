@@ -79,8 +79,8 @@ impl Client {
 /// Requests.
 impl Client {
     fn authenticate(&mut self, authenticate: &Authenticate, cx: &mut Ctx<'_>) -> Result<(), Reason> {
-        let peer = authenticate.peer.map(Peer::from);
-        if peer.is_some_and(|peer| self.exchanges.count_for(peer) >= self.config.per_peer_max()) {
+        let peer = Peer::from(authenticate.peer);
+        if self.exchanges.count_for(peer) >= self.config.per_peer_max() {
             return Err(Reason::PeerBusy);
         }
         let slot = self.authentication.allocate().ok_or(Reason::Busy)?;
@@ -93,7 +93,8 @@ impl Client {
         });
         let request = sealed.inspect_err(|_| self.authentication.release(slot))?;
         let awaited = Awaited::Access(authenticate.conversation);
-        self.send(Fresh { slot, peer, awaited, authenticator: request_authenticator, request }, cx);
+        let (peer, authenticator) = (Some(peer), request_authenticator);
+        self.send(Fresh { slot, peer, awaited, authenticator, request }, cx);
         Ok(())
     }
 

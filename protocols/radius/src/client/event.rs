@@ -1,8 +1,7 @@
 //! What the owner of a client may ask, and what it is told.
 
-use std::net::IpAddr;
-
 use keytoll_crypto_api::Secret;
+use keytoll_net::Host;
 
 use crate::number::AcctStatus;
 use crate::protect::MppeKeys;
@@ -28,9 +27,9 @@ pub enum Command {
 pub struct Authenticate {
     /// The conversation it belongs to.
     pub conversation: ConversationId,
-    /// The address of the peer it is for, none if nobody knows it: one peer gets an eighth of all identifiers at most, and
-    /// a /64 of IPv6 is one peer.
-    pub peer: Option<IpAddr>,
+    /// The address of the peer it is for, of a station below IP where it has none: one peer gets an eighth of all identifiers at
+    /// most, and a /64 of IPv6 is one peer.
+    pub peer: Host,
     /// User-Name: for EAP the identity the peer gave, up to 253 bytes.
     pub user_name: Vec<u8>,
     /// What the user shows.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::Time;
+use keytoll_net::Host;
 
 use super::config::Retransmission;
 use super::event::ConversationId;
@@ -29,6 +30,7 @@ pub(super) struct Exchange {
     pub(super) awaited: Awaited,
     pub(super) authenticator: Authenticator,
     pub(super) request: Sealed,
+    /// None of a report, which no peer asks for.
     peer: Option<Peer>,
     first_sent_at: Time,
     sent: u32,
@@ -72,15 +74,15 @@ pub(super) struct Exchanges {
 
 /// Whom requests are for: an address, of IPv6 its first 64 bits, for whoever has one has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Peer(IpAddr);
+pub(super) struct Peer(Host);
 
-impl From<IpAddr> for Peer {
-    fn from(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(_) => Self(address),
-            IpAddr::V6(address) => {
-                Self(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into())
+impl From<Host> for Peer {
+    fn from(host: Host) -> Self {
+        match host {
+            Host::Ip(IpAddr::V6(address)) => {
+                Self(Host::Ip(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()))
             }
+            Host::Ip(IpAddr::V4(_)) | Host::Mac(_) => Self(host),
         }
     }
 }

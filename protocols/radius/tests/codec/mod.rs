@@ -137,7 +137,7 @@ fn as_response(choice: u8, attributes: &[u8]) {
     let mut client = Client::new(client_config(), Rng::named(1, "fuzz"));
     let authenticate = client::Authenticate {
         conversation: client::ConversationId(1),
-        peer: None,
+        peer: addr("192.0.2.9:0").ip.into(),
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(vec![2, 0, 0, 5, 1]),
         state: None,

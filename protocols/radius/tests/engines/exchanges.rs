@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::support::*;
 use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
+use keytoll_net::Host;
 use keytoll_radius::client::{self, Accept, Command, ConversationId, Credential, Event, Reason};
 use keytoll_radius::number::{AcctStatus, AttributeType, Code};
 use keytoll_radius::server;
@@ -318,7 +319,8 @@ fn an_answer_that_does_not_fit_becomes_a_reject() {
 #[test]
 fn no_peer_holds_every_identifier() {
     let mut bench = Bench::usual();
-    let ask = |n: u64, peer: &str| client::Authenticate { peer: peer.parse().ok(), ..identity(n) };
+    let ask =
+        |n: u64, peer: &str| client::Authenticate { peer: Host::Ip(peer.parse().unwrap()), ..identity(n) };
     let most = 4 * 256 / 8;
     for n in 0..=most {
         bench.authenticate(ask(n, &format!("2001:db8::{n:x}")));
@@ -336,13 +338,27 @@ fn no_peer_holds_every_identifier() {
     assert_eq!(bench.client.outstanding(), 1);
 }
 
+/// Peers without an IP address have a limit each as well.
+#[test]
+fn no_station_holds_every_identifier() {
+    let mut bench = Bench::usual();
+    let station = |last| Host::Mac([2, 0, 0, 0, 0, last]);
+    let most = 4 * 256 / 8;
+    for n in 0..=most {
+        bench.authenticate(client::Authenticate { peer: station(1), ..identity(n) });
+    }
+    assert_eq!(bench.told, [Event::Failed(ConversationId(most), Reason::PeerBusy)]);
+    bench.authenticate(client::Authenticate { peer: station(2), ..identity(1_000) });
+    assert_eq!((bench.told.len(), bench.client.outstanding()), (1, most as usize + 1));
+}
+
 /// Many peers that each ask little find as many identifiers as there are on all ports.
 #[test]
 fn many_peers_use_every_port() {
     let mut bench = Bench::usual();
     for n in 0..4 * 256 {
         let peer = std::net::Ipv4Addr::from_bits(0x0a00_0000 + n);
-        bench.authenticate(client::Authenticate { peer: Some(peer.into()), ..identity(n.into()) });
+        bench.authenticate(client::Authenticate { peer: Host::Ip(peer.into()), ..identity(n.into()) });
     }
     assert_eq!((bench.told.len(), bench.client.outstanding()), (0, 1024));
     bench.authenticate(identity(5_000));

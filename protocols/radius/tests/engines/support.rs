@@ -1,14 +1,14 @@
 //! A client, a server and the wire between them: what is lost and repeated, what is said, and what becomes of it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
-use keytoll_net::Socket;
+use keytoll_net::{Host, Socket};
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::server::{self, Server};
 use keytoll_radius::wire::{Attributes, State};
@@ -41,11 +41,11 @@ pub(crate) fn server_config() -> server::Config {
     server::Config::new(BTreeMap::from([(gateway(), known)]))
 }
 
-/// A first Access-Request with an EAP identity.
+/// A first Access-Request with an EAP identity, each of a peer of its own.
 pub(crate) fn identity(conversation: u64) -> client::Authenticate {
     client::Authenticate {
         conversation: client::ConversationId(conversation),
-        peer: None,
+        peer: Host::Ip(Ipv6Addr::from_bits(u128::from(conversation) << 64).into()),
         user_name: b"nemo".to_vec(),
         credential: client::Credential::Eap(b"\x02\x00\x00\x09\x01nemo".to_vec()),
         state: None,
