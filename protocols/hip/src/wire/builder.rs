@@ -1,0 +1,68 @@
+//! Packets being put together: parameters in ascending order, then length and checksum. RFC 7401 §5.1, §5.2.1, §6.4.
+
+use std::net::IpAddr;
+
+use keytoll_net::transport_checksum;
+use keytoll_net::wire::Writer;
+
+use super::header::{CHECKSUM_AT, Header, LENGTH_AT, PACKET_LEN_MAX};
+use super::packet::{IP_PROTOCOL, Scope};
+use super::parameter::write_parameter;
+use crate::hit::Hit;
+use crate::number::{PacketType, ParameterType};
+
+/// A packet being put together.
+#[derive(Debug)]
+pub struct Builder {
+    w: Writer,
+    last: ParameterType,
+}
+
+impl Builder {
+    /// A packet without parameters.
+    pub fn new(packet_type: PacketType, sender: Hit, receiver: Hit) -> Self {
+        let mut w = Writer::with_capacity(512);
+        Header { packet_type, checksum: 0, controls: 0, sender, receiver }.write(&mut w);
+        Self { w, last: ParameterType(0) }
+    }
+
+    /// Adds a parameter whose contents `write` writes.
+    ///
+    /// # Panics
+    /// If a parameter of a greater type was added before: whoever builds a packet knows the order of its parameters.
+    pub fn parameter(&mut self, kind: ParameterType, write: impl FnOnce(&mut Writer)) -> &mut Self {
+        assert!(self.last <= kind, "parameters are added in ascending order of their types");
+        self.last = kind;
+        write_parameter(&mut self.w, kind, write);
+        self
+    }
+
+    /// What a MAC or signature that is added next covers.
+    pub fn scope(&self) -> Scope {
+        Scope::of(self.w.as_slice(), self.w.len())
+    }
+
+    /// Where the next parameter begins.
+    pub const fn position(&self) -> usize {
+        self.w.len()
+    }
+
+    /// The packet, its checksum zero, as UDP carries it (RFC 9028 §5.1).
+    ///
+    /// # Panics
+    /// If it is longer than [`PACKET_LEN_MAX`].
+    pub fn finish(self) -> Vec<u8> {
+        let mut bytes = self.w.finish();
+        assert!(bytes.len() <= PACKET_LEN_MAX, "packets of ours are shorter than a length field can say");
+        bytes[LENGTH_AT] = u8::try_from(bytes.len() / 8 - 1).expect("the length was just compared");
+        bytes
+    }
+}
+
+// RFC 7401 §5.1.1: over the pseudo-header of the packet's addresses and the packet.
+/// Puts the checksum between these addresses into a packet that has none yet.
+pub fn put_checksum(bytes: &mut [u8], addresses: (IpAddr, IpAddr)) {
+    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
+    let sum = transport_checksum(addresses, IP_PROTOCOL, bytes);
+    bytes[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
+}
