@@ -140,13 +140,11 @@ impl Notes {
     }
 
     fn sent(&mut self, seen: &Seen<'_>) {
-        let is_emulated =
-            |path: &Path| path.remote.is_some() && path.remote == seen.to.ip() && path.outbound.is_some();
+        let is_emulated = |path: &Path| path.remote == Some(seen.to.host()) && path.outbound.is_some();
         if self.emulated.iter().any(is_emulated) {
             return;
         }
-        let (Some(to), Some(datagram)) = (seen.to.ip().and_then(|ip| self.layout.owner(ip)), datagram(seen))
-        else {
+        let (Some(to), Some(datagram)) = (self.layout.owner(seen.to.host()), datagram(seen)) else {
             return;
         };
         let Some((link, mtu_bytes)) = self.link(to) else { return };
@@ -157,17 +155,14 @@ impl Notes {
 
     /// What came from one of ours is in its own notes; of others we note what they would have.
     fn received(&mut self, seen: &Seen<'_>) {
-        let (Some(from), Some(datagram)) =
-            (seen.from.ip().and_then(|ip| self.layout.owner(ip)), datagram(seen))
-        else {
+        let (Some(from), Some(datagram)) = (self.layout.owner(seen.from.host()), datagram(seen)) else {
             return;
         };
         if !self.layout.is_foreign(from) {
             return self.note(seen.at, self.node, What::Received(digest(&datagram)));
         }
         let Some((link, mtu_bytes)) = self.link(from) else { return };
-        let is_emulated =
-            |path: &Path| path.remote.is_some() && path.remote == seen.from.ip() && path.inbound.is_some();
+        let is_emulated = |path: &Path| path.remote == Some(seen.from.host()) && path.inbound.is_some();
         let is_emulated = self.emulated.iter().any(is_emulated);
         self.sender = is_emulated.then_some(from);
         for fact in self.observer.observe(&datagram, link, mtu_bytes) {

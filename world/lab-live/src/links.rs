@@ -17,7 +17,7 @@ fn path(layout: &Layout, link: &LinkSpec, own: End, peer: End) -> Path {
     let (a_to_b, b_to_a) = (link.config.a_to_b.clone(), link.config.b_to_a.clone());
     let (out, back) = if own == link.ends[0] { (a_to_b, b_to_a) } else { (b_to_a, a_to_b) };
     Path {
-        remote: Some(peer.address),
+        remote: Some(peer.host),
         own: own.node,
         peer: peer.node,
         outbound: Some(out).filter(is_felt),

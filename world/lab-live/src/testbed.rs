@@ -9,7 +9,8 @@ use std::process;
 use keytoll_daemons::place::cable;
 use keytoll_daemons::{Home, Place, Trouble, home};
 use keytoll_lab::RunError;
-use keytoll_live::{BindError, Sockets, Streaming};
+use keytoll_live::{BindError, OnIp, Sockets, Streaming};
+use keytoll_net::{Addr, Host};
 use keytoll_rig::{Layout, LinkSpec, NodeSpec, Placement};
 use keytoll_rigs as rigs;
 use keytoll_scenario::Plan;
@@ -47,11 +48,27 @@ impl From<LiveError> for RunError {
 
 /// The sockets of a node.
 pub(super) fn sockets(spec: &NodeSpec) -> Result<Sockets, BindError> {
-    let sockets = Sockets::bind(&spec.udp)?;
+    let udp: Vec<_> = spec.datagrams.iter().filter_map(|addr| udp(*addr)).collect();
+    let on_ip: Vec<_> = spec.datagrams.iter().filter_map(|addr| on_ip(*addr)).collect();
+    let sockets = Sockets::bind(&udp)?.on_ip(&on_ip)?;
     match &spec.streams {
         Some(streams) => sockets.streaming(Streaming::new(streams.protocol, streams.length), &streams.listen),
         None => Ok(sockets),
     }
+}
+
+fn udp(addr: Addr) -> Option<SocketAddr> {
+    match addr {
+        Addr::Udp(socket) => Some(socket.into()),
+        _ => None,
+    }
+}
+
+fn on_ip(addr: Addr) -> Option<OnIp> {
+    let Addr::Ip { ip, protocol: number } = addr else { return None };
+    let mut known = rigs::FAMILIES.iter().flat_map(|family| family.ip_protocols());
+    let protocol = known.find(|(of, _)| *of == number).map(|(_, protocol)| *protocol);
+    Some(OnIp { ip, number, protocol })
 }
 
 /// The place of every node.
@@ -142,11 +159,13 @@ impl<'a> Cables<'a> {
         let devices = self.cable(link)?;
         let [a, b] = link.ends;
         for (device, near, far) in [(&devices[0], a, b), (&devices[1], b, a)] {
+            // Stations below IP need nothing but the cable.
+            let (Host::Ip(own), Host::Ip(peer)) = (near.host, far.host) else { continue };
             match link.prefix_bits {
-                Some(bits) => self.assign(near.node, device, near.address, bits)?,
+                Some(bits) => self.assign(near.node, device, own, bits)?,
                 None => {
-                    self.ip(near.node, format!("addr replace {}/32 dev {device}", near.address))?;
-                    let route = format!("route add {}/32 dev {device} src {}", far.address, near.address);
+                    self.ip(near.node, format!("addr replace {own}/32 dev {device}"))?;
+                    let route = format!("route add {peer}/32 dev {device} src {own}");
                     self.ip(near.node, route)?;
                 }
             }

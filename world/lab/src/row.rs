@@ -520,7 +520,7 @@ impl Builder<'_> {
     fn join(&mut self, link: &LinkSpec) {
         let nodes = link.ends.map(|end| {
             let node = self.index(end.node);
-            self.world.add_address(node, end.address);
+            self.world.add_address(node, end.host);
             node
         });
         self.world.add_link(nodes[0], nodes[1], &link.config);

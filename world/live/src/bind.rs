@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 
+use keytoll_net::Addr;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
@@ -13,49 +14,63 @@ const BUFFER_BYTES: usize = 8 << 20;
 /// A local address that cannot be used. Its text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub struct BindError {
-    /// UDP or TCP.
-    pub carrier: &'static str,
-    /// Which.
-    pub address: SocketAddr,
+    /// Which; its kind says whether for UDP, for TCP or directly on IP.
+    pub local: Addr,
     /// Why.
     pub source: io::Error,
 }
 
 impl BindError {
     pub(crate) fn udp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { carrier: "UDP", address, source }
+        move |source| Self { local: Addr::Udp(address.into()), source }
     }
 
     pub(crate) fn tcp(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { carrier: "TCP", address, source }
+        move |source| Self { local: Addr::Tcp(address.into()), source }
     }
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, list) = (self.carrier, if self.carrier == "TCP" { "-tlnp" } else { "-ulnp" });
-        let Self { address, source, .. } = self;
-        write!(f, "listen on {name} {address}: ")?;
-        match source.kind() {
-            ErrorKind::AddrInUse => write!(
-                f,
-                "the port is in use{}; stop who holds it (`ss {list} 'sport = :{}'` names it) or choose another port",
-                holder(address.port()),
-                address.port()
-            ),
-            ErrorKind::PermissionDenied => write!(
+        let Self { local, source } = self;
+        write!(f, "listen on {}: ", described(*local))?;
+        match (source.kind(), local.port()) {
+            (ErrorKind::AddrInUse, Some(port)) => {
+                let list = if matches!(local, Addr::Tcp(_)) { "-tlnp" } else { "-ulnp" };
+                let holder = holder(port);
+                write!(
+                    f,
+                    "the port is in use{holder}; stop who holds it (`ss {list} 'sport = :{port}'` names it) or choose another \
+                     port"
+                )
+            }
+            (ErrorKind::PermissionDenied, Some(_)) => write!(
                 f,
                 "no permission for a port below 1024; run as root, grant CAP_NET_BIND_SERVICE, or choose another port"
             ),
-            ErrorKind::AddrNotAvailable => {
+            (ErrorKind::PermissionDenied, None) => {
+                write!(f, "no permission for a raw socket; run as root or grant CAP_NET_RAW")
+            }
+            (ErrorKind::AddrNotAvailable, _) => {
                 write!(
                     f,
                     "no interface of this machine has {}; add the address or name another",
-                    address.ip()
+                    local.host()
                 )
             }
             _ => write!(f, "{source}"),
         }
+    }
+}
+
+/// `UDP 192.0.2.1:500`, `IP protocol 139 at 192.0.2.1`.
+fn described(local: Addr) -> String {
+    match local {
+        Addr::Udp(socket) => format!("UDP {socket}"),
+        Addr::Tcp(socket) => format!("TCP {socket}"),
+        Addr::Sctp(socket) => format!("SCTP {socket}"),
+        Addr::Ip { ip, protocol } => format!("IP protocol {protocol} at {ip}"),
+        Addr::Mac(_) => local.host().to_string(),
     }
 }
 
@@ -83,6 +98,15 @@ pub(crate) fn udp(address: SocketAddr) -> io::Result<UdpSocket> {
     socket.bind(&address.into())?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())
+}
+
+/// A raw socket for one IP protocol at one address, which never blocks.
+pub(crate) fn raw(ip: IpAddr, number: u8) -> io::Result<Socket> {
+    let address = SocketAddr::new(ip, 0);
+    let socket = Socket::new(Domain::for_address(address), Type::RAW, Some(i32::from(number).into()))?;
+    socket.bind(&address.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// Calls that nobody has taken yet.

@@ -6,12 +6,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Trace};
 use keytoll_engine::{Datagram, Time};
-use keytoll_net::Addr;
+use keytoll_net::{Addr, Host};
 use keytoll_sim::{Channel, Direction, WRONG_CHECKSUM};
 
 /// Bytes that may be on the way, on all links together; what comes beyond is dropped with `Fate::QueueFull`.
@@ -23,7 +22,7 @@ const PARCEL_BYTES: usize = 128;
 #[derive(Debug, Clone)]
 pub struct Path {
     /// The peer's address; none for all peers that no other path names.
-    pub remote: Option<IpAddr>,
+    pub remote: Option<Host>,
     /// Which node we are on the link, for its name in the records.
     pub own: Node,
     /// Which node the peer is.
@@ -57,7 +56,7 @@ impl fmt::Debug for Emulator {
 #[derive(Debug)]
 struct Lane {
     way: Way,
-    remote: Option<IpAddr>,
+    remote: Option<Host>,
     protocol: Protocol,
     channel: Channel,
 }
@@ -137,7 +136,7 @@ impl Emulator {
 
     fn find(&self, way: Way, peer: Addr) -> Option<usize> {
         let of = |remote| self.lanes.iter().position(|lane| (lane.way, lane.remote) == (way, remote));
-        of(peer.ip()).or_else(|| of(None))
+        of(Some(peer.host())).or_else(|| of(None))
     }
 
     fn dispatch(&mut self, arrives: Time, way: Way, datagram: Datagram) {

@@ -1,7 +1,6 @@
 //! Datagrams that have arrived and not been handled: one batch of one socket, in memory that is taken once. A message of
 //! the kernel may be a train of several.
 
-use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
 use keytoll_engine::trace::Protocol;
@@ -62,7 +61,7 @@ impl Inbox {
 
     /// Fills it anew from a socket. An error is news of something sent earlier (ICMP), or nothing to take: neither ends
     /// the socket.
-    pub(crate) fn fill(&mut self, socket: &UdpSocket) {
+    pub(crate) fn fill(&mut self, socket: &impl AsFd) {
         (self.taken, self.taken_bytes) = (0, 0);
         self.received.clear();
         if let Ok(received) = datagrams::receive(socket.as_fd(), &mut self.arena, SLOT_BYTES) {

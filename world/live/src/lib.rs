@@ -1,4 +1,4 @@
-//! The live world: the engines the simulator drives, on UDP and TCP sockets and the real clock.
+//! The live world: the engines the simulator drives, on UDP, TCP and raw IP sockets and the real clock.
 //!
 //! ```text
 //!   sockets --batches--> Driver --> engine
@@ -6,10 +6,10 @@
 //!      '---------- datagrams <--------+--> events
 //! ```
 //!
-//! One thread does everything: it waits for datagrams, the engine's deadline and the [`Waker`], in one system call. What
-//! an engine wants to send directly on IP (ESP without UDP encapsulation) is discarded and traced: raw sockets need
-//! privileges, and the NAT port (RFC 3948) carries the same packets without. Nothing binds to an address that was not
-//! named. A [`Tap`] sees everything that passes.
+//! One thread does everything: it waits for datagrams, the engine's deadline and the [`Waker`], in one system call. A
+//! protocol directly on IP has a raw socket where one was asked for ([`Sockets::on_ip`]), which takes a privilege; ESP has none,
+//! because UDP port 4500 (RFC 3948) carries the same packets without one, and what an engine sends for which there is no socket is
+//! discarded and traced. Nothing binds to an address that was not named. A [`Tap`] sees everything that passes.
 //!
 //! Engines speak datagrams; those whose transport is TCP are messages of a stream here, one stream a peer ([`Streaming`]).
 //! What an engine hears of streams is when one is lost, and whom it leads to if it is secured ([`keytoll_engine::channel::Secure`]). An [`Emulator`] puts the sim's links in front of the sockets.
@@ -29,6 +29,7 @@ mod guard;
 mod inbox;
 pub mod interface;
 mod joined;
+mod raw;
 mod route;
 mod segments;
 mod sockets;
@@ -44,6 +45,7 @@ pub use driver::Driver;
 pub use emulator::{Emulator, Path};
 pub use guard::Panics;
 pub use interface::{Interface, InterfaceError};
+pub use raw::OnIp;
 pub use route::{is_closed, local_towards};
 pub use sockets::Sockets;
 pub use streams::{MessageLength, Streaming};

@@ -15,6 +15,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
+use crate::raw::{OnIp, Raw};
 use crate::streams::{Around, Guarded, Heard, Streaming, Streams};
 use crate::udp::Port;
 use crate::wake::Bell;
@@ -24,13 +25,15 @@ use crate::{Waker, joined};
 #[derive(Debug)]
 pub struct Sockets {
     ports: Vec<Port>,
+    /// Protocols directly on IP.
+    raw: Vec<Raw>,
     streams: Option<Streams>,
     /// Packets of this machine.
     interface: Option<Interface>,
     bell: Bell,
-    /// Ports that had something to read when they were last looked at.
+    /// What had something to read when it was last looked at: ports, and behind them raw sockets.
     readable: VecDeque<usize>,
-    /// The datagrams in hand, all of this port.
+    /// The datagrams in hand, all of this port or raw socket.
     inbox: Inbox,
     reading: usize,
 }
@@ -43,6 +46,7 @@ impl Sockets {
         let ports = addresses.iter().map(|address| Port::bind(*address)).collect::<Result<_, _>>()?;
         Ok(Self {
             ports,
+            raw: Vec::new(),
             streams: None,
             interface: None,
             bell,
@@ -50,6 +54,14 @@ impl Sockets {
             inbox: Inbox::new(),
             reading: 0,
         })
+    }
+
+    /// Speaks protocols directly on IP too, each at one address.
+    ///
+    /// # Errors
+    /// An address that is not this machine's, or no permission for raw sockets.
+    pub fn on_ip(self, at: &[OnIp]) -> Result<Self, BindError> {
+        Ok(Self { raw: at.iter().map(|&local| Raw::bind(local)).collect::<Result<_, _>>()?, ..self })
     }
 
     /// Speaks over TCP too: listens on these addresses, if any, and calls whom the engine sends to.
@@ -107,14 +119,15 @@ impl Sockets {
     /// Waits until something arrives, somebody rings or `limit` is over.
     pub(crate) fn wait(&mut self, limit: Duration, guarded: &mut Guarded<'_, '_>) {
         let now = guarded.around.cx.now;
-        let Self { ports, streams, interface, bell, .. } = self;
+        let Self { ports, raw, streams, interface, bell, .. } = self;
         streams.iter_mut().for_each(|streams| streams.expire(guarded));
         let late = streams.as_ref().map_or(Time::MAX, |streams| streams.deadline(now));
         let bell_fd = PollFd::new(bell.as_fd(), PollFlags::POLLIN);
         let port_fds = ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
         let stream_fds = streams.iter().flat_map(|streams| streams.watched(now));
         let inner_fds = interface.iter().map(|interface| PollFd::new(interface.as_fd(), PollFlags::POLLIN));
-        let watched = [bell_fd].into_iter().chain(inner_fds).chain(port_fds);
+        let raw_fds = raw.iter().map(|raw| PollFd::new(raw.as_fd(), PollFlags::POLLIN));
+        let watched = [bell_fd].into_iter().chain(inner_fds).chain(port_fds).chain(raw_fds);
         let mut watched: Vec<_> = watched.chain(stream_fds).collect();
         // An interrupted wait is a short one.
         if ppoll(&mut watched, Some(limit.min(late.since(now)).into()), None).unwrap_or(0) > 0 {
@@ -128,7 +141,7 @@ impl Sockets {
         let (bell, others) = flags.split_at(1);
         // Packets of this machine are looked for in any case.
         let sockets = &others[usize::from(self.interface.is_some())..];
-        let (ports, streams) = sockets.split_at(self.ports.len());
+        let (ports, streams) = sockets.split_at(self.ports.len() + self.raw.len());
         if !bell[0].is_empty() {
             self.bell.silence();
         }
@@ -145,21 +158,20 @@ impl Sockets {
             && let Some(port) = self.readable.pop_front()
         {
             self.reading = port;
-            self.ports[port].receive(&mut self.inbox);
+            match self.ports.get(port) {
+                Some(port) => port.receive(&mut self.inbox),
+                None => self.raw[port - self.ports.len()].receive(&mut self.inbox),
+            }
         }
-        if let Some((from, bytes)) = self.inbox.take() {
-            let port = &self.ports[self.reading];
-            let protocol = port.protocol(from, bytes);
-            let arrival = Arrival {
-                from: Addr::Udp(from),
-                to: Addr::Udp(port.local()),
-                protocol,
-                bytes,
-                is_shown: false,
+        let Self { ports, raw, inbox, reading, streams, .. } = self;
+        if let Some((from, bytes)) = inbox.take() {
+            let arrival = match ports.get(*reading) {
+                Some(port) => Some(datagram(port, from, bytes)),
+                None => packet(&raw[*reading - ports.len()], from, bytes),
             };
-            return Some(Heard::Message(arrival));
+            return arrival.map(Heard::Message);
         }
-        self.streams.as_mut()?.next(guarded)
+        streams.as_mut()?.next(guarded)
     }
 
     /// Sends each through the socket of its own local address; says for each what came of it, but for what a secured stream
@@ -181,8 +193,14 @@ impl Sockets {
                         }
                     }
                 }
-                Addr::Ip { .. } | Addr::Sctp(_) | Addr::Mac(_) => {
-                    let why = || io::Error::other("directly on IP needs a raw socket; use UDP encapsulation");
+                local @ Addr::Ip { .. } => {
+                    let raw = self.raw.iter().find(|raw| raw.local().addr() == local);
+                    for one in group {
+                        done(one, raw.map_or_else(no_raw_socket, |raw| raw.send(one)), &mut guarded.around);
+                    }
+                }
+                Addr::Sctp(_) | Addr::Mac(_) => {
+                    let why = || io::Error::other("no socket of ours carries that");
                     group.iter().for_each(|one| done(one, Err(why()), &mut guarded.around));
                 }
             }
@@ -209,4 +227,21 @@ impl Sockets {
         let nobody = || io::Error::other("these sockets do not speak over TCP");
         self.streams.as_mut().ok_or_else(nobody)?.send(message, guarded)
     }
+}
+
+/// A datagram of UDP that has come.
+fn datagram<'a>(port: &Port, from: Socket, bytes: &'a [u8]) -> Arrival<'a> {
+    let (protocol, to) = (port.protocol(from, bytes), Addr::Udp(port.local()));
+    Arrival { from: Addr::Udp(from), to, protocol, bytes, is_shown: false }
+}
+
+/// One that has come directly on IP.
+fn packet<'a>(raw: &Raw, from: Socket, packet: &'a [u8]) -> Option<Arrival<'a>> {
+    let (from, bytes) = raw.read(from, packet)?;
+    let local = raw.local();
+    Some(Arrival { from, to: local.addr(), protocol: local.protocol, bytes, is_shown: false })
+}
+
+fn no_raw_socket() -> io::Result<()> {
+    Err(io::Error::other("directly on IP needs a raw socket; use UDP encapsulation"))
 }

@@ -198,9 +198,12 @@ fn a_taken_address_is_named_with_what_to_do() {
 #[test]
 fn every_reason_says_what_to_do() {
     let said = |kind: io::ErrorKind| {
-        let address = "127.0.0.1:500".parse().unwrap();
-        BindError { carrier: "UDP", address, source: kind.into() }.to_string()
+        BindError { local: Addr::udp(Ipv4Addr::LOCALHOST.into(), 500), source: kind.into() }.to_string()
     };
+    let on_ip = Addr::Ip { ip: Ipv4Addr::LOCALHOST.into(), protocol: 139 };
+    let error = BindError { local: on_ip, source: io::ErrorKind::PermissionDenied.into() }.to_string();
+    let expected = "listen on IP protocol 139 at 127.0.0.1: no permission for a raw socket; run as root or grant CAP_NET_RAW";
+    assert_eq!(error, expected);
     assert!(said(io::ErrorKind::AddrInUse).contains("strongSwan's charon"));
     assert!(
         said(io::ErrorKind::PermissionDenied).contains("grant CAP_NET_BIND_SERVICE, or choose another port")

@@ -155,7 +155,7 @@ fn too_much_on_the_way_is_dropped_not_kept() {
 #[test]
 fn only_the_peer_that_was_named_is_far_away() {
     let far = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 99));
-    let path = Path { remote: Some(far), ..path(Some(slow()), Some(slow())) };
+    let path = Path { remote: Some(far.into()), ..path(Some(slow()), Some(slow())) };
     let [(mut a, a_address), (mut b, b_address)] = pipes([Some(path), None]);
     let mut facts = Vec::new();
     a.command((a_address, b_address, vec![0; 100]), &mut facts);

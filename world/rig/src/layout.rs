@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::{Link, Node, Protocol};
 use keytoll_net::wire::DecodeError;
+use keytoll_net::{Addr, Host};
 use keytoll_scenario::plan::Maker;
 use keytoll_sim::LinkConfig;
 
@@ -45,8 +46,8 @@ pub struct NodeSpec {
     pub holds_sas: bool,
     /// Addresses that it has besides those of its links.
     pub inner: Vec<IpAddr>,
-    /// Where it takes datagrams.
-    pub udp: Vec<SocketAddr>,
+    /// Where it takes datagrams: at ports of UDP, or directly on IP.
+    pub datagrams: Vec<Addr>,
     /// How it speaks over TCP, if it does.
     pub streams: Option<Streams>,
 }
@@ -81,8 +82,8 @@ pub struct LinkSpec {
 pub struct End {
     /// The node.
     pub node: Node,
-    /// Its address on the link.
-    pub address: IpAddr,
+    /// Its address on the link: that of an IP host or of a station below IP.
+    pub host: Host,
 }
 
 /// Between whom users send.
@@ -108,9 +109,9 @@ impl Layout {
     }
 
     /// Whose address it is.
-    pub fn owner(&self, address: IpAddr) -> Option<Node> {
+    pub fn owner(&self, host: Host) -> Option<Node> {
         let mut ends = self.links.iter().flat_map(|link| link.ends);
-        ends.find(|end| end.address == address).map(|end| end.node)
+        ends.find(|end| end.host == host).map(|end| end.node)
     }
 
     /// Whether a program at this node is not ours.
@@ -126,6 +127,13 @@ impl Layout {
     /// Whether some nodes connect to others before the first authentication.
     pub fn has_connections(&self) -> bool {
         self.nodes.iter().any(|node| node.streams.as_ref().is_some_and(|streams| !streams.listen.is_empty()))
+    }
+}
+
+impl End {
+    /// An end with an IP address.
+    pub const fn ip(node: Node, ip: IpAddr) -> Self {
+        Self { node, host: Host::Ip(ip) }
     }
 }
 

@@ -10,6 +10,7 @@ use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::trace::{Link, Node};
 use keytoll_hosts::{Aaa, Host, Hss};
+use keytoll_net::Addr;
 use keytoll_radius::RADIUS;
 use keytoll_rig::{End, LinkSpec, NodeSpec, SharedSecret, Streams, wire};
 use keytoll_scenario::catalogue::EapMethod;
@@ -45,7 +46,7 @@ fn aaa(maker: Maker, sites: &Sites) -> NodeSpec {
         maker,
         holds_sas: false,
         inner: Vec::new(),
-        udp: udp.map(|port| SocketAddr::new(sites.aaa, port)).to_vec(),
+        datagrams: udp.map(|port| Addr::udp(sites.aaa, port)).to_vec(),
         streams: Some(diameter(Vec::new())),
     }
 }
@@ -56,7 +57,7 @@ fn hss(sites: &Sites) -> NodeSpec {
         maker: Maker::Keytoll,
         holds_sas: false,
         inner: Vec::new(),
-        udp: Vec::new(),
+        datagrams: Vec::new(),
         streams: Some(diameter(vec![SocketAddr::new(sites.hss, sites.ports.diameter)])),
     }
 }
@@ -66,23 +67,22 @@ fn diameter(listen: Vec<SocketAddr>) -> Streams {
 }
 
 /// Where an authenticator takes the answers of the AAA server, if its row has one.
-pub(crate) fn client_sockets(row: &RowPlan, sites: &Sites) -> impl Iterator<Item = SocketAddr> {
+pub(crate) fn client_sockets(row: &RowPlan, sites: &Sites) -> impl Iterator<Item = Addr> {
     let ports = row.method.eap().map(|_| eap::RADIUS_CLIENT_PORTS);
-    ports.into_iter().flatten().map(|port| SocketAddr::new(sites.core, port))
+    ports.into_iter().flatten().map(|port| Addr::udp(sites.core, port))
 }
 
 /// The links of a row behind its authenticator.
 pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl Iterator<Item = LinkSpec> {
-    let end = |node, address| End { node, address };
     present(row).iter().map(move |&node| match node {
         Node::Hss => LinkSpec {
-            ends: [end(Node::Aaa, sites.aaa), end(Node::Hss, sites.hss)],
+            ends: [End::ip(Node::Aaa, sites.aaa), End::ip(Node::Hss, sites.hss)],
             config: fault::hss_link(row, wire(row.topology.aaa_hss())),
             protocol: DIAMETER,
             prefix_bits: None,
         },
         _ => LinkSpec {
-            ends: [end(authenticator, sites.core), end(Node::Aaa, sites.aaa)],
+            ends: [End::ip(authenticator, sites.core), End::ip(Node::Aaa, sites.aaa)],
             config: fault::aaa_link(row, wire(row.topology.gw_aaa())),
             protocol: RADIUS,
             prefix_bits: None,

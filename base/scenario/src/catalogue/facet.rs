@@ -30,6 +30,9 @@ pub static CARD: Facet = Facet { whom: "methods with a card", noun: "a SIM" };
 pub static USIM: Facet = Facet { whom: "methods with a USIM", noun: "a USIM" };
 /// GSM challenges, two or three of them (RFC 4186).
 pub static SIM: Facet = Facet { whom: "EAP-SIM", noun: "GSM challenges" };
+/// Other makers' programs can be its device and gateway.
+pub static FOREIGN_ENDS: Facet =
+    Facet { whom: "methods that foreign daemons speak", noun: "foreign daemons that speak it" };
 /// A pair of IPsec SAs for traffic comes of it.
 pub static IPSEC: Facet = Facet { whom: "methods with IPsec", noun: "IPsec" };
 

@@ -28,8 +28,8 @@ pub struct Method {
     pub eap: Option<&'static EapMethod>,
     /// The kind of the keys that sign, unless the options say another; none without signatures.
     pub key: Option<KeyKind>,
-    /// The suite of the SA that it sets up, unless the scenario says otherwise.
-    pub suite: &'static str,
+    /// The suite of the IKE SA that it sets up, unless the scenario says otherwise; none of a family without IKE SAs.
+    pub suite: Option<&'static str>,
     /// How much trust the exchange itself deserves, whatever the algorithms.
     pub standing: Standing,
     /// What only its family understands: see [`Method::own`].
@@ -37,14 +37,20 @@ pub struct Method {
 }
 
 impl Method {
-    /// Every method, in the order of the catalogue.
+    /// Every method, in the order of the catalogue. Those of example families are not among them.
     pub fn all() -> impl Iterator<Item = &'static Self> + Clone {
-        FAMILIES.iter().flat_map(|family| (family.methods)())
+        FAMILIES.iter().filter(|family| !family.is_example).flat_map(|family| (family.methods)())
+    }
+
+    /// Every method that a scenario can name, those of example families at the end.
+    pub fn with_examples() -> impl Iterator<Item = &'static Self> + Clone {
+        let examples = FAMILIES.iter().filter(|family| family.is_example);
+        Self::all().chain(examples.flat_map(|family| (family.methods)()))
     }
 
     /// The one with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        Self::all().find(|method| method.name == name)
+        Self::with_examples().find(|method| method.name == name)
     }
 
     /// The name used in scenarios, files and on the screen.
@@ -127,20 +133,21 @@ mod tests {
 
     #[test]
     fn every_method_has_a_name_of_its_own_and_a_suite_that_can_be_read() {
-        let mut names: Vec<_> = Method::all().map(Method::name).collect();
+        let mut names: Vec<_> = Method::with_examples().map(Method::name).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        for method in Method::all() {
-            let suite = Suite::ike(method.suite).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+        for method in Method::with_examples() {
+            let Some(suite) = method.suite else { continue };
+            let suite = Suite::ike(suite).unwrap_or_else(|error| panic!("{method:?}: {error}"));
             assert_eq!(standing(&suite), Standing::Good, "{method:?}");
         }
     }
 
     #[test]
     fn what_a_method_has_agrees_with_its_facets() {
-        for method in Method::all() {
+        for method in Method::with_examples() {
             assert_eq!(method.eap.is_some(), method.has(&facet::EAP), "{method:?}");
             assert_eq!(method.key.is_some(), method.has(&facet::SIGNATURES), "{method:?}");
             assert_eq!(method.nodes.contains(&Node::Aaa), method.has(&facet::EAP), "{method:?}");

@@ -13,6 +13,8 @@ use crate::tree::Item;
 pub struct Family {
     /// The name of the family and its rig.
     pub name: &'static str,
+    /// Whether it is there for developers to read and copy: a scenario may name its methods, lists leave them out.
+    pub is_example: bool,
     /// Its methods, in the order of the catalogue.
     pub methods: fn() -> &'static [Method],
     /// The options that only its methods have.

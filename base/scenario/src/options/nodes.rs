@@ -4,7 +4,7 @@ use keytoll_engine::trace::Node;
 
 use super::settings::{Settings, value_of};
 use super::{BOOLEAN, Setting, field, quoted};
-use crate::catalogue::facet::EAP;
+use crate::catalogue::facet::{EAP, FOREIGN_ENDS};
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::plan::Network;
@@ -93,7 +93,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
         field!(options.makers.ue, |item| item.pick("program", &Maker::OF_IKE, Maker::name), |maker| quoted(
             maker.name()
         )),
-    ),
+    )
+    .of(&FOREIGN_ENDS),
     Setting::new(
         "gw",
         &["keytoll", "strongswan"],
@@ -101,7 +102,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
         field!(options.makers.gw, |item| item.pick("program", &Maker::OF_IKE, Maker::name), |maker| quoted(
             maker.name()
         )),
-    ),
+    )
+    .of(&FOREIGN_ENDS),
     Setting::new(
         "aaa",
         &["keytoll", "freeradius", "hostapd"],

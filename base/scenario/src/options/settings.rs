@@ -4,8 +4,8 @@
 use keytoll_crypto_api::suite::Suite;
 
 use super::{certificates, eap, nodes, traffic};
-use crate::catalogue::Method;
 use crate::catalogue::suites::DEFAULT_ESP;
+use crate::catalogue::{Method, facet};
 use crate::diagnostic::ScenarioError;
 use crate::families::{Options, setting, settings};
 use crate::plan::Network;
@@ -63,10 +63,16 @@ impl Settings {
         self
     }
 
-    /// The suites of the IKE SA, the usual one if nobody asked for others.
+    /// The suites of the IKE SA, the usual one if nobody asked for others; none of a method without IKE SAs.
     pub(crate) fn ike_suites(&self, method: &Method) -> Vec<Suite> {
-        let usual = || vec![Suite::ike(method.suite).expect("a test parses the suite of every method")];
+        let parse = |suite| Suite::ike(suite).expect("a test parses the suite of every method");
+        let usual = || method.suite.map(parse).into_iter().collect();
         self.ike_suites.clone().unwrap_or_else(usual)
+    }
+
+    /// The suites of the SAs for traffic; none of a method without IPsec.
+    pub(crate) fn esp_suites(&self, method: &Method) -> Vec<Suite> {
+        if method.has(&facet::IPSEC) { self.esp_suites.clone() } else { Vec::new() }
     }
 
     /// Refuses what does not go together.

@@ -8,13 +8,14 @@ mod build;
 mod credentials;
 mod sites;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::Node;
 use keytoll_hosts::Host;
 use keytoll_ike::IKE;
+use keytoll_net::Addr;
 use keytoll_rig::{
     End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users,
 };
@@ -79,14 +80,14 @@ impl Rig for IkeRig {
 }
 
 fn nodes((row, sites): (&RowPlan, &Sites)) -> Vec<NodeSpec> {
-    let udp = |ip: IpAddr| [sites.port, sites.nat_port].map(|port| SocketAddr::new(ip, port));
+    let udp = |ip: IpAddr| [sites.port, sites.nat_port].map(|port| Addr::udp(ip, port));
     let makers = row.options.makers;
-    let spec = |node, maker, inner, udp| NodeSpec {
+    let spec = |node, maker, inner, datagrams| NodeSpec {
         node,
         maker,
         holds_sas: true,
         inner: vec![inner],
-        udp,
+        datagrams,
         streams: None,
     };
     let device = spec(Node::Ue, makers.ue, sites.brought, udp(sites.ue).to_vec());
@@ -97,7 +98,7 @@ fn nodes((row, sites): (&RowPlan, &Sites)) -> Vec<NodeSpec> {
 
 fn links((row, sites): (&RowPlan, &Sites)) -> Vec<LinkSpec> {
     let access = LinkSpec {
-        ends: [End { node: Node::Ue, address: sites.ue }, End { node: Node::Gw, address: sites.gw }],
+        ends: [End::ip(Node::Ue, sites.ue), End::ip(Node::Gw, sites.gw)],
         config: fault::access_link(row, keytoll_rig::link(&row.network, row.topology.ue_gw())),
         protocol: IKE,
         prefix_bits: Some(if sites.ue.is_ipv6() { 64 } else { 24 }),

@@ -12,7 +12,7 @@ use keytoll_engine::trace::Node;
 use super::Family;
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
-    CARD, CERTIFICATES, EAP, Facet, IPSEC, PASSWORD, SHARED_KEY, SIGNATURES, SIM, TLS, USIM,
+    CARD, CERTIFICATES, EAP, FOREIGN_ENDS, Facet, IPSEC, PASSWORD, SHARED_KEY, SIGNATURES, SIM, TLS, USIM,
 };
 use crate::catalogue::suites::{DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
@@ -20,8 +20,13 @@ pub(crate) use options::SUITE;
 pub use options::{CookiePolicy, GatewayAuth, Options, Retransmission};
 
 /// IKEv2 and IKEv1.
-pub static FAMILY: Family =
-    Family { name: "ike", methods: || &METHODS, settings: options::SETTINGS, check: check::check };
+pub static FAMILY: Family = Family {
+    name: "ike",
+    is_example: false,
+    methods: || &METHODS,
+    settings: options::SETTINGS,
+    check: check::check,
+};
 
 /// What IKE knows of a method besides what every family does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +120,10 @@ fn ikev2_psk() -> Method {
         source: "RFC 7296 §2.15".to_owned(),
         family: &FAMILY,
         nodes: &[Node::Ue, Node::Gw],
-        facets: vec![&IKE, &IPSEC, &IKEV2, &SHARED_KEY],
+        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SHARED_KEY],
         eap: None,
         key: None,
-        suite: DEFAULT_IKE,
+        suite: Some(DEFAULT_IKE),
         standing: Standing::Good,
         own: &IKEV2_PSK,
     }
@@ -130,7 +135,7 @@ fn signing(key: KeyKind, name: &'static str, of_key: &str, source: &str) -> Meth
         name,
         summary: format!("IKEv2, certificates, {of_key}"),
         source: source.to_owned(),
-        facets: vec![&IKE, &IPSEC, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &CERTIFICATES],
+        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &CERTIFICATES],
         key: Some(key),
         own: &SIGNATURE,
         ..ikev2_psk()
@@ -140,7 +145,8 @@ fn signing(key: KeyKind, name: &'static str, of_key: &str, source: &str) -> Meth
 /// The device proves itself with EAP, the gateway with an RSA-2048 certificate (RFC 7296 §2.16).
 fn with_eap(eap: &'static EapMethod) -> Method {
     let remark = if eap.remark.is_empty() { String::new() } else { format!(", {}", eap.remark) };
-    let mut facets = vec![&IKE, &IPSEC, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &EAP, &IKEV2_EAP];
+    let mut facets =
+        vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &EAP, &IKEV2_EAP];
     if eap.has_tls {
         facets.extend([&CERTIFICATES, &TLS]);
     }
@@ -173,8 +179,8 @@ fn ikev1_psk(name: &'static str, summary: &str, own: &'static Exchange, standing
         name,
         summary: summary.to_owned(),
         source: "RFC 2409 §5.4".to_owned(),
-        facets: vec![&IKE, &IPSEC, &IKEV1, &SHARED_KEY],
-        suite: DEFAULT_IKEV1,
+        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV1, &SHARED_KEY],
+        suite: Some(DEFAULT_IKEV1),
         standing,
         own,
         ..ikev2_psk()
@@ -185,7 +191,7 @@ fn ikev1_psk(name: &'static str, summary: &str, own: &'static Exchange, standing
 fn ikev1_rsa(name: &'static str, mode: &str, own: &'static Exchange) -> Method {
     Method {
         source: "RFC 2409 §5.1".to_owned(),
-        facets: vec![&IKE, &IPSEC, &IKEV1, &SIGNATURES, &IKEV1_RSA, &CERTIFICATES],
+        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV1, &SIGNATURES, &IKEV1_RSA, &CERTIFICATES],
         key: Some(KeyKind::Rsa2048),
         ..ikev1_psk(
             name,
