@@ -134,8 +134,11 @@ fn of_method(node: Node, rows: &[Row<'_>]) -> Profile {
     Profile::new(subject, &columns, notes(&profiles))
 }
 
-/// Suites as they are offered for the IKE SA.
+/// Suites as they are offered for the IKE SA; the method where there are none to tell columns apart.
 fn suite(row: &RowPlan) -> String {
+    if row.ike_suites.is_empty() {
+        return row.method.name().to_owned();
+    }
     row.ike_suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 

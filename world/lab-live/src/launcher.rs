@@ -11,6 +11,7 @@ use keytoll_lab::{Keeper, Keepers, RowEnd, RunError, Seized, Stop, WARM_UP, row_
 use keytoll_native::clock;
 use keytoll_rig::{Layout, Placement};
 use keytoll_rigs as rigs;
+use keytoll_scenario::catalogue::facet::IPSEC;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_sim::Recorder;
 use keytoll_trace::file::ReadError;
@@ -30,7 +31,8 @@ const LOOKS_MAX: u32 = 100;
 
 /// What is true of every live row.
 const NOTE: &str = "Live world, every node a process of its own on this machine; cpu is that of the node's thread, system \
-                    calls, the emulation of its links and the notes it takes of datagrams included. The device closes its SA as soon as it is measured, and ESP travels in UDP";
+                    calls, the emulation of its links and the notes it takes of datagrams included. The device closes its SA as soon as it is measured";
+const NOTE_ESP: &str = "ESP travels in UDP";
 const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the system's choice, because only root may make \
                              network namespaces";
 
@@ -91,7 +93,8 @@ fn ours(plan: &Plan, placement: &Placement) -> BTreeSet<Node> {
 /// What a reader of a row must know.
 fn notes(row: &RowPlan, placement: &Placement) -> impl Iterator<Item = &'static str> {
     let loopback = placement.is_loopback().then_some(NOTE_LOOPBACK);
-    [NOTE].into_iter().chain(loopback).chain(foreign::notes(row))
+    let esp = row.method.has(&IPSEC).then_some(NOTE_ESP);
+    [NOTE].into_iter().chain(esp).chain(loopback).chain(foreign::notes(row))
 }
 
 /// What all rows have in common.

@@ -23,19 +23,19 @@ use ike::IkeRig;
 pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 
 /// Every rig.
-pub const RIGS: [&dyn Rig; 1] = [&IkeRig];
+pub static RIGS: &[&dyn Rig] = &[&IkeRig];
 
 /// Every family of protocols. Where two could know a packet, the first one does.
 pub static FAMILIES: Families = &[];
 
 /// The rig that runs a method.
 fn of(method: &Method) -> &'static dyn Rig {
-    RIGS.into_iter().find(|rig| rig.runs(method)).expect("every method of the catalogue has a rig")
+    RIGS.iter().copied().find(|rig| rig.runs(method)).expect("every method of the catalogue has a rig")
 }
 
 /// The ports that standards give the protocols of all rigs.
 pub fn standard_ports() -> BTreeSet<u16> {
-    RIGS.into_iter().flat_map(Rig::standard_ports).copied().collect()
+    RIGS.iter().copied().flat_map(Rig::standard_ports).copied().collect()
 }
 
 /// The layout of a row.
@@ -55,7 +55,7 @@ impl Credentials {
     /// Makes what the rows of a plan need. RSA keys take a prime search each.
     pub fn prepare(plan: &Plan) -> Self {
         let is_wanted = |rig: &&dyn Rig| plan.rows.iter().any(|row| rig.runs(row.method));
-        Self(RIGS.into_iter().filter(is_wanted).map(|rig| (rig, rig.prepare(plan))).collect())
+        Self(RIGS.iter().copied().filter(is_wanted).map(|rig| (rig, rig.prepare(plan))).collect())
     }
 
     /// Sets up a row of the plan.

@@ -291,8 +291,10 @@ fn limit(document: &Table, rows: usize) -> Result<(), ScenarioError> {
 }
 
 fn method(item: &Item) -> Result<&'static Method, ScenarioError> {
-    let all: Vec<_> = Method::with_examples().collect();
-    item.pick("method", &all, Method::name)
+    let example =
+        item.text("the name of a method").ok().and_then(Method::named).filter(|it| it.family.is_example);
+    let all: Vec<_> = Method::all().collect();
+    example.map_or_else(|| item.pick("method", &all, Method::name), Ok)
 }
 
 fn topology(item: &Item) -> Result<Topology, ScenarioError> {
