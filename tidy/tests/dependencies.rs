@@ -1,7 +1,19 @@
 //! Dependency directions between the crates, as the design draws them, and where crypto libraries may appear.
 
+use std::collections::BTreeSet;
+
 use keytoll_tidy::manifest::{Manifest, all};
 use keytoll_tidy::none;
+
+/// What a crate of `protocols/` may know: all of them the same, so that a new one needs no rule of its own.
+const PROTOCOL: Allowed = allow(
+    "",
+    &["engine", "net", "crypto-api", "family"],
+    "a protocol knows neither another protocol nor a crypto library nor a clock",
+);
+
+/// Stands for every crate of `protocols/` among what a crate may know.
+const PROTOCOLS: &str = "protocols";
 
 /// A crate, the crates it may know, and why no others.
 struct Allowed {
@@ -49,48 +61,8 @@ const ALLOWED: &[Allowed] = &[
         "a plan is data; reading it must not need a protocol or a world",
     ),
     allow(
-        "ike",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "eap",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "radius",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "diameter",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "hip",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "wlan",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "tls",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
-        "esp",
-        &["engine", "net", "crypto-api", "family"],
-        "a protocol knows neither another protocol nor a crypto library nor a clock",
-    ),
-    allow(
         "hosts",
-        &["engine", "net", "crypto-api", "ike", "eap", "radius", "diameter", "hip", "wlan", "tls", "esp"],
+        &["engine", "net", "crypto-api", PROTOCOLS],
         "hosts wire engines together and run in every world, so they know none",
     ),
     allow(
@@ -110,12 +82,7 @@ const ALLOWED: &[Allowed] = &[
             "crypto",
             "pki",
             "scenario",
-            "ike",
-            "esp",
-            "eap",
-            "radius",
-            "diameter",
-            "tls",
+            PROTOCOLS,
             "hosts",
             "rig",
             "sim",
@@ -225,12 +192,7 @@ const ALLOWED: &[Allowed] = &[
             "native",
             "crypto",
             "pki",
-            "ike",
-            "esp",
-            "eap",
-            "radius",
-            "diameter",
-            "tls",
+            PROTOCOLS,
             "hosts",
             "live",
             "daemons",
@@ -242,21 +204,36 @@ const ALLOWED: &[Allowed] = &[
     ),
 ];
 
-fn directions(manifest: &Manifest) -> Vec<String> {
+fn is_protocol(manifest: &Manifest) -> bool {
+    manifest.path.starts_with("protocols/")
+}
+
+/// The rule of a crate.
+fn rule(manifest: &Manifest, name: &str) -> Option<&'static Allowed> {
+    if is_protocol(manifest) { Some(&PROTOCOL) } else { ALLOWED.iter().find(|rule| rule.package == name) }
+}
+
+/// `protocols`: the packages of `protocols/`.
+fn directions(manifest: &Manifest, protocols: &BTreeSet<&str>) -> Vec<String> {
     // The program itself is called as its users call it.
     let name =
         if manifest.package == "keytoll" { Some("cli") } else { manifest.package.strip_prefix("keytoll-") };
     let Some(name) = name else {
         return vec![format!("{}: package {:?} lacks the prefix keytoll-", manifest.path, manifest.package)];
     };
-    let Some(rule) = ALLOWED.iter().find(|rule| rule.package == name) else {
+    let Some(rule) = rule(manifest, name) else {
         return vec![format!(
             "{}: say in tidy/tests/dependencies.rs what {name} may know, and why",
             manifest.path
         )];
     };
-    let ours = manifest.dependencies.iter().filter_map(|dependency| dependency.strip_prefix("keytoll-"));
-    let wrong = ours.filter(|dependency| !rule.knows.contains(dependency));
+    let knows = |dependency: &str| {
+        let is_protocol = protocols.contains(dependency);
+        rule.knows.contains(&dependency.trim_start_matches("keytoll-"))
+            || (is_protocol && rule.knows.contains(&PROTOCOLS))
+    };
+    let ours = manifest.dependencies.iter().filter(|dependency| dependency.starts_with("keytoll-"));
+    let wrong = ours.filter(|dependency| !knows(dependency));
     wrong
         .map(|other| format!("{}: {name} must not depend on {other}: {}", manifest.path, rule.because))
         .collect()
@@ -325,7 +302,9 @@ fn crypto(manifest: &Manifest) -> Vec<String> {
 
 #[test]
 fn crates_know_only_what_the_design_lets_them() {
-    none(&all().unwrap().iter().flat_map(directions).collect::<Vec<_>>());
+    let manifests = all().unwrap();
+    let protocols = manifests.iter().filter(|it| is_protocol(it)).map(|it| it.package.as_str()).collect();
+    none(&manifests.iter().flat_map(|manifest| directions(manifest, &protocols)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -346,16 +325,23 @@ fn every_crate_inherits_the_lints() {
 #[test]
 fn the_rules_bite() {
     let manifest = |package: &str, dependency: &str| Manifest {
-        path: "x/Cargo.toml".into(),
+        path: format!("{}/Cargo.toml", if package == "keytoll-ike" { "protocols/ike" } else { "x" }),
         package: package.into(),
         dependencies: vec![dependency.into()],
         inherits_lints: true,
     };
-    assert_eq!(directions(&manifest("keytoll-ike", "keytoll-engine")), [""; 0]);
-    let wrong = directions(&manifest("keytoll-ike", "keytoll-esp"));
-    assert!(wrong[0].contains("ike must not depend on esp: a protocol knows neither"), "{wrong:?}");
-    assert_eq!(directions(&manifest("keytoll-new", "serde")).len(), 1);
-    assert_eq!(directions(&manifest("other", "serde")).len(), 1);
+    let protocols = BTreeSet::from(["keytoll-ike", "keytoll-new-one"]);
+    let complaints = |package, dependency| directions(&manifest(package, dependency), &protocols);
+    assert_eq!(complaints("keytoll-ike", "keytoll-engine"), [""; 0]);
+    let wrong = complaints("keytoll-ike", "keytoll-new-one");
+    assert!(
+        wrong[0].contains("ike must not depend on keytoll-new-one: a protocol knows neither"),
+        "{wrong:?}"
+    );
+    assert_eq!(complaints("keytoll-rigs", "keytoll-new-one"), [""; 0]);
+    assert_eq!(complaints("keytoll-sim", "keytoll-new-one").len(), 1);
+    assert_eq!(complaints("keytoll-new", "serde").len(), 1);
+    assert_eq!(complaints("other", "serde").len(), 1);
     assert_eq!(crypto(&manifest("keytoll-ike", "aws-lc-rs")).len(), 1);
     assert_eq!(crypto(&manifest("keytoll-pki", "sha2")).len(), 1);
     assert_eq!(crypto(&manifest("keytoll-native", "aws-lc-sys")), [""; 0]);
