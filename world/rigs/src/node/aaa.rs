@@ -8,7 +8,7 @@ use std::sync::Arc;
 use keytoll_crypto_api::Seed;
 use keytoll_diameter::{Name, client as diameter};
 use keytoll_eap::ServerConfig;
-use keytoll_hosts::{Aaa, AaaConfig, HssAccess, Subscribers};
+use keytoll_hosts::{Aaa, AaaConfig, Host, HssAccess, Subscribers};
 use keytoll_net::Socket;
 use keytoll_radius::server;
 use keytoll_scenario::ScenarioError;
@@ -17,7 +17,7 @@ use keytoll_scenario::node::{AaaPlan, HssAccessPlan};
 use super::secure::{self, Settings};
 use super::subscribers::Records;
 use super::trusts::Drawn;
-use super::{Place, Wanted, eap};
+use super::{Place, Role, Wanted, eap};
 
 /// RFC 6733 §2.1; what the AAA server calls its end of the stream.
 const DIAMETER_PORT: u16 = 3868;
@@ -45,12 +45,14 @@ impl Blueprint {
         let tls = tls.map(|tls| secure::client(tls, &plan.name, trusts)).transpose()?;
         Ok(Self { plan: plan.clone(), eap, records, tls })
     }
+}
 
-    pub(super) const fn tls(&self) -> Option<&Settings> {
+impl Role for Blueprint {
+    fn tls(&self) -> Option<&Settings> {
         self.tls.as_ref()
     }
 
-    pub(super) fn sockets(&self) -> Vec<Wanted> {
+    fn sockets(&self) -> Vec<Wanted> {
         let (authentication, accounting) = self.plan.ports;
         let own = [authentication, accounting].map(|port| Place::At(SocketAddr::new(self.plan.listen, port)));
         let hss = self.plan.hss.as_ref().map(|hss| match hss.local {
@@ -60,7 +62,7 @@ impl Blueprint {
         own.into_iter().map(Wanted::Udp).chain(hss.map(Wanted::Call)).collect()
     }
 
-    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Aaa {
+    fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         let plan = self.plan;
         let clients = plan.clients.into_iter().map(|(ip, secret)| (ip, server::Client { secret }));
         let subscribers = match plan.hss {
@@ -73,7 +75,11 @@ impl Blueprint {
             accounting_port: locals[1].port,
             ..server::Config::new(clients.collect::<BTreeMap<_, _>>())
         };
-        Aaa::new(AaaConfig { radius, eap: self.eap, address: plan.listen, subscribers }, seed, "aaa")
+        Box::new(Aaa::new(
+            AaaConfig { radius, eap: self.eap, address: plan.listen, subscribers },
+            seed,
+            "aaa",
+        ))
     }
 }
 

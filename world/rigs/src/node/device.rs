@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 
 use keytoll_crypto_api::Seed;
-use keytoll_hosts::{Device, DeviceConfig, EapCredentials, SaLimits};
+use keytoll_hosts::{Device, DeviceConfig, EapCredentials, Host, SaLimits};
 use keytoll_ike::wire::Identity;
 use keytoll_net::Socket;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::DevicePlan;
 
 use super::trusts::Drawn;
-use super::{Place, Wanted, eap, ike};
+use super::{Place, Role, Wanted, eap, ike};
 use crate::ipsec::sa_limits;
 
 /// A device without ports.
@@ -45,8 +45,10 @@ impl Blueprint {
             eap,
         })
     }
+}
 
-    pub(super) fn sockets(&self) -> Vec<Wanted> {
+impl Role for Blueprint {
+    fn sockets(&self) -> Vec<Wanted> {
         let place = |port| match self.local {
             Some(local) => Place::At(SocketAddr::new(local, port)),
             None => Place::Towards(self.gateway, port),
@@ -54,7 +56,7 @@ impl Blueprint {
         [self.ports.0, self.ports.1].map(|port| Wanted::Udp(place(port))).to_vec()
     }
 
-    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Device {
+    fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         let config = DeviceConfig {
             ike: keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike },
             address: locals[0].ip,
@@ -63,6 +65,6 @@ impl Blueprint {
             target: self.target,
             eap: self.eap,
         };
-        Device::new(config, seed, "ue").with_limits(self.sa_limits)
+        Box::new(Device::new(config, seed, "ue").with_limits(self.sa_limits))
     }
 }

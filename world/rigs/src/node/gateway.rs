@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use keytoll_crypto_api::Seed;
-use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, SaLimits};
+use keytoll_hosts::{AaaAccess, Gateway, GatewayConfig, Host, SaLimits};
 use keytoll_ike::wire::TrafficSelector;
 use keytoll_net::Socket;
 use keytoll_radius::client::{Config, Retransmission, Server};
@@ -11,7 +11,7 @@ use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{GatewayPlan, RadiusPlan};
 
 use super::trusts::Drawn;
-use super::{Place, Wanted, ike};
+use super::{Place, Role, Wanted, ike};
 use crate::ipsec::sa_limits;
 
 /// A gateway without ports.
@@ -45,8 +45,10 @@ impl Blueprint {
             radius: plan.radius.clone(),
         })
     }
+}
 
-    pub(super) fn sockets(&self) -> Vec<Wanted> {
+impl Role for Blueprint {
+    fn sockets(&self) -> Vec<Wanted> {
         let own = [self.ports.0, self.ports.1].map(|port| Place::At(SocketAddr::new(self.listen, port)));
         let radius = self.radius.iter().flat_map(|radius| {
             let ports = radius.ports.clone().map_or_else(|| vec![0; FREE_PORTS], Iterator::collect);
@@ -58,11 +60,11 @@ impl Blueprint {
         own.into_iter().chain(radius).map(Wanted::Udp).collect()
     }
 
-    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Gateway {
+    fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         let ike = keytoll_ike::Config { port: locals[0].port, nat_port: locals[1].port, ..self.ike };
         let aaa = self.radius.map(|plan| access(plan, &locals[2..]));
         let config = GatewayConfig { ike, address: self.listen, inner: self.inner, aaa };
-        Gateway::new(config, seed, "gw").with_limits(self.sa_limits)
+        Box::new(Gateway::new(config, seed, "gw").with_limits(self.sa_limits))
     }
 }
 

@@ -6,15 +6,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_crypto_api::Seed;
 use keytoll_diameter::{Name, server};
-use keytoll_hosts::{Hss, HssConfig};
+use keytoll_hosts::{Host, Hss, HssConfig};
 use keytoll_net::Socket;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::HssPlan;
 
-use super::Wanted;
 use super::secure::{self, Settings};
 use super::subscribers::Records;
 use super::trusts::Drawn;
+use super::{Role, Wanted};
 
 /// An HSS without addresses.
 pub(super) struct Blueprint {
@@ -34,25 +34,27 @@ impl Blueprint {
         let tls = plan.tls.as_ref().map(|tls| secure::server(tls, &plan.name, trusts)).transpose()?;
         Ok(Self { plan: plan.clone(), records: Records::read(&plan.subscribers)?, tls })
     }
+}
 
-    pub(super) const fn tls(&self) -> Option<&Settings> {
+impl Role for Blueprint {
+    fn tls(&self) -> Option<&Settings> {
         self.tls.as_ref()
     }
 
-    pub(super) fn sockets(&self) -> Vec<Wanted> {
+    fn sockets(&self) -> Vec<Wanted> {
         vec![Wanted::Listen(SocketAddr::new(self.plan.listen, self.plan.port))]
     }
 
-    pub(super) fn expected(&self) -> Option<BTreeSet<IpAddr>> {
+    fn expected(&self) -> Option<BTreeSet<IpAddr>> {
         self.plan.peers.as_ref().map(|peers| peers.iter().copied().collect())
     }
 
-    pub(super) fn build(self, locals: &[Socket], seed: &Seed) -> Hss {
+    fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         let admitted = self.expected();
-        let Self { plan, records, tls } = self;
+        let Self { plan, records, tls } = *self;
         let name = Name { host: plan.name, realm: plan.realm };
         let diameter =
             server::Config { admitted, secured: tls.is_some(), ..server::Config::new(locals[0], name) };
-        Hss::new(HssConfig { diameter, subscribers: records.centre(seed) })
+        Box::new(Hss::new(HssConfig { diameter, subscribers: records.centre(seed) }))
     }
 }

@@ -20,6 +20,7 @@ mod trusts;
 pub(crate) use ike::{exchange, half_open};
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use keytoll_engine::channel::Secure;
 use keytoll_hosts::Host;
 use keytoll_net::Socket;
 use keytoll_scenario::{NodePlan, ScenarioError};
+use secure::Settings;
 use trusts::Drawn;
 
 pub use trusts::Trusts;
@@ -37,21 +39,27 @@ pub use trusts::Trusts;
 /// A node of which only its addresses are still open.
 #[derive(Debug)]
 pub struct Blueprint {
-    role: Role,
+    role: Box<dyn Role>,
     trusts: Trusts,
 }
 
-/// What a node is.
-#[derive(Debug)]
-enum Role {
-    /// A gateway.
-    Gateway(Box<gateway::Blueprint>),
-    /// A device.
-    Device(Box<device::Blueprint>),
-    /// An AAA server.
-    Aaa(Box<aaa::Blueprint>),
-    /// An HSS.
-    Hss(Box<hss::Blueprint>),
+/// What a node is: a role of some family.
+trait Role: fmt::Debug {
+    /// The sockets that it needs.
+    fn sockets(&self) -> Vec<Wanted>;
+
+    /// Who is expected to call it; none: anybody.
+    fn expected(&self) -> Option<BTreeSet<IpAddr>> {
+        None
+    }
+
+    /// What secures its streams; none: nothing does.
+    fn tls(&self) -> Option<&Settings> {
+        None
+    }
+
+    /// The host, with its sockets at these addresses.
+    fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host>;
 }
 
 /// A socket that a node needs.
@@ -81,11 +89,11 @@ impl Blueprint {
     /// What cannot be used, and where the node file says it.
     pub fn draw(plan: &NodePlan) -> Result<Self, ScenarioError> {
         let trusts = Drawn::default();
-        let role = match plan {
-            NodePlan::Gateway(plan) => Role::Gateway(Box::new(gateway::Blueprint::draw(plan, &trusts)?)),
-            NodePlan::Device(plan) => Role::Device(Box::new(device::Blueprint::draw(plan, &trusts)?)),
-            NodePlan::Aaa(plan) => Role::Aaa(Box::new(aaa::Blueprint::draw(plan, &trusts)?)),
-            NodePlan::Hss(plan) => Role::Hss(Box::new(hss::Blueprint::draw(plan, &trusts)?)),
+        let role: Box<dyn Role> = match plan {
+            NodePlan::Gateway(plan) => Box::new(gateway::Blueprint::draw(plan, &trusts)?),
+            NodePlan::Device(plan) => Box::new(device::Blueprint::draw(plan, &trusts)?),
+            NodePlan::Aaa(plan) => Box::new(aaa::Blueprint::draw(plan, &trusts)?),
+            NodePlan::Hss(plan) => Box::new(hss::Blueprint::draw(plan, &trusts)?),
         };
         Ok(Self { role, trusts: trusts.finish() })
     }
@@ -97,30 +105,17 @@ impl Blueprint {
 
     /// The sockets it needs, in the order in which [`Self::build`] is told where they are.
     pub fn sockets(&self) -> Vec<Wanted> {
-        match &self.role {
-            Role::Gateway(blueprint) => blueprint.sockets(),
-            Role::Device(blueprint) => blueprint.sockets(),
-            Role::Aaa(blueprint) => blueprint.sockets(),
-            Role::Hss(blueprint) => blueprint.sockets(),
-        }
+        self.role.sockets()
     }
 
     /// Who is expected to call it; none: anybody.
     pub fn expected(&self) -> Option<BTreeSet<IpAddr>> {
-        match &self.role {
-            Role::Hss(blueprint) => blueprint.expected(),
-            Role::Gateway(_) | Role::Device(_) | Role::Aaa(_) => None,
-        }
+        self.role.expected()
     }
 
     /// What secures its streams; none: nothing does.
     pub fn secure(&self, seed: &Seed) -> Option<Arc<dyn Secure>> {
-        let settings = match &self.role {
-            Role::Gateway(_) | Role::Device(_) => None,
-            Role::Aaa(blueprint) => blueprint.tls(),
-            Role::Hss(blueprint) => blueprint.tls(),
-        };
-        settings.map(|settings| settings.with_seed(seed))
+        self.role.tls().map(|settings| settings.with_seed(seed))
     }
 
     /// The host, with its sockets at these addresses.
@@ -129,11 +124,6 @@ impl Blueprint {
     /// If there are not as many as were wanted.
     pub fn build(self, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
-        match self.role {
-            Role::Gateway(blueprint) => Box::new(blueprint.build(locals, seed)),
-            Role::Device(blueprint) => Box::new(blueprint.build(locals, seed)),
-            Role::Aaa(blueprint) => Box::new(blueprint.build(locals, seed)),
-            Role::Hss(blueprint) => Box::new(blueprint.build(locals, seed)),
-        }
+        self.role.build(locals, seed)
     }
 }
