@@ -74,7 +74,7 @@ fn row(row: &RowPlan) -> Vec<String> {
         row.method.name().to_owned(),
         row.network.name.clone(),
         row.topology.name().to_owned(),
-        names(&row.ike_suites).join(","),
+        names(&row.suites).join(","),
         variant(row),
         row.standing().mark().to_owned(),
     ]
@@ -152,7 +152,8 @@ struct CheckedRow<'a> {
     /// The topology's name.
     topology: &'static str,
     /// The suites offered for IKE SAs.
-    ike_suites: Vec<String>,
+    #[serde(rename = "ike_suites")]
+    suites: Vec<String>,
     /// The suites offered for traffic.
     esp_suites: Vec<String>,
     /// The standing of its worst algorithm: empty, `weak` or `broken`.
@@ -184,7 +185,7 @@ impl<'a> From<&'a RowPlan> for CheckedRow<'a> {
             variant: &row.variant,
             network: &row.network.name,
             topology: row.topology.name(),
-            ike_suites: names(&row.ike_suites),
+            suites: names(&row.suites),
             esp_suites: names(&row.esp_suites),
             standing: row.standing().mark(),
         }

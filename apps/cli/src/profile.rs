@@ -136,10 +136,10 @@ fn of_method(node: Node, rows: &[Row<'_>]) -> Profile {
 
 /// Suites as they are offered for the IKE SA; the method where there are none to tell columns apart.
 fn suite(row: &RowPlan) -> String {
-    if row.ike_suites.is_empty() {
+    if row.suites.is_empty() {
         return row.method.name().to_owned();
     }
-    row.ike_suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    row.suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn measured<'a>(row: &RowPlan, suite: &'a str, profiles: &'a [keytoll_lab::Profile]) -> Measured<'a> {

@@ -67,9 +67,9 @@ pub struct RowPlan {
     pub network: Network,
     /// Which nodes there are.
     pub topology: Topology,
-    /// Suites offered for the IKE SA, in order of preference; at least one.
-    pub ike_suites: Vec<Suite>,
-    /// Suites offered for ESP, in order of preference; at least one.
+    /// Suites offered for the SA under which the nodes negotiate, in order of preference; none of a method without such an SA.
+    pub suites: Vec<Suite>,
+    /// Suites offered for ESP, in order of preference; none of a method without IPsec.
     pub esp_suites: Vec<Suite>,
     /// Everything else.
     pub options: Options,
@@ -79,7 +79,7 @@ impl RowPlan {
     /// The standing of the worst algorithm in it, for the mark that goes with its name wherever it is shown.
     pub fn standing(&self) -> Standing {
         let key = self.options.key_kind(self.method).map(KeyKind::standing);
-        let suites = self.ike_suites.iter().chain(&self.esp_suites).map(suites::standing);
+        let suites = self.suites.iter().chain(&self.esp_suites).map(suites::standing);
         suites.chain(key).chain([self.method.standing]).max().unwrap_or(Standing::Good)
     }
 }

@@ -61,7 +61,7 @@ fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {
     writeln!(out, "\n[row.options]")?;
     let resolved = Settings {
         options: row.options.clone(),
-        ike_suites: Some(row.ike_suites.clone()),
+        suites: Some(row.suites.clone()),
         esp_suites: row.esp_suites.clone(),
     };
     let moving = settings().filter(|setting| setting.moves(&row.options, row.method));

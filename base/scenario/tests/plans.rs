@@ -469,9 +469,9 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
     let esp = suites(|text| Suite::esp(text).unwrap(), &["aes128gcm16", "aes256-sha512-ecp384", "null-sha1"]);
     let method = prop::sample::select(Method::all().collect::<Vec<_>>());
     (method, "[^\\p{Cc}]{0,60}", networks(), ike, esp, options()).prop_map(
-        |(method, variant, network, ike_suites, esp_suites, options)| {
+        |(method, variant, network, suites, esp_suites, options)| {
             let mut options = options.fitted_to(method);
-            let mut ike_suites = ike_suites;
+            let mut suites = suites;
             if method.phase1().is_some() {
                 let ike::Options { childless, cookies, fragment_bytes, rekey_after, virtual_address, .. } =
                     ike::Options::default();
@@ -483,8 +483,8 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                     virtual_address,
                     ..options.ike
                 };
-                ike_suites.retain(|suite| !suite.encryption.is_aead());
-                ike_suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
+                suites.retain(|suite| !suite.encryption.is_aead());
+                suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
             // Without a child no suite is offered for it.
             let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
@@ -495,7 +495,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                 |fault: &Fault| options.can_have(*fault, method) && !(signs_itself && is_of_list(*fault));
             options.fault = options.fault.filter(can_have);
             let topology = Topology::Raw;
-            signing(flowing(RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }))
+            signing(flowing(RowPlan { method, variant, network, topology, suites, esp_suites, options }))
         },
     )
 }
@@ -506,7 +506,7 @@ fn cpus() -> impl Strategy<Value = CpuProfile> {
 }
 
 fn has_modp(row: &RowPlan) -> bool {
-    let suites = row.ike_suites.iter().chain(&row.esp_suites);
+    let suites = row.suites.iter().chain(&row.esp_suites);
     suites.filter_map(|suite| suite.group).any(Group::is_modp)
 }
 

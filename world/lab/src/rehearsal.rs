@@ -112,7 +112,7 @@ pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
 
 /// What decides which operations there are: not the link.
 fn computed(row: &RowPlan) -> (&Method, &[Suite], &[Suite], &Options) {
-    (row.method, &row.ike_suites, &row.esp_suites, &row.options)
+    (row.method, &row.suites, &row.esp_suites, &row.options)
 }
 
 /// How much room is left on the disk of a place that need not be there yet.

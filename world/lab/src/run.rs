@@ -162,7 +162,7 @@ pub fn supported(plan: &Plan) -> Result<(), RunError> {
         CryptoMode::OpenSsl => return Err(RunError::NoOpenSsl),
     };
     let suites = plan.rows.iter().flat_map(|row| {
-        row.ike_suites.iter().chain(&row.esp_suites).map(move |suite| (row.method.name(), suite))
+        row.suites.iter().chain(&row.esp_suites).map(move |suite| (row.method.name(), suite))
     });
     for (row, suite) in suites {
         check(suite).map_err(|lacking| RunError::Unsupported { row, algorithm: lacking.0 })?;

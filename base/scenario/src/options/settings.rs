@@ -17,14 +17,14 @@ use crate::tree::Item;
 pub(crate) struct Settings {
     pub(crate) options: Options,
     /// None: what is usual for the method.
-    pub(crate) ike_suites: Option<Vec<Suite>>,
+    pub(crate) suites: Option<Vec<Suite>>,
     pub(crate) esp_suites: Vec<Suite>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let esp = Suite::esp(DEFAULT_ESP).expect("a test parses the default suite");
-        Self { options: Options::default(), ike_suites: None, esp_suites: vec![esp] }
+        Self { options: Options::default(), suites: None, esp_suites: vec![esp] }
     }
 }
 
@@ -63,11 +63,12 @@ impl Settings {
         self
     }
 
-    /// The suites of the IKE SA, the usual one if nobody asked for others; none of a method without IKE SAs.
-    pub(crate) fn ike_suites(&self, method: &Method) -> Vec<Suite> {
+    /// The suites of the SA under which the nodes negotiate, the usual one if nobody asked for others; none of a method without such
+    /// an SA.
+    pub(crate) fn suites(&self, method: &Method) -> Vec<Suite> {
         let parse = |suite| Suite::ike(suite).expect("a test parses the suite of every method");
         let usual = || method.suite.map(parse).into_iter().collect();
-        self.ike_suites.clone().unwrap_or_else(usual)
+        self.suites.clone().unwrap_or_else(usual)
     }
 
     /// The suites of the SAs for traffic; none of a method without IPsec.

@@ -260,9 +260,9 @@ fn row_plan(
     variant: String,
     settings: Settings,
 ) -> RowPlan {
-    let (ike_suites, esp_suites) = (settings.ike_suites(method), settings.esp_suites(method));
+    let (suites, esp_suites) = (settings.suites(method), settings.esp_suites(method));
     let options = settings.options;
-    RowPlan { method, variant, network, topology, ike_suites, esp_suites, options }
+    RowPlan { method, variant, network, topology, suites, esp_suites, options }
 }
 
 /// The elements of a list that must be there.

@@ -171,7 +171,7 @@ impl Configured<'_> {
             version: version(self.row.method),
             local: if is_device { sites.ue } else { sites.gw },
             remote: is_device.then_some(sites.gw),
-            ike: proposals(&self.row.ike_suites),
+            ike: proposals(&self.row.suites),
             esp: proposals(&esp_suites(self.row)),
             own: if is_device { self.device_proves() } else { self.gateway_proves() },
             own_id: if is_device { UE_ID } else { GW_ID }.to_owned(),

@@ -116,7 +116,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
         local: prove,
         signatures: options.ike.signatures.clone().unwrap_or_default(),
         remote: believe,
-        suites: row.ike_suites.clone(),
+        suites: row.suites.clone(),
         child: (!options.ike.childless).then(|| child(row, sites)),
         request_address: false,
         pool: None,
@@ -151,7 +151,7 @@ fn version(row: &RowPlan) -> Version {
 
 /// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.
 pub fn esp_suites(row: &RowPlan) -> Vec<Suite> {
-    let group = row.ike_suites.first().and_then(|suite| suite.group).filter(|_| row.options.ike.pfs);
+    let group = row.suites.first().and_then(|suite| suite.group).filter(|_| row.options.ike.pfs);
     row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
 }
 

@@ -83,7 +83,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         SUITE,
         &["SUITE, …"],
         "suites offered for the IKE SA, in order of preference",
-        field!(ike_suites, |item| suites(item, Suite::ike, ike_fit).map(Some), |suites| suites
+        field!(suites, |item| suites(item, Suite::ike, ike_fit).map(Some), |suites| suites
             .as_deref()
             .map_or_else(|| format!("[\"{DEFAULT_IKE}\"]"), list)),
     )

@@ -12,7 +12,7 @@ use crate::tree::Item;
 
 /// Refuses suites of a row that IKEv1 cannot negotiate.
 pub(super) fn check(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
-    check_suites(&settings.ike_suites(method), SUITE, isakmp_fit, blame)?;
+    check_suites(&settings.suites(method), SUITE, isakmp_fit, blame)?;
     check_suites(&settings.esp_suites, ESP_SUITE, ipsec_fit, blame)
 }
 
