@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::{GatewayAuth, Plan, RowPlan};
+use crate::plan::Plan;
 
 impl Plan {
     /// One sentence each; none for a study, which repeats what a paper did and says so in its notes.
@@ -10,23 +10,9 @@ impl Plan {
         if self.study.is_some() {
             return Vec::new();
         }
-        let open: BTreeSet<_> =
-            self.rows.iter().filter(|row| shows_password(row)).map(|row| row.method.name()).collect();
-        open.into_iter().map(advice).collect()
+        let all: BTreeSet<_> = self.rows.iter().filter_map(|row| (row.method.family.advice)(row)).collect();
+        all.into_iter().collect()
     }
-}
-
-// RFC 7296 §2.16: the responder proves itself with a signature, so that no other initiator can play it.
-fn shows_password(row: &RowPlan) -> bool {
-    let is_open = row.method.eap().is_some_and(|eap| !eap.proves_server());
-    is_open && row.options.ike.gateway_auth == GatewayAuth::Psk
-}
-
-fn advice(method: &str) -> String {
-    format!(
-        "`{method}` with `gateway_auth = \"psk\"` shows passwords to whoever has the shared key, which every device knows. \
-         Measure it, but do not run it: `gateway_auth = \"certificate\"`"
-    )
 }
 
 #[cfg(test)]

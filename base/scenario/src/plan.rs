@@ -12,7 +12,6 @@ use keytoll_engine::trace::Node;
 
 use crate::catalogue::{Impairments, Method, Topology, suites};
 pub use crate::families::Options;
-pub use crate::families::ike::{CookiePolicy, GatewayAuth, Retransmission};
 pub use crate::options::certificates::Chain;
 pub use crate::options::ipsec::{Mode, SaLimits};
 pub use crate::options::nodes::{Maker, Makers};

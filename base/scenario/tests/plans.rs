@@ -12,10 +12,10 @@ use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, Impairments, List, Method, Topology, networks, signatures};
 use keytoll_scenario::families::ike;
+use keytoll_scenario::families::ike::{CookiePolicy, GatewayAuth, Retransmission};
 use keytoll_scenario::plan::{
-    Basis, Chain, CookiePolicy, CpuProfile, CryptoMode, Direction, Exponents, GatewayAuth, Maker, Makers,
-    Mode, Network, Options, Retransmission, RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection,
-    TrafficKind, WorldKind,
+    Basis, Chain, CpuProfile, CryptoMode, Direction, Exponents, Maker, Makers, Mode, Network, Options,
+    RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection, TrafficKind, WorldKind,
 };
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};

@@ -9,7 +9,7 @@ pub struct EapMethod {
     /// What node files call it.
     pub name: &'static str,
     /// What scenarios call IKEv2 with it.
-    pub ikev2: &'static str,
+    pub method: &'static str,
     /// What people call it.
     pub title: &'static str,
     /// What else is to be said of it in a list; empty: nothing.
@@ -122,7 +122,7 @@ macro_rules! named {
     ($name:literal, $title:literal, $source:literal; $($rest:tt)*) => {
         EapMethod {
             name: $name,
-            ikev2: concat!("ikev2-eap-", $name),
+            method: concat!("ikev2-eap-", $name),
             title: $title,
             source: $source,
             $($rest)*
@@ -133,7 +133,7 @@ macro_rules! named {
 /// A password that the gateway hears of.
 const OPEN: EapMethod = EapMethod {
     name: "",
-    ikev2: "",
+    method: "",
     title: "",
     remark: "",
     source: "",
@@ -266,7 +266,7 @@ mod tests {
     fn every_method_has_a_name_of_its_own() {
         for method in EAP_METHODS {
             assert_eq!(EapMethod::named(method.name), Some(method));
-            assert_eq!(method.ikev2.strip_prefix("ikev2-eap-"), Some(method.name));
+            assert_eq!(method.method.strip_prefix("ikev2-eap-"), Some(method.name));
             assert_eq!(EAP_METHODS.iter().filter(|other| *other == method).count(), 1, "{method:?}");
         }
     }

@@ -7,6 +7,8 @@ use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::options::settings::Settings;
 use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
+use crate::plan::RowPlan;
+use crate::resolve::makers::Limit;
 use crate::tree::Item;
 
 /// Methods that one rig runs, which is named like the family.
@@ -21,6 +23,10 @@ pub struct Family {
     pub(crate) settings: &'static [Setting],
     /// Refuses settings of a row that do not go together; what is to blame stands in the item.
     pub(crate) check: fn(&Settings, &'static Method, &Item) -> Result<(), ScenarioError>,
+    /// What foreign daemons cannot do as its device or gateway.
+    pub(crate) foreign_limits: &'static [Limit],
+    /// What a row of its methods says and should not, in one sentence.
+    pub(crate) advice: fn(&RowPlan) -> Option<String>,
 }
 
 /// Every family, in the order of the catalogue.

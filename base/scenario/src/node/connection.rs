@@ -12,12 +12,11 @@ use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
 use super::{Placed, Role};
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::diagnostic::ScenarioError;
-use crate::families::ike::{Phase1, v1};
-use crate::plan::{CookiePolicy, Mode, Options, Retransmission, SaLimits};
+use crate::families::ike::values::{ike_fit, signatures};
+use crate::families::ike::{CookiePolicy, Phase1, Retransmission, v1};
+use crate::plan::{Mode, Options, SaLimits};
 use crate::quantity::Kind;
-use crate::resolve::values::{
-    NEVER, esp_suites, fragmentation, ike_fit, rekey, signatures, suites, wait, whole_seconds,
-};
+use crate::resolve::values::{NEVER, esp_suites, fragmentation, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Table, Value};
 
 /// How we prove who we are.

@@ -45,7 +45,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         }),
     )
     .of(&CERTIFICATES)
-    .needs(|options, _| !options.ike.raw_keys, "with `raw_keys = true`: nobody sends a certificate"),
+    .needs(|options, _| options.sends_certificates(), "with `raw_keys = true`: nobody sends a certificate"),
     Setting::new(
         CRLS,
         BOOLEAN,

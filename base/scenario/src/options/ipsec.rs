@@ -102,7 +102,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         )),
     )
     .of(&IPSEC)
-    .needs(|options, _| !options.ike.childless || options.ike.virtual_address, CHILDLESS),
+    .needs(|options, _| options.has_traffic_sa() || options.has_inner_address(), CHILDLESS),
     of_child(
         "rekey_child",
         &["never", "100 ms to 31536000 s"],
@@ -150,7 +150,7 @@ const fn of_child(
     about: &'static str,
     field: &'static dyn super::Field,
 ) -> Setting {
-    let has_child = |options: &families::Options, _: &crate::catalogue::Method| !options.ike.childless;
+    let has_child = |options: &families::Options, _: &crate::catalogue::Method| options.has_traffic_sa();
     Setting::new(key, values, about, field).of(&IPSEC).needs(has_child, CHILDLESS)
 }
 

@@ -26,7 +26,7 @@ pub enum Maker {
 
 impl Maker {
     /// Who makes programs that can be a device or a gateway.
-    pub const OF_IKE: [Self; 2] = [Self::Keytoll, Self::StrongSwan];
+    pub const OF_ENDS: [Self; 2] = [Self::Keytoll, Self::StrongSwan];
     /// Who makes programs that can be an AAA server.
     pub const OF_AAA: [Self; 3] = [Self::Keytoll, Self::FreeRadius, Self::Hostapd];
 
@@ -90,7 +90,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "ue",
         &["keytoll", "strongswan"],
         "whose program the device is",
-        field!(options.makers.ue, |item| item.pick("program", &Maker::OF_IKE, Maker::name), |maker| quoted(
+        field!(options.makers.ue, |item| item.pick("program", &Maker::OF_ENDS, Maker::name), |maker| quoted(
             maker.name()
         )),
     )
@@ -99,7 +99,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "gw",
         &["keytoll", "strongswan"],
         "whose program the gateway is",
-        field!(options.makers.gw, |item| item.pick("program", &Maker::OF_IKE, Maker::name), |maker| quoted(
+        field!(options.makers.gw, |item| item.pick("program", &Maker::OF_ENDS, Maker::name), |maker| quoted(
             maker.name()
         )),
     )
@@ -141,10 +141,7 @@ pub(super) fn check_fault(settings: &Settings, method: &Method, blame: &Item) ->
         Some(facet) if !method.has(facet) => {
             (String::new(), format!("it needs a method with {}", facet.noun))
         }
-        _ => {
-            let way = options.ike.gateway_auth.name();
-            (format!(" with `gateway_auth = \"{way}\"`"), "nobody shows a certificate then".to_owned())
-        }
+        _ => (options.gateway_option(), "nobody shows a certificate then".to_owned()),
     };
     let message = format!("`fault = \"{}\"` means nothing to `{}`{without}", fault.name(), method.name());
     Err(value_of(blame, FAULT).spot.error(message, "this fault").hint(needs))

@@ -12,6 +12,9 @@ use crate::plan::Network;
 use crate::resolve::makers;
 use crate::tree::Item;
 
+/// The option of the suites of the SA under which the nodes negotiate, for which a scenario has `suites` as well.
+pub(crate) const SUITE: &str = "suite";
+
 /// Options and suites of a row while it is being resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {

@@ -241,7 +241,7 @@ pub(super) fn check(
     let Traffic { kind: Some(kind), direction, packet_bytes, protected, .. } = options.traffic else {
         return Ok(());
     };
-    if options.ike.childless && protected {
+    if !options.has_traffic_sa() && protected {
         let message = "traffic needs an SA to go through";
         let label = "`traffic` with `childless = true`";
         return Err(blame.spot.error(message, label).hint("`childless = false`, or `ipsec = \"none\"`"));

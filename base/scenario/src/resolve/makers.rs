@@ -4,15 +4,13 @@
 use crate::catalogue::Method;
 use crate::catalogue::eap::Refusal;
 use crate::diagnostic::ScenarioError;
-use crate::plan::{
-    CookiePolicy, CpuProfile, CryptoMode, GatewayAuth, Maker, Mode, Options, Plan, TlsVersion, WorldKind,
-};
+use crate::plan::{CpuProfile, CryptoMode, Maker, Options, Plan, TlsVersion, WorldKind};
 use crate::tree::{Item, Table};
 
 /// Refuses what a program cannot do.
 pub(crate) fn check(options: &Options, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
     let refusal = device(options, method)
-        .or_else(|| limits(options, method, OF_IKE))
+        .or_else(|| limits(options, method, method.family.foreign_limits))
         .or_else(|| aaa(options, method))
         .or_else(|| limits(options, method, OF_EVERYBODY));
     let Some(Refusal { message, hint }) = refusal else { return Ok(()) };
@@ -42,50 +40,18 @@ fn is_tls_1_3(options: &Options) -> bool {
 }
 
 /// Something that a program cannot do.
-struct Limit {
+pub(crate) struct Limit {
     /// Whether a row asks for it.
-    is_asked: fn(&Options, &Method) -> bool,
-    message: &'static str,
+    pub(crate) is_asked: fn(&Options, &Method) -> bool,
+    pub(crate) message: &'static str,
     /// What to do.
-    hint: &'static str,
+    pub(crate) hint: &'static str,
 }
 
 fn limits(options: &Options, method: &Method, limits: &[Limit]) -> Option<Refusal> {
     let limit = limits.iter().find(|limit| (limit.is_asked)(options, method))?;
     Some(Refusal { message: limit.message, hint: limit.hint })
 }
-
-/// strongSwan's, which runs with its ESP in user space.
-const OF_IKE: &[Limit] = &[
-    Limit {
-        is_asked: |options, method| {
-            has_strongswan(options) && method.phase1().is_some() && options.ipsec.mode != Mode::Tunnel
-        },
-        message: "strongSwan's user-space ESP needs tunnel mode",
-        hint: "`mode = \"tunnel\"`",
-    },
-    // IKEv1 runs between networks instead of asking for an address.
-    Limit {
-        is_asked: |options, method| {
-            let is_inside = options.ipsec.mode == Mode::Tunnel && options.ike.virtual_address;
-            has_strongswan(options) && method.phase1().is_none() && !is_inside
-        },
-        message: "strongSwan's user-space ESP needs tunnel mode and an address inside",
-        hint: "`mode = \"tunnel\"` and `virtual_address = true`",
-    },
-    Limit {
-        is_asked: |options, _| has_strongswan(options) && options.ike.gateway_auth == GatewayAuth::EapOnly,
-        message: "strongSwan's side of `gateway_auth = \"eap-only\"` is not set up here",
-        hint: "`gateway_auth = \"certificate\"` or `\"psk\"`",
-    },
-    Limit {
-        is_asked: |options, _| {
-            options.makers.gw == Maker::StrongSwan && options.ike.cookies == CookiePolicy::Always
-        },
-        message: "strongSwan cannot be made to ask always for a cookie",
-        hint: "`cookies = \"auto\"`",
-    },
-];
 
 const OF_AAA: &[Limit] = &[Limit {
     is_asked: |options, _| options.eap.pseudonyms || options.eap.fast_reauth > 0 || options.eap.triplets != 3,
@@ -94,11 +60,6 @@ const OF_AAA: &[Limit] = &[Limit {
 }];
 
 const OF_EVERYBODY: &[Limit] = &[
-    Limit {
-        is_asked: |options, _| options.makers.foreign().is_some() && options.ike.signatures.is_some(),
-        message: "other programs' `signatures` are not set up here",
-        hint: "leave `signatures` out",
-    },
     Limit {
         is_asked: |options, _| options.makers.foreign().is_some() && options.fault.is_some(),
         message: "a `fault` needs keytoll's own programs everywhere",
@@ -115,10 +76,6 @@ const OF_EVERYBODY: &[Limit] = &[
         hint: "`accounting = false`",
     },
 ];
-
-fn has_strongswan(options: &Options) -> bool {
-    [options.makers.ue, options.makers.gw].contains(&Maker::StrongSwan)
-}
 
 /// Refuses a world that a row cannot live in.
 pub(super) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {

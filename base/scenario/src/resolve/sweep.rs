@@ -2,9 +2,8 @@
 
 use crate::catalogue::Method;
 use crate::diagnostic::ScenarioError;
-use crate::families::ike::SUITE;
 use crate::families::setting;
-use crate::options::settings::{Settings, keys};
+use crate::options::settings::{SUITE, Settings, keys};
 use crate::tree::{Item, Table, Value};
 
 /// One combination of a sweep.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use keytoll_crypto_api::Secret;
 use keytoll_crypto_api::credentials::Credential;
 use keytoll_ike::config::{Believe, Prove};
-use keytoll_scenario::plan::{Chain, GatewayAuth, Plan, RowPlan};
+use keytoll_scenario::families::ike::GatewayAuth;
+use keytoll_scenario::plan::{Chain, Plan, RowPlan};
 
 use crate::credentials::{self, Certificates, Purpose, Set};
 use crate::fault;

@@ -12,10 +12,11 @@ use keytoll_pki::Purpose;
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::catalogue;
 use keytoll_scenario::families;
+use keytoll_scenario::families::ike::CookiePolicy;
 use keytoll_scenario::node::{
     BelievePlan, ConnectionPlan, Encapsulation, EndpointPlan, IpNetwork, PoolPlan, ProvePlan, VersionPlan,
 };
-use keytoll_scenario::plan::{self, CookiePolicy};
+use keytoll_scenario::plan;
 
 use super::files;
 use super::trusts::Drawn;

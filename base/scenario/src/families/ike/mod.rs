@@ -1,8 +1,11 @@
 //! The family of IKE: its methods, each an entry. Read RFC 7296 §2.15 and §2.16, RFC 2409 §5 first.
 
+mod advice;
 mod check;
+mod foreign;
 mod options;
 pub(crate) mod v1;
+pub(crate) mod values;
 
 use std::sync::LazyLock;
 
@@ -16,7 +19,6 @@ use crate::catalogue::facet::{
 };
 use crate::catalogue::suites::{DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
-pub(crate) use options::SUITE;
 pub use options::{CookiePolicy, GatewayAuth, Options, Retransmission};
 
 /// IKEv2 and IKEv1.
@@ -26,6 +28,8 @@ pub static FAMILY: Family = Family {
     methods: || &METHODS,
     settings: options::SETTINGS,
     check: check::check,
+    foreign_limits: foreign::LIMITS,
+    advice: advice::of,
 };
 
 /// What IKE knows of a method besides what every family does.
@@ -158,7 +162,7 @@ fn with_eap(eap: &'static EapMethod) -> Method {
     };
     facets.extend(of_proof);
     Method {
-        name: eap.ikev2,
+        name: eap.method,
         summary: format!("IKEv2, {} over RADIUS{remark}", eap.title),
         source: format!("RFC 7296 §2.16, {}", eap.source),
         nodes: match eap.has_card() {

@@ -5,15 +5,17 @@ use std::time::Duration;
 use keytoll_crypto_api::algorithm::{KeyKind, SignatureScheme};
 use keytoll_crypto_api::suite::Suite;
 
+use super::values::{ike_fit, signatures};
 use super::{IKE, IKEV1, IKEV1_RSA, IKEV2_EAP, IKEV2_SIGNATURES, SIGNING as KEYS};
 use crate::catalogue::facet::{EAP, SIGNATURES as SIGNING};
 use crate::catalogue::suites::DEFAULT_IKE;
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::families;
+use crate::options::settings::SUITE;
 use crate::options::{BOOLEAN, Setting, field, list, print_rekey, quoted};
 use crate::quantity;
-use crate::resolve::values::{fragmentation, ike_fit, rekey, signatures, suites, wait, whole_seconds};
+use crate::resolve::values::{fragmentation, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Value};
 
 /// What a row can vary of IKE.
@@ -70,7 +72,6 @@ impl Default for Options {
     }
 }
 
-pub(crate) const SUITE: &str = "suite";
 pub(super) const SIGNATURES: &str = "signatures";
 /// Of the gateway's certificate.
 pub(super) const GATEWAY_KEY: &str = "certificate";
@@ -297,6 +298,26 @@ impl families::Options {
             return Some(self.ike.gateway_key);
         }
         method.key
+    }
+
+    /// Whether an SA for traffic is set up (RFC 6023: an IKE SA can be childless).
+    pub const fn has_traffic_sa(&self) -> bool {
+        !self.ike.childless
+    }
+
+    /// Whether the device has an address inside that the gateway assigns.
+    pub const fn has_inner_address(&self) -> bool {
+        self.ike.virtual_address
+    }
+
+    /// Whether certificates are sent, by methods that have some.
+    pub const fn sends_certificates(&self) -> bool {
+        !self.ike.raw_keys
+    }
+
+    /// The option by which the gateway shows no certificate, as a sentence about a method goes on: ` with …`.
+    pub(crate) fn gateway_option(&self) -> String {
+        format!(" with `gateway_auth = \"{}\"`", self.ike.gateway_auth.name())
     }
 
     /// Whether the gateway, or in IKE without EAP both sides, signs in IKE.

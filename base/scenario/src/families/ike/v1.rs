@@ -3,10 +3,10 @@
 use keytoll_crypto_api::algorithm::{Encryption, Group, Integrity, Prf};
 use keytoll_crypto_api::suite::Suite;
 
-use super::options::SUITE;
 use crate::catalogue::Method;
 use crate::diagnostic::ScenarioError;
 use crate::options::ipsec::ESP_SUITE;
+use crate::options::settings::SUITE;
 use crate::options::settings::{Settings, value_of};
 use crate::tree::Item;
 
