@@ -1,7 +1,7 @@
-//! Any bytes as a capture file, read to the ladders and the facts: see `world/capture/tests/whole/mod.rs`.
+//! Any bytes as a capture file, read to the ladders and the facts: see `world/decode/tests/whole/mod.rs`.
 #![no_main]
 
-#[path = "../../world/capture/tests/whole/mod.rs"]
+#[path = "../../world/decode/tests/whole/mod.rs"]
 mod whole;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
-//! Any bytes as SCTP packets, put together to messages of Diameter: see `world/capture/tests/whole/mod.rs`.
+//! Any bytes as SCTP packets, put together to messages of Diameter: see `world/decode/tests/whole/mod.rs`.
 #![no_main]
 
-#[path = "../../world/capture/tests/whole/mod.rs"]
+#[path = "../../world/decode/tests/whole/mod.rs"]
 mod whole;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -96,13 +96,18 @@ const ALLOWED: &[Allowed] = &[
     ),
     allow(
         "live",
-        &["engine", "net", "crypto-api", "native", "crypto", "hosts", "sim", "capture"],
+        &["engine", "net", "crypto-api", "family", "native", "crypto", "hosts", "sim", "capture"],
         "the live driver carries hosts, it does not look inside their protocols",
     ),
     allow(
         "capture",
-        &["trace", "engine", "net", "crypto-api", "crypto", "ike", "esp", "eap", "radius", "diameter"],
-        "a capture is bytes on a wire: who sent them, and in which world, makes no difference to it",
+        &["trace", "engine", "net", "family"],
+        "a capture is written of bytes on a wire: what they mean, families say",
+    ),
+    allow(
+        "decode",
+        &["trace", "engine", "net", "family", "crypto", "capture"],
+        "a capture is read by families that the caller names: a new one needs no change here",
     ),
     allow("daemons", &["native"], "third-party programs are started and watched, whatever they speak"),
     allow(
@@ -177,6 +182,8 @@ const ALLOWED: &[Allowed] = &[
             "lab",
             "lab-live",
             "capture",
+            "decode",
+            "family",
             "analysis",
             "report",
         ],

@@ -6,6 +6,7 @@ use std::{fs, io};
 use keytoll_capture::keys;
 use keytoll_lab::Taken;
 use keytoll_live::Captured;
+use keytoll_rigs::FAMILIES;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::output::rename_new;
 
@@ -48,7 +49,7 @@ pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     if has_keys {
         rename_new(&keys, &keys_aside)?;
         // Without it the profile still opens all but TLS.
-        let _ = std::path::absolute(&keys_aside).and_then(|path| keys::relocate(&path, &path));
+        let _ = std::path::absolute(&keys_aside).and_then(|path| keys::relocate(FAMILIES, &path, &path));
     }
     Ok(Some(if has_packets { aside } else { keys_aside }))
 }

@@ -7,11 +7,12 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
-use keytoll_capture::conversation::{Conversation, Outcome};
-use keytoll_capture::decode::Decoded;
-use keytoll_capture::ladder::{self, Ladder};
-use keytoll_capture::read::ReadError;
-use keytoll_capture::tables::Keys;
+use keytoll_decode::decode::Decoded;
+use keytoll_decode::ladder::{self, Ladder};
+use keytoll_decode::read::ReadError;
+use keytoll_decode::tables::Keys;
+use keytoll_decode::{Conversation, Outcome};
+use keytoll_rigs::FAMILIES;
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};
@@ -49,12 +50,11 @@ pub(crate) fn whole(decoded: &Decoded, code: ExitCode) -> ExitCode {
 pub(crate) fn read(from: &CaptureArgs) -> Result<Decoded, Report> {
     let keys = match &from.keys {
         Some(directory) => keys(directory)?,
-        None => Keys::default(),
+        None => Keys::none(FAMILIES),
     };
     let path = &from.capture;
-    let has_keys = keys.counts() != (0, 0);
-    let decoded =
-        keytoll_capture::decode::decode(input(path)?, keys).map_err(|error| unread(path, &error))?;
+    let has_keys = keys.count() > 0;
+    let decoded = keytoll_decode::decode::decode(input(path)?, keys).map_err(|error| unread(path, &error))?;
     warn(path, &decoded);
     if let (Some(directory), true, 0) = (&from.keys, has_keys, decoded.opened) {
         let (directory, path) = (directory.display(), path.display());
@@ -74,7 +74,7 @@ fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
 
 fn keys(directory: &Path) -> Result<Keys, Report> {
     let hint = "`keytoll run --pcap` writes such a directory";
-    let keys = Keys::read(directory).map_err(|error| Usage::hint(error.to_string(), hint))?;
+    let keys = Keys::read(FAMILIES, directory).map_err(|error| Usage::hint(error.to_string(), hint))?;
     if keys.unusable() > 0 {
         let count = keys.unusable();
         note(&format!(
@@ -130,7 +130,7 @@ fn list(chosen: &Chosen<'_>) -> String {
 /// What the whole capture comes to.
 fn summary(decoded: &Decoded) -> String {
     let of = |wanted: fn(&Outcome) -> bool| {
-        decoded.conversations.iter().filter(|conversation| wanted(&conversation.outcome)).count()
+        decoded.conversations.iter().filter(|conversation| wanted(&conversation.judgement.outcome)).count()
     };
     let established = of(|outcome| matches!(outcome, Outcome::Established(_)));
     let failed = of(|outcome| matches!(outcome, Outcome::Failed { .. }));
@@ -142,7 +142,7 @@ fn summary(decoded: &Decoded) -> String {
         all - established - failed - unanswered
     ));
     for (number, conversation) in (1..).zip(&decoded.conversations) {
-        if matches!(conversation.outcome, Outcome::Failed { .. } | Outcome::Unanswered(_)) {
+        if matches!(conversation.judgement.outcome, Outcome::Failed { .. } | Outcome::Unanswered(_)) {
             let outcome = ladder::outcome(conversation).unwrap_or_default();
             text.push_str(&screen::paragraph(&format!("  conversation {number}: {outcome}")));
         }

@@ -9,9 +9,10 @@ use std::process::ExitCode;
 use keytoll_analysis::metrics;
 use keytoll_analysis::summary::CAPTURED;
 use keytoll_analysis::{Findings, RowFindings};
-use keytoll_capture::conversation::{Conversation, Kind};
-use keytoll_capture::decode::Decoded;
-use keytoll_capture::facts::{self, Method};
+use keytoll_decode::Conversation;
+use keytoll_decode::decode::Decoded;
+use keytoll_decode::facts;
+use keytoll_family::Method;
 use keytoll_lab::{Directory, Published};
 use keytoll_trace::file::Writer;
 use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
@@ -65,7 +66,7 @@ impl Rows {
     fn of(capture: &Path, decoded: &Decoded) -> Self {
         let mut rows: BTreeMap<Method, Vec<&Conversation>> = BTreeMap::new();
         for conversation in &decoded.conversations {
-            if let Some(method) = facts::method(conversation) {
+            if let Some(method) = conversation.judgement.method.clone() {
                 rows.entry(method).or_default().push(conversation);
             }
         }
@@ -164,20 +165,6 @@ fn row(index: u32, method: &Method, conversations: &[&Conversation]) -> Manifest
     }
 }
 
-/// How what cannot be opened is judged, by IKE's version.
-const SEALED_NOTES: [(u8, &str); 2] = [
-    (
-        1,
-        "authentications without keys are taken to have succeeded if quick mode has all its messages; that somebody refuses is \
-         told by whose turn it was",
-    ),
-    (
-        2,
-        "authentications without keys are taken to have succeeded if their last IKE_AUTH response does not begin with a \
-         notification",
-    ),
-];
-
 /// What a reader of a captured row should know.
 fn notes(conversations: &[&Conversation]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -189,15 +176,10 @@ fn notes(conversations: &[&Conversation]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for (major, how) in SEALED_NOTES {
-        let is_sealed = |conversation: &&&Conversation| {
-            let is_of = matches!(conversation.kind, Kind::Ike { major: of, .. } if of == major);
-            is_of && conversation.about.sealed
-        };
-        let sealed = conversations.iter().filter(is_sealed).count();
-        if sealed > 0 {
-            notes.push(format!("{how}: {sealed} of {}", conversations.len()));
-        }
+    let mut cautions: BTreeMap<&str, usize> = BTreeMap::new();
+    for caution in conversations.iter().filter_map(|conversation| conversation.judgement.caution) {
+        *cautions.entry(caution).or_default() += 1;
     }
+    notes.extend(cautions.iter().map(|(how, count)| format!("{how}: {count} of {}", conversations.len())));
     notes
 }

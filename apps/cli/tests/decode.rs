@@ -1,7 +1,7 @@
 //! `keytoll decode` and `keytoll measure` on captures of charon with FreeRADIUS, and on captures of our own runs, whose
 //! counts are known.
 //!
-//! `world/capture/tests/captures` was recorded with tcpdump at the gateway of /interop's chain: charon 5.9.8 (its
+//! `world/decode/tests/captures` was recorded with tcpdump at the gateway of /interop's chain: charon 5.9.8 (its
 //! save-keys plugin wrote the tables), charon with eap-radius, FreeRADIUS 3.2.1. The keys are those of these SAs alone.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::schema;
 
-pub(crate) const CAPTURES: &str = "world/capture/tests/captures";
+pub(crate) const CAPTURES: &str = "world/decode/tests/captures";
 
 /// Runs `keytoll` in the root of the repository.
 fn keytoll(arguments: &[&str]) -> Output {

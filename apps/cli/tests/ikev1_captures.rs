@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 
 use keytoll_capture::passage;
-use keytoll_capture::read::{Capture, Frame};
+use keytoll_decode::read::{Capture, Frame};
 use keytoll_trace::Fate;
 use serde_json::Value;
 

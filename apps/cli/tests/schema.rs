@@ -264,7 +264,7 @@ const COUNTS: [&str; 25] = [
 
 /// Words for shares and ratios, for load averages, for numbers that are names, for numbers whose unit stands beside them, and
 /// for objects of counts.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 17] = [
     "share",
     "ratio",
     "spread",
@@ -280,8 +280,7 @@ const OTHERS: [&str; 18] = [
     "value",
     "low",
     "high",
-    "phase",
-    "mode",
+    "exchanges",
     "looked",
 ];
 

@@ -90,9 +90,10 @@ pub trait Family: Sync {
         &[]
     }
 
-    /// The preferences that hold a secret which clients and servers share, if they are this family's. It can be typed.
-    fn shared_secret(&self, _secret: &str) -> Vec<String> {
-        Vec::new()
+    /// The preferences that hold a secret which clients and servers of this family share, or, if Wireshark cannot be told it, what
+    /// that leaves closed; none of a family without such secrets.
+    fn shared_secret(&self, _secret: &[u8]) -> Option<Result<Vec<String>, String>> {
+        None
     }
 
     /// How a key is written down; none if it is not this family's.

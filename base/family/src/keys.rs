@@ -69,6 +69,13 @@ impl Tables {
     }
 }
 
+/// A secret as a line of the preferences holds it whole, if it can be typed.
+pub fn typed(secret: &[u8]) -> Option<&str> {
+    let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    let text = std::str::from_utf8(secret).ok()?;
+    (!text.is_empty() && text.bytes().all(is_printable) && text.trim() == text).then_some(text)
+}
+
 /// A key in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());

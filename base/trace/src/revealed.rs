@@ -51,6 +51,14 @@ pub struct Algorithms {
     pub integrity: Option<&'static str>,
 }
 
+/// `aes256-sha256`
+impl fmt::Display for Algorithms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.encryption)?;
+        self.integrity.map_or(Ok(()), |integrity| write!(f, "-{integrity}"))
+    }
+}
+
 /// Keys of one SA or TLS session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revealed {

@@ -11,6 +11,7 @@
 
 mod answers;
 pub mod client;
+pub mod family;
 pub mod names;
 pub mod number;
 mod say;

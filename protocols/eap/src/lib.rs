@@ -9,6 +9,7 @@
 //! data. Who carries the packets also repeats them: nothing here has a timer. To add a method, write one file in
 //! [`methods`] and add its line there; [`method`] says what it must do.
 
+pub mod family;
 pub mod fips186;
 pub mod method;
 pub mod methods;

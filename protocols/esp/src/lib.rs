@@ -18,6 +18,7 @@ pub mod ah;
 mod cache;
 mod dropped;
 mod encapsulation;
+pub mod family;
 mod frame;
 mod inbound;
 mod ipsec;

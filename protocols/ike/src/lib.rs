@@ -12,6 +12,7 @@ mod certificates;
 pub mod config;
 mod endpoint;
 pub mod event;
+pub mod family;
 mod half_open;
 mod lent;
 pub mod names;

@@ -11,6 +11,7 @@
 //! Response Authenticator alone can be forged by a chosen-prefix collision of MD5 (Blast-RADIUS, CVE-2024-3596).
 
 pub mod client;
+pub mod family;
 pub mod names;
 pub mod number;
 pub mod protect;

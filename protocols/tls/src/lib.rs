@@ -18,6 +18,7 @@ mod aead;
 mod agreement;
 mod config;
 mod failure;
+pub mod family;
 mod hash;
 mod hellos;
 mod key_log;

@@ -47,11 +47,6 @@ pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
     })
 }
 
-/// Whether a packet arrives as it was sent, as far as the capture says: a copy does, whatever becomes of the other one.
-pub const fn arrives(fate: Option<(Fate, Duration)>) -> bool {
-    matches!(fate, None | Some((Fate::Delivered | Fate::Duplicate, _)))
-}
-
 /// Units of time, the longest first, with the decimal places that a nanosecond is away from them.
 const UNITS: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("µs", 3), ("ns", 0)];
 

@@ -7,7 +7,7 @@ use keytoll_lab::Seized;
 use keytoll_lab::capture::title;
 use keytoll_lab::row_seed;
 use keytoll_live::{Beside, Clock};
-use keytoll_rigs as rigs;
+use keytoll_rigs::{self as rigs, FAMILIES};
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_trace::{Node, Trace};
 
@@ -28,7 +28,7 @@ impl NodeCapture {
     ) -> io::Result<Self> {
         let path = directory.join(format!("{index:03}.{}.pcapng", node.name()));
         let comment = format!("{}, the sockets of {}", title(plan, row), node.name());
-        let capture = keytoll_live::Capture::create(&path, clock, node.name(), &comment)?;
+        let capture = keytoll_live::Capture::create(FAMILIES, &path, clock, node.name(), &comment)?;
         capture.pause(true);
         let secrets = rigs::shared_secrets(row, &row_seed(plan, row));
         for shared in secrets.iter().filter(|shared| [shared.link.0, shared.link.1].contains(&node)) {

@@ -11,6 +11,7 @@ use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Path, Seen, Tap};
 use keytoll_net::OnWire;
 use keytoll_rig::Layout;
+use keytoll_rigs::FAMILIES;
 use keytoll_trace::file::{Recorded, Writer};
 use keytoll_trace::{Fact, Fate, Link, Node, stored};
 
@@ -70,7 +71,7 @@ impl Log {
         emulated: Vec<Path>,
     ) -> io::Result<Self> {
         let file = Some(Writer::new(BufWriter::new(File::create(path)?))?);
-        let (observer, lines) = (Observer::default(), Vec::new());
+        let (observer, lines) = (Observer::new(FAMILIES), Vec::new());
         let notes =
             Notes { node, sample: None, lines, file, layout, observer, handled: 0, emulated, sender: None };
         Ok(Self(Arc::new(Mutex::new(notes))))

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Seen, Writer};
-use keytoll_rigs as rigs;
+use keytoll_rigs::{self as rigs, FAMILIES};
 use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
 use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::{Cost, Record, Revealed};
@@ -76,7 +76,7 @@ impl<'a, K> Captures<'a, K> {
     }
 
     fn tables(&self, index: usize, row: &RowPlan) -> io::Result<KeyTables> {
-        let mut tables = KeyTables::create(&self.directory.join(format!("{index:03}.keys")))?;
+        let mut tables = KeyTables::create(FAMILIES, &self.directory.join(format!("{index:03}.keys")))?;
         for shared in rigs::shared_secrets(row, &row_seed(self.plan, row)) {
             tables.share(&shared.secret)?;
         }

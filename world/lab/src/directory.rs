@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keytoll_capture::keys;
+use keytoll_rigs::FAMILIES;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::listing::{self, MANIFEST};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
@@ -219,7 +220,8 @@ impl Directory {
         }
         for entry in fs::read_dir(path.join("capture")).into_iter().flatten().flatten() {
             if Path::new(&entry.file_name()).extension() == Some("keys".as_ref()) {
-                let _ = keys::relocate(&entry.path(), &home.join("capture").join(entry.file_name()));
+                let _ =
+                    keys::relocate(FAMILIES, &entry.path(), &home.join("capture").join(entry.file_name()));
             }
         }
     }

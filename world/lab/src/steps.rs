@@ -2,6 +2,7 @@
 
 use keytoll_capture::observe;
 use keytoll_crypto::{Metered, Row};
+use keytoll_rigs::FAMILIES;
 use keytoll_sim::NodeIndex;
 use keytoll_trace::{Fact, Message, Node, StepCost, StepOperation, Stimulus};
 
@@ -85,8 +86,10 @@ impl Steps {
 
 fn named(stimulus: keytoll_sim::Stimulus<'_>) -> Stimulus {
     match stimulus {
-        keytoll_sim::Stimulus::Packet(datagram) => observe::message(datagram.protocol, &datagram.bytes)
-            .map_or(Stimulus::Datagram(datagram.protocol), Stimulus::Message),
+        keytoll_sim::Stimulus::Packet(datagram) => {
+            observe::message(FAMILIES, datagram.protocol, &datagram.bytes)
+                .map_or(Stimulus::Datagram(datagram.protocol), Stimulus::Message)
+        }
         keytoll_sim::Stimulus::Command | keytoll_sim::Stimulus::Tick => Stimulus::Own,
     }
 }

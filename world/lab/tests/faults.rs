@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_capture::IKE;
-use keytoll_capture::RADIUS;
 use keytoll_lab::{Credentials, Memory, Row, RowEnd, Stop};
+use keytoll_rigs::IKE;
+use keytoll_rigs::RADIUS;
 use keytoll_scenario::catalogue::{Fault, Method};
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::{Overrides, Source};

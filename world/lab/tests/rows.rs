@@ -4,12 +4,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use keytoll_capture::DIAMETER;
-use keytoll_capture::IKE;
-use keytoll_capture::RADIUS;
 use keytoll_lab::{
     Credentials, Directory, Keeper, Memory, PlaceError, Program, Row, RunError, Stop, manifest, run,
 };
+use keytoll_rigs::DIAMETER;
+use keytoll_rigs::IKE;
+use keytoll_rigs::RADIUS;
 use keytoll_scenario::catalogue::Impairments;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::quantity::Probability;

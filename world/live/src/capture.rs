@@ -15,6 +15,7 @@ use keytoll_capture::remarks::Remarks;
 use keytoll_capture::{KeyTables, Writer};
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Node, Revealed, Trace};
+use keytoll_family::Families;
 
 use crate::{Clock, Seen, Tap};
 
@@ -52,17 +53,23 @@ struct Inner {
 }
 
 impl Capture {
-    /// Begins a capture at an interface of this name; `comment` says of what.
+    /// Begins a capture of these families at an interface of this name; `comment` says of what.
     ///
     /// # Errors
     /// The operating system does not let us write there.
-    pub fn create(path: &Path, clock: &Clock, interface: &str, comment: &str) -> io::Result<Self> {
+    pub fn create(
+        families: Families,
+        path: &Path,
+        clock: &Clock,
+        interface: &str,
+        comment: &str,
+    ) -> io::Result<Self> {
         let out = BufWriter::with_capacity(1 << 16, File::create(path)?);
         let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let offset_ns = u64::try_from(unix_ns).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos());
         Ok(Self(Arc::new(Mutex::new(Inner {
             writer: Writer::new(out, &format!("{comment}; {HEADERS}"))?,
-            tables: KeyTables::create(&path.with_extension("keys"))?,
+            tables: KeyTables::create(families, &path.with_extension("keys"))?,
             remarks: Remarks::default(),
             interface: interface.to_owned(),
             offset_ns,

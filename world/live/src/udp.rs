@@ -5,8 +5,6 @@ use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use keytoll_capture::IKE;
-use keytoll_capture::RADIUS;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
 use keytoll_native::datagrams::{self, BATCH, TRAIN, Train};
@@ -147,6 +145,9 @@ fn is_marked(bytes: &[u8]) -> bool {
 
 /// A datagram's length is two bytes (RFC 768), and so is that of its IPv4 packet.
 const TRAIN_BYTES_MAX: usize = 65_535 - 20 - 8;
+/// What ports and marker tell, by the names that captures know.
+const IKE: Protocol = Protocol::new(&"ike");
+const RADIUS: Protocol = Protocol::new(&"radius");
 /// RFC 7296 §2.
 const IKE_PORT: u16 = 500;
 

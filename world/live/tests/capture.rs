@@ -11,6 +11,7 @@ use std::thread;
 use keytoll_engine::trace::NoTrace;
 use keytoll_hosts::{Event, Order};
 use keytoll_live::{Capture, Clock};
+use keytoll_rigs::FAMILIES;
 
 use pair::{LIMIT, Pair, until};
 
@@ -30,7 +31,7 @@ fn captured(file: &Path) -> u64 {
         until(&mut gateway, |event| matches!(event, Event::Closed { .. }), &mut NoTrace);
     });
     let clock = Clock::start();
-    let capture = Capture::create(file, &clock, "ue", "a test").unwrap();
+    let capture = Capture::create(FAMILIES, file, &clock, "ue", "a test").unwrap();
     let trace = &mut NoTrace;
     let mut trace = capture.beside(trace);
     device = device.with_clock(clock).with_tap(capture.clone());

@@ -13,20 +13,31 @@ mod sites;
 use std::collections::BTreeSet;
 
 use keytoll_crypto_api::Seed;
+use keytoll_diameter::family::DiameterFamily;
+use keytoll_eap::family::EapFamily;
+use keytoll_esp::family::EspFamily;
 use keytoll_family::Families;
+use keytoll_ike::family::IkeFamily;
+use keytoll_radius::family::RadiusFamily;
 use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_tls::family::TlsFamily;
 
 use ike::IkeRig;
 
 pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
+/// The protocols of the messages that facts name.
+pub use keytoll_diameter::DIAMETER;
+pub use keytoll_ike::IKE;
+pub use keytoll_radius::RADIUS;
 
 /// Every rig.
 pub static RIGS: &[&dyn Rig] = &[&IkeRig];
 
 /// Every family of protocols. Where two could know a packet, the first one does.
-pub static FAMILIES: Families = &[];
+pub static FAMILIES: Families =
+    &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily];
 
 /// The rig that runs a method.
 fn of(method: &Method) -> &'static dyn Rig {

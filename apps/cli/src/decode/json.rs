@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_capture::conversation::{Address, Conversation, Ends, Entry, Exchanges, Kind, Outcome};
-use keytoll_capture::decode::Decoded;
-use keytoll_capture::{counts, ladder};
+use keytoll_decode::decode::Decoded;
+use keytoll_decode::{Conversation, Entry, Outcome, counts, ladder};
 use keytoll_trace::{Link, Protocol};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -57,7 +56,7 @@ impl Serialize for Conversations<'_> {
 struct Told<'a> {
     /// Counted from 1.
     number: usize,
-    /// `ikev2`, `ikev1`, `radius`, `diameter`, `eapol`, `esp` or `unreadable`.
+    /// `ikev2`, `ikev1`, `radius`, `diameter`, `eapol`, `esp`, …, or `unreadable`.
     kind: String,
     /// The initiator's SPI of the first IKE SA, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +64,9 @@ struct Told<'a> {
     /// The responder's; zeros if it has not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     spi_r: Option<String>,
+    /// What tells conversations of other protocols from each other, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    ids: BTreeMap<&'static str, &'a str>,
     /// What it is about, for people.
     title: String,
     /// When it began, in seconds since 1970-01-01T00:00:00Z.
@@ -77,47 +79,43 @@ struct Told<'a> {
     about: About<'a>,
     /// What went over each link.
     links: Vec<LinkTotal>,
-    /// Of IKEv1: what became of each exchange.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exchanges: Option<ExchangeEnds>,
+    /// What became of each kind of exchange, as `phase_1` and `quick_mode` of IKEv1, by name: `established`, `refused`,
+    /// `unanswered`, `unseen`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    exchanges: BTreeMap<String, BTreeMap<&'static str, u32>>,
     /// Its messages in order of time.
     #[schemars(with = "Vec<Said<'static>>")]
     messages: Messages<'a>,
 }
 
+/// What has a field of its own.
+const SPIS: [&str; 2] = ["spi_i", "spi_r"];
+
 impl<'a> Told<'a> {
     fn of(number: usize, conversation: &'a Conversation) -> Self {
         let start_ns = conversation.entries.first().map_or(0, |entry| entry.first_ns);
-        let (kind, spis) = kind(conversation.kind);
+        let ids = &conversation.judgement.ids.ids;
+        let id = |wanted: &str| ids.iter().find(|(name, _)| *name == wanted).map(|(_, id)| id.clone());
+        let others = ids.iter().filter(|(name, _)| !SPIS.contains(name));
         let hosts = conversation.hosts.iter().map(|(node, addrs)| {
             let addrs = addrs.iter().map(ToString::to_string).collect();
             (node.name(), addrs)
         });
         Self {
             number,
-            kind,
-            spi_i: spis.map(|(spi_i, _)| format!("{spi_i:016x}")),
-            spi_r: spis.map(|(_, spi_r)| format!("{spi_r:016x}")),
+            kind: conversation.kind.name.to_string(),
+            spi_i: id(SPIS[0]),
+            spi_r: id(SPIS[1]),
+            ids: others.map(|(name, id)| (*name, id.as_str())).collect(),
             title: ladder::title(conversation),
             begins_s: seconds(start_ns),
             outcome: End::of(conversation, start_ns),
             hosts: hosts.collect(),
             about: About::of(conversation),
             links: links(conversation),
-            exchanges: conversation.exchanges.map(ExchangeEnds::from),
+            exchanges: exchanges(conversation),
             messages: Messages { entries: &conversation.entries, start_ns },
         }
-    }
-}
-
-fn kind(kind: Kind) -> (String, Option<(u64, u64)>) {
-    match kind {
-        Kind::Ike { spi_i, spi_r, major } => (format!("ikev{major}"), Some((spi_i, spi_r))),
-        Kind::Radius => ("radius".to_owned(), None),
-        Kind::Diameter => ("diameter".to_owned(), None),
-        Kind::Eapol => ("eapol".to_owned(), None),
-        Kind::Esp => ("esp".to_owned(), None),
-        Kind::Unreadable => ("unreadable".to_owned(), None),
     }
 }
 
@@ -143,33 +141,21 @@ struct End {
 
 impl End {
     fn of(conversation: &Conversation, start_ns: u64) -> Self {
-        let (name, by, why) = match &conversation.outcome {
+        let (name, by, why) = match &conversation.judgement.outcome {
             Outcome::Established(_) => ("established", None, None),
             Outcome::Failed { by, why, .. } => ("failed", Some(by.name()), Some(why.to_string())),
             Outcome::Unanswered(_) => ("unanswered", None, None),
             Outcome::Unknown => ("unknown", None, None),
         };
-        let message = conversation.outcome.place();
+        let message = conversation.judgement.outcome.place();
         let after_ms = message.map(|at| ms(conversation.entries[at].at_ns.saturating_sub(start_ns)));
         Self { name, by, why, message, after_ms }
     }
 }
 
-/// What became of the exchanges of IKEv1, by name: `established`, `refused`, `unanswered`, `unseen`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Exchanges")]
-struct ExchangeEnds {
-    /// Main and aggressive mode.
-    phase_1: BTreeMap<&'static str, u32>,
-    /// Quick mode.
-    quick_mode: BTreeMap<&'static str, u32>,
-}
-
-impl From<Exchanges> for ExchangeEnds {
-    fn from(exchanges: Exchanges) -> Self {
-        let counts = |ends: Ends| ends.named().into_iter().collect();
-        Self { phase_1: counts(exchanges.phase1), quick_mode: counts(exchanges.quick_mode) }
-    }
+fn exchanges(conversation: &Conversation) -> BTreeMap<String, BTreeMap<&'static str, u32>> {
+    let exchanges = conversation.judgement.exchanges.iter();
+    exchanges.map(|(name, ends)| (name.replace(' ', "_"), ends.named().into_iter().collect())).collect()
 }
 
 /// What is known of a conversation from its messages.
@@ -189,10 +175,10 @@ struct About<'a> {
     gateway: Option<&'a str>,
     /// The EAP method that came last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    eap_method: Option<String>,
+    eap_method: Option<&'a str>,
     /// How the initiator proved itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    auth_method: Option<String>,
+    auth_method: Option<&'a str>,
     /// The device's inner address.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner_address: Option<String>,
@@ -202,12 +188,12 @@ impl<'a> About<'a> {
     fn of(conversation: &'a Conversation) -> Self {
         let about = &conversation.about;
         Self {
-            ike_suite: about.ike_suite.as_deref(),
+            ike_suite: about.suite.as_deref(),
             child_suite: about.child_suite.as_deref(),
             user: about.user.as_deref(),
             gateway: about.gateway.as_deref(),
-            eap_method: about.eap_method.map(|method| method.to_string()),
-            auth_method: about.auth_method.map(|proof| proof.to_string()),
+            eap_method: about.inner_method.as_ref().map(|method| method.shown.as_str()),
+            auth_method: about.auth_method.as_deref(),
             inner_address: about.address.map(|address| address.to_string()),
         }
     }
@@ -324,8 +310,8 @@ impl<'a> Said<'a> {
             frame: entry.frame,
             from: entry.ends.0.name(),
             to: entry.ends.1.name(),
-            from_address: address(entry.addrs.0),
-            to_address: address(entry.addrs.1),
+            from_address: Some(entry.addrs.0.to_string()),
+            to_address: entry.addrs.1.map(|addr| addr.to_string()),
             protocol: entry.protocol.name(),
             name: &entry.name,
             parts: parts.collect(),
@@ -340,10 +326,6 @@ impl<'a> Said<'a> {
             fate: entry.fate.map(|(fate, _)| format!("{fate:?}").to_lowercase()),
         }
     }
-}
-
-fn address(address: Address) -> Option<String> {
-    (address != Address::Unknown).then(|| address.to_string())
 }
 
 fn seconds(ns: u64) -> f64 {

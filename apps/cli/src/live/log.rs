@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use keytoll_capture::RADIUS;
 use keytoll_engine::Time;
 use keytoll_live::{Capture, Clock};
+use keytoll_rigs::RADIUS;
 use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace};
 use miette::Report;
 use tracing::{debug, info, warn};
@@ -193,7 +193,7 @@ fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_capture::IKE;
+    use keytoll_rigs::IKE;
 
     use super::*;
 

@@ -11,6 +11,7 @@ use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
 use keytoll_native::clock::unix_seconds;
+use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::Role;
@@ -274,7 +275,7 @@ fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -
     if let Some(earlier) = earlier {
         screen::note(&format!("the earlier capture is kept in {}\n", earlier.display()));
     }
-    let capture = Capture::create(path, clock, plan.role().name(), &comment);
+    let capture = Capture::create(FAMILIES, path, clock, plan.role().name(), &comment);
     let capture = capture.map_err(|error| cannot_capture(path, &error))?;
     let secret = match plan {
         NodePlan::Gateway(plan) => plan.radius.as_ref().map(|radius| &radius.secret),

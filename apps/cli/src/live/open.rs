@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use keytoll_capture::DIAMETER;
 use keytoll_crypto_api::Seed;
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
+use keytoll_rigs::DIAMETER;
 use keytoll_rigs::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keytoll_capture::IKE;
 use keytoll_capture::observe::{Observer, message};
 use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Seen, Tap};
+use keytoll_rigs::FAMILIES;
+use keytoll_rigs::IKE;
 use keytoll_trace::Protocol;
 
 /// More steps than this are not kept.
@@ -29,10 +30,16 @@ pub(crate) struct Step {
 }
 
 /// The steps since the last beginning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Book {
     observer: Observer,
     steps: Vec<Step>,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self { observer: Observer::new(FAMILIES), steps: Vec::new() }
+    }
 }
 
 /// A tap that keeps steps; clones share them.
@@ -43,7 +50,7 @@ impl Steps {
     /// The steps since this was last called.
     pub(crate) fn take(&self) -> Vec<Step> {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        book.observer = Observer::default();
+        book.observer = Observer::new(FAMILIES);
         std::mem::take(&mut book.steps)
     }
 
@@ -66,7 +73,7 @@ impl Book {
     /// On the NAT port IKE and ESP come together; what is no IKE message is ESP.
     fn step(&mut self, seen: &Seen<'_>, sent: bool) -> Step {
         let Seen { at, from, to, bytes, .. } = *seen;
-        let is_ike = message(IKE, bytes).is_ok();
+        let is_ike = message(FAMILIES, IKE, bytes).is_some();
         let protocol = if is_ike { IKE } else { Protocol::ESP };
         let datagram = Datagram { protocol, from, to, bytes: bytes.to_vec() };
         let message = self.observer.sent(&datagram);

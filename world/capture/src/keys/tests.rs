@@ -1,6 +1,7 @@
 //! The tables on disk: what they say, who may read them, and what is left out.
 
-use keytoll_trace::revealed::Key;
+use keytoll_rigs::FAMILIES;
+use keytoll_trace::revealed::{Algorithms, Key, Sealing};
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -53,7 +54,7 @@ fn esp(spi: u32, encryption: &'static str, integrity: Option<&'static str>) -> R
 }
 
 fn tables(scratch: &Scratch, revealed: &[Revealed]) -> KeyTables {
-    let mut tables = KeyTables::create(&scratch.0).unwrap();
+    let mut tables = KeyTables::create(FAMILIES, &scratch.0).unwrap();
     revealed.iter().for_each(|revealed| tables.reveal(revealed).unwrap());
     tables
 }
@@ -90,7 +91,7 @@ fn a_key_that_both_ends_tell_is_written_once() {
 #[test]
 fn what_is_remembered_has_a_limit() {
     let scratch = Scratch::new("limit");
-    let mut tables = KeyTables::create(&scratch.0).unwrap();
+    let mut tables = KeyTables::create(FAMILIES, &scratch.0).unwrap();
     (0..3000).for_each(|spi| tables.reveal(&esp(spi, "aes128", Some("sha1"))).unwrap());
     assert_eq!(tables.remembered.len(), REMEMBERED_MAX);
 }
@@ -152,12 +153,12 @@ fn a_profile_that_is_a_link_or_holds_one_is_told_nothing() {
     let long = File::create(preferences("long")).unwrap();
     long.set_len(1 << 40).unwrap();
     for name in ["link.keys", "file", "pipe", "endless", "long", "nothing"] {
-        assert!(relocate(&at(name), Path::new("/elsewhere")).is_err(), "{name}");
+        assert!(relocate(FAMILIES, &at(name), Path::new("/elsewhere")).is_err(), "{name}");
     }
     assert!(!at("nothing").exists());
     assert_eq!(fs::read_to_string(preferences("victim")).unwrap(), "tls.keylog_file: mine\n");
     assert_eq!(fs::metadata(preferences("victim")).unwrap().permissions().mode() & 0o777, 0o644);
     fs::rename(at("victim"), at("ours")).unwrap();
-    relocate(&at("ours"), Path::new("/elsewhere")).unwrap();
+    relocate(FAMILIES, &at("ours"), Path::new("/elsewhere")).unwrap();
     assert_eq!(fs::read_to_string(preferences("ours")).unwrap(), "tls.keylog_file: /elsewhere/tls.keys\n");
 }

@@ -1,0 +1,379 @@
+//! EAPOL: what one supplicant and one authenticator say to each other is one conversation (IEEE 802.1X-2020 §8), until EAP has
+//! ended (RFC 3748 §4.2) and somebody begins anew. The handshakes that use its key belong to it.
+//!
+//! Only the content tells who is who. Both may speak to the group address, and cooked captures keep no receiver at all: then
+//! what a station says belongs to the conversation that it is in, or that nobody else has joined so far.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use keytoll_engine::trace::Node;
+use keytoll_family::{Book, Content, Dissected, Entry, Kind, Passed, Place};
+use keytoll_net::Addr;
+
+use super::{Body, Eapol, Handshake, Key};
+use crate::packet::{MethodType, Packet};
+
+/// What is known of EAPOL.
+#[derive(Debug, Default)]
+pub(super) struct Dialogues {
+    /// The latest conversation of a supplicant and an authenticator.
+    pairs: BTreeMap<(Addr, Addr), usize>,
+    /// The latest one of each station in each role.
+    stations: BTreeMap<(Role, Addr), usize>,
+    /// The latest one in which nobody has this role so far.
+    lacking: BTreeMap<Role, usize>,
+    dialogues: BTreeMap<usize, Dialogue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Role {
+    Supplicant,
+    Authenticator,
+}
+
+impl Role {
+    const fn other(self) -> Self {
+        match self {
+            Self::Supplicant => Self::Authenticator,
+            Self::Authenticator => Self::Supplicant,
+        }
+    }
+
+    const fn ends(self) -> (Node, Node) {
+        match self {
+            Self::Supplicant => (Node::Ue, Node::Gw),
+            Self::Authenticator => (Node::Gw, Node::Ue),
+        }
+    }
+}
+
+/// What a conversation has come to so far.
+#[derive(Debug, Default)]
+struct Dialogue {
+    members: BTreeMap<Role, Addr>,
+    stage: Stage,
+    /// The latest message of each sort, by its digest, and where it passed first.
+    latest: BTreeMap<Sort, (u64, Place)>,
+    /// The question of each role that has no answer.
+    questions: BTreeMap<Role, Question>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Stage {
+    /// Nobody has proved anything.
+    #[default]
+    Begun,
+    /// A method is under way.
+    Method,
+    /// EAP has ended, the handshake without EAP is done, or the supplicant has left.
+    Over,
+}
+
+/// Messages of which a later one is new unless it is the same as the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    Start,
+    Logoff,
+    Request { identity: bool, identifier: u8 },
+    Response { identity: bool, identifier: u8 },
+    Success,
+    Failure,
+    Handshake(Handshake),
+    Key,
+    Unreadable,
+}
+
+#[derive(Debug)]
+struct Question {
+    asked: Sort,
+    places: Vec<Place>,
+}
+
+impl Sort {
+    /// RFC 3748 §4.1: a packet is a repeated one if it is the same as the latest.
+    const fn slot(self) -> Self {
+        match self {
+            Self::Request { .. } => Self::Request { identity: false, identifier: 0 },
+            Self::Response { .. } => Self::Response { identity: false, identifier: 0 },
+            other => other,
+        }
+    }
+
+    const fn asks(self) -> bool {
+        match self {
+            Self::Start | Self::Request { .. } | Self::Response { .. } => true,
+            Self::Handshake(handshake) => handshake.asks(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is what was asked for.
+    fn answers(self, asked: Self) -> bool {
+        match (self, asked) {
+            (Self::Request { .. } | Self::Success | Self::Failure, Self::Start | Self::Response { .. }) => {
+                true
+            }
+            // RFC 3748 §4.1: the identifier of a response is that of the request.
+            (Self::Response { identifier, .. }, Self::Request { identifier: of, .. }) => identifier == of,
+            (Self::Handshake(this), Self::Handshake(before)) => this.answers() == Some(before),
+            _ => false,
+        }
+    }
+}
+
+/// Who says what.
+struct Said {
+    role: Role,
+    sort: Sort,
+    digest: u64,
+}
+
+impl Dialogues {
+    /// Files a PDU.
+    pub(super) fn file(&mut self, passed: &Passed, mut dissected: Dissected, book: &mut Book) {
+        let said = self.said(passed, &*dissected.content);
+        let Some(conversation) = self.conversation(passed, &said, book) else { return };
+        let repeats = self.dialogues.get(&conversation).and_then(|dialogue| dialogue.original(&said));
+        if let Some(sent) = &mut dissected.sent {
+            sent.retransmission = repeats.is_some();
+        }
+        let eap = eap_of(&*dissected.content);
+        let place = book.push(conversation, Entry::new(passed, dissected, said.role.ends()));
+        let frame = repeats.map(|original| book.entry(original).frame);
+        book.entry_mut(place).repeats = frame;
+        book.put_carried(place, eap.as_deref(), frame);
+        if let (Some(eap), Role::Supplicant) = (&eap, said.role) {
+            book.pass_carried(eap, conversation);
+        }
+        match repeats {
+            Some(original) => self.ask_again(&said, original, place, book),
+            None => self.take_turn(&said, place, book),
+        }
+    }
+
+    fn said(&self, passed: &Passed, content: &dyn Content) -> Said {
+        let (role, sort) = match content.of::<Eapol>().map(|eapol| &eapol.body) {
+            Some(Body::Eap(eap)) => (None, sort_of(eap)),
+            Some(Body::Start) => (Some(Role::Supplicant), Sort::Start),
+            Some(Body::Logoff) => (Some(Role::Supplicant), Sort::Logoff),
+            Some(Body::Key(key)) => (Some(role_of(key)), key.handshake.map_or(Sort::Key, Sort::Handshake)),
+            None => (None, Sort::Unreadable),
+        };
+        let role = role.unwrap_or_else(|| match sort {
+            Sort::Request { .. } | Sort::Success | Sort::Failure => Role::Authenticator,
+            Sort::Response { .. } => Role::Supplicant,
+            _ if self.stations.contains_key(&(Role::Authenticator, passed.datagram.from)) => {
+                Role::Authenticator
+            }
+            _ => Role::Supplicant,
+        });
+        Said { role, sort, digest: digest(passed, content) }
+    }
+
+    /// The conversation of a message: a known one that it may go on with, or a new one.
+    fn conversation(&mut self, passed: &Passed, said: &Said, book: &mut Book) -> Option<usize> {
+        let to = passed.to().filter(|to| !is_group(*to));
+        let known = self.find(said, passed.datagram.from, to);
+        let known = known.filter(|known| !self.dialogues[known].is_restarted_by(said));
+        let conversation = match known {
+            Some(known) => known,
+            None => {
+                let kind =
+                    if said.sort == Sort::Unreadable { Kind::UNREADABLE } else { Kind::of("eapol", "EAPOL") };
+                book.begin(kind)?
+            }
+        };
+        // What cannot be read tells nobody's role.
+        if said.sort != Sort::Unreadable {
+            self.join(conversation, said.role, passed.datagram.from, to);
+        }
+        Some(conversation)
+    }
+
+    /// A question that still waits, asked again.
+    fn ask_again(&mut self, said: &Said, original: Place, place: Place, book: &mut Book) {
+        let dialogue = self.dialogues.entry(place.0).or_default();
+        let question = dialogue.questions.get_mut(&said.role);
+        if let Some(question) = question.filter(|question| question.places.first() == Some(&original)) {
+            question.places.push(place);
+            book.entry_mut(place).unanswered = true;
+        }
+    }
+
+    /// What a message answers, and what it asks.
+    fn take_turn(&mut self, said: &Said, place: Place, book: &mut Book) {
+        let dialogue = self.dialogues.entry(place.0).or_default();
+        dialogue.go_on(said, place);
+        let answered =
+            dialogue.waits_for(said).then(|| dialogue.questions.remove(&said.role.other())).flatten();
+        if said.sort.asks() {
+            dialogue.questions.insert(said.role, Question { asked: said.sort, places: vec![place] });
+        }
+        book.entry_mut(place).unanswered = said.sort.asks();
+        match answered {
+            Some(question) => book.answer(&question.places, place),
+            None if matches!(said.sort, Sort::Response { .. }) => {
+                let remark = "answers nothing that is in this capture".to_owned();
+                book.entry_mut(place).remarks.push(remark);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Dialogues {
+    /// The conversation that a station goes on with: the one that waits for what it says, else the latest.
+    fn find(&self, said: &Said, from: Addr, to: Option<Addr>) -> Option<usize> {
+        let role = said.role;
+        let own = self.stations.get(&(role, from)).copied();
+        let lacking = self.lacking.get(&role).copied().filter(|it| self.may_join(*it, role, to));
+        let candidates = match to {
+            None => [own, lacking, None],
+            Some(to) => {
+                let pair = if role == Role::Supplicant { (from, to) } else { (to, from) };
+                let pair = self.pairs.get(&pair).copied();
+                // Whoever has spoken to the group only meets the other now.
+                let own = own.filter(|own| !self.dialogues[own].members.contains_key(&role.other()));
+                let met = self.stations.get(&(role.other(), to)).copied();
+                [pair.max(own), lacking, met.filter(|it| self.may_join(*it, role, Some(to)))]
+            }
+        };
+        let candidates = candidates.into_iter().flatten();
+        let waits = candidates.clone().filter(|it| self.dialogues[it].waits_for(said)).max();
+        waits.or_else(|| candidates.max())
+    }
+
+    /// Whether a conversation lacks somebody of this role, and whoever is in it is the one who is spoken to.
+    fn may_join(&self, conversation: usize, role: Role, to: Option<Addr>) -> bool {
+        let dialogue = &self.dialogues[&conversation];
+        let other = dialogue.members.get(&role.other());
+        let is_meant = to.is_none_or(|to| other.is_none_or(|other| *other == to));
+        dialogue.stage != Stage::Over && !dialogue.members.contains_key(&role) && is_meant
+    }
+
+    /// Notes who takes part in a conversation.
+    fn join(&mut self, conversation: usize, role: Role, from: Addr, to: Option<Addr>) {
+        let dialogue = self.dialogues.entry(conversation).or_default();
+        dialogue.members.entry(role).or_insert(from);
+        if let Some(to) = to {
+            dialogue.members.entry(role.other()).or_insert(to);
+        }
+        let member = |role| dialogue.members.get(&role).copied();
+        let (supplicant, authenticator) = (member(Role::Supplicant), member(Role::Authenticator));
+        for (role, member) in [(Role::Supplicant, supplicant), (Role::Authenticator, authenticator)] {
+            match member {
+                Some(station) => _ = self.stations.insert((role, station), conversation),
+                None => _ = self.lacking.insert(role, conversation),
+            }
+        }
+        if let Some(pair) = supplicant.zip(authenticator) {
+            self.pairs.insert(pair, conversation);
+        }
+    }
+}
+
+impl Dialogue {
+    /// Whether the other role has asked for it.
+    fn waits_for(&self, said: &Said) -> bool {
+        self.questions.get(&said.role.other()).is_some_and(|question| said.sort.answers(question.asked))
+    }
+
+    fn has_eap(&self) -> bool {
+        let is_eap = |sort: &Sort| {
+            matches!(sort, Sort::Request { .. } | Sort::Response { .. } | Sort::Success | Sort::Failure)
+        };
+        self.latest.keys().any(is_eap)
+    }
+
+    /// Where the message passed first that this one repeats.
+    fn original(&self, said: &Said) -> Option<Place> {
+        let (digest, place) = self.latest.get(&said.sort.slot())?;
+        let is_same = *digest == said.digest && said.sort != Sort::Unreadable;
+        let is_open = self.questions.get(&said.role).is_some_and(|question| question.asked == said.sort);
+        // IEEE 802.11-2020 §12.7.7.2: each new group key is told in the same words.
+        (is_same && (said.sort != Sort::Handshake(Handshake::Group(1)) || is_open)).then_some(*place)
+    }
+
+    /// Whether a message begins another conversation.
+    fn is_restarted_by(&self, said: &Said) -> bool {
+        let is_latest = self.latest.get(&said.sort.slot()).is_some_and(|(digest, _)| *digest == said.digest);
+        match said.sort {
+            Sort::Start => self.stage > Stage::Begun,
+            Sort::Request { identity: true, .. } => self.stage > Stage::Begun,
+            Sort::Request { identity: false, .. } => self.stage == Stage::Over && !is_latest,
+            // After EAP, handshakes are what it was for; without it each is an authentication.
+            Sort::Handshake(Handshake::FourWay(1)) => {
+                self.stage == Stage::Over && !self.has_eap() && !is_latest
+            }
+            _ => false,
+        }
+    }
+
+    fn go_on(&mut self, said: &Said, place: Place) {
+        match said.sort {
+            // A new handshake: its other messages are new, too.
+            Sort::Handshake(Handshake::FourWay(1)) => {
+                self.latest.retain(|sort, _| !matches!(sort, Sort::Handshake(Handshake::FourWay(_))));
+            }
+            Sort::Handshake(Handshake::Group(1)) => {
+                self.latest.retain(|sort, _| !matches!(sort, Sort::Handshake(Handshake::Group(_))));
+            }
+            _ => {}
+        }
+        self.latest.insert(said.sort.slot(), (said.digest, place));
+        let is_alone = !self.has_eap();
+        self.stage = match said.sort {
+            Sort::Success | Sort::Failure | Sort::Logoff => Stage::Over,
+            Sort::Handshake(Handshake::FourWay(4)) if is_alone => Stage::Over,
+            Sort::Response { identity: false, .. } => self.stage.max(Stage::Method),
+            _ => self.stage,
+        };
+    }
+}
+
+fn role_of(key: &Key) -> Role {
+    if key.from_authenticator { Role::Authenticator } else { Role::Supplicant }
+}
+
+fn eap_of(content: &dyn Content) -> Option<Vec<u8>> {
+    match &content.of::<Eapol>()?.body {
+        Body::Eap(eap) => Some(eap.clone()),
+        _ => None,
+    }
+}
+
+/// IEEE 802 §8.2.2: the first bit on the wire tells groups, such as 01:80:c2:00:00:03 of 802.1X, from stations.
+const fn is_group(addr: Addr) -> bool {
+    matches!(addr, Addr::Mac([first, ..]) if first & 1 != 0)
+}
+
+fn sort_of(eap: &[u8]) -> Sort {
+    match Packet::read(eap) {
+        Ok(Packet::Request(message)) => {
+            let identity = message.kind == MethodType::IDENTITY;
+            Sort::Request { identity, identifier: message.identifier }
+        }
+        Ok(Packet::Response(message)) => {
+            let identity = message.kind == MethodType::IDENTITY;
+            Sort::Response { identity, identifier: message.identifier }
+        }
+        Ok(Packet::Success(_)) => Sort::Success,
+        Ok(Packet::Failure(_)) => Sort::Failure,
+        Err(_) => Sort::Unreadable,
+    }
+}
+
+/// What tells a message from others of its sort, and not from itself sent again. The version is of no matter.
+fn digest(passed: &Passed, content: &dyn Content) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match content.of::<Eapol>().map(|eapol| &eapol.body) {
+        Some(Body::Eap(eap)) => eap.hash(&mut hasher),
+        Some(Body::Start | Body::Logoff) => {}
+        Some(Body::Key(Key { handshake: Some(Handshake::Group(_)), .. })) => {}
+        // IEEE 802.11-2020 §12.7.2: the replay counter of what is sent again is greater.
+        Some(Body::Key(key)) => key.nonce.hash(&mut hasher),
+        None => passed.datagram.bytes.hash(&mut hasher),
+    }
+    hasher.finish()
+}

@@ -1,0 +1,59 @@
+//! A whole capture: read, put into words, told conversation by conversation.
+
+use std::io::BufRead;
+
+use keytoll_family::Conversation;
+
+use crate::packets::{Packets, Skipped};
+use crate::read::{Capture, ReadError};
+use crate::tables::Keys;
+use crate::tracker::Tracker;
+
+/// What a capture holds.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The conversations, in the order in which they began.
+    pub conversations: Vec<Conversation>,
+    /// Frames read.
+    pub frames: u64,
+    /// When the first of them was captured, in nanoseconds; none if there is none.
+    pub begins_ns: Option<u64>,
+    /// Packets that are of no use here.
+    pub skipped: Skipped,
+    /// Messages that were too many to keep.
+    pub left_out: u64,
+    /// Messages and packets that the keys have opened.
+    pub opened: u64,
+    /// Why reading ended before the file did.
+    pub error: Option<ReadError>,
+}
+
+/// Reads a capture to its end, or as far as it can be read.
+///
+/// # Errors
+/// If it is no capture.
+pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
+    let mut packets = Packets::new(keys.families());
+    let mut tracker = Tracker::new(keys);
+    let (mut frames, mut begins_ns, mut error) = (0, None, None);
+    for frame in Capture::new(input)? {
+        match frame {
+            Ok(frame) => {
+                frames += 1;
+                begins_ns = Some(begins_ns.map_or(frame.at_ns, |begins_ns: u64| begins_ns.min(frame.at_ns)));
+                packets.take(&frame).iter().for_each(|passed| tracker.add(passed));
+            }
+            Err(why) => error = Some(why),
+        }
+    }
+    packets.finish().iter().for_each(|passed| tracker.add(passed));
+    Ok(Decoded {
+        left_out: tracker.left_out(),
+        opened: tracker.opened(),
+        conversations: tracker.finish(),
+        frames,
+        begins_ns,
+        skipped: packets.skipped().clone(),
+        error,
+    })
+}
