@@ -395,6 +395,11 @@ macro_rules! notifications {
                     _ => None,
                 }
             }
+
+            /// The one with this name.
+            pub fn named(name: &str) -> Option<Self> {
+                [$(Self::$name),+].into_iter().find(|kind| kind.name() == Some(name))
+            }
         }
     };
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use keytoll_engine::trace::Parts;
 use keytoll_net::transport_checksum;
 use keytoll_net::wire::Writer;
 
@@ -9,13 +10,17 @@ use super::header::{CHECKSUM_AT, Header, LENGTH_AT, PACKET_LEN_MAX};
 use super::packet::{IP_PROTOCOL, Scope};
 use super::parameter::write_parameter;
 use crate::hit::Hit;
+use crate::names;
 use crate::number::{PacketType, ParameterType};
+use crate::outgoing::Outgoing;
 
 /// A packet being put together.
 #[derive(Debug)]
 pub struct Builder {
+    packet_type: PacketType,
     w: Writer,
     last: ParameterType,
+    parts: Parts,
 }
 
 impl Builder {
@@ -23,7 +28,7 @@ impl Builder {
     pub fn new(packet_type: PacketType, sender: Hit, receiver: Hit) -> Self {
         let mut w = Writer::with_capacity(512);
         Header { packet_type, checksum: 0, controls: 0, sender, receiver }.write(&mut w);
-        Self { w, last: ParameterType(0) }
+        Self { packet_type, w, last: ParameterType(0), parts: Parts::default() }
     }
 
     /// Adds a parameter whose contents `write` writes.
@@ -33,6 +38,7 @@ impl Builder {
     pub fn parameter(&mut self, kind: ParameterType, write: impl FnOnce(&mut Writer)) -> &mut Self {
         assert!(self.last <= kind, "parameters are added in ascending order of their types");
         self.last = kind;
+        self.parts.push(names::parameter(kind));
         write_parameter(&mut self.w, kind, write);
         self
     }
@@ -45,6 +51,18 @@ impl Builder {
     /// Where the next parameter begins.
     pub const fn position(&self) -> usize {
         self.w.len()
+    }
+
+    /// Names a parameter that is inside an encrypted one, for traces.
+    pub(crate) fn inside(&mut self, kind: ParameterType) -> &mut Self {
+        self.parts.push(names::parameter(kind));
+        self
+    }
+
+    /// The packet with its names: as a response or not, and with the id of its exchange.
+    pub(crate) fn outgoing(self, response: bool, id: u32) -> Outgoing {
+        let (packet_type, parts) = (self.packet_type, self.parts);
+        Outgoing { packet_type, parts, response, id, bytes: self.finish() }
     }
 
     /// The packet, its checksum zero, as UDP carries it (RFC 9028 §5.1).

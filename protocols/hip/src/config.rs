@@ -1,0 +1,179 @@
+//! What an endpoint is told before its first packet: who it is, whom it admits, what it offers.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use keytoll_crypto_api::algorithm::Group;
+
+use crate::hit::Hit;
+use crate::identity::{DietVariant, HostIdentity};
+use crate::number::{Cipher, EspSuite};
+use crate::wire::Leniency;
+
+/// Everything about one endpoint.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Who we are, the identity we like best first.
+    pub identities: Vec<HostIdentity>,
+    /// With whom we associate.
+    pub admits: Admits,
+    /// Which text of the diet exchange we follow.
+    pub variant: DietVariant,
+    /// Groups of the base exchange, best first.
+    pub groups: Vec<Group>,
+    /// Ciphers of the base exchange, best first; six at most.
+    pub ciphers: Vec<Cipher>,
+    /// Suites for ESP, best first; six at most.
+    pub esp_suites: Vec<EspSuite>,
+    /// Puzzles.
+    pub puzzle: Puzzles,
+    /// Initiator: HOST_ID is encrypted in I2 (RFC 7401 §5.3.3).
+    pub encrypt_host_id: bool,
+    /// A rekeying makes a new key agreement; in the diet exchange there is none.
+    pub rekey_with_new_keys: bool,
+    /// Timers of packets that want an answer.
+    pub retransmission: Retransmission,
+    /// What is held at the most.
+    pub limits: Limits,
+    /// An association without traffic is closed after this (UAL of RFC 7401 §4.4.3); none: never.
+    pub unused_after: Option<Duration>,
+    /// AKA inside the diet exchange.
+    pub aka: Aka,
+    /// What is overlooked in what peers send.
+    pub leniency: Leniency,
+}
+
+impl Config {
+    /// The usual timers, limits and offers for these identities.
+    pub fn new(identities: Vec<HostIdentity>) -> Self {
+        Self {
+            identities,
+            admits: Admits::Anybody,
+            variant: DietVariant::default(),
+            groups: vec![Group::Ecp256, Group::Modp2048, Group::Ecp384],
+            ciphers: vec![Cipher::Aes128Cbc, Cipher::Aes256Cbc],
+            esp_suites: vec![EspSuite::AES_GCM_16, EspSuite::AES128_CBC_SHA256],
+            puzzle: Puzzles::default(),
+            encrypt_host_id: false,
+            rekey_with_new_keys: false,
+            retransmission: Retransmission::default(),
+            limits: Limits::default(),
+            unused_after: None,
+            aka: Aka::None,
+            leniency: Leniency::default(),
+        }
+    }
+}
+
+/// Whom an endpoint associates with, as initiator and as responder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admits {
+    /// Whoever proves a Host Identity.
+    Anybody,
+    /// These hosts alone.
+    Hits(BTreeSet<Hit>),
+}
+
+impl Admits {
+    /// Whether it is one of those.
+    pub fn has(&self, hit: Hit) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::Hits(hits) => hits.contains(&hit),
+        }
+    }
+}
+
+/// Puzzles that are set and solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Puzzles {
+    /// Responder: #K, at most [`Puzzles::BITS_MAX`].
+    pub difficulty_bits: u8,
+    /// Initiator: harder ones are not solved.
+    pub difficulty_bits_max: u8,
+    /// Responder: R1 and puzzle are made anew after 2^this seconds, and solutions accepted for as long again.
+    pub lifetime_log2_s: u8,
+    /// Responder: solutions are remembered for their lifetime, so that none is used twice; more are not, the oldest are
+    /// forgotten.
+    pub solutions_max: usize,
+}
+
+impl Puzzles {
+    /// 2^24 hashes take seconds.
+    pub const BITS_MAX: u8 = 24;
+}
+
+impl Default for Puzzles {
+    /// RFC 7401 §4.1.1 leaves the numbers open: 128 s are those of its examples, K 10 is a millisecond of SHA-256.
+    fn default() -> Self {
+        Self {
+            difficulty_bits: 10,
+            difficulty_bits_max: Self::BITS_MAX,
+            lifetime_log2_s: 7,
+            solutions_max: 65_536,
+        }
+    }
+}
+
+/// When a packet without answer is sent again, and when it is given up (RFC 7401 §4.4.3 leaves the numbers open).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission {
+    /// Wait before the first repetition; each further one is twice as long.
+    pub first: Duration,
+    /// Repetitions before the peer counts as dead.
+    pub tries: u32,
+}
+
+impl Default for Retransmission {
+    /// A second as in the prototypes of the diet exchange, and five repetitions: the peer is dead after 63 s.
+    fn default() -> Self {
+        Self { first: Duration::from_secs(1), tries: 5 }
+    }
+}
+
+impl Retransmission {
+    /// The wait after the packet was sent `sent` times.
+    pub fn wait(&self, sent: u32) -> Duration {
+        self.first.saturating_mul(1 << sent.saturating_sub(1).min(16))
+    }
+
+    /// Until a packet is given up.
+    pub fn total(&self) -> Duration {
+        (1..=self.tries + 1).map(|sent| self.wait(sent)).sum()
+    }
+}
+
+/// What is held at the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Associations in any state.
+    pub associations_max: usize,
+    /// Associations of initiators whose subscription is not proved yet: a diet exchange with AKA alone has such.
+    pub unproved_max: usize,
+    /// Those of one address, in IPv6 of one /64.
+    pub unproved_per_address_max: usize,
+    /// How long they may take.
+    pub unproved_lifetime: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            associations_max: 1 << 20,
+            unproved_max: 4096,
+            unproved_per_address_max: 64,
+            unproved_lifetime: Duration::from_secs(30),
+        }
+    }
+}
+
+/// AKA inside the diet exchange ([`crate::aka`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Aka {
+    /// The diet exchange alone.
+    None,
+    /// Initiator: who subscribes, an IMSI or a network access identifier.
+    Subscriber(Vec<u8>),
+    /// Responder: whoever begins a diet exchange must prove a subscription, too.
+    Required,
+}

@@ -1,0 +1,103 @@
+//! Packets on their way out: what is sent, between which addresses, and when it is sent again.
+
+use std::time::Duration;
+
+use keytoll_engine::trace::{Message, Parts};
+use keytoll_engine::{Datagram, Time};
+use keytoll_net::Addr;
+
+use crate::config::Retransmission;
+use crate::names::{self, HIP};
+use crate::number::PacketType;
+use crate::wire::builder::put_checksum;
+
+/// Between which addresses packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) local: Addr,
+    pub(crate) remote: Addr,
+}
+
+/// A packet with what a trace says of it. Its checksum is that of the addresses it is sent between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub(crate) packet_type: PacketType,
+    pub(crate) parts: Parts,
+    pub(crate) response: bool,
+    pub(crate) id: u32,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// RFC 9028 §5.1: in UDP a HIP packet follows 32 zero bits, where ESP has its SPI.
+pub(crate) const UDP_MARKER: [u8; 4] = [0; 4];
+
+impl Outgoing {
+    /// The fact that it is sent.
+    pub(crate) fn fact(&self, retransmission: bool) -> Message {
+        Message {
+            id: self.id,
+            bytes: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
+            retransmission,
+            parts: self.parts,
+            ..names::message(self.packet_type, self.response)
+        }
+    }
+
+    /// As it goes between these addresses.
+    pub(crate) fn datagram(&self, route: Route) -> Datagram {
+        let bytes = match (route.local.ip(), route.remote.ip()) {
+            (Some(from), Some(to)) if route.remote.udp_port().is_none() => {
+                let mut bytes = self.bytes.clone();
+                put_checksum(&mut bytes, (from, to));
+                bytes
+            }
+            _ => [&UDP_MARKER, &self.bytes[..]].concat(),
+        };
+        Datagram { protocol: HIP, from: route.local, to: route.remote, bytes }
+    }
+}
+
+/// When a packet without answer is sent again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retry {
+    sent: u32,
+    at: Time,
+}
+
+/// What the timer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    NotYet,
+    Again,
+    GiveUp,
+}
+
+impl Retry {
+    /// Of a packet that is sent now for the first time.
+    pub(crate) fn begin(now: Time, timers: &Retransmission) -> Self {
+        Self { sent: 1, at: now + timers.wait(1) }
+    }
+
+    /// When to look again.
+    pub(crate) const fn at(&self) -> Time {
+        self.at
+    }
+
+    /// What is due now; a packet that is to be sent again counts as sent.
+    pub(crate) fn due(&mut self, now: Time, timers: &Retransmission) -> Due {
+        if now < self.at {
+            return Due::NotYet;
+        }
+        if self.sent > timers.tries {
+            return Due::GiveUp;
+        }
+        self.sent += 1;
+        self.at = now + timers.wait(self.sent);
+        Due::Again
+    }
+
+    /// Puts the next time off, but never beyond this from now.
+    pub(crate) fn postpone(&mut self, now: Time, wait: Duration) {
+        self.at = self.at.max(now + wait);
+    }
+}

@@ -1,0 +1,195 @@
+//! I2, and the R2 that answers it. RFC 7401 §6.9, draft-ietf-hip-dex-24 §6.7.
+
+use keytoll_engine::{Ctx, Time};
+
+use crate::association::{Association, Core, Fingerprint, Repeat, State};
+use crate::endpoint::{Endpoint, Env, Key};
+use crate::event::Reason;
+use crate::hit::Hit;
+use crate::identity::PeerIdentity;
+use crate::initiator::r1::hit_of;
+use crate::number::{HitSuite, NotifyType};
+use crate::outgoing::{Outgoing, Route};
+use crate::phase;
+use crate::protection::{Doubt, Exchange};
+use crate::responder::r1::{Solved, notify};
+use crate::responder::{base, diet};
+use crate::wire::{HostId, Packet};
+
+/// An I2 that is the initiator's.
+#[derive(Debug)]
+pub(crate) enum Verified {
+    Base(Box<base::Accepted>),
+    Diet(Box<diet::Accepted>),
+}
+
+/// What an I2 is looked at with.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) index: usize,
+    pub(crate) exchange: Exchange,
+    pub(crate) initiator: Hit,
+    pub(crate) responder: Hit,
+    pub(crate) solved: Solved,
+}
+
+/// The identity of an initiator, whose HIT must be that of its HOST_ID.
+pub(crate) fn peer_identity(
+    host_id: &HostId<'_>,
+    initiator: Hit,
+    env: &mut Env<'_, '_>,
+) -> Result<PeerIdentity, Doubt> {
+    let suite = initiator.suite().ok_or("HIT of an unknown suite")?;
+    let variant = env.shared.config.variant;
+    if hit_of(suite, host_id.identity, variant, env) != initiator {
+        return Err("INVALID_HIT");
+    }
+    PeerIdentity::of(host_id).map_err(|_| "Host Identity of an unknown kind")
+}
+
+/// Until when R2 may be asked for again.
+pub(crate) fn repeated_until(env: &Env<'_, '_>) -> Time {
+    env.now() + env.shared.config.retransmission.total()
+}
+
+/// An R2 for when its I2 comes again.
+pub(crate) fn r2_again(to: Fingerprint, answer: Outgoing, env: &Env<'_, '_>) -> (Repeat, Time) {
+    (Repeat { to, answer }, repeated_until(env))
+}
+
+/// An I2 that crossed ours is not on its way for longer than this many first waits; a host that has lost its state sends I2 again
+/// later than that.
+const CROSSING: u32 = 4;
+
+impl Association {
+    // RFC 7401 §6.9: of two hosts that both sent I2 the one with the smaller HIT is the initiator. Its peer's I2 may be late,
+    // and must not put away what both agree on.
+    /// Whether the peer's I2 has nothing to say here.
+    fn is_crossed(&self, env: &Env<'_, '_>) -> bool {
+        let is_ours = self.core.initiator && self.core.local < self.core.peer;
+        let crossing = env.shared.config.retransmission.first * CROSSING;
+        match &self.state {
+            State::I2Sent(_) => is_ours,
+            State::Established(sa) => is_ours && env.now() < sa.since + crossing,
+            _ => false,
+        }
+    }
+
+    /// Whether this is the I2 that it came of, which has been answered again.
+    fn is_repeated_i2(&self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
+        match &self.state {
+            State::Established(sa) => sa.r2.as_ref().is_some_and(|(r2, _)| r2.answers(packet, route, env)),
+            State::AwaitsResponse(wait) => wait.repeat.answers(packet, route, env),
+            State::AwaitsVector(wait) => wait.came_of(packet),
+            _ => false,
+        }
+    }
+}
+
+impl Endpoint {
+    /// I2: sets up an association, if all is right.
+    pub(crate) fn on_i2(&mut self, packet: &Packet<'_>, route: Route, cx: &mut Ctx<'_>) {
+        cx.crypto.enter(phase::I2);
+        let (initiator, responder) = (packet.header.sender, packet.header.receiver);
+        let old = self.by_hits.get(&Key::new(responder, initiator)).copied();
+        let mut env = Env { shared: &mut self.shared, cx };
+        if let Some(ours) = old.and_then(|id| self.associations.get(&id)) {
+            if ours.is_repeated_i2(packet, route, &mut env) {
+                return;
+            }
+            if ours.is_crossed(&env) {
+                return env.discard("I2 crossed ours");
+            }
+        }
+        let asked = match self.ask(packet, route, cx) {
+            Ok(asked) => asked,
+            Err(doubt) => return cx.discard(crate::names::HIP, doubt),
+        };
+        let mut env = Env { shared: &mut self.shared, cx };
+        let verified = match asked.exchange {
+            Exchange::Base(rhash) => {
+                base::verify(&asked, rhash, &self.responder, packet, &mut env).map(Verified::Base)
+            }
+            Exchange::Diet(variant) => diet::verify(&asked, variant, packet, &mut env).map(Verified::Diet),
+        };
+        match verified {
+            Ok(verified) => self.accept(verified, &asked, (packet, route), cx),
+            // RFC 7401 §6.9.1: once the puzzle is solved, the error is reported.
+            Err(doubt) => {
+                env.discard(doubt);
+                let kind = NotifyType::named(doubt).unwrap_or(NotifyType::INVALID_SYNTAX);
+                notify((responder, initiator), kind, route, &mut env);
+            }
+        }
+    }
+
+    /// Everything that can be looked at without a key agreement.
+    fn ask(&mut self, packet: &Packet<'_>, route: Route, cx: &mut Ctx<'_>) -> Result<Asked, Doubt> {
+        let (initiator, responder) = (packet.header.sender, packet.header.receiver);
+        let mut env = Env { shared: &mut self.shared, cx };
+        let index = env.shared.index_of(responder).ok_or("I2 for another host")?;
+        let suite = env.identity(index).suite();
+        let theirs = initiator.suite().ok_or("HIT of an unknown suite")?;
+        if (suite == HitSuite::EcdhFold) != (theirs == HitSuite::EcdhFold) {
+            return Err("UNSUPPORTED_HIT_SUITE");
+        }
+        if !env.shared.config.admits.has(initiator) {
+            return Err("BLOCKED_BY_POLICY");
+        }
+        let exchange = Exchange::of(suite, env.shared.config.variant);
+        let solved = self.responder.check(packet, (exchange, route.remote), &mut env)?;
+        let limits = &env.shared.config.limits;
+        let is_full = self.associations.len() >= limits.associations_max
+            && !self.by_hits.contains_key(&Key::new(responder, initiator));
+        if is_full || (exchange.is_diet() && !self.unproved.has_room(route.remote.ip(), limits)) {
+            return Err("RESPONDER_BUSY_PLEASE_RETRY");
+        }
+        Ok(Asked { index, exchange, initiator, responder, solved })
+    }
+
+    /// Sends R2; an association between the same two ends ends, or becomes this one if it was on its way.
+    fn accept(
+        &mut self,
+        verified: Verified,
+        asked: &Asked,
+        (packet, route): (&Packet<'_>, Route),
+        cx: &mut Ctx<'_>,
+    ) {
+        let key = Key::new(asked.responder, asked.initiator);
+        self.responder.spend(&asked.solved, cx.now);
+        let id = self.make_room(key, cx);
+        let core = Core {
+            id,
+            identity: asked.index,
+            local: asked.responder,
+            peer: asked.initiator,
+            initiator: false,
+            route,
+            spis: Vec::new(),
+            heard: cx.now,
+        };
+        let fingerprint = Fingerprint::of(packet);
+        self.file(Association::new(core, State::Gone), cx, |association, env| {
+            env.cx.crypto.enter(phase::R2);
+            let core = &mut association.core;
+            association.state = match verified {
+                Verified::Base(accepted) => accepted.answer(fingerprint, core, env),
+                Verified::Diet(accepted) => accepted.answer(fingerprint, core, env),
+            };
+        });
+    }
+
+    /// The name of an association that begins here: that of the one that was on its way, or a fresh one.
+    fn make_room(&mut self, key: Key, cx: &mut Ctx<'_>) -> crate::event::AssociationId {
+        let Some(&old) = self.by_hits.get(&key) else { return self.shared.fresh_id() };
+        let is_on_its_way = self.associations.get(&old).is_some_and(|old| old.state.is_initiating());
+        self.with(old, cx, |association, env| {
+            if is_on_its_way {
+                association.state = State::Gone;
+            } else {
+                association.give_up(Reason::Replaced, env);
+            }
+        });
+        if is_on_its_way { crate::event::AssociationId(old) } else { self.shared.fresh_id() }
+    }
+}

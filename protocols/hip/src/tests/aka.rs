@@ -1,0 +1,129 @@
+//! The diet exchange with AKA.
+
+use std::time::Duration;
+
+use super::world::{A, B, Subscription, World, diet_pair};
+use crate::config::{Aka, Config};
+use crate::event::{Event, Reason};
+use crate::identity::DietVariant;
+use crate::number::NotifyType;
+
+fn pair(variant: DietVariant) -> [Config; 2] {
+    let [device, gateway] = diet_pair(variant);
+    [
+        Config { aka: Aka::Subscriber(b"001010123456789".to_vec()), ..device },
+        Config { aka: Aka::Required, ..gateway },
+    ]
+}
+
+fn run(subscription: Subscription, variant: DietVariant) -> World {
+    let mut world = World::new(pair(variant), 1);
+    world.subscription = subscription;
+    world.initiate(A, B);
+    world.run(Duration::from_secs(10));
+    world
+}
+
+#[test]
+fn a_subscription_is_proved_in_six_packets() {
+    for variant in [DietVariant::Draft24, DietVariant::Prototype] {
+        let world = run(Subscription::Good, variant);
+        assert_eq!(world.ladder(), "a I1, b R1, a I2, b R2, a UPDATE, b UPDATE");
+        world.assert_agreement(A, B);
+        let subscriber = world.hosts[B].events.iter().find_map(|event| match event {
+            Event::Established(up) => up.subscriber.clone(),
+            _ => None,
+        });
+        assert_eq!(subscriber.as_deref(), Some(&b"001010123456789"[..]));
+    }
+}
+
+#[test]
+fn a_card_that_is_out_of_step_costs_two_packets_more() {
+    let world = run(Subscription::OutOfStep, DietVariant::Draft24);
+    assert_eq!(world.ladder(), "a I1, b R1, a I2, b R2, a UPDATE, b UPDATE, a UPDATE, b UPDATE");
+    world.assert_agreement(A, B);
+    let wanted = world.hosts[B].events.iter().filter(|event| matches!(event, Event::VectorWanted { .. }));
+    assert_eq!(wanted.count(), 2);
+}
+
+#[test]
+fn after_a_second_challenge_updates_go_on() {
+    for subscription in [Subscription::Good, Subscription::OutOfStep] {
+        for host in [A, B] {
+            let mut world = run(subscription, DietVariant::Draft24);
+            world.sent.clear();
+            let id = world.association(host);
+            world.command(host, crate::event::Command::Rekey(id));
+            world.run_a_while();
+            assert_eq!(world.sent.len(), 3, "{subscription:?} {:?}", world.discards(1 - host));
+            world.assert_agreement(A, B);
+        }
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_has_a_name_and_leaves_nothing() {
+    use Subscription as S;
+    let refused = Reason::Refused(NotifyType::AUTHENTICATION_FAILED);
+    for (subscription, at_device, at_gateway) in [
+        (S::Distrusted, Reason::AkaFailed, Reason::AkaFailed),
+        (S::WrongRes, refused, Reason::AkaFailed),
+        (S::ForeverOutOfStep, refused, Reason::AkaFailed),
+        (S::Unknown, refused, Reason::NoVector),
+    ] {
+        let world = run(subscription, DietVariant::Draft24);
+        assert_eq!(world.failures(A), [at_device], "{subscription:?}");
+        assert_eq!(world.failures(B), [at_gateway], "{subscription:?}");
+        world.assert_nothing_is_kept();
+    }
+}
+
+#[test]
+fn an_hss_that_does_not_answer_is_waited_for_as_long_as_strangers_are() {
+    let mut world = run(Subscription::Down, DietVariant::Draft24);
+    assert_eq!(world.hosts[B].engine.unproved_count(), 1);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.failures(B), [Reason::NoVector]);
+    assert_eq!(world.failures(A), [Reason::Timeout]);
+    world.assert_nothing_is_kept();
+}
+
+/// The last packet is under keys that only somebody with KASME has.
+#[test]
+fn a_gateway_with_another_key_is_not_believed() {
+    let mut world = run(Subscription::WrongKey, DietVariant::Draft24);
+    assert!(world.discards(A).contains(&"HIP_MAC_FAILED"));
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.failures(A), [Reason::Timeout]);
+    assert_eq!(world.children(A).len(), 0);
+}
+
+#[test]
+fn neither_side_goes_without_what_it_wants() {
+    let [device, gateway] = pair(DietVariant::Draft24);
+    let [plain, _] = diet_pair(DietVariant::Draft24);
+    let mut world = World::new([plain, gateway], 1);
+    world.initiate(A, B);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.failures(A), [Reason::Refused(NotifyType::AUTHENTICATION_FAILED)]);
+    world.assert_nothing_is_kept();
+    let [_, plain] = diet_pair(DietVariant::Draft24);
+    let mut world = World::new([device, plain], 1);
+    world.initiate(A, B);
+    world.run(Duration::from_secs(60));
+    assert!(matches!(world.failures(A)[..], [Reason::Refused(_)]));
+    world.assert_nothing_is_kept();
+}
+
+#[test]
+fn strangers_have_so_many_places_and_no_more() {
+    let [device, mut gateway] = pair(DietVariant::Draft24);
+    gateway.limits.unproved_per_address_max = 0;
+    let mut world = World::new([device, gateway], 1);
+    world.subscription = Subscription::Down;
+    world.initiate(A, B);
+    world.run(Duration::from_secs(60));
+    assert!(world.discards(B).contains(&"RESPONDER_BUSY_PLEASE_RETRY"));
+    world.assert_nothing_is_kept();
+}

@@ -1,0 +1,8 @@
+//! Two endpoints against each other: exchanges, changes, ends, a bad network and bad peers.
+
+mod aka;
+mod exchanges;
+mod hostile;
+mod network;
+mod updates;
+mod world;
